@@ -65,6 +65,8 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell
+	$(BIN)/python -m scripts.plain_english
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy

@@ -1,4 +1,4 @@
-"""The build hook of hatchling: it writes the generated code for a wheel, an sdist and an editable install."""
+"""The hatchling build hook, which writes the generated code for a wheel, an sdist or an editable install."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class GeneratedCode(BuildHookInterface[Any]):
-    """Runs the generator on the sources that are built. It needs PyYAML alone."""
+    """A build hook that runs the code generator on the sources. It needs only PyYAML."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Called by hatchling before it collects files."""
+        """Generate the code. Hatchling calls this before it collects files."""
         sys.path.insert(0, self.root)
         try:
             from dispatchviz.core.codegen.__main__ import write

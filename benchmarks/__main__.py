@@ -1,6 +1,6 @@
-"""Runs every benchmark beside this file: ``python -m benchmarks [--quick]``. Exit status 1: one failed or missed a bar.
+"""Run every benchmark beside this file: ``python -m benchmarks [--quick]``. Exit status 1: one failed or missed a bar.
 
-Each is a process of its own, so that none finds the machine warm from another, and one that fails stops no other.
+Each is a process of its own, so that no benchmark finds the machine warmed up by another, and a failure stops no other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 
 
 def benchmarks() -> list[str]:
-    """Names of the modules here that measure something: those with a ``main``."""
+    """Return the names of the modules here that measure something, which are those with a ``main``."""
     return [path.stem for path in sorted(FOLDER.glob("[a-z]*.py")) if _measures(path)]
 
 
@@ -24,7 +24,7 @@ def _measures(path: Path) -> bool:
 
 
 def main() -> int:
-    """Run them one after the other."""
+    """Run the benchmarks one after the other."""
     return max([_run(name) for name in benchmarks()])
 
 

@@ -1,10 +1,10 @@
-"""Recording with its diagnosis beside recording alone: training loops of 100,000 and a million steps.
+"""Recording with a diagnosis, compared with recording alone: training loops of 100,000 and a million steps.
 
     python -m benchmarks.diagnosis
 
-The loops: a sound one, one that writes through ``.data``, so that each write has to be looked at, one that never resets
+The loops are a sound one, one that writes through ``.data``, so that each write must be checked, one that never resets
 its gradients, and a model with an optimizer. The diagnosis is that of ``dispatchviz why``, with the numbers of small
-tensors. Both are measured in turns in this process, in time of the processor; of each the fastest round counts.
+tensors. Both alternate in this process and are measured in processor time; the fastest round of each counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dispatchviz.explain.diagnosis.diagnose import diagnoses
 
 ROUNDS = often(2, 1)
 ITERATIONS = {"1,000": 1} if QUICK else {"100,000": 90, "1,000,000": 891}
-"""Iterations of a loop, by the steps that they make, about."""
+"""Approximate number of steps -> iterations of a loop."""
 
 MODEL = """
 import torch
@@ -45,23 +45,25 @@ LOOPS = {
     "a model": MODEL,
 }
 BARS = {"100,000": 2, "1,000,000": 1.5}
-"""The numbers of small tensors, which are recorded up to a limit, weigh less in a long program."""
+"""The bars. They are lower for long programs, because only a limited number of small tensors is recorded."""
 
 
 def recorded(script: str) -> Trace:
-    """The trace of a program without numbers of tensors, recorded to a file."""
+    """Return the trace of a program without numbers of tensors, recorded to a file."""
     return run_script(script, (), "auto", f"{script}.dvtrace", values=False).trace
 
 
 def diagnosed(script: str) -> Trace:
-    """The same as ``dispatchviz run`` and ``why`` record it, with the numbers of small tensors, and its diagnosis."""
+    """Return the trace as ``dispatchviz run`` and ``why`` record it, with the numbers of small tensors, and diagnose
+    it.
+    """
     trace = run_script(script, (), "auto", f"{script}.dvtrace").trace
     diagnoses(trace)
     return trace
 
 
 def seconds(action: Callable[[str], Trace], script: str) -> tuple[float, int]:
-    """Time of the processor that an action takes, and how many steps the trace has."""
+    """Return the processor time of an action, and the number of steps of its trace."""
     gc.collect()
     begun = time.process_time()
     trace = action(script)
@@ -69,7 +71,7 @@ def seconds(action: Callable[[str], Trace], script: str) -> tuple[float, int]:
 
 
 def ratio(source: str) -> tuple[float, float, int]:
-    """How much longer a recording with its diagnosis takes; the time of the recording, its steps."""
+    """Return the ratio of a recording with its diagnosis to one without, the time of the latter, and its steps."""
     alone, both, steps = [], [], 0
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "loop.py"
@@ -82,7 +84,7 @@ def ratio(source: str) -> tuple[float, float, int]:
 
 
 def main() -> int:
-    """Measure all, print the ratios, and give 1 if a bar is missed."""
+    """Measure everything, print the ratios, and return 1 if a bar is missed."""
     ratio(LOOPS["sound"].format(iterations=2))
     results = {}
     for size, iterations in ITERATIONS.items():

@@ -1,28 +1,28 @@
-"""What one ``add`` of 2x2 with gradients costs, beside HIPS autograd, and what recording it costs.
+"""The cost of one ``add`` of 2x2 with gradients, compared with HIPS autograd, and the cost of recording it.
 
-    python -m benchmarks.dispatch            (beside HIPS autograd and PyTorch where they are installed)
+    python -m benchmarks.dispatch            (with HIPS autograd and PyTorch where they are installed)
 
-All contestants run in this process, in turns: a round times a batch of calls of each one after the other, so that a
-slow spell of the machine hits all alike. A contestant's number is the median of its rounds in time of the processor,
-and what counts are the ratios, not the microseconds.
+All contestants run in this process and alternate. A round times a batch of calls of each one after the other, so that a
+slow spell of the machine affects all alike. A contestant's number is the median of its rounds in processor time. The
+ratios count, not the microseconds.
 
-What a call is: the forward of one addition that can be differentiated, its result dropped at once.
+A call is the forward of one addition that can be differentiated. Its result is dropped at once.
 
 - model: ``torch.add(x, y)`` of our torch, ``x`` and ``y`` leaves that require grad, recording off; then the same with
-  ``y`` not requiring grad, which spares HIPS autograd more than it spares us. The bar is on the first. It is the whole
-  path: argument parser, two dispatches, a Node with its edges, the guard, the structured kernel, NumPy's add. ``x`` is
-  in use elsewhere, as a weight is in training, so its AccumulateGrad exists, as HIPS autograd's root node does.
-- model, seam taken out: the same machine compiled without a single question whether somebody listens (``seamless.py``).
-- model, leaf not in use: the same when the AccumulateGrad has to be made again each time, since nothing else holds it.
+  ``y`` not requiring grad, which saves HIPS autograd more work than us. The bar is on the first. It is the whole path:
+  argument parser, two dispatches, a Node with its edges, the guard, the structured kernel, NumPy's add. ``x`` is in use
+  elsewhere, as a weight is in training, so its AccumulateGrad exists, as HIPS autograd's root node does.
+- model, seam taken out: the same machine compiled without a single check for a recorder (``seamless.py``).
+- model, leaf not in use: the same, but the AccumulateGrad is created again each time, since nothing else holds it.
 - HIPS autograd: ``autograd.numpy.add(x, y)`` inside an open trace, ``x`` (and ``y``) boxes of that trace, as inside a
-  function that ``grad`` differentiates. That is: find the boxes, unbox, NumPy's add, a VJPNode with its gradient
+  function that ``grad`` differentiates. The work is: find the boxes, unbox, NumPy's add, a VJPNode with its gradient
   function, a new box. The cost of opening the trace is not counted. (It dispatches by Python's own means, without
   keys.)
-- NumPy: the bare addition, as the floor that both share.
+- NumPy: the bare addition, as the lower limit of both.
 - PyTorch, where installed; and PyTorch under DebugMode, which records one event of the same addition.
 
-Recorded is with ``dispatchviz.record()``, all events; memory is what Python's allocator counts, before anybody looks
-at the trace and after all its events have been made.
+Recording is ``dispatchviz.record()`` with all events. Memory is the number of Python's allocator, before anything reads
+the trace and after all its events have been built.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ import numpy
 
 import dispatchviz
 from benchmarks.seamless import package_without_seam
-from benchmarks.sizes import judge, often, there
+from benchmarks.sizes import is_installed, judge, often
 from dispatchviz import torch as model
 
 Call = Callable[[], object]
@@ -57,11 +57,11 @@ BARS = {
     "ns of recording, per event": 100.0,
     "bytes in memory, per event": 130.0,
 }
-"""None may be exceeded."""
+"""The bars. None may be exceeded."""
 
 
 def medians(contestants: dict[str, Call], rounds: int = ROUNDS, batch: int = BATCH) -> dict[str, float]:
-    """Seconds per call, median over rounds in which all take turns."""
+    """Return the seconds per call, the median over rounds in which all contestants alternate."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for name in contestants:
         _seconds(contestants[name], batch)
@@ -86,7 +86,7 @@ Y = [[5.0, 6.0], [7.0, 8.0]]
 
 
 def model_add(torch: ModuleType, both: bool = True, in_use: bool = True) -> Call:
-    """Ours; ``both`` operands require grad, or only the first."""
+    """Return our add; ``both`` operands require grad, or only the first."""
     x, y = torch.tensor(X, requires_grad=True), torch.tensor(Y, requires_grad=both)
     other_use = torch.add(x, y)
     assert other_use.grad_fn.name() == "AddBackward0"
@@ -95,14 +95,14 @@ def model_add(torch: ModuleType, both: bool = True, in_use: bool = True) -> Call
 
 
 def numpy_add() -> Call:
-    """The floor."""
+    """Return NumPy's add, the lower limit."""
     x, y = numpy.array(X, numpy.float32), numpy.array(Y, numpy.float32)
     return lambda: numpy.add(x, y)
 
 
 @contextmanager
 def hips_add(both: bool = True) -> Iterator[Call]:
-    """HIPS autograd; the trace stays open around the measurement."""
+    """Yield HIPS autograd's add. The trace stays open around the measurement."""
     import autograd.numpy as anp
     from autograd.core import VJPNode
     from autograd.tracer import isbox, new_box, trace_stack
@@ -116,7 +116,7 @@ def hips_add(both: bool = True) -> Iterator[Call]:
 
 
 def torch_add(both: bool = True) -> Call | None:
-    """PyTorch, if it is there."""
+    """Return PyTorch's add, if PyTorch is installed."""
     try:
         import torch
     except ImportError:
@@ -127,7 +127,7 @@ def torch_add(both: bool = True) -> Call | None:
 
 
 def debug_mode_adds(calls: int) -> Call | None:
-    """PyTorch's own tracer around a number of the same additions."""
+    """Return a number of the same additions under PyTorch's own tracer."""
     call = torch_add()
     if call is None:
         return None
@@ -145,10 +145,10 @@ def debug_mode_adds(calls: int) -> Call | None:
 
 
 def untraced(both: bool) -> dict[str, float]:
-    """Seconds per add with gradients, without a recorder."""
+    """Return the seconds per add with gradients, without a recorder."""
     with package_without_seam() as seamless:
         add_without_seam = model_add(seamless, both)
-    with hips_add(both) if there("autograd") else nullcontext() as hips:
+    with hips_add(both) if is_installed("autograd") else nullcontext() as hips:
         contestants: dict[str, Call] = {
             "model": model_add(model, both),
             "model, seam taken out": add_without_seam,
@@ -168,14 +168,17 @@ class Recorded(NamedTuple):
     plain: float
     recorded: float
     events: int
-    """Of one add."""
+    """The events of one add."""
     debug_mode: float | None
-    """PyTorch under DebugMode, if it is there."""
+    """The time under PyTorch's DebugMode, if PyTorch is installed."""
 
 
 def traced(batch: int = often(8_000), rounds: int = often(9)) -> Recorded:
-    """Each round takes an unrecorded batch, a recorded one and one of PyTorch's, long ones: what begins and ends a
-    recording is not what an event costs. The least of the rounds counts: the machine can only add to it."""
+    """Measure the seconds per add in rounds of a long unrecorded batch, a recorded one, and one of PyTorch's.
+
+    Long batches hide the cost of starting and ending a recording. The smallest time counts, because other work on the
+    machine can only add to it.
+    """
     call, theirs = model_add(model), debug_mode_adds(batch)
     plain: list[float] = []
     recorded: list[float] = []
@@ -192,7 +195,7 @@ def traced(batch: int = often(8_000), rounds: int = often(9)) -> Recorded:
 
 
 def memory(calls: int = often(2_000)) -> tuple[float, float]:
-    """Bytes per event of a recording: of the notes, and when all events have been made of them."""
+    """Return the bytes per event of a recording, for the notes and for the finished events."""
     call = model_add(model)
     with dispatchviz.record() as trace:
         call()
@@ -216,7 +219,7 @@ def memory(calls: int = often(2_000)) -> tuple[float, float]:
 
 
 def report(what: str, found: dict[str, float]) -> Iterator[str]:
-    """The lines that are printed of the adds."""
+    """Yield the printed lines about the adds."""
     base = found.get("HIPS autograd")
     yield f"one add of 2x2, {what} requiring grad, recording off (median of rounds in turns)"
     for name, seconds in found.items():
@@ -227,7 +230,7 @@ def report(what: str, found: dict[str, float]) -> Iterator[str]:
 def against_the_bars(
     adds: dict[str, float], alone: dict[str, float], took: Recorded, per_event: float
 ) -> Iterator[tuple[str, float]]:
-    """The measured value of each bar; ``alone``: with one operand that requires grad."""
+    """Yield the measured value of each bar; ``alone`` is with one operand that requires grad."""
     if "HIPS autograd" in adds:
         yield "add, of HIPS autograd", adds["model"] / adds["HIPS autograd"]
         one = alone["model"] / alone["HIPS autograd"]
@@ -241,7 +244,7 @@ def against_the_bars(
 
 
 def main() -> int:
-    """Print the numbers; 1 if a bar is missed."""
+    """Print the numbers and return 1 if a bar is missed."""
     adds, alone = untraced(both=True), untraced(both=False)
     took, (noted, read) = traced(), memory()
     print("\n".join(report("both operands", adds)))

@@ -1,21 +1,22 @@
-"""What the backward engine costs per Node, beside HIPS autograd, in short chains and in chains of 100,000 Nodes.
+"""The cost of the backward engine per Node, compared with HIPS autograd, in chains of 1,000 and of 100,000 Nodes.
 
-    python -m benchmarks.engine              (beside HIPS autograd and PyTorch where they are installed)
+    python -m benchmarks.engine              (with HIPS autograd and PyTorch where they are installed)
 
-As in ``dispatch.py``, all contestants run in this process, in turns, and what counts are the ratios. Times are of the
-processor; of each contestant the least of its rounds is printed, since what else the machine does can only add to it.
-A ratio is the median over the rounds, in which two contestants are a few milliseconds apart and the machine is the same
-to both. A chain is ``z = z + y`` again and again, with 2x2 float32:
+As in ``dispatch.py``, all contestants run in this process and alternate, and the ratios count. Times are processor
+times. The smallest round of each contestant is printed, since other work on the machine can only add to it. A ratio is
+the median over the rounds, in which two contestants are a few milliseconds apart, so the machine is the same to both. A
+chain is ``z = z + y`` again and again, with 2x2 float32:
 
-- one operand: only ``z`` requires grad. Per Node, a backward is then the engine and the shortest formula there is, and
-  next to no arithmetic. HIPS autograd's part is ``backward_pass``: its loop, one VJP, no addition of gradients.
-- both operands: ``y`` requires grad as well and receives a gradient from every Node, which is added to the others:
-  here by ``add_``, dispatched as PyTorch dispatches it, there by its vector space.
+- one operand: only ``z`` requires grad. A backward is then, per Node, the engine and the shortest formula, with almost
+  no arithmetic. HIPS autograd's part is ``backward_pass``: its loop, one VJP, no addition of gradients.
+- both operands: ``y`` also requires grad and receives a gradient from every Node, which is added to the others: here by
+  ``add_``, dispatched as PyTorch dispatches it, there by its vector space.
 - a chain of 50 is forward and backward together, as a user writes it: the operators and ``backward(g)`` of a tensor;
-  for HIPS autograd ``make_vjp`` and the call of what that gives. The traced one is ``dispatchviz.record()``, without
-  and with the making of all events, and PyTorch under DebugMode.
-- deletion: the last reference to a chain goes. A bare chain is of the same objects with slots and nothing else: Node,
-  edge, Node, edge, each referring to the next. (Ours have two lists and an entry of metadata per Node besides.)
+  for HIPS autograd ``make_vjp`` and the call of its result. The traced one is ``dispatchviz.record()``, without and
+  with building all events, and PyTorch under DebugMode.
+- deletion: the last reference to a chain is dropped. A bare chain consists of the same objects with slots and nothing
+  else: Node, edge, Node, edge, each referring to the next. (Ours also have two lists and an entry of metadata for each
+  Node.)
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ import numpy
 
 import dispatchviz
 from benchmarks.dispatch import X, Y
-from benchmarks.sizes import judge, often, there
+from benchmarks.sizes import is_installed, judge, often
 from dispatchviz import torch as model
 from dispatchviz.core.autograd.graph.node import Node
 
 Seconds = float
 Run = Callable[[], Seconds]
 Times = dict[str, list[Seconds]]
-"""Of each contestant, a time per round."""
+"""A time per round for each contestant."""
 
 LONG, SHORT, OPERATORS = often(100_000, 1_000), often(1_000, 100), 50
 AS_LONG = often(50)
-"""Short chains are taken so often."""
+"""The number of times that short chains are run."""
 BARS = {
     "per Node, 100,000 Nodes of 1,000": 1.3,
     "per Node of 100,000, of HIPS autograd": 0.8,
@@ -51,11 +52,11 @@ BARS = {
     "50 operators recorded, of PyTorch under DebugMode": 0.3,
     "50 operators recorded, events made too, of the same": 0.75,
 }
-"""None may be exceeded."""
+"""The bars. None may be exceeded."""
 
 
-def taken(contestants: dict[str, Run], rounds: int) -> Times:
-    """Each takes its own time, once per round."""
+def timed(contestants: dict[str, Run], rounds: int) -> Times:
+    """Return each contestant's own time, once per round."""
     times: Times = {name: [] for name in contestants}
     for _ in range(rounds):
         for name, run in contestants.items():
@@ -65,11 +66,11 @@ def taken(contestants: dict[str, Run], rounds: int) -> Times:
 
 
 def ratio(times: Times, name: str, other: str) -> float:
-    """Of two that took turns."""
+    """Return the ratio of two contestants that alternated."""
     return statistics.median(map(operator.truediv, times[name], times[other]))
 
 
-# -- ours -------------------------------------------------------------------------------------------------------------
+# -- the model --------------------------------------------------------------------------------------------------------
 
 
 def _chain(length: int, x: model.Tensor, y: model.Tensor) -> model.Tensor:
@@ -83,7 +84,7 @@ def _leaves(both: bool) -> tuple[model.Tensor, model.Tensor]:
 
 
 def model_backward(length: int, both: bool) -> Run:
-    """Seconds per Node."""
+    """Return a run that measures the seconds per Node."""
     gradient = model.tensor(Y)
 
     def run() -> Seconds:
@@ -96,7 +97,7 @@ def model_backward(length: int, both: bool) -> Run:
 
 
 def model_deletion(length: int) -> Run:
-    """Seconds per Node."""
+    """Return a run that measures the seconds per Node."""
 
     def run() -> Seconds:
         chain = [_chain(length, *_leaves(both=False))]
@@ -108,7 +109,7 @@ def model_deletion(length: int) -> Run:
 
 
 def bare_deletion(length: int) -> Run:
-    """Seconds per pair of a Node and an edge."""
+    """Return a run that measures the seconds per pair of a Node and an edge."""
     bare_node = type("BareNode", (), {"__slots__": [name for name in Node.__slots__ if name != "__weakref__"]})
     bare_edge = type("BareEdge", (), {"__slots__": ["function", "input_nr"]})
 
@@ -128,7 +129,7 @@ def bare_deletion(length: int) -> Run:
 
 
 def model_operators(both: bool, batch: int = 8) -> Run:
-    """Seconds per operator, forward and backward."""
+    """Return a run that measures the seconds per operator, forward and backward."""
     (x, y), gradient = _leaves(both), model.tensor(Y)
 
     def run() -> Seconds:
@@ -141,12 +142,12 @@ def model_operators(both: bool, batch: int = 8) -> Run:
 
 
 def averaged(run: Run, times: int) -> Run:
-    """Several as one."""
+    """Return the mean of several runs as one run."""
     return lambda: statistics.fmean([run() for _ in range(times)])
 
 
 def recorded(run: Run) -> Run:
-    """The same while everything is recorded."""
+    """Return the same run while everything is recorded."""
 
     def listened() -> Seconds:
         with dispatchviz.record():
@@ -155,8 +156,8 @@ def recorded(run: Run) -> Run:
     return listened
 
 
-def looked_at(batch: int = 8) -> Run:
-    """Recorded, and all events made, of a chain of which both operands require grad."""
+def recorded_with_events(batch: int = 8) -> Run:
+    """Return a recorded run that also builds all events, for a chain whose operands both require grad."""
     run = model_operators(both=True, batch=batch)
 
     def made() -> Seconds:
@@ -169,11 +170,11 @@ def looked_at(batch: int = 8) -> Run:
     return made
 
 
-# -- theirs -----------------------------------------------------------------------------------------------------------
+# -- HIPS autograd and PyTorch ----------------------------------------------------------------------------------------
 
 
 def hips_backward(length: int, both: bool) -> Run:
-    """Seconds per Node."""
+    """Return a run that measures the seconds per Node."""
     import autograd.numpy as anp
     from autograd.core import VJPNode, backward_pass
     from autograd.tracer import new_box, trace_stack
@@ -194,7 +195,7 @@ def hips_backward(length: int, both: bool) -> Run:
 
 
 def hips_operators(both: bool, batch: int = 8) -> Run:
-    """Seconds per operator, forward and backward."""
+    """Return a run that measures the seconds per operator, forward and backward."""
     import autograd.numpy as anp
     from autograd.builtins import tuple as boxed_tuple
     from autograd.core import make_vjp
@@ -220,7 +221,7 @@ def hips_operators(both: bool, batch: int = 8) -> Run:
 
 
 def debug_mode_operators(both: bool, batch: int = 8) -> Run | None:
-    """PyTorch's own tracer around the same chain, if PyTorch is there."""
+    """Return a run of the same chain under PyTorch's own tracer, if PyTorch is installed."""
     try:
         import torch
     except ImportError:
@@ -248,43 +249,43 @@ def debug_mode_operators(both: bool, batch: int = 8) -> Run | None:
 
 
 def per_node(both: bool) -> Times:
-    """Of a backward; the short ones are taken so often that they last as long as the long ones."""
+    """Measure a backward per Node. Short chains are repeated until they last as long as the long ones."""
     contestants: dict[str, Run] = {}
     for length in (SHORT,) if both else (SHORT, LONG):
         times = AS_LONG if length == SHORT else 1
         contestants[f"model, {length:,} Nodes"] = averaged(model_backward(length, both), times)
-        if there("autograd"):
+        if is_installed("autograd"):
             contestants[f"HIPS autograd, {length:,} Nodes"] = averaged(hips_backward(length, both), times)
-    return taken(contestants, rounds=often(5))
+    return timed(contestants, rounds=often(5))
 
 
 def per_operator(both: bool) -> Times:
-    """Of a chain of 50, forward and backward."""
+    """Measure a chain of 50 operators, forward and backward, per operator."""
     contestants = {"model": model_operators(both), "model, recorded": recorded(model_operators(both))}
-    if there("autograd"):
+    if is_installed("autograd"):
         contestants["HIPS autograd"] = hips_operators(both)
     if both:
-        contestants["model, recorded, events made"] = looked_at()
+        contestants["model, recorded, events made"] = recorded_with_events()
     debugged = debug_mode_operators(both)
     if debugged is not None:
         contestants["PyTorch under DebugMode"] = debugged
-    return taken(contestants, rounds=often(41))
+    return timed(contestants, rounds=often(41))
 
 
 def deletion() -> Times:
-    """Per Node or object."""
-    return taken({"model": model_deletion(LONG), "bare objects": bare_deletion(LONG)}, rounds=often(5))
+    """Measure deletion per Node or object."""
+    return timed({"model": model_deletion(LONG), "bare objects": bare_deletion(LONG)}, rounds=often(5))
 
 
 def report(title: str, found: Times) -> Iterator[str]:
-    """The lines that are printed."""
+    """Yield the lines to print."""
     yield title
     for name, times in found.items():
         yield f"  {name:<32}{min(times) * 1e6:8.2f} us"
 
 
 def against_the_bars(nodes: Times, chains: Times, deleted: Times) -> Iterator[tuple[str, float]]:
-    """The measured value of each bar."""
+    """Yield the measured value of each bar."""
     long, theirs = f"model, {LONG:,} Nodes", f"HIPS autograd, {LONG:,} Nodes"
     yield "per Node, 100,000 Nodes of 1,000", ratio(nodes, long, f"model, {SHORT:,} Nodes")
     yield "deletion, of bare objects", ratio(deleted, "model", "bare objects")
@@ -299,7 +300,7 @@ def against_the_bars(nodes: Times, chains: Times, deleted: Times) -> Iterator[tu
 
 
 def main() -> int:
-    """Print the numbers; 1 if a bar is missed."""
+    """Print the numbers and return 1 if a bar is missed."""
     one, both, deleted = per_node(both=False), per_node(both=True), deletion()
     operators, alone = per_operator(both=True), per_operator(both=False)
     print("\n".join(report("backward per Node, one operand requires grad", one)))

@@ -1,11 +1,10 @@
-"""Whether the time that an event takes stays the same when a program is ten and a hundred times as long.
+"""Time per event for programs that are ten and a hundred times as long.
 
     python -m benchmarks.growth [--quick] [PROGRAM ...]
 
-Each program has one thing that there is n of. It is recorded at n, 10 n and 100 n, and each stage on the way to the
-reader is timed by itself, in time of the processor and per event of the trace; of n and 10 n the least of some rounds
-counts. What grows by more than the bar is not linear. The garbage collector waits: what it costs depends on all that
-is in memory.
+Each program has n of one thing. It is recorded at n, 10 n and 100 n. Each stage on the way to the reader is timed by
+itself, in processor time per event of the trace; for n and 10 n the smallest of some rounds counts. A stage that grows
+by more than the bar is not linear. The garbage collector is paused, because its cost depends on all that is in memory.
 """
 
 from __future__ import annotations
@@ -30,22 +29,22 @@ from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.trace import Trace
 
 BAR = 2.0
-"""So much more time per event at 100 n than at n is noise, memory that is no longer in the cache, and logarithms."""
+"""The increase in time per event from n to 100 n that is still noise, cache misses and logarithms."""
 
 Program = Callable[[int], object]
 Stage = Callable[[Trace], object]
 
 
 def leaf() -> model.Tensor:
-    """A tensor that requires grad."""
+    """Return a tensor that requires grad."""
     return model.ones(2, requires_grad=True)
 
 
-# -- what there is n of -----------------------------------------------------------------------------------------------
+# -- programs with n of one thing -------------------------------------------------------------------------------------
 
 
 def chain(n: int) -> None:
-    """Additions, each of what the one before gave."""
+    """Additions, each of the previous result."""
     x = z = leaf()
     for _ in range(n):
         z = z + x
@@ -76,7 +75,7 @@ def requested(n: int) -> None:
 
 
 def pruned(n: int) -> None:
-    """Nodes that are not needed for the one gradient that is requested."""
+    """Nodes that are not needed for the one requested gradient."""
     inputs = [leaf() for _ in range(n)]
     model.autograd.grad(model.stack([x.sin() for x in inputs]).sum(), inputs[:1])
 
@@ -120,7 +119,7 @@ def reentrant(n: int) -> None:
 
 
 def writes(n: int) -> None:
-    """Write to one tensor, of which a Node has saved each version."""
+    """Writes to one tensor whose every version a Node has saved."""
     x, z = leaf(), model.ones(2)
     for _ in range(n):
         x * z
@@ -128,7 +127,7 @@ def writes(n: int) -> None:
 
 
 def packed(n: int) -> None:
-    """Write to one tensor that Nodes have saved by way of hooks."""
+    """Writes to one tensor that Nodes have saved through hooks."""
     x, z = leaf(), model.ones(2)
     with model.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         for _ in range(n):
@@ -145,7 +144,7 @@ def views(n: int) -> None:
 
 
 def views_of_views(n: int) -> None:
-    """Views, each of the one before."""
+    """Views, each of the previous one."""
     x = leaf()
     for _ in range(n):
         x = x.view(2)
@@ -161,7 +160,7 @@ def hooks(n: int) -> None:
 
 
 def modules(n: int) -> None:
-    """Modules, each within the one before."""
+    """Modules, each within the previous one."""
     layer: model.nn.Module = model.nn.Tanh()
     for _ in range(n):
         layer = model.nn.Sequential(layer)
@@ -169,7 +168,7 @@ def modules(n: int) -> None:
 
 
 def names(n: int) -> None:
-    """Assignments that go to and fro between two tensors."""
+    """Assignments that alternate between two tensors."""
     source = f"x, y = torch.ones(1), torch.ones(1)\nfor _ in range({n}):\n    z = x\n    z = y\n    z + 1\n"
     exec(compile(source, "<names>", "exec"), {"torch": model})
 
@@ -193,19 +192,19 @@ SIZES: dict[Program, int] = {
     modules: 2,
     names: 10,
 }
-"""Each program, and how many it has at first."""
+"""Each program, and its size n."""
 
 
 # -- from a program to the reader -------------------------------------------------------------------------------------
 
 
 def each_step(look: Callable[[Trace, int], object]) -> Stage:
-    """Look at every step."""
+    """Return a stage that looks at every step."""
     return lambda trace: deque((look(trace, at) for at in range(len(trace))), maxlen=0)
 
 
 def last_bumps(trace: Trace) -> None:
-    """What the last changes in place invalidate."""
+    """Find what the last in-place changes invalidate."""
     for step in trace.steps_of(VersionBumped)[-20:]:
         bumped = trace[step]
         assert isinstance(bumped, VersionBumped)
@@ -223,12 +222,12 @@ STAGES: dict[str, Stage] = {
     "log": lambda trace: deque(text_log(trace), maxlen=0),
     "graph": lambda trace: backward_graph(trace, len(trace) - 1),
 }
-"""In this order, each with what those before it have made."""
+"""The stages in order. Each uses the results of the stages before it."""
 
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Collect before, and not within."""
+    """Collect garbage before the block, and not within it."""
     gc.collect()
     gc.disable()
     try:
@@ -238,7 +237,7 @@ def without_garbage_collection() -> Iterator[None]:
 
 
 def seconds_per_event(program: Program, n: int) -> dict[str, float]:
-    """Of each stage."""
+    """Return the seconds per event of each stage."""
     found = {}
     with without_garbage_collection():
         start = time.process_time()
@@ -253,23 +252,24 @@ def seconds_per_event(program: Program, n: int) -> dict[str, float]:
 
 
 def least(program: Program, n: int, rounds: int) -> dict[str, float]:
-    """Of some rounds, of each stage by itself."""
+    """Return the smallest time of each stage over some rounds."""
     measured = [seconds_per_event(program, n) for _ in range(rounds)]
     return {name: min(each[name] for each in measured) for name in measured[0]}
 
 
 THOROUGHLY, QUICKLY = ((1, 20), (10, 5), (100, 2)), ((1, 1), (2, 1), (3, 1))
-"""How many times as many there are, and rounds."""
+"""Multiples of n, and the rounds for each."""
 
 TINY = 0.2e-6
-"""Of a stage that takes less per event only what is above it counts: the clock is not better, and nobody waits for it.
+"""The time per event below which a stage is not judged, because the clock is too coarse and such times do not
+matter.
 """
 
 
 def growth(program: Program) -> dict[str, float]:
-    """Of each stage the time per event at 100 n, of that at n; prints that at 10 n, too."""
+    """Return the time per event at 100 n relative to n for each stage. Print the value at 10 n too."""
     n = SIZES[program]
-    least(program, n, 1)  # what is looked up once
+    least(program, n, 1)  # to do the look-ups that happen once
     found = [least(program, n * by, rounds) for by, rounds in (QUICKLY if QUICK else THOROUGHLY)]
     ratios = {}
     print(f"  {program.__name__} ({program.__doc__})")
@@ -285,7 +285,7 @@ def growth(program: Program) -> dict[str, float]:
 
 
 def main() -> int:
-    """Print the numbers; 1 if a bar is missed."""
+    """Print the numbers and return 1 if a bar is missed."""
     chosen = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     programs = [program for program in SIZES if not chosen or program.__name__ in chosen]
     results = {program.__name__: max(growth(program).values()) for program in programs}

@@ -1,17 +1,16 @@
-"""Watching a real PyTorch: 1,000 adds and their backward, beside what PyTorch itself has for watching.
+"""Recording a real PyTorch: 1,000 adds and their backward, compared with PyTorch's own tools for watching.
 
     python -m benchmarks.live [--quick]
 
-Needs an installed PyTorch. All in one process, processor time, the best of three in each round; printed is the median
-of the rounds, and that of the ratios within each round to the program as it is and to ``DebugMode``, which records
-operators without key sets, Nodes or lines. Also ten times as many adds, how long it takes to put kernels in the cells,
-and what is left when they are out again.
+It needs an installed PyTorch. Everything runs in one process and is measured in processor time, as the best of three in
+each round. It prints the median of the rounds, and the median of the ratios within each round to the program without a
+recorder and to ``DebugMode``, which records operators without key sets, Nodes or lines. It also measures ten times as
+many adds, the time to install kernels in the dispatch table entries, and the cost that remains after their removal.
 
-"recorded" is what the program waits for while all is kept in memory: every fact is noted, nothing is made of the notes,
-which are thrown away after the run. "recorded, events built" counts that, too: the events that the trace consists of. A
-trace that is written while the program runs takes that time and the writing, mostly on another thread, which shares the
-interpreter with the program. Not counted: full collections of garbage, which the best run is without, and reading or
-writing a trace.
+"recorded" is the delay of the program while all is kept in memory: every fact is noted, no events are built, and the
+notes are discarded after the run. "recorded, events built" also builds the events of the trace. A trace that is written
+while the program runs takes that time plus the writing, mostly on another thread, which shares the interpreter with the
+program. Full garbage collections are not counted, since the best run has none, nor is reading or writing a trace.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ MANY_ADDS = 10 * ADDS
 QUICK = "--quick" in sys.argv
 ROUNDS = 1 if QUICK else 9
 REPEATS = 1 if QUICK else 3
-"""In each round."""
+"""The repetitions in each round."""
 
 Watching = Callable[[], AbstractContextManager[Any]]
 Times = dict[str, float]
@@ -42,7 +41,7 @@ Times = dict[str, float]
 
 
 def program(torch: Any, adds: int = ADDS) -> None:
-    """Add in a row, and their backward."""
+    """Run adds in a row, and their backward."""
     x = torch.ones(2, 2, requires_grad=True)
     z = x
     for _ in range(adds):
@@ -51,7 +50,7 @@ def program(torch: Any, adds: int = ADDS) -> None:
 
 
 def best(torch: Any, watching: Watching, adds: int = ADDS) -> float:
-    """Milliseconds of processor time."""
+    """Return the milliseconds of processor time."""
     times = []
     for _ in range(REPEATS):
         with watching():
@@ -62,7 +61,7 @@ def best(torch: Any, watching: Watching, adds: int = ADDS) -> float:
 
 
 def built(torch: Any, watch: LiveRecorder) -> float:
-    """Milliseconds with the events of each run built at once, which are then forgotten."""
+    """Return the milliseconds with the events of each run built at once and then discarded."""
     times = []
     for _ in range(REPEATS):
         begin = time.process_time()
@@ -76,7 +75,7 @@ def built(torch: Any, watch: LiveRecorder) -> float:
 
 @contextlib.contextmanager
 def recorded(watch: LiveRecorder) -> Iterator[None]:
-    """Recorded, the cells being watched already; what was noted is forgotten."""
+    """Record with the dispatch table entries already watched, then discard the notes."""
     recorder.start(watch)
     try:
         yield
@@ -86,7 +85,7 @@ def recorded(watch: LiveRecorder) -> Iterator[None]:
 
 
 def others(torch: Any) -> dict[str, Watching]:
-    """What PyTorch has, by name."""
+    """Return PyTorch's own tools, by name."""
     from torch.testing._internal.logging_tensor import capture_logs_with_logging_tensor_mode
     from torch.utils._debug_mode import DebugMode
 
@@ -98,7 +97,7 @@ def others(torch: Any) -> dict[str, Watching]:
 
 
 def one_round(engine: Any) -> Times:
-    """Each once, one after the other: what else the machine does comes to all of them."""
+    """Measure each contestant once, one after the other, so that other work on the machine affects all of them."""
     torch, watch = engine.torch, engine.recorder()
     times = {AS_IT_IS: best(torch, nullcontext), MANY: best(torch, nullcontext, MANY_ADDS)}
     times |= {name: best(torch, watching) for name, watching in others(torch).items()}
@@ -117,7 +116,7 @@ AS_IT_IS, DEBUG_MODE, MANY, PUT = "as it is", "DebugMode", "10 times as many", "
 
 
 def main() -> int:
-    """Print a row each. Without a PyTorch it says so."""
+    """Print a row for each contestant. Without PyTorch, say so."""
     try:
         engine: Any = engine_named("torch")
     except DispatchvizError as error:

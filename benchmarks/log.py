@@ -1,9 +1,9 @@
-"""What the text log of a long program costs, beside msgspec: the same events encoded and joined to as many lines.
+"""The cost of the text log of a long program, compared with msgspec, which encodes the same events to as many lines.
 
     python -m benchmarks.log
 
-Both take turns, in time of the processor; of each the least of its rounds counts. The last rows are lines a second of
-logs that are ten times as long: they must not be slower.
+Both alternate and are measured in processor time; the smallest round of each counts. The last rows are lines per second
+for logs that are ten times as long, which must not be slower.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ BARS = {
     "ten times the adds": 1.4,
     "ten times the training": 1.4,
 }
-"""None may be exceeded; of longer logs the time of a line is compared."""
+"""The bars. None may be exceeded. For longer logs the time per line is compared."""
 
 
 def adds(count: int) -> Trace:
-    """``z = z + x`` many times."""
+    """Return the trace of ``z = z + x`` many times."""
     x = model.ones(2, requires_grad=True)
     with dispatchviz.record() as trace:
         z = x
@@ -41,7 +41,7 @@ def adds(count: int) -> Trace:
 
 
 def training(steps: int) -> Trace:
-    """Backwards and writes into leaves, many times."""
+    """Return the trace of many backward passes and writes into leaves."""
     layer, x = model.nn.Linear(4, 2), model.ones(3, 4)
     optimizer = model.optim.SGD(layer.parameters(), lr=0.1)
     with dispatchviz.record() as trace:
@@ -53,17 +53,17 @@ def training(steps: int) -> Trace:
 
 
 def written(trace: Trace) -> int:
-    """Characters of the log."""
+    """Return the number of characters of the log."""
     return sum(map(len, chunks(text_log(trace))))
 
 
 def encoded(trace: Trace) -> int:
-    """Bytes of the same events as lines of JSON."""
+    """Return the number of bytes of the same events as lines of JSON."""
     return len(b"\n".join(map(msgspec.json.Encoder().encode, trace.events)))
 
 
 def main() -> int:
-    """Print the numbers; 1 if a bar is missed."""
+    """Print the numbers and return 1 if a bar is missed."""
     few = often(50)
     traces = {
         "adds": adds(few * 4),

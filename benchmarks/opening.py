@@ -1,10 +1,10 @@
-"""Opening long traces in the stepper: first screen, memory, stepping and search, beside a trace of 1,000 steps.
+"""Opening long traces in the stepper: first screen, memory, stepping and search, compared with a trace of 1,000 steps.
 
     python -m benchmarks.opening
 
-The traces are of the same training loop. First screens take turns, each of a process of its own on a pseudo terminal
-of 120x40; of each trace the median counts. A freeze is how long the screen's thread answers nothing: its time of the
-processor between two rounds of a timer of two milliseconds. The first hit is in time of the processor too.
+The traces are of the same training loop. First screens alternate, each in a process of its own on a pseudo terminal of
+120x40; the median of each trace counts. A freeze is the time for which the screen's thread does not respond, measured
+as its processor time between two ticks of a timer of two milliseconds. The first hit is in processor time too.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 ROUNDS = often(7, 1)
 LONG = often(891, 4)
-"""Iterations of the loop in the long trace: a million steps."""
+"""Iterations of the loop in the long trace, for a million steps."""
 KEYS = ("s", "s", "n", "c", "c", "G", "S", "g", "6", "1", "G")
 FIRST_HITS = ("tanh", "nodecreated", "at_the_end")
-"""A name that is near, a kind, and a variable that only the last steps have."""
+"""The searches: a name that is near, a kind, and a variable that only the last steps have."""
 PAUSE = 0.002
 BARS = {
     "first screen, of a trace of 1,000 steps": 1.3,
@@ -43,24 +43,24 @@ BARS = {
 
 
 def opened(trace: Path) -> tuple[float, float]:
-    """Seconds to the first screen, and the most memory that the process had until then, in MB."""
+    """Return the seconds to the first screen, and the peak memory of the process until then in MB."""
     terminal = Terminal(STEPPER, str(trace))
     try:
         seconds = terminal.until(b"q quit", 120) - terminal.started
-        time.sleep(1)  # what is put on the screen behind the steps counts as memory
+        time.sleep(1)  # memory includes the work on the screen after the steps
         return seconds, terminal.peak() / 1024
     finally:
         terminal.close()
 
 
 class Beat:
-    """Notes how long there was no time for a short timer."""
+    """A short timer that notes its longest delay."""
 
     def __init__(self) -> None:
         self.longest = 0.0
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Tick until it is cancelled."""
         last = time.thread_time()
         while True:
             await asyncio.sleep(PAUSE)
@@ -70,7 +70,7 @@ class Beat:
 
 @contextmanager
 def beating() -> Iterator[Beat]:
-    """A beat that goes on meanwhile."""
+    """Run a beat during the block."""
     beat = Beat()
     task = asyncio.get_running_loop().create_task(beat.run())
     try:
@@ -80,7 +80,7 @@ def beating() -> Iterator[Beat]:
 
 
 async def used(path: Path) -> dict[str, float]:
-    """What keys and searches cost on a trace."""
+    """Return the cost of keys and searches on a trace."""
     from dispatchviz.core.record.trace_file import Trace
     from dispatchviz.tui.app import StepperApp
     from dispatchviz.views.session import Session
@@ -103,7 +103,7 @@ async def used(path: Path) -> dict[str, float]:
 
 
 async def first_hit(app: StepperApp, query: str) -> float:
-    """Seconds until a search has brought the reader to a hit; then it goes on for a while."""
+    """Return the seconds until a search has moved the reader to a hit. The search then continues for a while."""
     from dispatchviz.tui.questions.typed_questions import SearchQuestion
     from dispatchviz.views.session import Update
 
@@ -119,7 +119,7 @@ async def first_hit(app: StepperApp, query: str) -> float:
 
 
 def main() -> int:
-    """Print the numbers; 1 if a bar is missed."""
+    """Print the numbers and return 1 if a bar is missed."""
     with tempfile.TemporaryDirectory() as folder:
         short, long = (recorded(Path(folder), iterations) for iterations in (1, LONG))
         rounds = [(opened(short), opened(long)) for _ in range(ROUNDS)]

@@ -1,14 +1,14 @@
-"""What single operators cost, forward and with their backward, and a transformer block traced as a whole.
+"""The cost of single operators, forward and with their backward, and of a traced transformer block.
 
-    python -m benchmarks.operators           (beside HIPS autograd and PyTorch where they are installed)
+    python -m benchmarks.operators           (with HIPS autograd and PyTorch where they are installed)
 
-Operands are so small that NumPy's own time hardly counts: what is compared is the machine around it. All contestants
-of an operator take turns in this process (``dispatch.py`` says how, and why ratios count).
+The operands are so small that NumPy's own time hardly counts, so the machine around it is compared. All contestants of
+an operator alternate in this process (``dispatch.py`` explains the method, and why ratios count).
 
 - forward: one call whose first operands require grad, its result dropped; HIPS autograd inside an open trace.
 - both ways: the call, and the gradients of all operands that require one: ``torch.autograd.grad``, ``make_vjp`` and
-  the vjp it gives.
-- recorded: both ways with ``dispatchviz.record()`` on, beside PyTorch under its own tracer, DebugMode.
+  the vjp that it returns.
+- recorded: both ways with ``dispatchviz.record()`` on, compared with PyTorch under its own tracer, DebugMode.
 
 The block is a lesson's: embedding, layer norms, attention written out, an MLP, residuals, cross entropy, backward.
 """
@@ -28,7 +28,7 @@ import numpy
 
 import dispatchviz
 from benchmarks.dispatch import Call, medians
-from benchmarks.sizes import judge, often, there
+from benchmarks.sizes import is_installed, judge, often
 from dispatchviz import torch as model
 
 ROUNDS, BATCH = often(15), often(20)
@@ -39,25 +39,29 @@ BARS = {
     "recorded, of PyTorch under DebugMode": 0.9,
     "seconds of the traced block": 1.0,
 }
-"""None may be exceeded by the geometric means, and by the block. The first three are where we stand, so that a step
-back is seen: one run of the engine makes up most of both ways, and the rest is mostly PyTorch's inner calls, which we
-make and HIPS autograd does not."""
+"""The bars for the geometric means and the block. None may be exceeded.
+
+The first three are close to the current values, so that a regression shows. One run of the engine is most of "both
+ways"; the rest is mostly PyTorch's inner calls, which the model makes and HIPS autograd does not.
+"""
 
 
 class Case(NamedTuple):
-    """An operator, as both libraries write it."""
+    """An operator in the notation of both libraries."""
 
     name: str
     shapes: tuple[tuple[int, ...], ...]
-    """Of the operands, which all require grad."""
+    """The shapes of the operands, which all require grad."""
     torch: Callable[..., Any]
-    """``(torch, *operands)``"""
+    """The call in the model and in PyTorch: ``(torch, *operands)``."""
     hips: Callable[..., Any]
-    """``(autograd.numpy, *operands)``; what HIPS autograd has no function for is written as its users write it."""
+    """The call in HIPS autograd: ``(autograd.numpy, *operands)``. Missing functions are written as its users write
+    them.
+    """
 
 
 S, R = (3, 4), (4,)
-"""Shapes: a matrix and a row."""
+"""The shapes of a matrix and a row."""
 
 
 def _hips_softmax(anp: Any, x: Any) -> Any:
@@ -123,7 +127,7 @@ CASES = (
 
 
 class Measured(NamedTuple):
-    """Ratios of one operator, and our microseconds."""
+    """The ratios of one operator, and our microseconds."""
 
     name: str
     forward: float | None
@@ -137,7 +141,7 @@ class Measured(NamedTuple):
 
 
 def values(case: Case) -> list[numpy.ndarray]:
-    """The operands' numbers, none of them where a derivative is missing."""
+    """Return the operands' numbers. Every derivative is defined at them."""
     return [
         (0.1 + numpy.arange(math.prod(shape), dtype=numpy.float32) / (7 + index)).reshape(shape)
         for index, shape in enumerate(case.shapes)
@@ -145,7 +149,7 @@ def values(case: Case) -> list[numpy.ndarray]:
 
 
 def torch_calls(torch: ModuleType, case: Case) -> tuple[Call, Call]:
-    """Forward, and both ways; of ours or of PyTorch."""
+    """Return calls for forward and for both ways, in the model or in PyTorch."""
     operands = [torch.tensor(value.tolist(), requires_grad=True) for value in values(case)]
     in_use = [operand * 1 for operand in operands]  # so that their AccumulateGrads exist, as in training
     assert all(each.requires_grad for each in in_use)
@@ -159,7 +163,7 @@ def torch_calls(torch: ModuleType, case: Case) -> tuple[Call, Call]:
 
 @contextmanager
 def hips_calls(case: Case) -> Iterator[tuple[Call, Call]]:
-    """The same of HIPS autograd; a trace stays open for the forward."""
+    """Yield the same calls in HIPS autograd. A trace stays open for the forward."""
     import autograd.numpy as anp
     from autograd.builtins import tuple as boxed_tuple
     from autograd.core import VJPNode, make_vjp
@@ -186,7 +190,7 @@ def hips_calls(case: Case) -> Iterator[tuple[Call, Call]]:
 
 
 def debug_mode(case: Case) -> float | None:
-    """Seconds per call both ways of PyTorch under DebugMode."""
+    """Return the seconds per call, both ways, for PyTorch under DebugMode."""
     try:
         import torch
     except ImportError:
@@ -199,7 +203,7 @@ def debug_mode(case: Case) -> float | None:
 
 
 def _in_batches(call: Call, watched: Callable[[], Any]) -> float:
-    """Seconds per call while a tracer watches; what the tracer does at its end counts."""
+    """Return the seconds per call under a tracer, including the tracer's work at its end."""
     times = []
     for _ in range(TRACED_ROUNDS + 1):
         start = time.process_time()
@@ -211,10 +215,10 @@ def _in_batches(call: Call, watched: Callable[[], Any]) -> float:
 
 
 def measured(case: Case) -> Measured:
-    """All numbers of one operator."""
+    """Return all numbers of one operator."""
     forward, both = torch_calls(model, case)
     contestants = {"forward": forward, "both": both}
-    with hips_calls(case) if there("autograd") else nullcontext() as theirs:
+    with hips_calls(case) if is_installed("autograd") else nullcontext() as theirs:
         if theirs is not None:
             contestants |= dict(zip(("hips", "hips both"), theirs, strict=True))
         found = medians(contestants, ROUNDS, BATCH)
@@ -232,12 +236,12 @@ def measured(case: Case) -> Measured:
 # -- the block --------------------------------------------------------------------------------------------------------
 
 BATCHES, LENGTH, VOCABULARY, WIDTH, HEADS = 4, 16, 65, 32, 4
-"""As in lessons: some sentences of some characters."""
+"""The sizes of the lesson: some sentences of some characters."""
 
 
 def block(torch: ModuleType) -> Callable[[], Any]:
-    """A training step of a small language model with one transformer block; gives the loss."""
-    nn = torch._C._nn  # where torch.nn.functional has its operators from
+    """Return a training step of a small language model with one transformer block, which returns the loss."""
+    nn = torch._C._nn  # the source of the operators in torch.nn.functional
     torch.manual_seed(0)
 
     def weight(*shape: int) -> Any:
@@ -279,17 +283,17 @@ def block(torch: ModuleType) -> Callable[[], Any]:
 
 
 class Block(NamedTuple):
-    """Seconds of the block."""
+    """The seconds of the block."""
 
     plain: float
     recorded: float
     events_made: float
-    """Recorded, and all events made."""
+    """The seconds with recording and all events built."""
     events: int
 
 
 def traced_block(rounds: int = often(5)) -> Block:
-    """The best of some rounds, after one to warm up."""
+    """Return the best of some rounds, after one for warming up."""
     step = block(model)
     plain, recorded, events_made, events = [], [], [], 0
     for _ in range(rounds + 1):
@@ -309,12 +313,12 @@ def traced_block(rounds: int = often(5)) -> Block:
 
 
 def mean(ratios: list[float]) -> float:
-    """The geometric mean, which is the right one for ratios."""
+    """Return the geometric mean, which is the right mean for ratios."""
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
 def table(found: list[Measured]) -> Iterator[str]:
-    """The operators, worst first by what a training step pays: both ways."""
+    """Yield the operators, sorted by the cost in a training step (both ways), worst first."""
     yield f"  {'':<16}{'forward':>10}{'both ways':>11}{'recorded':>10}       us   both us"
     yield f"  {'':<16}{'x HIPS':>10}{'x HIPS':>11}{'x DebugM.':>10}"
     for each in sorted(found, key=lambda each: each.both or each.both_us, reverse=True):
@@ -329,7 +333,7 @@ def _times(ratio: float | None) -> str:
 
 
 def results(found: list[Measured], took: Block) -> Iterator[tuple[str, float]]:
-    """The measured value of each bar."""
+    """Yield the measured value of each bar."""
     for name, ratios in {
         "forward, of HIPS autograd": [each.forward for each in found],
         "both ways, of HIPS autograd": [each.both for each in found],
@@ -342,7 +346,7 @@ def results(found: list[Measured], took: Block) -> Iterator[tuple[str, float]]:
 
 
 def main() -> int:
-    """Print the numbers; 1 if a bar is missed."""
+    """Print the numbers and return 1 if a bar is missed."""
     found = [measured(case) for case in CASES]
     print("\n".join(table(found)))
     took = traced_block()

@@ -1,9 +1,9 @@
-"""How long whole commands that draw take, in seconds, and of opening the same trace in a Python of its own.
+"""The duration of commands that draw, in seconds, and relative to opening the same trace in a separate Python.
 
     python -m benchmarks.pictures
 
-A chain of 1,000 additions and transformers of 5,000 and 50,000 Nodes, as saved traces. Each command is a process of its
-own; they take turns, and the smallest of the rounds counts: the drawing library is compiled in the first.
+The traces are a chain of 1,000 additions and transformers of 5,000 and 50,000 Nodes. Each command is a process of its
+own. They alternate, and the smallest of the rounds counts, because the drawing library is compiled in the first.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tests.graphs import GraphTape, chain
 ROUNDS = often(5)
 
 READ = "import sys, dispatchviz; dispatchviz.load(sys.argv[1])"
-"""What every command has to do first."""
+"""The code that only opens a trace, as every command must."""
 
 START = "import sys; from dispatchviz.cli import main; sys.exit(main())"
-"""What the installed script does."""
+"""The code of the installed script."""
 
 BARS = {
     "chain of 1,000, folded, s": 1.0,
@@ -32,11 +32,11 @@ BARS = {
     "transformer of 5,000 Nodes, folded, s": 3.0,
     "transformer of 50,000 Nodes, folded, s": 2.0,
 }
-"""Seconds of the whole command."""
+"""The bars in seconds for the whole command."""
 
 
 def transformer(layers: int) -> Trace:
-    """Some 46 Nodes a layer: attention of one head, a residual, two linear layers, a residual."""
+    """Return a trace with about 46 Nodes a layer: attention of one head, a residual, two linear layers, a residual."""
     tape = GraphTape()
     [x] = tape.op("EmbeddingBackward0", tape.leaf("embedding"))
     for _ in range(layers):
@@ -62,7 +62,7 @@ def _linear(tape: GraphTape, x: int) -> int:
 
 
 def main() -> int:
-    """Print seconds and ratios. Exit status 1 if a bar is missed."""
+    """Print seconds and ratios. Return exit status 1 if a bar is missed."""
     with tempfile.TemporaryDirectory() as folder:
         sizes = {"chain": chain(often(1000, 20)), "5k": transformer(often(98, 5)), "50k": transformer(often(980, 6))}
         for name, trace in sizes.items():
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def _seconds(name: str, file: Path) -> float:
-    """Of the command that draws a trace; what it is of opening that is printed."""
+    """Return the seconds of the command that draws a trace. Print the ratio to opening it."""
     export = ["export", str(file), "-o", str(file.with_suffix(".svg")), *["--no-fold"] * ("whole" in name)]
     commands = {"open": [sys.executable, "-c", READ, str(file)], "draw": [sys.executable, "-c", START, *export]}
     found = dict.fromkeys(commands, float("inf"))

@@ -1,9 +1,9 @@
-"""The HTML player: how big pages are, how long they take to make, to open and to step, in a Chromium without a window.
+"""The HTML player: the size of pages, and the time to make, open and step them in a headless Chromium.
 
     python -m benchmarks.player
 
-The founding program, and a training loop of 100,000 steps. A step is measured from the key until it is drawn, layout
-included; of some hundred steps over the whole trace the median and the slowest of twenty count.
+It uses the founding program and a training loop of 100,000 steps. A step is measured from the key until it is drawn,
+including layout. The median and the slowest in twenty of some hundred steps over the whole trace count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.outputs.page.browser import CHROMIUM, Page, browser
 ROOT = Path(__file__).parent.parent
 
 ITERATIONS = often(78, 2)
-"""Of the training loop: 100,000 steps."""
+"""Iterations of the training loop, for 100,000 steps."""
 
 LOOP = f"""\
 import torch

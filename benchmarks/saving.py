@@ -1,9 +1,9 @@
-"""What saving a trace costs, beside msgspec: the same events encoded to as many lines, and nothing else.
+"""The cost of saving a trace, compared with msgspec, which only encodes the same events to as many lines.
 
     python -m benchmarks.saving
 
-All take turns, in time of the processor; of each the least of its rounds counts. The last rows are events a second of
-traces that are ten times as long. A trace that is written while its program runs has cost the same by its end.
+All alternate and are measured in processor time; the smallest round of each counts. The last rows are events per second
+for traces that are ten times as long. A trace that is written while its program runs has the same total cost.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ BARS = {
     "ten times the adds .dvtrace": 1.3,
     "ten times the training .dvtrace": 1.3,
 }
-"""None may be exceeded: of msgspec's time; of longer traces, an event's of the shorter one's."""
+"""The bars, relative to msgspec, and for longer traces per event relative to the shorter one. None may be exceeded."""
 
 KINDS = (".jsonl", ".dvtrace")
 
 
 def encoded(trace: Trace) -> int:
-    """Bytes of the events as lines of JSON."""
+    """Return the number of bytes of the events as lines of JSON."""
     return len(msgspec.json.Encoder().encode_lines(trace.events))
 
 
 def main() -> int:
-    """Print the numbers; 1 if a bar is missed."""
+    """Print the numbers and return 1 if a bar is missed."""
     iterations = often(500)
     traces = {
         "adds": adds(iterations * 4),

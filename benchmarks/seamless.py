@@ -1,7 +1,7 @@
-"""A second copy of the package in the same process, compiled with the recording seam taken out.
+"""A second copy of the package in the same process, compiled without the recording seam.
 
-Every ``if recorder.active is not None`` is folded away before the module is compiled, so that what is left is the
-machine as it would be if nobody could ever listen. The copy lives beside the first one; both use the same NumPy.
+Every ``if recorder.active is not None`` is removed before a module is compiled. The rest is the machine as if recording
+were impossible. The copy exists beside the first one, and both use the same NumPy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PACKAGE = "dispatchviz"
 
 @contextmanager
 def package_without_seam() -> Iterator[ModuleType]:
-    """Give the copy's ``torch``; ``import dispatchviz`` means the copy inside the block."""
+    """Yield the copy's ``torch``. Inside the block, ``import dispatchviz`` means the copy."""
     first = _forget_package()
     finder = _Finder()
     sys.meta_path.insert(0, finder)
@@ -59,7 +59,7 @@ class _Loader(SourceFileLoader):
 
 
 class _Folded(ast.NodeTransformer):
-    """``recorder.active`` is None, and so is every ``rec``."""
+    """A transformer that treats ``recorder.active`` and every ``rec`` as None."""
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         return None if _is_recorder(node.value) else self.generic_visit(node)

@@ -1,6 +1,6 @@
-"""How much a benchmark measures, and its message for contestants that are not installed.
+"""The sizes of a benchmark, and its message about rivals that are not installed.
 
-``--quick`` measures next to nothing: whether a benchmark runs at all is seen in a moment, and no bar is judged.
+``--quick`` measures almost nothing. It shows quickly whether a benchmark runs at all, and judges no bar.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ RIVALS = {
     "autograd": "HIPS autograd is not installed and not compared; this brings it: pip install -e '.[bench]'",
     "torch": "PyTorch is not installed and not compared; this brings it: pip install torch==2.13.0",
 }
-"""Of each package that we are compared with, the line that is printed where it is missing."""
+"""Rival package -> the line that is printed if it is missing."""
 
 
 def often(many: int, few: int = 2) -> int:
-    """So many rounds, calls or steps."""
+    """Return the number of rounds, calls or steps: ``many``, or at most ``few`` with ``--quick``."""
     return min(many, few) if QUICK else many
 
 
-def there(rival: str) -> bool:
+def is_installed(rival: str) -> bool:
     """Return whether a package that we are compared with is installed."""
     return importlib.util.find_spec(rival) is not None
 
 
 def judge(results: Mapping[str, float], bars: Mapping[str, float], *rivals: str) -> int:
-    """Print what was measured of each bar, and who was not there. Gives 1 if a bar is missed."""
+    """Print the result for each bar, and the missing rivals. Return 1 if a bar is missed."""
     missed = [name for name, value in results.items() if value > bars[name] and not QUICK]
     for name, value in results.items():
         print(f"  {name:<52}{value:8.2f}   bar {bars[name]:g}{'   MISSED' * (name in missed)}")
     for rival in rivals:
-        if not there(rival):
+        if not is_installed(rival):
             print(f"  ({RIVALS[rival]})")
     return int(bool(missed))

@@ -1,15 +1,15 @@
-"""How soon things start: the commands that look something up, the namespace, a program in the stepper.
+"""The startup time of commands that look something up, of the namespace, and of a program in the stepper.
 
     python -m benchmarks.start
 
-The commands are beside NumPy's import and bare Python; ``import dispatchviz.torch`` beside ``import torch``, where a
-PyTorch is installed (``.venv-torch/bin/python -m benchmarks.start``); the home screen and ``run examples/forum.py``,
-from the start of the interpreter to the last row of the first screen, beside an empty Textual app on the same pseudo
-terminal.
+The commands are compared with NumPy's import and bare Python; ``import dispatchviz.torch`` with ``import torch``, if
+PyTorch is installed (``.venv-torch/bin/python -m benchmarks.start``). The home screen and ``run examples/forum.py``,
+from the start of the interpreter to the last row of the first screen, are compared with an empty Textual app on the
+same pseudo terminal.
 
-Each contestant is a process of its own; they take turns, and a contestant's number is the smallest of its rounds (what
-disturbs a process only makes it slower). Ratios mean more than times: they travel between machines. On a busy machine
-NumPy's import, which uses several threads, looks slower than it is, so look at the ratios on an idle one.
+Each contestant is a process of its own. They alternate, and the smallest round counts, because disturbances only slow a
+process down. Ratios are more meaningful than times because they transfer between machines. On a busy machine NumPy's
+import, which uses several threads, looks slower than it is, so use the ratios of an idle one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from benchmarks.tui import EMPTY, first_paint
 
 ROUNDS = often(15)
 LOOKING_UP = 1.3
-"""The bar of ``table``, ``why``, ``keys`` and ``codegen``: times ``python -c "import numpy"``."""
+"""The bar of ``table``, ``why``, ``keys`` and ``codegen``, relative to ``python -c "import numpy"``."""
 HELP = 3.0
-"""The bar of ``--help``: times ``python -c pass``."""
+"""The bar of ``--help``, relative to ``python -c pass``."""
 
 IMPORTED = 0.25
-"""The bar of ``import dispatchviz.torch``: times ``import torch``."""
+"""The bar of ``import dispatchviz.torch``, relative to ``import torch``."""
 PAINTED = {"home": ((), 1.5), "run examples/forum.py": (("run", "examples/forum.py"), 1.8)}
-"""First screens, the command line of each, and its bar: times an empty Textual app."""
+"""First screens, each with its command line and its bar relative to an empty Textual app."""
 
 NUMPY, BARE = "import numpy", "pass"
 MODEL, PYTORCH = "import dispatchviz.torch", "import torch"
@@ -44,14 +44,14 @@ COMMANDS = {
     "why linear PrivateUse1": (["why", "linear", "PrivateUse1"], NUMPY, LOOKING_UP),
     "codegen add": (["codegen", "add"], NUMPY, LOOKING_UP),
 }
-"""Command lines, what each is compared with, and its bar."""
+"""Command lines, each with the command that it is compared with and its bar."""
 
 START = "import sys; from dispatchviz.cli import main; sys.exit(main())"
-"""What the installed script does."""
+"""The code of the installed script."""
 
 
 def main() -> int:
-    """Print the ratios. Exit status 1 if a bar is missed."""
+    """Print the ratios. Return exit status 1 if a bar is missed."""
     processes = {name: [sys.executable, "-c", START, *command] for name, (command, _, _) in COMMANDS.items()}
     times = smallest({**processes, NUMPY: [sys.executable, "-c", NUMPY], BARE: [sys.executable, "-c", BARE]})
     print(f"  bare Python {times[BARE] * 1000:.0f} ms, import numpy {times[NUMPY] * 1000:.0f} ms")
@@ -61,13 +61,16 @@ def main() -> int:
         missed |= ratio > bar and not QUICK
         against = "bare Python" if rival == BARE else "import numpy"
         print(f"  {name:<24} {times[name] * 1000:4.0f} ms, {ratio:.2f} times {against} (bar {bar})")
-    ratios = ((_of_pytorch(), IMPORTED), *((_of_an_empty_app(name), bar) for name, (_, bar) in PAINTED.items()))
+    ratios = (
+        (_relative_to_pytorch(), IMPORTED),
+        *((_relative_to_an_empty_app(name), bar) for name, (_, bar) in PAINTED.items()),
+    )
     missed |= any(ratio is not None and ratio > bar for ratio, bar in ratios) and not QUICK
     return int(missed)
 
 
-def _of_pytorch() -> float | None:
-    """The namespace's import, as a part of PyTorch's; None where there is none."""
+def _relative_to_pytorch() -> float | None:
+    """Return the import time of the namespace relative to PyTorch's, or None without PyTorch."""
     if find_spec("torch") is None:
         print(f"  {MODEL}: no PyTorch is installed here to compare it with")
         return None
@@ -77,8 +80,8 @@ def _of_pytorch() -> float | None:
     return ratio
 
 
-def _of_an_empty_app(name: str) -> float:
-    """A first screen, as a multiple of an empty Textual app's."""
+def _relative_to_an_empty_app(name: str) -> float:
+    """Return the time of a first screen relative to an empty Textual app's."""
     command, bar = PAINTED[name]
     pairs = [(first_paint(START, *command), first_paint(EMPTY)) for _ in range(ROUNDS)]
     ours, empty = (min(times) for times in zip(*pairs, strict=True))
@@ -87,7 +90,7 @@ def _of_an_empty_app(name: str) -> float:
 
 
 def smallest(processes: dict[str, list[str]]) -> dict[str, float]:
-    """Seconds of each process, smallest over rounds in which all take turns."""
+    """Return the seconds of each process, the smallest over rounds in which they alternate."""
     found = dict.fromkeys(processes, float("inf"))
     for _ in range(ROUNDS):
         for name, command in processes.items():

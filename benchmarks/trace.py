@@ -1,8 +1,8 @@
-"""What looking at a finished trace costs, beside a list of the same events.
+"""The cost of reading a finished trace, compared with a list of the same events.
 
     python -m benchmarks.trace
 
-Both take turns, in time of the processor; of each the least of its rounds counts.
+Both alternate and are measured in processor time; the smallest round of each counts.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from dispatchviz.trace import Trace
 
 Look = Callable[[], object]
 BARS = {"trace[i], of list[i]": 5.0, "for event in trace, of a list": 1.5, "len(trace), of a list's": 5.0}
-"""None may be exceeded. A method in Python is called where a list has none; nothing else may come to that."""
+"""The bars. None may be exceeded. They allow for a call of a Python method instead of a list's, and for nothing
+else.
+"""
 
 
 def recorded(adds: int) -> Trace:
-    """A trace of some additions."""
+    """Return a trace of some additions."""
     x = model.ones(2, requires_grad=True)
     with dispatchviz.record() as trace:
         for _ in range(adds):
@@ -31,7 +33,7 @@ def recorded(adds: int) -> Trace:
 
 
 def least(looks: dict[str, Look], rounds: int) -> dict[str, float]:
-    """Seconds of each, in turns."""
+    """Return the seconds of each contestant, measured alternately."""
     found = dict.fromkeys(looks, float("inf"))
     for _ in range(rounds):
         for name, look in looks.items():
@@ -42,7 +44,7 @@ def least(looks: dict[str, Look], rounds: int) -> dict[str, float]:
 
 
 def main() -> int:
-    """Print the numbers; 1 if a bar is missed."""
+    """Print the numbers and return 1 if a bar is missed."""
     trace = recorded(often(1_000))
     events, steps = list(trace), range(len(trace))
     looks: dict[str, Look] = {

@@ -1,14 +1,14 @@
-"""First paint and step repaint of the stepper, beside what they cannot be without: an empty Textual app, the program.
+"""First paint and step repaint of the stepper, compared with an empty Textual app and the program alone.
 
     python -m benchmarks.tui [TRACE]     without a trace: of examples/forum.py, and of a training loop of 10,000,
                                          100,000 and a million steps, at its beginning, middle and end
 
-All run as processes of their own on a pseudo terminal of 120x40, in turns. *First paint* is the time from starting the
-interpreter until the last row of the first screen has come out of the terminal, so imports, the run or loading the
-trace, and drawing all count. *Step* is the time from writing the key into the terminal until the new position has come
-out of it; beside it stand the time of the processor that the process took for it, which does not depend on what else
-the machine does, and the same of an empty app, in which a key changes one word. Ratios mean more than times: they
-travel between machines.
+All run alternately as processes of their own on a pseudo terminal of 120x40. *First paint* is the time from starting
+the interpreter until the terminal has printed the last row of the first screen, so imports, the run or loading the
+trace, and drawing all count. *Step* is the time from writing the key into the terminal until the terminal has printed
+the new position. Beside it are the processor time of the process for the step, which does not depend on other work of
+the machine, and the same for an empty app, in which a key changes one word. Ratios are more meaningful than times
+because they transfer between machines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dispatchviz.explain.sentences.statement import place_of
 ROOT = Path(__file__).parent.parent
 ROUNDS, STEPS = often(11, 1), often(200)
 ITERATIONS = {"1,000": 1} if QUICK else {"10,000": 9, "100,000": 90, "1,000,000": 891}
-"""Iterations of the training loop, by the steps that they make."""
+"""Number of steps -> iterations of the training loop."""
 BARS = {
     "first paint of a run / (empty app + the program)": 1.5,
     "first paint of 1,000,000 steps / empty app": 2.5,
@@ -104,7 +104,7 @@ class Terminal:
         os.close(other)
 
     def until(self, text: bytes, limit: float = 20) -> float:
-        """The time at which the text was printed; TimeoutError with the output."""
+        """Return the time at which the text was printed. Raise TimeoutError with the output."""
         seen, end = b"", time.perf_counter() + limit
         while time.perf_counter() < end:
             if select.select([self._main], [], [], 0.5)[0]:
@@ -114,18 +114,18 @@ class Terminal:
         raise TimeoutError(seen[-500:])
 
     def press(self, key: bytes) -> float:
-        """Press a key; return the time."""
+        """Press a key and return the time."""
         os.write(self._main, key)
         return time.perf_counter()
 
     def peak(self) -> float:
-        """The most memory that it has had, in KB; 0 where the system does not tell."""
+        """Return the peak memory in KB, or 0 if the system does not report it."""
         status = Path(f"/proc/{self._process.pid}/status")
         found = re.search(r"VmHWM:\s+(\d+)", status.read_text()) if status.exists() else None
         return float(found[1]) if found else 0.0
 
     def processor(self) -> float:
-        """Milliseconds of the processor that it has had; 0 where the system does not tell."""
+        """Return the processor time in milliseconds, or 0 if the system does not report it."""
         threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
         return sum(int(each.read_text().split()[0]) for each in threads) / 1e6
 
@@ -137,7 +137,7 @@ class Terminal:
 
 
 def first_paint(code: str, *arguments: str) -> float:
-    """Milliseconds from the start of the process to the first whole screen."""
+    """Return the milliseconds from the start of the process to the first complete screen."""
     terminal = Terminal(code, *arguments)
     painted = terminal.until(b"q quit")
     terminal.close()
@@ -145,7 +145,7 @@ def first_paint(code: str, *arguments: str) -> float:
 
 
 def recorded(folder: Path, iterations: int) -> Path:
-    """A trace of the training loop."""
+    """Record a trace of the training loop."""
     script, trace = folder / f"{iterations}.py", folder / f"{iterations}.dvtrace"
     script.write_text(LOOP.format(iterations=iterations), encoding="utf-8")
     log = str(folder / "log")
@@ -155,28 +155,28 @@ def recorded(folder: Path, iterations: int) -> Path:
 
 
 class Steps(NamedTuple):
-    """Milliseconds of some steps, from key to repaint, and of the processor for each of them on average."""
+    """The milliseconds of some steps, from key to repaint, and the average processor time of a step."""
 
     times: list[float]
     processor: float
 
 
 def steps_from(trace: Path, at: int, steps: Sequence[int], last: int) -> Steps:
-    """The times of steps that follow each other, in a stepper that opens at one."""
+    """Return the times of consecutive steps, in a stepper that opens at ``at``."""
     shown = [place_of(step, last + 1).encode() for step in steps]
     return _keys(Terminal(STEPPER, str(trace), str(at)), shown)
 
 
 def keys_of_an_empty_app() -> Steps:
-    """The same of an app that does next to nothing."""
+    """Return the times of keys in an app that does almost nothing."""
     return _keys(Terminal(EMPTY), [f"pressed {number}.".encode() for number in range(1, STEPS + 1)])
 
 
 def _keys(terminal: Terminal, shown: Sequence[bytes]) -> Steps:
-    """Press a key for each text that is to come out."""
+    """Press a key for each text that should appear."""
     try:
         terminal.until(b"q quit", 60)
-        time.sleep(1)  # until all of the first screen is there, and Pygments
+        time.sleep(1)  # until the whole first screen is drawn and Pygments is loaded
         times, before = list[float](), terminal.processor()
         for text in shown:
             pressed = terminal.press(b"s")
@@ -188,7 +188,7 @@ def _keys(terminal: Terminal, shown: Sequence[bytes]) -> Steps:
 
 
 def opened_beside_empty(trace: Path) -> float:
-    """First paint of a trace, as a multiple of an empty app's."""
+    """Return the first paint of a trace relative to an empty app's."""
     pairs = [(first_paint(EMPTY), first_paint(STEPPER, str(trace))) for _ in range(ROUNDS)]
     empty, stepper = (statistics.median(times) for times in zip(*pairs, strict=True))
     print(f"  first paint: empty app {empty:.0f} ms, stepper {stepper:.0f} ms, ratio {stepper / empty:.2f}")
@@ -196,7 +196,9 @@ def opened_beside_empty(trace: Path) -> float:
 
 
 def run_beside_parts() -> float:
-    """First paint of a run of the founding program, as a multiple of an empty app's and the program's own run."""
+    """Return the first paint of a run of the founding program, relative to an empty app's and to the program's own
+    run.
+    """
     program, times = "examples/forum.py", dict[str, list[float]]()
     for _ in range(ROUNDS):
         times.setdefault("run", []).append(first_paint(RUN, "run", program))
@@ -209,14 +211,14 @@ def run_beside_parts() -> float:
 
 
 def _seconds(code: str, *arguments: str) -> float:
-    """Milliseconds that a process takes."""
+    """Return the milliseconds that a process takes."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", code, *arguments], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
     return 1000 * (time.perf_counter() - start)
 
 
 def stepped(name: str, trace: Path, empty: Steps) -> list[Steps]:
-    """Steps at the beginning, in the middle and at the end of a trace, printed."""
+    """Measure and print steps at the beginning, in the middle and at the end of a trace."""
     from dispatchviz.core.record.trace_file import Trace
     from dispatchviz.views.session import Session
 
@@ -239,7 +241,7 @@ def _median_and_ninth(steps: Steps) -> tuple[float, float]:
 
 
 def worst(found: Sequence[Steps], empty: Steps) -> dict[str, float]:
-    """What is judged of steps at many places: the slowest place."""
+    """Return the values that are judged, from the slowest place."""
     median = max(_median_and_ninth(steps)[0] for steps in found)
     return {
         "a step, median, ms": median,
@@ -250,7 +252,7 @@ def worst(found: Sequence[Steps], empty: Steps) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure the trace that was given, or those that are made here; 1 if a bar is missed."""
+    """Measure the given trace, or those that are recorded here. Return 1 if a bar is missed."""
     given = [Path(word) for word in sys.argv[1:] if not word.startswith("-")]
     empty = keys_of_an_empty_app()
     print(f"a key of an empty app: median {statistics.median(empty.times):.1f} ms, processor {empty.processor:.1f} ms")

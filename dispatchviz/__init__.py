@@ -1,4 +1,4 @@
-"""dispatchviz shows the PyTorch dispatcher and autograd engine at work, one step at a time, forward and back.
+"""Show the PyTorch dispatcher and autograd engine at work, one step at a time, forward and back.
 
     import dispatchviz
     import dispatchviz.torch as torch
@@ -45,14 +45,14 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """``%load_ext dispatchviz``: the magics ``%%dispatchviz`` and ``%dispatchviz``."""
+    """Register the magics ``%%dispatchviz`` and ``%dispatchviz`` for ``%load_ext dispatchviz``."""
     import importlib
 
     importlib.import_module("dispatchviz.notebook.extension").load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """``%unload_ext dispatchviz``: they are gone."""
+    """Remove the magics for ``%unload_ext dispatchviz``."""
     import importlib
 
     importlib.import_module("dispatchviz.notebook.extension").unload(shell)

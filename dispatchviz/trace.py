@@ -1,7 +1,7 @@
-"""The trace that users hold: the core's value, with its screen and its pictures one method away.
+"""The trace that users hold: the core's value with methods for its screen and its pictures.
 
-Not here: the file format and the value itself (``core/record/trace_file``), how a trace is made (``recording.py``,
-``program.py``).
+``core/record/trace_file`` has the value itself and the file format. ``running/recording.py`` and ``running/program.py``
+create traces.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Trace(core.Trace):
     """An immutable recording; ``trace[i]`` is the event with ``seq == i``."""
 
     def show(self, step: int | None = None) -> None:
-        """Open the stepper, at the beginning or at ``step``; without a terminal prints the log, or the step."""
+        """Open the stepper at the beginning or at ``step``. Without a terminal, print the log or the step."""
         from dispatchviz.tui.show import show
 
         show(self, step)
@@ -34,7 +34,7 @@ class Trace(core.Trace):
         return trace_text(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows, and keeps: it needs no kernel."""
+        """Return the HTML that a notebook shows and saves; it needs no kernel."""
         from dispatchviz.outputs.cell.trace_card import trace_html
         from dispatchviz.outputs.page.in_notebook import notebook_player
 
@@ -51,9 +51,10 @@ class Trace(core.Trace):
         return trace_markdown(self)
 
     def backward_graph(self, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
-        """The graph of backward Nodes; ``.render(path)`` writes it, as ``.svg``, ``.dot``, ``.png`` or ``.pdf``.
+        """Return the graph of backward Nodes; ``.render(path)`` writes it as ``.svg``, ``.dot``, ``.png`` or ``.pdf``.
 
-        ``at`` is a step, left out the end. ``of`` is the number of a backward or ``"all"``, left out the last one.
+        ``at`` is a step, by default the end. ``of`` is the number of a backward pass or ``"all"``, by default the last
+        one.
         """
         from dispatchviz.outputs.picture.graph_picture import backward_graph
         from dispatchviz.outputs.without_folders import without_folders
@@ -61,9 +62,9 @@ class Trace(core.Trace):
         return backward_graph(without_folders(self), at, of)
 
     def call_graph(self, first: int = 0, last: int | None = None) -> DrawnPicture:
-        """A picture of the operator calls between two steps, outside of backward passes; ``.render(path)`` writes it.
+        """Draw the operator calls between two steps, outside of backward passes; ``.render(path)`` writes the picture.
 
-        Raises RenderError if there are none.
+        Raise RenderError if there are none.
         """
         from dispatchviz.outputs.picture.call_picture import call_picture
         from dispatchviz.outputs.without_folders import without_folders
@@ -71,16 +72,19 @@ class Trace(core.Trace):
         return call_picture(without_folders(self), first, last)
 
     def decision(self, step: int) -> DrawnPicture:
-        """A picture of how the call at a step is dispatched: key sets, cell, kernel. RenderError if there is none."""
+        """Draw how the call at a step is dispatched: key sets, dispatch table entry, kernel. Raise RenderError if there
+        is no call.
+        """
         return self._of_step("decision", step)
 
     def operator_table(self, step: int) -> DrawnPicture:
-        """A picture of the dispatch table of the operator at a step, and how it is filled. RenderError if there is
-        none."""
+        """Draw the dispatch table of the operator at a step, and how it is filled. Raise RenderError if there is
+        none.
+        """
         return self._of_step("table", step)
 
     def structured_classes(self, step: int) -> DrawnPicture:
-        """A picture of the classes of the structured kernel at a step. RenderError if the operator there has none."""
+        """Draw the classes of the structured kernel at a step. Raise RenderError if the operator there has none."""
         return self._of_step("classes", step)
 
     def _of_step(self, kind: Kind, step: int) -> DrawnPicture:

@@ -1,7 +1,7 @@
 import torch
 
-# Under anomaly mode a Node keeps the lines that made it. One made by a formula of a backward pass keeps the Node of
-# that formula as its parent, so the warnings tell both: where the gradient was computed, and where its forward was.
+# In anomaly mode a Node keeps the lines that created it. If a formula of a backward pass created it, it also keeps that
+# formula's Node as its parent, so the warnings show both: where the gradient was computed, and where its forward was.
 
 x = torch.zeros(2, requires_grad=True)
 

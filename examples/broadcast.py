@@ -7,4 +7,4 @@ x.requires_grad_(True)
 y.requires_grad_()
 z = torch.add(x, y)
 z.sum().backward()
-print(y.grad)  # two rows of ones became one: y took part in both
+print(y.grad)  # the sum of two rows of ones, because y was added to both rows

@@ -1,4 +1,4 @@
-"""One function, run plain and in four other ways: dispatchviz diff --classics examples/classics.py"""
+"""One function to run plain and in four other ways: dispatchviz diff --classics examples/classics.py"""
 
 import torch
 

@@ -1,8 +1,8 @@
 import torch
 
-# An all-to-all of embeddings, a dense network beside it, and an interaction of both. In the backward nothing
-# orders the two branches, so the one whose forward ran last goes first: the dense one, and the collective has to
-# wait. Started first, it would run on the network while the dense branch keeps the processor busy.
+# An all-to-all of embeddings, a dense network, and an interaction of both. In the backward pass nothing orders the
+# two branches, so the one whose forward ran last goes first. That is the dense one, and the collective has to
+# wait. If it started first, it would use the network while the dense branch keeps the processor busy.
 
 
 def all_to_all(embeddings):
@@ -21,7 +21,7 @@ def run(collective_first):
     dense = dense_net(features)
     out = exchanged * dense
     node = exchanged.grad_fn
-    if collective_first:  # every Node of the branch: only ready ones compete
+    if collective_first:  # every Node of the branch, because only ready Nodes compete
         number = out.grad_fn._sequence_nr()
         node._set_sequence_nr(number + 2)
         node.next_functions[0][0]._set_sequence_nr(number + 1)

@@ -1,6 +1,6 @@
-"""An operator of our own with a kernel for the CPU and nothing else: the result is right, the gradient is gone.
+"""An operator of our own with a kernel for the CPU and nothing else: the result is right, but the gradient is lost.
 
-Look at the first kernel of the call to demo::double. No autograd kernel was registered, so the AutogradCPU cell holds
+Look at the first kernel of the call to demo::double. No autograd kernel was registered, so the AutogradCPU cell has
 that key's fallback: it passes the call on and records no derivative.
 """
 
@@ -8,7 +8,7 @@ import torch
 
 library = torch.library.Library("demo", "DEF")
 library.define("double(Tensor x) -> Tensor")
-library.impl("double", lambda x: x.detach() * 2, "CPU")  # detached: as a kernel written in C++, it leaves no history
+library.impl("double", lambda x: x.detach() * 2, "CPU")  # detached, so it leaves no history, like a C++ kernel
 
 x = torch.ones(3, requires_grad=True)
 y = torch.ops.demo.double(x)

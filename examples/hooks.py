@@ -1,7 +1,7 @@
 import torch
 
-# Four kinds of hooks around one Node, and a leaf's own. In `grad(total, y)` the product's Node runs, but computes
-# nothing for x; in `grad(total, z)` it does not run at all.
+# Four kinds of hooks around one Node, and a hook of a leaf. In `grad(total, y)` the product's Node runs but computes
+# nothing for x. In `grad(total, z)` it does not run at all.
 
 x = torch.ones(2, requires_grad=True)
 y = torch.full((2,), 3.0, requires_grad=True)

@@ -1,7 +1,7 @@
-"""A mode sees every operator, below autograd: matmul has come apart into mm by then, and the Node is made already.
+"""A mode that sees every operator below autograd: matmul is already decomposed into mm, and the Node is created.
 
-Look at the key sets: inside the mode the thread includes Python and PythonTLSSnapshot; while the handler runs,
-everything above Python is excluded, so what it calls goes straight to the CPU.
+Look at the key sets: inside the mode the thread includes Python and PythonTLSSnapshot. While the handler runs,
+everything above Python is excluded, so its calls go straight to the CPU.
 """
 
 import torch
@@ -18,4 +18,4 @@ x = torch.ones(2, 2, requires_grad=True)
 y = torch.ones(2, 2)
 with Logging():
     z = torch.matmul(x, y)
-    z.exp().sum().backward()  # exp keeps its result: the mode is asked to detach it
+    z.exp().sum().backward()  # exp saves its result, so the mode also sees a detach

@@ -1,4 +1,4 @@
-"""A tensor on a device that is not there: it holds a meta tensor and says that it is on cuda.
+"""A tensor on a device that does not exist: it holds a meta tensor and claims to be on cuda.
 
 Its key set has the keys of a CUDA tensor and the two Python keys, so its calls pass AutogradCUDA on their way to
 __torch_dispatch__. PyTorch's FakeTensor works like this. With a gradient, backward calls __torch_dispatch__ too.

@@ -1,7 +1,7 @@
-"""Writes ``docs/backtraces.md``: what a debugger finds on a released PyTorch's stack, beside what we show of a call.
+"""A script that writes ``docs/lists/backtraces.md``: a debugger's stack in a released PyTorch beside our own frames.
 
-python -m scripts.backtraces            write the page
-python -m scripts.backtraces --check    write it nowhere; exit status 1 if it is stale
+    python -m scripts.backtraces            write the page
+    python -m scripts.backtraces --check    write nothing; exit status 1 if the page is stale
 
 The debugger's answers are a record (``truth/recorders/backtraces.py``).
 """
@@ -21,43 +21,44 @@ from dispatchviz.running.program import run
 from truth import records
 from truth.questions.backtraces import BEFORE, CASES, Case
 
-PAGE = Path(__file__).parents[1] / "docs" / "backtraces.md"
+PAGE = Path(__file__).parents[1] / "docs" / "lists" / "backtraces.md"
 
 INTRODUCTION = """\
 # Backtraces
 
-What a debugger finds on the stack of PyTorch 2.13 as it is released (CPU, Linux on x86-64), beside the functions that
-`dispatchviz trace --stack STEP` shows of the same call, outermost first. A release build has fewer frames than the
-source has calls: the compiler puts a function into the one that calls it (inlining), and what a function does last it
-may jump to, so that its own frame is gone. Every frame that the debugger finds is one of ours, in the same order, but
-for the few that are marked (`tests/explain/test_backtraces.py`). Written by `python -m scripts.backtraces`.
+Each table compares the stack that a debugger finds in a release of PyTorch 2.13 (CPU, Linux on x86-64) with the
+functions that `dispatchviz trace --stack STEP` shows for the same call, outermost first. A release build has fewer
+frames than the source has calls, for two reasons. The compiler inlines functions into their callers. A function may
+also jump to the last function that it calls, so that its own frame is gone. Every frame that the debugger finds is one
+of ours, in the same order, except the few that are marked (`tests/explain/test_backtraces.py`). Written by
+`python -m scripts.backtraces`.
 """
 
 IN_HEADER = "inlined: its body is in a header"
 LAMBDA = "inlined: a lambda"
-JUMPED = "inlined, or gone by a jump to the next"
-"""Why a function that is called has no frame."""
+JUMPED = "inlined, or left by a jump to the next function"
+"""The reason why a function that is called has no frame."""
 
 MORE = {
     "pybind11::": "templates of pybind11",
-    "torch::jit::_get_operation_for_overload_or_packet": "a second overload of that name, of packets alone",
+    "torch::jit::_get_operation_for_overload_or_packet": "a second overload of that name, only for packets",
     "at::native::randn": "a second overload of that name, with a generator",
 }
-"""Beginnings of frames that we do not show, with what they are."""
+"""The beginnings of frames that we do not show, with a description."""
 
 Frames = Sequence[Sequence[str]]
-"""Of a record: name, and of an adapter the kernel that it calls."""
+"""The frames of a record: the name, and for an adapter the kernel that it calls."""
 
 
 class Row(NamedTuple):
-    """A frame of ours, of the debugger's, or of both."""
+    """A frame of ours, of the debugger, or of both."""
 
     ours: Frame | None
     theirs: Sequence[str] | None
 
     @property
-    def said(self) -> str:
-        """What the page says of the debugger's side. Empty for a frame of theirs that nothing is said of."""
+    def remark(self) -> str:
+        """The page's text for the debugger's side; empty for a frame without a description."""
         if self.ours is None:
             assert self.theirs is not None
             return next(
@@ -73,12 +74,12 @@ def _why_gone(frame: Frame) -> str:
 
 
 def source(case: Case) -> str:
-    """The program of a case; its call is the last line."""
+    """Return the program of a case. Its call is the last line."""
     return f"{BEFORE}{case.statement}\n"
 
 
 def our_frames(case: Case) -> list[Frame]:
-    """Those of PyTorch, outermost first. LookupError if the call never comes to the function."""
+    """Return our frames in PyTorch, outermost first. Raise LookupError if the call never reaches the function."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "script.py"
         script.write_text(source(case), encoding="utf-8")
@@ -96,7 +97,7 @@ def _is_pytorchs(frame: Frame) -> bool:
 
 
 def rows(ours: Sequence[Frame], theirs: Frames) -> list[Row]:
-    """Both lists as one, with as many frames in common as there are."""
+    """Return both lists as one, with as many common frames as there are."""
     common: list[list[int]] = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
     for i in reversed(range(len(ours))):
         for j in reversed(range(len(theirs))):
@@ -117,7 +118,9 @@ def rows(ours: Sequence[Frame], theirs: Frames) -> list[Row]:
 
 
 def is_same(ours: Sequence[Frame], at: int, theirs: Sequence[str]) -> bool:
-    """Ours has no namespaces where a name has none in common use; of an adapter the kernel has to be the same."""
+    """Return whether two frames are the same. Ours have no namespaces where a name is usually written without. For an
+    adapter the kernel must be the same.
+    """
     name, *kernel = theirs
     if not _ends_with(name, ours[at].title):
         return False
@@ -126,7 +129,7 @@ def is_same(ours: Sequence[Frame], at: int, theirs: Sequence[str]) -> bool:
 
 
 ADAPTS = ("adapter", "unboxing")
-"""Roles of frames between the dispatcher and the kernel."""
+"""The roles of frames between the dispatcher and the kernel."""
 
 
 def _ends_with(name: str, title: str) -> bool:
@@ -134,7 +137,7 @@ def _ends_with(name: str, title: str) -> bool:
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     recorded = records.read("backtraces")
     parts = [_part(name, case, recorded[name]) for name, case in CASES.items()]
     return "\n".join([INTRODUCTION, *parts])
@@ -150,13 +153,13 @@ def _table(found: list[Row]) -> Iterator[str]:
     for row in found:
         if row.ours is None:
             assert row.theirs is not None
-            yield f"| `{row.theirs[0]}` | | | {row.said} |"
+            yield f"| `{row.theirs[0]}` | | | {row.remark} |"
         else:
-            yield f"| `{row.ours.title}` | `{row.ours.file}` | {row.ours.role} | {row.said} |"
+            yield f"| `{row.ours.title}` | `{row.ours.file}` | {row.ours.role} | {row.remark} |"
 
 
 def main() -> int:
-    """Exit status."""
+    """Write or check the page, and return the exit status."""
     text = page()
     if "--check" in sys.argv[1:]:
         return int(not PAGE.exists() or PAGE.read_text("utf-8") != text)

@@ -1,9 +1,10 @@
-"""Writes ``docs/events.md``: every kind of event of a trace, with the type and meaning of each of its fields.
+"""A script that writes ``docs/lists/events.md``: every kind of event of a trace, with the type and meaning of each field.
 
-python -m scripts.events_page            write the page
-python -m scripts.events_page --check    write it nowhere; exit status 1 if it is stale
+    python -m scripts.events_page            write the page
+    python -m scripts.events_page --check    write nothing; exit status 1 if the page is stale
 
-Everything is read off the modules of ``dispatchviz.core.record.events``: docstrings of fields stand in the text alone.
+Everything is read from the text of the modules of ``dispatchviz.core.record.events``, because docstrings of fields do
+not exist at run time.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import msgspec
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import field_types
 
-PAGE = Path(__file__).parents[1] / "docs" / "events.md"
+PAGE = Path(__file__).parents[1] / "docs" / "lists" / "events.md"
 
 HEAD = """# Events
 
-Every kind of event of a trace, with the type and meaning of each of its fields. In a trace file an event is a JSON
-array: the name of its kind, `seq`, `parent`, then its other fields in the order in which they stand here. Written by
+This page lists every kind of event of a trace, with the type and meaning of each field. In a trace file an event is a
+JSON array: the name of its kind, `seq`, `parent`, then its other fields in the order on this page. Written by
 `python -m scripts.events_page`.
 """
 
@@ -35,13 +36,13 @@ class Variable(typing.NamedTuple):
 
     name: str
     type: str
-    """Its annotation; of a name of a module its value."""
+    """The annotation of a field, or the value of a name of a module."""
     docstring: str
-    """Empty if it has none."""
+    """The docstring; empty if there is none."""
 
 
 def variables(body: list[ast.stmt]) -> Iterator[Variable]:
-    """Those of a class or module, with the docstring that follows each."""
+    """Yield the variables of a class or module, with the docstring that follows each."""
     for statement, following in zip(body, [*body[1:], None], strict=True):
         match statement:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=type_):
@@ -58,34 +59,34 @@ def _docstring(statement: ast.stmt | None) -> str:
 
 
 def modules() -> list[ast.Module]:
-    """Those of the package, in the order in which the union has their kinds; the base class comes first."""
+    """Return the modules of the package, in the order of their kinds in the union. The base class comes first."""
     sources = dict.fromkeys(inspect.getsourcefile(kind) or "" for kind in (ev.Event, *typing.get_args(ev.AnyEvent)))
     return [ast.parse(Path(source).read_text("utf-8")) for source in sources]
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     parts = (part for module in modules() for part in _module(module))
     return "\n\n".join([HEAD.strip(), *_notation(), *_numbers(), *parts]) + "\n"
 
 
 def _notation() -> Iterator[str]:
-    """What all fields have in common, from the package's docstring."""
+    """Yield the text about all fields, from the package's docstring."""
     paragraphs = inspect.cleandoc(ev.__doc__ or "").split("\n\n")
     return (_markdown(text) for text in paragraphs if text.startswith(("Numbers: ", "Text: ")))
 
 
 def _numbers() -> Iterator[str]:
-    """What a number can be, from the module of field types."""
+    """Yield the ranges of numbers, from the module of field types."""
     yield "\n## Numbers"
-    yield "An event of a trace file with a number out of bounds is opened as `Unknown`."
+    yield "An event of a trace file with a number that is out of range is read as `Unknown`."
     module = ast.parse(Path(field_types.__file__).read_text("utf-8"))
     named = [each for each in variables(module.body) if each.type.startswith("Annotated[")]
     yield "\n".join(f"- `{each.name}`, {bounds(each.name)}: {_markdown(each.docstring)}" for each in named)
 
 
 def bounds(name: str) -> str:
-    """``0 to 4294967295``, of a field type."""
+    """Return the range of a field type: ``0 to 4294967295``."""
     (meta,) = getattr(field_types, name).__metadata__
     assert isinstance(meta, msgspec.Meta)
     return f"from {meta.ge}" if meta.le is None else f"{meta.ge} to {meta.le}"
@@ -113,12 +114,12 @@ def _kind(kind: ast.ClassDef) -> Iterator[str]:
 
 
 def _markdown(text: str) -> str:
-    """A docstring on one line."""
+    """Return a docstring on one line."""
     return " ".join(text.replace("``", "`").split())
 
 
 def main() -> int:
-    """Exit status."""
+    """Write or check the page, and return the exit status."""
     text = page()
     if "--check" in sys.argv[1:]:
         return int(not PAGE.exists() or PAGE.read_text("utf-8") != text)

@@ -1,10 +1,11 @@
-"""Runs on a GPU what was written without one, and records the results: ``docs/gpu.md``.
+"""A script that runs tests and timings on a GPU, and records the results in ``docs/gpu.md``.
 
-    make gpu GPU_PYTHON=python3        a Python that has CuPy; nothing is installed
-    make gpu                           in an environment of its own, .venv-gpu, which is made first
+    make gpu GPU_PYTHON=python3        with a Python that has CuPy; nothing is installed
+    make gpu                           in a separate environment, .venv-gpu, which is created first
 
-The tests marked ``gpu``; the founding program, whose events must be those of the emulated CUDA; what ten operators
-cost, beside a PyTorch with CUDA if that Python has one. Exit status 0 if all holds, 1 if not, 2: something is missing.
+It runs the tests marked ``gpu``, and the founding program, whose events must be those of the emulated CUDA. It measures
+ten operators, also on a PyTorch with CUDA if that Python has one. The exit status is 0 if all is correct, 1 if not, and
+2 if a requirement is missing.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "gpu.md"
 FOUNDING = "examples/forum.py"
 NEEDED = {"numpy": "numpy", "ml_dtypes": "ml_dtypes", "msgspec": "msgspec", "cupy": "cupy-cuda12x[ctk]"}
-"""Modules without which nothing can be said, and what brings them."""
+"""The required modules, and the package that has each."""
 FOR_TESTS = ("pytest", "hypothesis", "inline_snapshot", "yaml", "click", "rich", "textual")
 SIZE, ROUNDS, BATCH = 1024, 7, 20
 LONG = 50.0
-"""Milliseconds."""
+"""The duration in milliseconds from which a call is long."""
 
 
 # -- what is there ----------------------------------------------------------------------------------------------------
 
 
 def missing() -> str:
-    """What this Python lacks, in a line; empty if nothing."""
+    """Return a line about the missing requirements of this Python; empty if there are none."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if lacking:
         packages = " ".join(f"'{NEEDED[name]}'" for name in lacking)
@@ -50,7 +51,7 @@ def missing() -> str:
 
 
 def about() -> Iterator[tuple[str, str]]:
-    """The machine, as rows."""
+    """Yield facts about the machine, as rows."""
     from dispatchviz import __version__
     from dispatchviz.core.device.array_library import detect
 
@@ -67,12 +68,12 @@ def about() -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Tests:
-    """How they ended."""
+    """The result of the tests."""
 
     passed: int
     failed: int
-    said: str
-    """pytest's last line, or why they did not run."""
+    result: str
+    """The last line of pytest, or the reason why the tests did not run."""
 
     @property
     def well(self) -> bool:
@@ -80,7 +81,7 @@ class Tests:
 
 
 def run_tests() -> Tests:
-    """Those marked ``gpu``; what they print is passed on."""
+    """Run the tests marked ``gpu``, and pass their output on."""
     lacking = [name for name in FOR_TESTS if importlib.util.find_spec(name) is None]
     if lacking:
         return Tests(0, 0, f"not run: this Python has no {', '.join(lacking)}")
@@ -96,7 +97,7 @@ def run_tests() -> Tests:
 
 
 def _plugin() -> list[str]:
-    """Our pytest plugin where the package is not installed but only found."""
+    """Return the options for our pytest plugin, which is not installed but only importable."""
     installed = any(point.name == "dispatchviz" for point in importlib.metadata.entry_points(group="pytest11"))
     return [] if installed else ["-p", "dispatchviz.testing.plugin"]
 
@@ -110,7 +111,9 @@ def _count(line: str, what: str) -> int:
 
 
 def first_difference() -> str:
-    """Where the founding program's events on the GPU differ from the emulated ones; empty if nowhere."""
+    """Return the first difference between the founding program's events on the GPU and the emulated ones; empty if
+    there is none.
+    """
     real, emulated = (_events(choice) for choice in ("cupy", "emulated"))
     for one, other in zip(real, emulated, strict=False):
         if one != other:
@@ -140,24 +143,26 @@ OPERATORS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "cat": lambda torch, x, y: torch.cat([x, y]),
     "mm": lambda torch, x, y: torch.mm(x, y),
 }
-"""``(torch, x, y)`` of two float32 matrices."""
+"""The operators on ``(torch, x, y)``, two float32 matrices."""
 
 
 def times(torch: ModuleType, wait: Callable[[], object]) -> dict[str, float]:
-    """Milliseconds of each operator, median of rounds; ``wait`` returns when the GPU has done its work."""
+    """Return the milliseconds of each operator, as the median of rounds. ``wait`` returns when the GPU has finished its
+    work.
+    """
     x, y = (torch.linspace(-2, 2, SIZE * SIZE).reshape(SIZE, SIZE).to("cuda") for _ in range(2))
     return {name: _median(lambda call=call: call(torch, x, y), wait) for name, call in OPERATORS.items()}  # type: ignore[misc]
 
 
 def _median(call: Callable[[], object], wait: Callable[[], object]) -> float:
-    """After one to warm up; what takes long is called once per round."""
+    """Return the median time after a warm-up call. Long calls run once per round."""
     _took(call, wait, 1)
     batch = 1 if _took(call, wait, 1) > LONG else BATCH
     return statistics.median(_took(call, wait, batch) for _ in range(ROUNDS))
 
 
 def _took(call: Callable[[], object], wait: Callable[[], object], batch: int) -> float:
-    """Milliseconds per call."""
+    """Return the milliseconds per call."""
     wait()
     start = time.perf_counter()
     for _ in range(batch):
@@ -167,7 +172,7 @@ def _took(call: Callable[[], object], wait: Callable[[], object], batch: int) ->
 
 
 def our_times() -> dict[str, float]:
-    """On CuPy."""
+    """Return the times on CuPy."""
     import dispatchviz.torch as torch
     from dispatchviz.core.device.array_library import choose_cuda, detect
 
@@ -177,7 +182,7 @@ def our_times() -> dict[str, float]:
 
 
 def pytorchs_times() -> tuple[dict[str, float], str]:
-    """The same of a PyTorch with CUDA, and its version; nothing, and why, if there is none."""
+    """Return the times of a PyTorch with CUDA and its version, or no times and the reason."""
     try:
         import torch
     except ImportError:
@@ -191,14 +196,14 @@ def pytorchs_times() -> tuple[dict[str, float], str]:
 
 
 def report(tests: Tests, difference: str, ours: dict[str, float], theirs: dict[str, float], who: str) -> Iterator[str]:
-    """The lines of the file."""
+    """Yield the lines of the file."""
     yield "# What ran on a GPU"
     yield ""
     yield "Written by `make gpu` (`scripts/gpu_report.py`), not by hand."
     yield ""
     for name, value in about():
         yield f"- {name}: {value}"
-    yield f"- tests marked `gpu`: {tests.said}"
+    yield f"- tests marked `gpu`: {tests.result}"
     yield f"- the founding program on the GPU: {difference or 'event for event as emulated; only the header differs'}"
     yield ""
     yield f"Milliseconds per call, recording off, float32 {SIZE}x{SIZE} (beside: {who}):"
@@ -210,7 +215,7 @@ def report(tests: Tests, difference: str, ours: dict[str, float], theirs: dict[s
 
 
 def main() -> int:
-    """Write the report."""
+    """Write the report, and return the exit status."""
     if lacking := missing():
         print(f"make gpu: {lacking}", file=sys.stderr)
         return 2

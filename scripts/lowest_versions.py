@@ -1,9 +1,9 @@
-"""Prints pip constraints that hold every dependency at its lower bound in ``pyproject.toml``, the one place for bounds.
+"""A script that prints pip constraints for every dependency at its lower bound in ``pyproject.toml``.
 
     python -m scripts.lowest_versions > constraints.txt
 
-Those of the package and of the extras that its tests use; tools that only check the source are not held. A bound that
-depends on the Python keeps its marker.
+They cover the package and the extras that its tests use, but not tools that only check the source. A bound that depends
+on the Python version keeps its marker.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REQUIREMENT = re.compile(r"([\w.-]+)(\[[\w,-]+\])?\s*>=\s*([\w.]+)[^;]*(;.*)?")
 
 
 def constraints(project: dict[str, Any]) -> Iterator[str]:
-    """A line for each dependency. ValueError for one without a lower bound."""
+    """Yield a line for each dependency. Raise ValueError for one without a lower bound."""
     extras = project["optional-dependencies"]
     for requirement in [*project["dependencies"], *(text for name in EXTRAS for text in extras[name])]:
         found = _REQUIREMENT.fullmatch(requirement)
@@ -32,7 +32,7 @@ def constraints(project: dict[str, Any]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print them."""
+    """Print the constraints."""
     print("\n".join(constraints(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"])))
     return 0
 

@@ -1,10 +1,10 @@
-"""Checks what changed since ``main``: lint, types, and the tests that import a changed module, the nearest first.
+"""A check of the changes since ``main``: lint, types, and the tests that import a changed module, the nearest first.
 
     python -m scripts.quick
 
-Counts commits that are not on ``main`` (on ``main`` itself: those not pushed, else the last one) and uncommitted files.
-A change deep in the package reaches every test: those beyond ``MOST`` are left to ``make test``. No test starts an app
-or a process (``--start-nothing`` of ``tests/conftest.py``).
+It includes commits that are not on ``main`` (on ``main`` itself: those not pushed, or else the last one) and
+uncommitted files. A change deep in the package reaches every test, so tests beyond ``MOST`` are left to ``make test``.
+No test starts an app or a process (``--start-nothing`` of ``tests/conftest.py``).
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ import grimp
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("dispatchviz", "tests", "scripts", "truth", "benchmarks")
 MOST = 300
-"""Test functions that are worth a minute; each runs two cases at most."""
+"""The number of test functions that take about a minute. Each runs at most two cases."""
 
 FEW = 60
-"""Test functions for which a second worker does not pay."""
+"""The number of test functions for which a second worker does not pay off."""
 
 NOT_QUICK = re.compile(r"^pytestmark = .*\.(torch|long)\b", re.MULTILINE)
-"""In a test module of which no test is quick."""
+"""The mark of a test module without quick tests."""
 
 _PYTEST = ("-m", "pytest", "-q", "-m", "not torch and not gpu and not long", "--sample", "2", "--start-nothing")
 
 
 def git(*words: str) -> str:
-    """What git prints; nothing if it fails."""
+    """Return the output of git; empty if it fails."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 
 def changed_files() -> list[str]:
-    """Files that differ from ``main``, new ones included."""
+    """Return the files that differ from ``main``, including new ones."""
     main = next((name for name in ("origin/main", "main") if git("rev-parse", "--verify", "--quiet", name)), "HEAD")
     base, head = git("merge-base", "HEAD", main), git("rev-parse", "HEAD")
     if base == head and not git("status", "--porcelain"):
@@ -48,13 +48,13 @@ def changed_files() -> list[str]:
 
 
 def module(file: str) -> str:
-    """The module of a file; for a file of data its package."""
+    """Return the module of a file. For a data file, its package."""
     path = Path(file)
     return ".".join((path.parent if path.name == "__init__.py" or path.suffix != ".py" else path.with_suffix("")).parts)
 
 
 def importers(graph: grimp.ImportGraph, name: str) -> set[str]:
-    """The modules that import one. If none of the package does, one beside it finds it by its name."""
+    """Return the modules that import a module. If none of the package does, a module beside it finds it by its name."""
     package = name.rpartition(".")[0]
     if name.endswith(".conftest"):
         return graph.find_descendants(package)
@@ -65,7 +65,9 @@ def importers(graph: grimp.ImportGraph, name: str) -> set[str]:
 
 
 def nearest_tests(graph: grimp.ImportGraph, changed: Iterable[str]) -> Iterator[str]:
-    """The test modules that import a changed module, directly or not: by distance, then by the words they share."""
+    """Yield the test modules that import a changed module, directly or not: by distance, then by the words they
+    share.
+    """
     seen, front = set[str](), set(changed) - {""}
     words = {word for name in front for word in name.split(".")}
     while front:
@@ -76,7 +78,9 @@ def nearest_tests(graph: grimp.ImportGraph, changed: Iterable[str]) -> Iterator[
 
 
 def within_budget(tests: Iterable[str]) -> tuple[list[str], int, int]:
-    """The files of the first tests, so many functions they have, and how many modules are left out."""
+    """Return the files of the first tests, the number of their functions, and the number of modules that are left
+    out.
+    """
     files, functions, left = list[str](), 0, 0
     for name in tests:
         file = f"{name.replace('.', '/')}.py"
@@ -90,7 +94,7 @@ def within_budget(tests: Iterable[str]) -> tuple[list[str], int, int]:
 
 
 def commands(changed: list[str], tests: list[str], functions: int) -> Iterator[list[str]]:
-    """The checks, as command lines."""
+    """Yield the checks, as command lines."""
     tools = Path(sys.executable).parent
     sources = [file for file in changed if file.endswith((".py", ".pyi")) and (ROOT / file).exists()]
     if sources:
@@ -98,12 +102,15 @@ def commands(changed: list[str], tests: list[str], functions: int) -> Iterator[l
         yield [f"{tools}/ruff", "format", "--check", "--force-exclude", *sources]
         yield [f"{tools}/lint-imports", "--no-cache"]
         yield [f"{tools}/mypy"]
+    if texts := [file for file in changed if (ROOT / file).is_file()]:
+        yield [f"{tools}/codespell", *texts]
+        yield [sys.executable, "-m", "scripts.plain_english", *texts]
     if tests:
         yield [sys.executable, *_PYTEST, "-n", "2" if functions > FEW else "0", *tests]
 
 
 def main() -> int:
-    """Run them up to the first that fails, and says what is left to ``make test``."""
+    """Run the checks up to the first failure, and print the tests that are left to ``make test``."""
     changed = changed_files()
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     tests, functions, left = within_budget(nearest_tests(graph, map(module, changed)))
@@ -118,7 +125,7 @@ def main() -> int:
 
 
 NO_TESTS = 5
-"""pytest's status if all tests that were asked for are long."""
+"""The status of pytest if all requested tests are long."""
 
 if __name__ == "__main__":
     sys.exit(main())

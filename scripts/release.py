@@ -1,9 +1,9 @@
-"""Builds the release, installs it from the wheel and from the sdist in fresh environments, and tries both.
+"""A script that builds the release, and tries the wheel and the sdist in fresh environments.
 
     python -m scripts.release
 
-Needs no network: a fresh environment takes the dependencies from the Python that runs this (``pip install -e
-'.[dev,release]'``). Tags and uploads nothing; prints what remains for a person to do.
+No network is needed: a fresh environment takes the dependencies from the Python that runs this (``pip install -e
+'.[dev,release]'``). Nothing is tagged or uploaded. The remaining manual steps are printed.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ async def opened():
 asyncio.run(opened())
 print(Path(dispatchviz.__file__).parent)
 """
-"""Opens the stepper without a terminal, and says which installation it is from."""
+"""The code that opens the stepper without a terminal, and prints the installation that it is from."""
 
 
 OFFLINE = ("--no-index", "--no-deps", "--no-build-isolation", "--ignore-installed")
-"""pip's options: the new environment has the dependencies and the build backend already."""
+"""The options of pip for an environment that already has the dependencies and the build backend."""
 
 
 def unlike_version(version: str) -> list[str]:
-    """The files whose text names another version."""
+    """Return the files whose text names another version."""
     wanted = {"CHANGELOG.md": rf"^## {re.escape(version)}\b", "CITATION.cff": rf"^version: {re.escape(version)}$"}
     return [
         name for name, line in wanted.items() if not re.search(line, (ROOT / name).read_text("utf-8"), re.MULTILINE)
@@ -54,13 +54,13 @@ def unlike_version(version: str) -> list[str]:
 
 
 def run(*command: str | Path, where: Path = ROOT) -> str:
-    """What a command prints. Raises CalledProcessError if it fails."""
+    """Return the output of a command. Raise CalledProcessError if it fails."""
     print("  $", *(Path(command[0]).name, *(word for word in command[1:] if word != STEPPER)), flush=True)
     return subprocess.run([*map(str, command)], cwd=where, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def build() -> list[Path]:
-    """The wheel and the sdist, as package indexes accept them."""
+    """Return the wheel and the sdist, as package indexes accept them."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", DIST)
     built = sorted(DIST.iterdir())
@@ -69,7 +69,7 @@ def build() -> list[Path]:
 
 
 def try_out(built: Path, folder: Path) -> None:
-    """Install one in a fresh environment, where it traces the shipped example and opens the stepper on the trace."""
+    """Install a file in a fresh environment, trace the shipped example there, and open the stepper on the trace."""
     venv.create(folder, with_pip=True)
     paths = sysconfig.get_paths(vars={"base": str(folder), "platbase": str(folder)})
     Path(paths["purelib"], "dependencies.pth").write_text(sysconfig.get_path("purelib"))
@@ -85,7 +85,7 @@ def try_out(built: Path, folder: Path) -> None:
 
 
 def main() -> int:
-    """Exit status."""
+    """Build and try the release, and return the exit status."""
     version = dispatchviz.__version__
     if unlike := unlike_version(version):
         print(f"dispatchviz/__init__.py has version {version}; change {' and '.join(unlike)} to it", file=sys.stderr)
@@ -103,7 +103,7 @@ def main() -> int:
 
 
 REMAINS = """
-Version {version} is built, installs and runs. What remains for a person to do:
+Version {version} is built, installs and runs. The remaining manual steps are:
 
     1. Run `make test`, `make conformance` and `make bounds` on the commit that you release.
     2. Put the date into the heading "## {version}" of CHANGELOG.md, add `date-released` to CITATION.cff, and commit.

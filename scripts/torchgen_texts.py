@@ -1,10 +1,11 @@
-"""Writes ``dispatchviz/explain/codegen/kept/torchgen_texts.json.gz``: what torchgen makes of the examples' operators.
+"""A script that stores the output of torchgen for the examples' operators.
 
-    .venv-torch/bin/python -m scripts.torchgen_texts           writes the file (PyTorch 2.13; 2 minutes)
-    .venv-torch/bin/python -m scripts.torchgen_texts --check   writes nothing; exit status 1 if it is another
+    .venv-torch/bin/python -m scripts.torchgen_texts           write the file (PyTorch 2.13; 2 minutes)
+    .venv-torch/bin/python -m scripts.torchgen_texts --check   write nothing; exit status 1 if the file differs
 
-All of PyTorch's generated files are made in a folder that goes away. Of an operator is kept what belongs to it, for
-every operator that an example dispatches and all other forms and overloads of its name.
+The file is ``dispatchviz/explain/codegen/kept/torchgen_texts.json.gz``. All of PyTorch's generated files are written to
+a temporary folder. The parts that belong to an operator are kept, for every operator that an example dispatches and all
+other variants and overloads of its name.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ MORE = (
     *("var", "std", "prod", "logsumexp", "clamp_max", "softplus", "elu", "hardtanh", "tril", "conv1d", "conv3d"),
     *("set_", "swapaxes", "sign", "lt", "le", "gt", "ge", "logical_and", "logical_not", "nan_to_num", "ones"),
 )
-"""Families that no example dispatches, and many programs do."""
+"""The families that no example dispatches but many programs do."""
 
 
 def dispatched() -> set[str]:
-    """The operators of PyTorch's that the examples dispatch, without ``aten::``."""
+    """Return PyTorch's operators that the examples dispatch, without ``aten::``."""
     found: set[str] = set()
     for path in sorted(path for path in EXAMPLES.rglob("*.py") if path.parent.name != "errors"):
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
@@ -55,7 +56,7 @@ def dispatched() -> set[str]:
 
 
 def chosen(entries: Entries) -> list[str]:
-    """Operators of the same families, as far as they have an entry of their own."""
+    """Return the operators of the same families that have their own entry."""
     families = {_family(name) for name in (*dispatched(), *MORE)}
     known = (name.removeprefix("aten::") for name in pytorch_operators() if name.startswith("aten::"))
     return sorted(name for name in known if name in entries.functions.heads and _family(name) in families)
@@ -66,13 +67,13 @@ def _family(name: str) -> str:
 
 
 def everything(entries: Entries, folder: Path) -> list[int]:
-    """Entries of the two yaml files, files written, lines in them."""
+    """Return the numbers of entries of the two yaml files, of files written, and of lines in them."""
     lines = [path.read_text(encoding="utf-8").count("\n") for path, _ in generated_files_in(folder)]
     return [len(entries.functions.parts), len(entries.derivatives.parts), len(lines), sum(lines)]
 
 
 def _alike(piece: RealPiece) -> tuple[str, str]:
-    """Texts of one kind of file stand together: that halves the packed size."""
+    """Return the key that sorts texts of the same kind of file together, which halves the compressed size."""
     folders, _, base = piece.file.rpartition("/")
     ending = re.search(r"(_[a-z]+)?(_dispatch)?\.h$", base)
     kind = (ending[0] if ending else "") if folders.endswith("/ops") else re.sub(r"(_\d+)?\.\w+$", "", base)
@@ -80,7 +81,7 @@ def _alike(piece: RealPiece) -> tuple[str, str]:
 
 
 def text(names: list[str], entries: Entries, folder: Path) -> str:
-    """The file, unpacked."""
+    """Return the uncompressed file."""
     registry, grouped = pytorch("cuda"), groups(folder)
     pieces = {name: list(pieces_of(registry.find(f"aten::{name}"), folder)) for name in names}
     texts = {
@@ -115,7 +116,7 @@ def _number(known: dict[str, int], text: str) -> int:
 
 
 def made() -> str:
-    """What torchgen writes now."""
+    """Return the current output of torchgen."""
     source = packaged()
     entries = Entries(source)
     names = chosen(entries)
@@ -125,7 +126,7 @@ def made() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """The command line."""
+    """Run the command line."""
     new = made()
     old = gzip.decompress(FILE.read_bytes()).decode() if FILE.exists() else ""
     if old == new:

@@ -1,9 +1,10 @@
-"""Writes ``docs/trace-schema.json``: a JSON Schema of the lines of a trace, made from the classes of the events.
+"""A script that writes ``docs/trace-schema.json``: a JSON Schema of the lines of a trace.
 
-python -m scripts.trace_schema            write the file
-python -m scripts.trace_schema --check    write it nowhere; exit status 1 if it is stale
+    python -m scripts.trace_schema            write the file
+    python -m scripts.trace_schema --check    write nothing; exit status 1 if the file is stale
 
-A line is the header or an event. Bounds and vocabularies are those that the reader checks.
+It is made from the classes of the events. A line is the header or an event. Bounds and vocabularies are those that the
+reader checks.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ DESCRIPTION = (
 
 
 def schema() -> dict[str, Any]:
-    """The schema of a line."""
+    """Return the schema of a line."""
     header = _with_plain_defaults(Header)
     (of_header, of_event), kinds = msgspec.json.schema_components((header, ev.AnyEvent), ref_template=REFERENCE)
     return {
@@ -45,7 +46,7 @@ def schema() -> dict[str, Any]:
 
 
 def _with_plain_defaults(header: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """The same fields, with a default that JSON can say in place of a mapping that cannot be changed."""
+    """Return a class with the same fields, with defaults that JSON can express instead of immutable mappings."""
     fields = [
         (field.name, field.type) if field.required else (field.name, field.type, _default(field.default))
         for field in msgspec.structs.fields(header)
@@ -63,7 +64,7 @@ KINDS: Mapping[str, type[ev.Event]] = {kind.__name__: kind for kind in typing.ge
 
 
 def _named(kind: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a kind of event, or of what is in a header, with the name of each field."""
+    """Return the schema of a kind of event, or of a part of the header, with the name of each field."""
     if "prefixItems" not in kind:
         return kind
     event = KINDS.get(kind["title"])
@@ -73,7 +74,7 @@ def _named(kind: dict[str, Any]) -> dict[str, Any]:
 
 
 def text() -> str:
-    """The text of the file: a kind on a line."""
+    """Return the text of the file, with one kind per line."""
     whole = schema()
     kinds = ",\n".join(f"    {json.dumps(name)}: {json.dumps(kind)}" for name, kind in whole.pop("$defs").items())
     head = json.dumps(whole, indent=2).removesuffix("\n}")
@@ -81,7 +82,7 @@ def text() -> str:
 
 
 def main() -> int:
-    """Exit status."""
+    """Write or check the file, and return the exit status."""
     if "--check" in sys.argv[1:]:
         return int(not FILE.exists() or FILE.read_text("utf-8") != text())
     FILE.write_text(text(), "utf-8")

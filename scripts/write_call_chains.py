@@ -1,9 +1,9 @@
-"""Writes ``docs/call_chains.md``: the programs of ``examples/chains`` with what each of their statements dispatches.
+"""A script that writes ``docs/lists/call_chains.md``: the dispatches of the programs in ``examples/chains``.
 
     python -m scripts.write_call_chains
 
-Needs no PyTorch. A line is what ``dispatchviz trace --format torch`` prints, then the key set and the kernel.
-Assignments and prints are left out. A test compares the page with what this module gives.
+No PyTorch is needed. A line has the output of ``dispatchviz trace --format torch``, then the key set and the kernel.
+Assignments and prints are left out. A test compares the page with the text of this module.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.trace import Trace
 
 _ROOT = Path(__file__).parent.parent
 PROGRAMS = _ROOT / "examples" / "chains"
-PAGE = _ROOT / "docs" / "call_chains.md"
+PAGE = _ROOT / "docs" / "lists" / "call_chains.md"
 
 ORDER = {
     "add": "Add",
@@ -37,29 +37,29 @@ ORDER = {
     "modes": "Modes and subclasses",
     "custom_operator": "An operator of one's own",
 }
-"""The programs, as a reader should meet them, with their headings."""
+"""The programs in reading order, with their headings."""
 
 HEAD = """\
 # Call chains
 
-What a statement dispatches, call by call, as PyTorch 2.13 does it. A line is what a debug build of PyTorch
-prints under `TORCH_SHOW_DISPATCH_TRACE=1`, and what `dispatchviz trace --format torch` prints; behind it are the key
-set that selects the cell and the kernel in that cell. `call` computes the key set from the arguments and the thread's
-state; `redispatch` is given one by the kernel above. `dispatchviz run examples/chains/add.py` steps through the first
-program, with the reasons.
+This page lists the calls that each statement dispatches in PyTorch 2.13. A line is the output of a debug build of
+PyTorch with `TORCH_SHOW_DISPATCH_TRACE=1`, which `dispatchviz trace --format torch` prints too. After it come the key
+set, which selects the dispatch table entry, and the kernel in that entry. `call` computes the key set from the
+arguments and the thread-local state. `redispatch` gets its key set from the kernel above. `dispatchviz run
+examples/chains/add.py` steps through the first program, with the reasons.
 
-CUDA is emulated where there is no GPU; its lines are the same on both. This page is written by
+CUDA is emulated on a machine without a GPU, with the same lines. This page is written by
 `python -m scripts.write_call_chains`.
 """
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return HEAD + "".join(f"\n{section(name)}" for name in ORDER)
 
 
 def section(name: str) -> str:
-    """One program. RuntimeError if it fails."""
+    """Return the section of one program. Raise RuntimeError if it fails."""
     source = (PROGRAMS / f"{name}.py").read_text(encoding="utf-8")
     module = ast.parse(source)
     program = source.split('"""\n', 1)[1].strip()
@@ -75,7 +75,7 @@ def section(name: str) -> str:
 
 
 def log(trace: Trace) -> Iterator[str]:
-    """Statements, each with the dispatches in it."""
+    """Yield statements, each with its dispatches."""
     shown = ""
     steps = [step for step in _steps(trace) if not is_setup(step[0])]
     width = max(len(line) for _, line, _ in steps)
@@ -87,7 +87,7 @@ def log(trace: Trace) -> Iterator[str]:
 
 
 def _steps(trace: Trace) -> Iterator[tuple[str, str, str]]:
-    """Of each dispatch: statement, PyTorch's line, key set and kernel."""
+    """Yield the statement, PyTorch's line, and the key set and kernel of each dispatch."""
     calls = [event for event in trace if isinstance(event, Dispatched)]
     for event, line in zip(calls, torch_log(trace), strict=True):
         kernel = next((e.kernel for e in trace.children(event.seq) if isinstance(e, KernelSelected)), "")
@@ -95,9 +95,11 @@ def _steps(trace: Trace) -> Iterator[tuple[str, str, str]]:
 
 
 def statement(trace: Trace, event: Dispatched) -> str:
-    """The line of the program that a dispatch belongs to, without its comment; ``# 2`` if there is one alike above."""
+    """Return the line of the program that a dispatch belongs to, without its comment, with ``# 2`` if the same line
+    occurs above.
+    """
     outermost = [event, *(e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched))][-1]
-    before = reversed(trace[: outermost.seq])  # not its ancestors: a line inside a guard is none
+    before = reversed(trace[: outermost.seq])  # not its ancestors, because a line inside a guard is not one
     at = next(e for e in before if isinstance(e, SourceLine))
     lines = [line.partition("  #")[0].strip() for line in trace.header.sources[at.file].split("\n")]
     text = lines[at.line - 1]
@@ -106,7 +108,7 @@ def statement(trace: Trace, event: Dispatched) -> str:
 
 
 def is_setup(line: str) -> bool:
-    """Return whether it only binds a name, or prints."""
+    """Return whether a line only binds a name, or prints."""
     return line.startswith("print(") or isinstance(ast.parse(line).body[0], ast.Assign)
 
 

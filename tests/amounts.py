@@ -1,4 +1,4 @@
-"""How many random cases a test tries: few in the gate, which has its minutes, more with ``make thorough``."""
+"""The number of random cases for a test: few in the gate, which has a limit of minutes, more with ``make thorough``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Name = TypeVar("Name")
 TRUTH = Path(__file__).parents[1] / "truth"
 PACKAGE = Path(__file__).parents[1] / "dispatchviz"
 PINNED = 3
-"""Of the tests marked ``pinned`` the gate takes one in so many."""
+"""The gate takes one of this many tests that are marked ``pinned``."""
 
 TURNS: Mapping[str, int] = {
     "tests/cli/": 6,
@@ -34,36 +34,37 @@ TURNS: Mapping[str, int] = {
     "tests/testing/test_plugin.py": 3,
     "tests/tui/": 4,
 }
-"""Of the tests whose names begin so, many and alike or each with processes of its own, the gate takes one in so
-many."""
+"""The gate takes one of this many tests whose names begin like this. They are many and alike, or each starts
+processes.
+"""
 
 THOROUGH = "DISPATCHVIZ_THOROUGH" in os.environ
 
 
 def amount(gate: int, thorough: int) -> int:
-    """So many programs, seeds or samples."""
+    """Return the number of programs, seeds or samples."""
     return thorough if THOROUGH else gate
 
 
 def in_turn(names: Sequence[Name], of: int) -> Sequence[Name]:
-    """Every ``of``-th of them, all with ``make thorough``.
+    """Return every ``of``-th name, or all with ``make thorough``.
 
-    For what asks the PyTorch of one release, which does not change, whether a record is still its answer. Whose turn it
-    is, the records and programs decide: once one has changed, others are asked.
+    This is for tests that compare a record with the PyTorch of one release, which does not change. The records and
+    programs decide which names are chosen, so a change of them chooses others.
     """
     return names if THOROUGH else names[turn() % of :: of]
 
 
 def some(names: Sequence[Name], of: int) -> Sequence[Name]:
-    """Every ``of``-th of them, all with ``make thorough``: for what takes long and differs little from one to the next.
+    """Return every ``of``-th name, or all with ``make thorough``, for slow tests that differ little from each other.
 
-    Whose turn it is, the package's files decide: with a change of theirs others are tested.
+    The package's files decide which names are chosen, so a change of them chooses others.
     """
     return names if THOROUGH else names[code_turn() % of :: of]
 
 
 def not_in_turn(names: Iterable[str]) -> set[str]:
-    """Of the names of tests those that the gate leaves out this time (``TURNS``)."""
+    """Return the names of tests that the gate skips in this round (``TURNS``)."""
     there = sorted(names)
     found = set[str]()
     for place, of in TURNS.items():
@@ -74,13 +75,13 @@ def not_in_turn(names: Iterable[str]) -> set[str]:
 
 @cache
 def code_turn() -> int:
-    """A number that changes whenever the size of a file of the package does."""
+    """Return a number that changes whenever the size of a file of the package does."""
     files = sorted(file for file in PACKAGE.rglob("*.py"))
     return zlib.crc32(repr([(file.name, file.stat().st_size) for file in files]).encode())
 
 
 @cache
 def turn() -> int:
-    """A number that changes whenever a record, a program or a recorder does."""
+    """Return a number that changes whenever a record, a program or a recorder does."""
     files = sorted(path for path in TRUTH.rglob("*") if path.is_file() and path.suffix != ".pyc")
     return zlib.crc32(b"".join(path.read_bytes() for path in files))

@@ -1,11 +1,11 @@
-"""The chains of ``examples/chains`` as text: of each statement the nested dispatches, in a notation for people.
+"""The chains of ``examples/chains`` as text: the nested dispatches of each statement, in a readable notation.
 
 A step is a line::
 
-    how operator key-set -> key cell kernel (reason) sets
+how operator key-set -> key cell kernel (reason) sets
 
-``sets`` is what guards and modes have changed in the thread's sets by the time of the dispatch: ``excl 0x3c00000000``
-is excluded beside what always is, ``excl -0x8000000000`` no longer is, ``incl`` alike.
+``sets`` are the changes that guards and modes have made to the thread-local sets by the time of the dispatch: ``excl
+0x3c00000000`` is excluded in addition to the defaults, ``excl -0x8000000000`` no longer is, and ``incl`` is similar.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from truth import records
 
 @cache
 def measured() -> dict[str, Any]:
-    """What PyTorch did with the programs (``truth/recorders/call_chains.py``)."""
+    """Return PyTorch's record of the programs (``truth/recorders/call_chains.py``)."""
     return records.read("call_chains")["programs"]  # type: ignore[no-any-return]
 
 
 @cache
 def trace_of(name: str) -> Trace:
-    """A program's trace on the model."""
+    """Return a program's trace on the model."""
     return run(str(PROGRAMS / f"{name}.py")).trace
 
 
 def chains(trace: Trace) -> dict[str, str]:
-    """By statement: the text of what it dispatched."""
+    """Return the text of the dispatches of each statement."""
     found: dict[str, str] = {}
     for event in trace:
         if isinstance(event, Dispatched):
@@ -49,7 +49,7 @@ def chains(trace: Trace) -> dict[str, str]:
 
 
 def step(trace: Trace, event: Dispatched) -> str:
-    """One dispatch."""
+    """Return one dispatch as text."""
     cell = next((e for e in trace.children(event.seq) if isinstance(e, KernelSelected)), None)
     kernel = f"{cell.cell} {cell.kernel} ({cell.reason})" if cell else "no kernel"
     sets = "".join(_sets(*thread_sets(trace, event)))
@@ -65,7 +65,9 @@ def _sets(included: int, excluded: int) -> Iterator[str]:
 
 
 def bare_steps(trace: Trace) -> Iterator[list[Any]]:
-    """As ``record_chains`` writes them, without lines and Nodes; of what a CPU build can do."""
+    """Yield the dispatches as ``record_chains`` writes them, without lines and Nodes, as far as a CPU build can run
+    them.
+    """
     steps = dispatch_steps(trace)
     within_cuda = False
     for event in trace:

@@ -1,4 +1,4 @@
-"""What every test stands on: an environment that does not depend on who runs the tests."""
+"""The environment of every test, which does not depend on the person who runs the tests."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ CHANGING = (
     "NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "CUDA_VISIBLE_DEVICES",
     "PYTHONPATH",
 )  # fmt: skip
-"""Variables that change screens or results."""
+"""Environment variables that change screens or results."""
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # programs begun here hear of Ctrl+C, also under nohup or `&`
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # programs started here receive Ctrl+C, also under nohup or `&`
 os.environ["OMP_NUM_THREADS"] = "1"  # as when PyTorch was recorded; read when the first test imports the package
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,12 +35,12 @@ settings.load_profile("unhurried")
 
 
 TESTS = count()
-"""What one test keeps, such as layouts of panes, is not there in the next one."""
+"""A number that separates tests, so that state such as layouts of panes does not pass from one to the next."""
 
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No variable of the developer's terminal, no file in the developer's home."""
+    """Remove the variables of the developer's terminal, and keep files out of the developer's home."""
     home = Path(tmp_path_factory.getbasetemp()) / "home"
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
@@ -51,14 +53,14 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
 
 @pytest.fixture(autouse=True)
 def writes_into_own_folders() -> Iterator[None]:
-    """A test that leaves a file in the project's folder fails."""
+    """Fail a test that leaves a file in the project's folder."""
     with left_as_it_is():
         yield
 
 
 @pytest.fixture(autouse=True)
 def as_in_a_new_process() -> None:
-    """Random numbers and warnings do not depend on which tests ran before in this process."""
+    """Make random numbers and warnings independent of the tests that ran before in this process."""
     from dispatchviz.core.native.random.generator import DEFAULT_SEED, manual_seed
     from dispatchviz.core.thread import warning
 
@@ -67,12 +69,12 @@ def as_in_a_new_process() -> None:
 
 
 STARTS = pytest.StashKey[str]()
-"""What a test was skipped for."""
+"""The reason for skipping a test that starts something."""
 
 
 @pytest.fixture(autouse=True)
 def starts_nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With ``--start-nothing`` a test that starts an app or a process is skipped at that moment."""
+    """Skip a test at the moment when it starts an app or a process, with ``--start-nothing``."""
 
     def skip(reason: str) -> None:
         request.node.stash[STARTS] = reason
@@ -85,7 +87,7 @@ def starts_nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """A recorded program may catch the skip of ``starts_nothing``: its test fails then, and is skipped here."""
+    """Skip a test whose recorded program caught the skip of ``starts_nothing``."""
     try:
         yield
     except Exception:
@@ -96,7 +98,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A test that is a coroutine runs in an event loop of its own."""
+    """Run a coroutine test in an event loop of its own."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     names = inspect.signature(pyfuncitem.obj).parameters
@@ -105,14 +107,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--sample`` and ``--start-nothing``, for ``make quick``; ``--turns``, for the gate."""
+    """Add ``--sample`` and ``--start-nothing`` for ``make quick``, and ``--turns`` for the gate."""
     parser.addoption("--start-nothing", action="store_true", help="skip a test when it starts an app or a process")
     parser.addoption("--sample", type=int, metavar="N", help="of the cases of one test run N at most, evenly spread")
     parser.addoption("--turns", action="store_true", help="of some folders a part of the tests, another one in turn")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where only tests that need a PyTorch are asked for, a file that marks none is not imported."""
+    """Skip the import of files without a ``torch`` mark if only such tests are wanted."""
     if not config.option.markexpr.startswith("torch") or not collection_path.name.startswith("test_"):
         return None
     marking = (collection_path, collection_path.parent / "conftest.py")
@@ -121,7 +123,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Those marked ``long`` come first, so that at the end no process waits for another."""
+    """Put tests marked ``long`` first, so that no process waits for another at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     pinned = sorted((item for item in items if item.get_closest_marker("pinned")), key=lambda item: item.nodeid)
     _keep(set(items) - set(pinned) | set(in_turn(pinned, PINNED)), config, items)
@@ -138,18 +140,18 @@ def _keep(kept: set[pytest.Item], config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: no garbage collection need look through it again."""
+    """Freeze the collected tests, so that garbage collections need not look through them."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_unconfigure() -> None:
-    """At the end of the process everything is let go of: libraries count what is left of theirs."""
+    """Unfreeze everything at the end of the process, because libraries count their remaining objects."""
     gc.unfreeze()
 
 
 def _sampled(items: list[pytest.Item], most: int) -> Iterator[pytest.Item]:
-    """Of each test function so many cases, always the same ones."""
+    """Yield at most ``most`` cases of each test function, always the same ones."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
@@ -159,7 +161,7 @@ def _sampled(items: list[pytest.Item], most: int) -> Iterator[pytest.Item]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test that compares with a record of PyTorch says how to make that record again."""
+    """Add to the report of a failed comparison with a record of PyTorch how to make that record again."""
     report = yield
     marks = [*item.iter_markers("record")] if report.failed else []
     if marks:
@@ -169,7 +171,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What ``test_opinfo_live`` and ``test_claims`` counted, if they ran, in however many processes."""
+    """Print the counts of ``test_opinfo_live`` and ``test_claims``, summed over all processes, if they ran."""
     reports = [report for found in terminalreporter.stats.values() for report in found]
     recorded = [pair for report in reports if getattr(report, "when", "") == "call" for pair in report.user_properties]
     _samples(terminalreporter, recorded)

@@ -1,4 +1,4 @@
-"""What ``cuda`` may be in a test: emulated on NumPy, the stand-in for CuPy, CuPy on a GPU."""
+"""The meanings of ``cuda`` in a test: emulated on NumPy, the stand-in for CuPy, CuPy on a GPU."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests import cupy_stand_in
 
 STAND_IN = "stand-in"
 CUDA_KINDS = ["emulated", STAND_IN, pytest.param("cupy", marks=pytest.mark.gpu)]
-"""For ``params`` of a fixture."""
+"""The ``params`` for a fixture."""
 
 
 @contextmanager
 def cuda_is(kind: str) -> Iterator[None]:
-    """One of them within the block. The test is skipped if there is no GPU for it."""
+    """Use this kind of cuda while the block runs. Skip the test if it needs a GPU and there is none."""
     choice, detect = array_library._choice, array_library.detect
     try:
         if kind == STAND_IN:

@@ -1,4 +1,4 @@
-"""What the machine may exchange while it runs, as it is now."""
+"""The functions and values that the model may replace while it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def exchangeable() -> dict[str, Any]:
-    """Functions and plain values of our modules, and the functions of their classes and of ``threading``'s."""
+    """Return functions and plain values of our modules, and functions of classes in them and in ``threading``."""
     found: dict[str, Any] = {}
     for name, module in list(sys.modules.items()):
         if name.startswith(("dispatchviz.core", "dispatchviz.torch")) or name == "threading":

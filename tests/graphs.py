@@ -1,4 +1,4 @@
-"""Traces of backward graphs made by hand: tensors, operators and a small engine that tells the events of PyTorch's."""
+"""Traces of backward graphs made by hand: tensors, operators and a small engine that emits the events of PyTorch's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Edge = tuple[int, int] | None
 
 
 class GraphTape(Tape):
-    """Each method appends the events of what it is named after."""
+    """A tape whose methods append the events that they are named after."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class GraphTape(Tape):
         return number
 
     def leaf(self, name: str = "", shape: tuple[int, ...] = (2,), device: str = "cpu") -> int:
-        """A tensor that requires grad, with its accumulator."""
+        """Add a tensor that requires grad, with its accumulator."""
         number = self.tensor(name, shape, device)
         node = self.node("torch::autograd::AccumulateGrad", NO_NUMBER, [])
         self.add(ev.AccumulatorMade, node, number)
@@ -58,7 +58,7 @@ class GraphTape(Tape):
         saved: Iterable[int] = (),
         names: tuple[str, ...] = ("self", "other"),
     ) -> list[int]:
-        """A Node with an edge for each given tensor, and its outputs."""
+        """Add a Node with an edge for each given tensor; return its outputs."""
         edges = [self.grad_fn[tensor] for tensor in given]
         number = self.node(name, next(self._sequence), edges)
         arguments = tuple((names[place] if place < len(names) else "", t) for place, t in enumerate(given))
@@ -123,7 +123,7 @@ class GraphTape(Tape):
 
 
 def chain(length: int) -> Trace:
-    """``z = z + x``, again and again, and its backward."""
+    """Return the trace of repeated ``z = z + x`` and its backward pass."""
     tape = GraphTape()
     x = z = tape.leaf("x")
     for _ in range(length):

@@ -1,7 +1,7 @@
 """The names that a C++ header declares: classes and their members, functions, other names of types.
 
-No parser of C++: what stands in the braces of a function is left out, and of each declaration the name is taken. That
-does for the headers of ``torch/csrc/autograd``, which are formatted by a program.
+This is not a parser of C++: bodies of functions are left out, and each declaration gives its name. That suffices for
+the headers of ``torch/csrc/autograd``, which are formatted by a program.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 _COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"')
 _OPENS = re.compile(r"\b(namespace|struct|class)\b[^;()]*$")
-"""Before a brace whose contents are declarations, too."""
+"""A pattern for the text before a brace whose contents are also declarations."""
 
 _ALIAS = re.compile(r"using (?:(\w+) =|[\w:]*?(\w+)(?:<.*)?$)")
 _CLASS = re.compile(r"(?:struct|class) (?:\w+_API )?(\w+)(?!.*\()")
@@ -22,12 +22,12 @@ _IN_FRONT = re.compile(r"(?:public|private|protected)\s*:(?!:)|\btemplate\s*<[^>
 
 
 def declared_names(header: str) -> list[str]:
-    """In their order, each once."""
+    """Return the declared names in order, each once."""
     return list(dict.fromkeys(name for each in _declarations(header) if (name := _name(each))))
 
 
 def _declarations(header: str) -> Iterator[str]:
-    """Each without its body, on one line."""
+    """Yield each declaration without its body, on one line."""
     so_far, depth = "", 0
     for piece in re.split(r"([;{}])", _TEXT.sub("", _COMMENTS.sub("", header))):
         if depth:

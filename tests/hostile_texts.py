@@ -1,4 +1,4 @@
-"""Texts that would command a terminal, or hide from who reads it, and a trace that has one in each of its texts."""
+"""Texts that would control a terminal or hide from a reader, and a trace that has one in each of its texts."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ HOSTILE = (
     "\ue000\U000f0000", "\ufdd0\uffff\U0010ffff", "\ud800", "\udc80\udcff", "\ud83d",  # private use, no characters, ...
     "[red]\x1b[31m[/]", "$(touch x)\x1b[A", "'\x1b'\"\\",
 )  # fmt: skip
-"""Each at least once: controls, escape sequences, bidirectional and other format characters, surrogates, separators."""
+"""Text with each kind at least once: controls, escape sequences, bidirectional and other format characters, surrogates,
+separators.
+"""
 
 READABLE = (
     "plain", "→ ○ §", "日本語", "e\u0301", "Ωμέγα", "שלום", "مرحبا",
     "🙂", "👩🏽\u200d🚀", "🏳\ufe0f\u200d🌈", "a\u00a0b", "\u3000", "\\x1b",
 )  # fmt: skip
-"""What stays as it is."""
+"""Text that must not change."""
 
 COMMANDS = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-"""Unicode's categories of what is never sent."""
+"""Unicode's categories of characters that are never sent to a terminal."""
 
 JOINER = "\u200d"
 
 
 def raw(text: str) -> list[str]:
-    """What commands a terminal or is not seen, in text that consists of lines."""
+    """Return the characters in lines of text that control a terminal or are invisible."""
     found = [char for char in text if unicodedata.category(char) in COMMANDS and char not in ("\n", JOINER)]
     return found + [char for char in text if char in "\u034f\u115f\u1160\u17b4\u180b\u3164\ufe00\uffa0\U000e0100"]
 
 
 def everywhere(trace: Trace, text: str) -> Trace:
-    """The trace with that text at the end of each text that it has."""
+    """Return the trace with that text at the end of each of its texts."""
     header = trace.header
     sources = {f"{file}{text}": f"{source}{text}\n" for file, source in header.sources.items()}
     arguments = (*header.arguments, text)

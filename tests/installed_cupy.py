@@ -1,4 +1,4 @@
-"""A package ``cupy`` in a folder of its own, for processes that are to find it as they would find an installed one."""
+"""A package ``cupy`` in a folder of its own, for processes that should find it like an installed one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ sys.modules["cupy"] = cupy
 
 
 def install(folder: Path, text: str = STAND_IN) -> str:
-    """Make it; give the path that must be searched."""
+    """Create the package and return the path to search."""
     (folder / "cupy").mkdir(parents=True)
     (folder / "cupy/__init__.py").write_text(text)
     return str(folder)

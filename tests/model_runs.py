@@ -1,4 +1,4 @@
-"""Runs a program on the model and writes down the same record that ``truth/recorders/programs.py`` makes of PyTorch."""
+"""Run a program on the model and write the same record that ``truth/recorders/programs.py`` makes of PyTorch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Record = dict[str, Any]
 
 
 def model_record(source: str) -> Record:
-    """What the model does with a program."""
+    """Return the record of a program on the model."""
     run, stepped = Run(model, source), Run(model, source)
     log, numbers = in_new_thread(lambda: (model_log(run), used_sequence_numbers(model)))
     graphs = Graphs(stepped)
@@ -38,7 +38,7 @@ def model_record(source: str) -> Record:
 
 
 def recorded(source: str) -> Trace:
-    """The trace of a program of ``truth/programs``, recorded in a new thread."""
+    """Return the trace of a program of ``truth/programs``, recorded in a new thread."""
 
     def record() -> Trace:
         with dispatchviz.record() as trace:
@@ -50,14 +50,14 @@ def recorded(source: str) -> Trace:
 
 
 def model_log(run: Run) -> list[list[Any]]:
-    """Run a program and lists its dispatch steps."""
+    """Run a program and list its dispatch steps."""
     with dispatchviz.record() as trace:
         run.whole()
     return list(dispatch_steps(trace))
 
 
 def dispatch_steps(trace: Trace) -> Iterator[list[Any]]:
-    """The log as ``record_torch`` writes it; the program's line is left at 0."""
+    """Yield the log as ``record_torch`` writes it, with 0 for the program's line."""
     depths: dict[int | None, int] = {None: 0}
     for event in trace:
         depth = depths[event.parent]
@@ -69,7 +69,9 @@ def dispatch_steps(trace: Trace) -> Iterator[list[Any]]:
 
 
 def thread_sets(trace: Trace, event: Dispatched) -> tuple[int, int]:
-    """The thread's included and excluded sets: what the call itself read, else of the guard or call around it."""
+    """Return the thread-local include and exclude sets: those that the call itself read, else those of the guard or
+    call around it.
+    """
     for outer in (event, *trace.ancestors(event.seq)):
         if isinstance(outer, GuardEntered):
             return outer.included, outer.excluded
@@ -80,7 +82,7 @@ def thread_sets(trace: Trace, event: Dispatched) -> tuple[int, int]:
 
 
 def evaluated_node(trace: Trace, event: Dispatched) -> str | None:
-    """The Node that the engine evaluates; adding up its outputs is part of that."""
+    """Return the Node that the engine evaluates, which includes adding up its outputs."""
     within = event.seq
     for outer in trace.ancestors(event.seq):
         if isinstance(outer, NodeStarted):
@@ -92,8 +94,9 @@ def evaluated_node(trace: Trace, event: Dispatched) -> str | None:
 
 
 def _between_nodes(trace: Trace, backward: BackwardStarted, within: int) -> str | None:
-    """Of what happens outside of any Node's evaluation: a hook's work belongs to the Node that the hook is told of,
-    adding up gradients to the Node that ran last."""
+    """Return the Node for an event outside of any Node's evaluation: for a hook the Node that it is called for, for a
+    sum of gradients the Node that ran last.
+    """
     inside = list(trace.children(backward.seq))
     after = next((e for e in inside if e.seq > within and not isinstance(e, (Dispatched, BindingEntered))), None)
     if isinstance(after, HookRan):
@@ -104,7 +107,7 @@ def _between_nodes(trace: Trace, backward: BackwardStarted, within: int) -> str 
 
 @contextlib.contextmanager
 def watched_engine(graphs: Graphs) -> Iterator[None]:
-    """While open, every backward of the model is noted."""
+    """Note every backward pass of the model while the block runs."""
     original = engine.execute
 
     def execute(roots: Any, *args: Any, **kwargs: Any) -> Any:

@@ -38,4 +38,4 @@ class Block(torch.nn.Module):
 model = torch.nn.Sequential(*[Block() for _ in range({BLOCKS})], torch.nn.Linear(2, 1))
 model(torch.ones(3, 2)).sum().backward()
 """
-"""The same function is called for each block, by one line of the program."""
+"""A program in which one line calls the same function for each block."""

@@ -1,4 +1,4 @@
-"""Whether a test, or a process that it starts, writes into the folder of the project."""
+"""A check that a test, or a process that it starts, writes nothing into the folder of the project."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 CACHES = ("__pycache__", "build", "dist", "dispatchviz.egg-info")
-"""Besides hidden ones: what git ignores there."""
+"""Folders that git ignores there, besides hidden ones."""
 
 
 @contextmanager
 def left_as_it_is(folder: Path = ROOT) -> Iterator[None]:
-    """AssertionError after the block if entries of the folder have come, gone or changed meanwhile.
+    """Raise AssertionError after the block if entries of the folder were added, removed or changed meanwhile.
 
-    Looks at the folder itself alone: a program that is run with a relative file name writes there.
+    Only the folder itself is checked, because a program with a relative file name writes there.
     """
     before = _entries(folder)
     yield
@@ -26,7 +26,7 @@ def left_as_it_is(folder: Path = ROOT) -> Iterator[None]:
 
 
 def _entries(folder: Path) -> set[tuple[str, int]]:
-    """Name and time of change of each file; of a folder the name alone."""
+    """Return name and modification time of each file, and the names of folders."""
     with os.scandir(folder) as entries:
         return {
             (entry.name, 0 if entry.is_dir() else entry.stat().st_mtime_ns)

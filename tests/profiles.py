@@ -1,4 +1,4 @@
-"""What ``torch.profiler`` and our export say of a program, in a form in which they can be compared."""
+"""The events of ``torch.profiler`` and of our export, in a form in which they can be compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TraceEvents = Iterable[dict[str, Any]]
 
 
 def nested(events: TraceEvents, sizes: bool = True, strides: bool = True) -> list[str]:
-    """The operators and Nodes, each indented by those that it is within, with its numbers and sizes."""
+    """Return the operators and Nodes with their numbers and sizes, each indented by its depth."""
     rows, open_ = list[str](), list[float]()
     for event in _slices(events):
         while open_ and open_[-1] <= event["ts"]:
@@ -24,8 +24,9 @@ def nested(events: TraceEvents, sizes: bool = True, strides: bool = True) -> lis
 
 
 def arrows(events: TraceEvents) -> list[tuple[object, object]]:
-    """Of each arrow the names and sequence numbers of the slices at its ends: of those that are open there in the
-    thread, the one that began last, as Perfetto has it."""
+    """Return for each arrow the names and sequence numbers of the slices at its ends. As in Perfetto, that is the slice
+    that began last among those open in the thread.
+    """
     events = list(events)
     slices = _slices(events)
     ends: dict[int, dict[str, tuple[str, int]]] = {}

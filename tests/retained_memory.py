@@ -1,4 +1,4 @@
-"""How many bytes a recorder keeps: all that can be reached from it, counted without a clock and without the system."""
+"""The bytes that a recorder keeps: everything reachable from it, counted without a clock and without the system."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from dispatchviz.running import variable_names
 from dispatchviz.running.recording import EngineName
 
 _OTHERS = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType, FrameType)
-"""Not followed: from there the whole process can be reached."""
+"""The types that are not followed, because the whole process can be reached from them."""
 
 
 def growth_per_event(
     iteration: Callable[[], None], engine: EngineName, save: Any, small: pytest.MonkeyPatch, count: int
 ) -> float:
-    """By how many bytes a recording to a file grows with each event of a loop. Tables with a bound get a small one."""
+    """Return the bytes by which a recording to a file grows with each event of a loop. Tables with a bound get a small
+    one.
+    """
     small.setattr(numbers, "MOST", 16)
     for module in (variable_names, tensor_numbers):
         small.setattr(module, "MANY", 16)
@@ -39,7 +41,7 @@ def growth_per_event(
 
 
 def _retained(source: Any, iteration: Callable[[], None], count: int) -> tuple[int, int]:
-    """The bytes, and the events so far, after so many iterations."""
+    """Return the bytes and the events so far, after ``count`` iterations."""
     for _ in range(count):
         iteration()
     gc.collect()

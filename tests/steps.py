@@ -1,6 +1,6 @@
-"""Steps of a trace, found by what they are: a number written into a test would move with every event that is added.
+"""Steps of a trace, found by their kind: a step number in a test would change with every event that is added.
 
-What is looked for is a kind of event or a pattern of ``dispatchviz.testing``::
+A kind of event or a pattern of ``dispatchviz.testing`` selects a step::
 
     step(trace, ev.NodeStarted, 1)  # the second Node that runs
     step(trace, call("aten::add.Tensor", "AutogradCUDA"))
@@ -22,36 +22,36 @@ What = type[Event] | Pattern
 
 
 def steps(trace: Trace, what: What, within: int | None = None) -> list[int]:
-    """All steps of a kind or pattern, in order; of those within one step, with itself, if that is given."""
+    """Return all steps of a kind or pattern, in order; with ``within`` only that step and those inside it."""
     pattern = what if isinstance(what, Pattern) else event(what)
     part = range(len(trace)) if within is None else inside(trace, within)
     return [at for at in part if pattern.matches(trace[at])]
 
 
 def step(trace: Trace, what: What, nth: int = 0, within: int | None = None, after: int = -1) -> int:
-    """The nth of them, of those past a step if that is given; AssertionError if there are not so many."""
+    """Return the nth match, counted after step ``after`` if given. Raise AssertionError if there are fewer."""
     found = [at for at in steps(trace, what, within) if at > after]
     assert -len(found) <= nth < len(found), f"{what!r} happens {len(found)} times, number {nth} is asked for"
     return found[nth]
 
 
 def line(trace: Trace, number: int) -> int:
-    """The first step of a line of the program."""
+    """Return the first step of a line of the program."""
     return step(trace, event(SourceLine, line=number))
 
 
 def inside(trace: Trace, at: int) -> range:
-    """A step and all those that happen within it."""
+    """Return a step and all those that happen within it."""
     return range(at, trace.ends[at] + 1)
 
 
 def last_step(trace: Trace) -> int:
-    """Where a trace ends."""
+    """Return the last step of a trace."""
     return len(trace) - 1
 
 
 def all_hits(trace: Trace, query: str) -> Sequence[int]:
-    """All steps that have what is asked for, at once."""
+    """Return all steps that match a query, at once."""
     search = Search(trace)
     search.find(query)
     while search.go_on():

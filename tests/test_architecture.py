@@ -1,4 +1,4 @@
-"""The pages for maintainers are true of the files that are there: what they name exists, and every room has its row."""
+"""The pages for maintainers match the files: the names on them exist, and every package has its row."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ PAGES = (ARCHITECTURE, ROOT / "CONTRIBUTING.md")
 
 FOLDERS = ("dispatchviz", "tests", "truth", "scripts", "examples", "docs", "benchmarks", ".ci", ".github")
 PYTORCH = re.compile(r"(torch/(csrc|utils)|aten|c10|tools|boxing)\b|.*\.(h|cpp|cu)$|torchgen$")
-"""Files of PyTorch's, which are looked up elsewhere (``tests/conformance/test_places_live.py``)."""
+"""Files of PyTorch, which ``tests/conformance/test_places_live.py`` looks up."""
 
 NOT_HERE = {"CPU.b11", ".mypy_cache", ".venv", "NAME", ".venv-torch/bin/python"}
-"""An example of an item, files that only a run writes."""
+"""Names of an example, and of files that only a run writes."""
 
 
 @cache
 def paths() -> tuple[str, ...]:
-    """All files and folders, relative to the repository."""
+    """Return all files and folders, relative to the repository."""
     found = [path for path in ROOT.iterdir() if path.is_file()]
     for folder in FOLDERS:
         found += [path for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts]
@@ -35,27 +35,29 @@ def paths() -> tuple[str, ...]:
 
 @cache
 def words() -> frozenset[str]:
-    """Every word of the sources."""
+    """Return every word of the sources."""
     sources = [ROOT / "Makefile", ROOT / "pyproject.toml"]
     sources += [ROOT / path for path in paths() if path.endswith(".py") and ROOT / path != Path(__file__)]
     return frozenset(word for path in sources for word in re.findall(r"\w+", path.read_text("utf-8")))
 
 
 def code(page: Path) -> Iterator[str]:
-    """What stands in backticks, of PyTorch's files only the names that are ours too."""
+    """Yield the code in backticks; of PyTorch's files only the names that exist here, too."""
     for token in re.findall(r"`([^`\n]+)`", page.read_text("utf-8")):
         if not PYTORCH.match(token) and token not in NOT_HERE:
             yield token
 
 
 def exists(name: str) -> bool:
-    """A file or folder, from anywhere in the repository on: ``panes/pane_list.py``, ``tui/panes/*_pane.py``."""
+    """Return whether a file or folder exists, from anywhere in the repository: ``panes/pane_list.py``,
+    ``tui/panes/*_pane.py``.
+    """
     name = name.rstrip("/")
     return any(fnmatch(path, name) or fnmatch(path, f"*/{name}") for path in paths())
 
 
 def missing(token: str) -> list[str]:
-    """Of what a token names, that which is not there."""
+    """Return the parts of a token that do not exist."""
     if "pytest " in token:
         return [name for name in token.split() if "/" in name and not name.startswith(".venv") and not exists(name)]
     command = re.match(r"(?:\S*python\d? -m |make )([\w.]+)", token)
@@ -72,11 +74,11 @@ def missing(token: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_names_exists(page: Path) -> None:
+def test_names_on_a_page_exist(page: Path) -> None:
     assert [(token, gone) for token in code(page) if (gone := missing(token))] == []
 
 
-def test_what_is_gone_would_be_found() -> None:
+def test_missing_name_would_be_found() -> None:
     assert missing("core/notes.py") == ["core/notes.py"]
     assert missing("python -m scripts.record_torch") == ["scripts/record_torch"]
     assert missing("pytest tests/gone.py tests/core") == ["tests/gone.py"]
@@ -87,20 +89,21 @@ def test_what_is_gone_would_be_found() -> None:
 def test_every_example_has_its_row() -> None:
     named = set(re.findall(r"^\| `(.*?)`", (ROOT / "examples" / "README.md").read_text("utf-8"), re.MULTILINE))
     shipped = [path.relative_to(ROOT / "examples") for path in (ROOT / "examples").rglob("*.py")]
-    assert named == {path.as_posix() for path in shipped if path.parts[0] != "errors"}  # docs/messages.md has these
+    # docs/lists/messages.md names those in errors
+    assert named == {path.as_posix() for path in shipped if path.parts[0] != "errors"}
 
 
-# -- rooms ------------------------------------------------------------------------------------------------------------
+# -- packages ---------------------------------------------------------------------------------------------------------
 
 
 def folders(below: Path) -> list[Path]:
-    """The folders with sources, all levels."""
+    """Return the folders with sources, at all levels."""
     found = (path for path in below.rglob("*") if path.is_dir() and any(path.glob("*.py")))
     return sorted(path for path in found if path.name != "__pycache__")
 
 
-def test_every_room_has_its_row() -> None:
-    """Rooms within rooms are named where their room is; those of ``torch`` are PyTorch's."""
+def test_every_package_has_its_row() -> None:
+    """Inner packages are named with the package that contains them; those of ``torch`` are PyTorch's."""
     text = ARCHITECTURE.read_text("utf-8")
     rooms = [
         room for part in ("core", "explain", "outputs", "running", "tui", "views") for room in folders(PACKAGE / part)
@@ -111,7 +114,7 @@ def test_every_room_has_its_row() -> None:
 
 
 @pytest.mark.parametrize(("folder", "most"), [("core", 20), ("core/native", 30), ("explain", 15), ("tui", 16)])
-def test_a_room_can_be_taken_in_at_a_glance(folder: str, most: int) -> None:
+def test_package_is_small_enough_for_a_glance(folder: str, most: int) -> None:
     entries = [path for path in (PACKAGE / folder).iterdir() if path.is_file() or any(path.glob("*.py"))]
     assert 3 < len(entries) <= most
 
@@ -129,7 +132,7 @@ def test_every_folder_has_a_first_sentence() -> None:
 # -- what modules say of each other -----------------------------------------------------------------------------------
 
 LIKE_PYTORCH = PACKAGE / "torch"
-"""Its modules name the files of PyTorch that they mirror."""
+"""A package whose modules name the files of PyTorch that they mirror."""
 
 ELSEWHERE = re.compile(r"(torchgen|tools|torch|functorch|aten)/|gen_python_functions\.py|docs/gpu\.md|forum\.jsonl\.gz")
 

@@ -34,13 +34,13 @@ pytestmark = [
 
 
 def expected(name: str) -> str:
-    """The log of a program, without the remarks."""
+    """Return the log of a program, without the remarks."""
     body = re.split(rf"^## {name}$", EXPECTED, flags=re.MULTILINE)[1].split("\n## ")[0]
     return "".join(f"{line}\n" for line in body.split("\n") if line and not line.startswith("# "))
 
 
 def written(name: str) -> str:
-    """The model's."""
+    """Return the model's log of a program."""
     return "".join(f"{place}\n{indent(log, '  ')}" for place, log in chains(trace_of(name)).items())
 
 
@@ -51,21 +51,23 @@ def test_every_program_has_its_chain() -> None:
 
 
 @pytest.mark.parametrize("name", ORDER)
-def test_chain(name: str) -> None:
+def test_chain_of_kernels_equals_pytorchs(name: str) -> None:
     assert written(name) == expected(name)
     assert_never(trace_of(name), event(ev.ProgramRaised))
 
 
 @pytest.mark.parametrize("name", [name for name in ORDER if name not in NEEDS_A_GPU])
-def test_every_step_is_PyTorchs(name: str) -> None:
-    """Depth, operator, key, raw key set, the thread's sets, call or redispatch; of the program's set-up too."""
+def test_every_step_equals_pytorchs(name: str) -> None:
+    """Compare depth, operator, key, raw key set, thread-local sets, and call or redispatch, also in the program's
+    set-up.
+    """
     torch = [[step[0], *step[2:8]] for step in measured()[name]["log"]]
     assert list(bare_steps(trace_of(name))) == torch
 
 
 @pytest.mark.parametrize("name", [name for name in ORDER if name not in NEEDS_A_GPU])
-def test_every_cell_is_PyTorchs(name: str) -> None:
-    """Reason, and the file in which the kernel is registered."""
+def test_every_cell_equals_pytorchs(name: str) -> None:
+    """Compare the reason, and the file in which the kernel is registered."""
     known = measured()[name]["cells"]
     for cell in trace_of(name):
         if isinstance(cell, KernelSelected) and cell.key in known.get(cell.operator, {}):
@@ -85,17 +87,17 @@ GUARDS = {
     ("modes", "Mode"): "incl 0x100000010000000",
     ("custom_operator", "AutoDispatchSkipFunctionalize"): "excl 0x40000000",
 }
-"""Of a program, a guard, and what it changes: bits that come, and with a minus bits that go."""
+"""The changes of a guard in a program: added bits, and removed bits with a minus."""
 
 
 @pytest.mark.parametrize(("name", "guard"), GUARDS)
-def test_guard(name: str, guard: str) -> None:
+def test_guard_changes_the_thread_local_sets(name: str, guard: str) -> None:
     entered = [e for e in trace_of(name) if isinstance(e, ev.GuardEntered) and e.guard == guard]
     assert GUARDS[name, guard] in {changed(e) for e in entered}
 
 
 def changed(guard: ev.GuardEntered) -> str:
-    """What a guard changes."""
+    """Return the changes of a guard."""
     sets = (
         ("incl ", guard.included & ~guard.included_before),
         ("incl -", guard.included_before & ~guard.included),
@@ -121,22 +123,22 @@ def test_an_inference_tensor_is_refused_when_it_is_already_written() -> None:
     assert text.endswith("[[3.0, 3.0], [3.0, 3.0]]\n")
 
 
-def test_where_add_makes_a_node() -> None:
-    """Not under no_grad, where the kernels are the same; not in inference mode, where there is no such kernel."""
+def test_add_records_a_node_only_if_an_input_requires_grad() -> None:
+    """Under no_grad the kernels are the same; in inference mode there is no autograd kernel."""
     trace = trace_of("add")
     made = [e for e in trace if isinstance(e, ev.NodeCreated) and e.name == "AddBackward0"]
     assert [e.why for e in trace if isinstance(e, ev.NoNodeMade)] == ["grad mode is off"]
     assert len(made) == 4
 
 
-def test_the_same_trace_again() -> None:
+def test_second_run_gives_the_same_trace() -> None:
     for name in ("vmap", "custom_operator", "modes"):
         again = run(str(PROGRAMS / f"{name}.py")).trace
         assert list(again) == list(trace_of(name))
 
 
 def test_add_on_cuda_in_a_cpu_build() -> None:
-    """There the cell holds the kernel of an alias, which would compute the shape and call add.out."""
+    """The cell of a CPU build has the kernel of an alias, which would compute the shape and call add.out."""
     cell = pytorch_registry("cpu").find("aten::add.Tensor").compute(DispatchKey.CUDA)
     assert (cell.reason, cell.kernel.name) == (
         "default backend kernel",

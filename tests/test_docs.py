@@ -1,4 +1,4 @@
-"""The documentation: what its pages show is what runs print now, its links lead somewhere, and the site builds."""
+"""The documentation: its pages show the current output, its links have targets, and the site builds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAKE = "python -m scripts.docs makes it again"
 
 
 def name(path: Path) -> str:
-    """Of a page, in the repository."""
+    """Return the name of a page in the repository."""
     return path.relative_to(ROOT).as_posix()
 
 
@@ -35,20 +35,20 @@ def name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("page", READ_OFF, ids=name)
-def test_the_reference_is_what_is_in_the_code(page: Path) -> None:
+def test_reference_pages_match_the_code(page: Path) -> None:
     assert page.read_text("utf-8") == READ_OFF[page](), MAKE
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("page", some(pages(), 2), ids=name)
-def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
+def test_commands_of_a_page_print_the_shown_output(page: Path) -> None:
     text = page.read_text("utf-8")
     assert text == with_outputs(text), MAKE
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("picture", PICTURES)
-def test_a_picture_of_the_tutorial_is_of_what_is_there(picture: str) -> None:
+def test_pictures_of_the_tutorial_are_current(picture: str) -> None:
     kept = (FOLDER / f"{picture}.svg").read_text("utf-8")
     assert texts(kept) == texts(PICTURES[picture]()), MAKE
 
@@ -61,7 +61,7 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 @pytest.mark.long
 @pytest.mark.parametrize(("command", "log"), LOGS, ids=[command for command, _ in LOGS])
 def test_the_lines_in_the_readme_are_printed(command: str, log: str) -> None:
-    """Lines are left out there, none is changed."""
+    """The page leaves out lines, but changes none."""
     printed = iter(" ".join(line.split()) for line in dispatchviz(*command.split()).out.splitlines())
     assert [line for line in log.splitlines() if " ".join(line.split()) not in printed] == []
 
@@ -74,7 +74,7 @@ def test_the_programs_in_the_readme_run() -> None:
         with_outputs(f"```python\n{program}```\n")
 
 
-def test_a_part_of_an_output() -> None:
+def test_part_of_an_output_is_found() -> None:
     lines = ["a", "b 1", "c", "b 2", "d"]
     assert Part.read("").of(lines) == lines
     assert Part.read("b ... d").of(lines) == ["...", "b 1", "c", "b 2", "..."]
@@ -107,7 +107,7 @@ HELP = help_texts()
 
 
 def unknown(text: str) -> list[str]:
-    """Commands within a page's sentences that there are not, or have no such option."""
+    """Return commands in a page's sentences that do not exist or have no such option."""
     named = re.findall(r"`dispatchviz ([a-z-]+)\b([^`]*)`", text)
     wrong = [command for command, _ in named if command not in HELP]
     options = ((command, option) for command, rest in named for option in re.findall(r"(?<=\s)-{1,2}\w[\w-]*", rest))
@@ -130,33 +130,33 @@ def test_a_command_that_does_not_exist_would_be_found() -> None:
 
 
 def tokens(page: Path) -> list[Token]:
-    """Those of a page, inner ones too."""
+    """Yield the tokens of a page, inner ones included."""
     parsed = MarkdownIt().enable("table").parse(page.read_text("utf-8"))
     return [token for outer in parsed for token in (outer, *(outer.children or ()))]
 
 
 def anchors(page: Path) -> set[str]:
-    """What GitHub and the site call its headings."""
+    """Return the names that GitHub and the site give to its headings."""
     found = tokens(page)
     titles = [after.content for token, after in itertools.pairwise(found) if token.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def broken(page: Path) -> list[str]:
-    """Its links and pictures that lead to no file, or to no heading of one."""
+    """Return its links and pictures that lead to no file, or to no heading of one."""
     targets = [str(token.attrs.get("href") or token.attrs.get("src") or "") for token in tokens(page)]
     return [target for target in targets if target and not re.match("[a-z]+:", target) and not leads(page, target)]
 
 
 def leads(page: Path, target: str) -> bool:
-    """Return whether a link of a page leads somewhere."""
+    """Return whether a link of a page has a target."""
     path, _, anchor = target.partition("#")
     file = (page.parent / path).resolve() if path else page
     return file.exists() and (not anchor or anchor in anchors(file))
 
 
 @pytest.mark.parametrize("page", LINKING, ids=name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_a_target(page: Path) -> None:
     assert broken(page) == []
 
 
@@ -171,7 +171,7 @@ def test_a_broken_link_would_be_found(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
-    """As ``make docs`` builds it: a warning, of a broken link or a page without a place in the contents, ends it."""
+    """Build as ``make docs`` does: a warning, such as of a broken link or a page outside the contents, fails."""
     command = [
         sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs/site", "-d", str(tmp_path / "read"),
     ]  # fmt: skip
@@ -188,6 +188,6 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> Non
 
 
 def loads(html: str) -> list[str]:
-    """The addresses that a browser fetches with a page: of scripts, styles and pictures, not of links."""
+    """Return the addresses that a browser fetches with a page: of scripts, styles and pictures, not of links."""
     tags = re.findall(r"<(?:script|img|iframe|source|link)\b[^>]*>", html)
     return [address for tag in tags for address in re.findall(r"\b(?:src|href)=\"([^\"]*)\"", tag)]

@@ -1,4 +1,4 @@
-"""The package's own errors have one base class, and the command line shows each of them as one line."""
+"""The package's own errors share one base class, and the command line shows each of them as one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question that founded the project, end to end: ``examples/forum.py`` on the model."""
+"""The question that started the project, end to end: ``examples/forum.py`` on the model."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_trace_is_the_emulated_one_but_for_its_header(kind: str) -> None:
     assert list(traces[0]) == list(traces[1])
 
 
-def test_what_happens_at_the_add(trace: Trace) -> None:
+def test_add_goes_from_autograd_to_the_backend(trace: Trace) -> None:
     assert_subsequence(
         trace,
         [

@@ -1,4 +1,4 @@
-"""What ``make gpu`` says and writes: without CuPy, and with the stand-in in its place."""
+"""The output and the report of ``make gpu``: without CuPy, and with the stand-in in its place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def report(folder: Path, code: str = SMALL) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="there is a CuPy here")
-def test_what_is_missing_is_printed_in_a_line(tmp_path: Path) -> None:
+def test_missing_part_is_printed_in_one_line(tmp_path: Path) -> None:
     done = report(tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"make gpu: {sys.executable} has no cupy: pip install 'cupy-cuda12x[ctk]'\n"
@@ -43,7 +43,7 @@ def test_a_cupy_without_a_gpu_is_printed_in_a_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"make gpu: {sys.executable} has CuPy, but no usable GPU\n")
 
 
-def test_the_report(tmp_path: Path) -> None:
+def test_report_lists_tests_program_and_operators(tmp_path: Path) -> None:
     install(tmp_path)
     done = report(tmp_path)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,6 @@
-"""Imports: no circle at module level in the package, small ones with the imports in functions; what few programs use is
-loaded when it is first used."""
+"""Imports: the package has no circle at module level and only small ones through imports in functions. Code that few
+programs use is loaded on first use.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ PACKAGE = Path(__file__).parent.parent / "dispatchviz"
 
 
 def modules(package: Path = PACKAGE) -> dict[str, Path]:
-    """Every module of a package by its full name."""
+    """Return every module of a package by its full name."""
     found = {}
     for path in package.rglob("*.py"):
         parts = path.relative_to(package.parent).with_suffix("").parts
@@ -31,7 +32,7 @@ def modules(package: Path = PACKAGE) -> dict[str, Path]:
 
 
 def module_level(node: ast.AST) -> Iterator[ast.stmt]:
-    """Statements that run when the module is imported: neither in functions nor for type checkers alone."""
+    """Yield statements that run when the module is imported: neither in functions nor for type checkers alone."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
@@ -44,7 +45,7 @@ def module_level(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def imported(source: str, known: dict[str, Path]) -> set[str]:
-    """Modules that a module imports when it is imported itself."""
+    """Return the modules that a module imports when it is imported itself."""
     found = set()
     for statement in module_level(ast.parse(source)):
         if isinstance(statement, ast.Import):
@@ -58,8 +59,9 @@ def imported(source: str, known: dict[str, Path]) -> set[str]:
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Modules that import each other, directly or not: what is left when modules that import nothing that is left, and
-    modules that nobody left imports, are taken away one after the other."""
+    """Return modules that import each other, directly or not. They remain when modules that import no remaining module,
+    and modules that no remaining module imports, are removed one after the other.
+    """
     left = {name: set(targets) for name, targets in graph.items()}
     while True:
         sought = set().union(*left.values())
@@ -93,7 +95,7 @@ def test_a_circle_would_be_found(tmp_path: Path) -> None:
 
 
 def reached(graph: dict[str, set[str]], begin: str) -> set[str]:
-    """All that a module imports, directly or not."""
+    """Return all modules that a module imports, directly or not."""
     found, left = set[str](), [begin]
     while left:
         new = graph[left.pop()] - found
@@ -103,7 +105,7 @@ def reached(graph: dict[str, set[str]], begin: str) -> set[str]:
 
 
 def knots(graph: dict[str, set[str]]) -> list[set[str]]:
-    """The sets of modules of which each imports all others, directly or not; the largest one first."""
+    """Return the sets of modules in which each imports all others, directly or not; the largest one first."""
     left = {name for circle in circles(graph) for name in circle}
     found = []
     while left:
@@ -139,18 +141,18 @@ def test_knots_are_found() -> None:
 RARE = frozenset(
     ("zipfile", "statistics", "fractions", "difflib", "timeit", "logging", "secrets", "hashlib", "pathlib", "json")
 ) | {"urllib.parse", "numpy.typing", "numpy.random", "unittest", "textual", "rich", "click"}
-"""Modules that few programs need; those that NumPy or another library needs for itself are not held against us."""
+"""Modules that few programs need; those that NumPy or another library itself needs do not count."""
 
 
 def printed(code: str) -> list[str]:
-    """The lines that a new process prints."""
+    """Return the lines that a new process prints."""
     command = [sys.executable, "-c", dedent(code)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 @cache
 def _loaded() -> frozenset[str]:
-    """Modules whose code has run after an import."""
+    """Return the modules whose code has run after an import."""
     found = printed(
         """
         import sys
@@ -174,7 +176,7 @@ def test_rare_modules_of_others_are_not_loaded() -> None:
     assert not (_loaded() - set(needed)) & RARE
 
 
-def test_the_table_names_modules_that_are_there() -> None:
+def test_table_names_existing_modules() -> None:
     known = modules()
     assert {f"dispatchviz.torch.{name}" for name in NAMES} <= known.keys()
     assert {home for names in ATTRIBUTES.values() for home in names.values()} <= set(NAMES)
@@ -208,7 +210,7 @@ SEEN = {
     "torch.fx.of_nobody": "AttributeError: torch.fx.of_nobody is not in dispatchviz's model of PyTorch",
     "torch.jit.__of_nobody": "AttributeError: module 'torch.jit' has no attribute '__of_nobody'",
 }
-"""Expressions of a program that has just imported torch, one after the other, and how what they give begins."""
+"""Expressions of a program that has just imported torch, in order, and the beginnings of their results."""
 
 
 def test_a_program_sees_no_difference(tmp_path: Path) -> None:
@@ -257,7 +259,7 @@ LOADING = """
 
 
 def test_loading_is_no_part_of_a_program() -> None:
-    """Whatever modes are on: no operator runs, nothing is registered, a trace has nothing of it."""
+    """Loading runs no operator, registers nothing and leaves nothing in a trace, in any mode."""
     assert printed(LOADING) == ["[]", "set()", "True"]
 
 

@@ -1,4 +1,4 @@
-"""Every name that learners come with is to be seen where ``docs/names.md`` says, and is PyTorch's."""
+"""Every name that learners look for is shown where ``docs/lists/names.md`` says, and is a name of PyTorch's."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ NOT_AS_THEY_STAND = {
     "wrapper_CUDA_add_Tensor": "in builds with CUDA",
     "TensorFactories.cu": "in builds with CUDA",
 }
-"""Names that no file of PyTorch needs to have."""
+"""The names that no file of PyTorch needs to have."""
 
 ROWS = rows(PAGE.read_text("utf-8"))
 
 
 def test_each_name_has_a_row() -> None:
-    """In the order of the list; ``python -m scripts.names`` writes them."""
+    """The rows are in the order of the list; ``python -m scripts.names`` writes them."""
     assert [name for name, _ in ROWS] == [name.text for name in names()]
 
 
 @pytest.mark.parametrize("command", sorted({command for _, command in ROWS}))
-def test_what_a_row_says_to_type_shows_the_name(command: str) -> None:
+def test_command_in_a_row_shows_the_name(command: str) -> None:
     text = text_of(command)
     assert [name for name, typed in ROWS if typed == command and not has(text, name)] == []
 
@@ -73,7 +73,7 @@ def test_the_names_that_a_header_declares() -> None:
 
 @pytest.fixture(scope="module")
 def installed() -> list[bytes | mmap.mmap]:
-    """All that an installation has names in: headers, the code generators with their templates, libraries."""
+    """Return all parts of an installation with names: headers, the code generators with their templates, libraries."""
     return [*map(Path.read_bytes, _sources()), *map(_mapped, _libraries())]
 
 
@@ -109,7 +109,7 @@ def test_pytorch_has_the_names_that_are_not_gone_and_no_other(installed: list[by
 
 
 def _has_word(name: bytes, text: bytes | mmap.mmap) -> bool:
-    """As a word of its own, or as mangled names have it: behind its length."""
+    """Return whether a text has the name as a separate word, or mangled after its length."""
     last = name.rpartition(b"::")[2]
     at = text.find(last)
     while at >= 0:
@@ -126,7 +126,7 @@ def _is_word(character: bytes) -> bool:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("header", ["node.h", "function.h"])
-def test_whatever_the_headers_of_node_declare_is_in_the_list(header: str) -> None:
+def test_every_declaration_in_the_headers_of_node_is_listed(header: str) -> None:
     text = (_folder("torch") / "include/torch/csrc/autograd" / header).read_text("utf-8")
     listed = {name.text.removesuffix("()") for name in names()} | {"operator()"}
     declared = declared_names(text)

@@ -1,4 +1,4 @@
-"""A trace that an older version wrote opens, and every step of it is told."""
+"""A trace from an older version opens, and every step of it has a sentence."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dispatchviz.explain.graph.queued_nodes import queue_at
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 
 OLD = Path(__file__).parent / "data" / "trace_of_format_1.jsonl.gz"
-"""The founding program, by the version before meta and impl were spans."""
+"""The founding program, from the version before meta and impl were spans."""
 LISTING = OLD.with_name("trace_of_format_2.jsonl.gz")
-"""Six branches, by the version that listed the ready queue whole for each Node that joined or left it."""
+"""Six branches, from the version that listed the whole ready queue for each Node that joined or left it."""
 
 
 def test_a_trace_of_format_1_opens() -> None:
@@ -28,7 +28,7 @@ def test_a_trace_of_format_1_opens() -> None:
     assert label(trace, output.seq) == "set_output_raw_strided: z (t4) (functional)"
 
 
-def test_its_candidates_are_told_in_the_words_of_today() -> None:
+def test_old_candidates_are_shown_in_current_words() -> None:
     trace = dispatchviz.load(OLD)
     cards = [cell_card(trace, event.seq) for event in trace if isinstance(event, ev.Dispatched)]
     outcomes = {candidate.outcome for card in cards if card for candidate in card.candidates}
@@ -36,7 +36,7 @@ def test_its_candidates_are_told_in_the_words_of_today() -> None:
     assert not [outcome for outcome in outcomes if "asked" in outcome or "stand" in outcome]
 
 
-def test_a_ready_queue_that_is_listed_is_told_as_it_is_listed() -> None:
+def test_old_ready_queue_keeps_its_listed_order() -> None:
     trace = dispatchviz.load(LISTING)
     assert trace.header.format == 2
     assert not trace.notice
@@ -51,7 +51,7 @@ def test_a_ready_queue_that_is_listed_is_told_as_it_is_listed() -> None:
     assert [why_here(trace, run.seq).count("and more wait") for run in started] == 2 * [0] + 4 * [1] + 8 * [0]
 
 
-def test_its_graph_is_drawn(tmp_path: Path) -> None:
+def test_old_graph_is_drawn(tmp_path: Path) -> None:
     target = tmp_path / "graph.dot"
     dispatchviz.load(OLD).backward_graph().render(str(target))
     assert "AddBackward0" in target.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The tests themselves: they write into folders of their own, and each has its turn."""
+"""The tests themselves: they write into their own folders, and the gate reaches each of them in some round."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_file_that_is_written_again_is_found(tmp_path: Path) -> None:
         (tmp_path / "storage.pt").write_bytes(b"")
 
 
-def test_caches_are_no_finding(tmp_path: Path) -> None:
+def test_caches_are_not_reported(tmp_path: Path) -> None:
     with left_as_it_is(tmp_path):
         (tmp_path / ".pytest_cache").mkdir()
         (tmp_path / "build").mkdir()
@@ -35,12 +35,12 @@ def test_every_test_is_checked(request: pytest.FixtureRequest) -> None:
     assert "writes_into_own_folders" in request.fixturenames
 
 
-def test_the_home_folder_is_none_of_the_developers(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_home_folder_is_not_the_developers(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert Path.home().is_relative_to(tmp_path_factory.getbasetemp())
 
 
 def test_nothing_in_the_root_was_left_by_a_test() -> None:
-    """What is committed there is known by name; who adds a file names it here."""
+    """Committed files there are listed by name; a new file must be added to the list."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
     found = {name for name in listed.splitlines() if "/" not in name and not name.startswith(".")}
     pages = {"CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md"}
@@ -56,7 +56,7 @@ def waiting(turn: int, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return not_in_turn(NAMES)
 
 
-def test_who_waits_now_is_tested_in_another_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_test_runs_in_a_later_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(amounts, "THOROUGH", False)
     each = [waiting(turn, monkeypatch) for turn in range(max(TURNS.values()))]
     assert all(each)
@@ -64,6 +64,6 @@ def test_who_waits_now_is_tested_in_another_turn(monkeypatch: pytest.MonkeyPatch
     assert not set.union(*each) - {name for name in NAMES if name.startswith(tuple(TURNS))}
 
 
-def test_nobody_waits_in_a_thorough_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thorough_run_has_no_waiting_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(amounts, "THOROUGH", True)
     assert waiting(1, monkeypatch) == set()

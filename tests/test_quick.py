@@ -13,7 +13,7 @@ from scripts import quick
 
 @pytest.fixture
 def graph() -> grimp.ImportGraph:
-    """Test that import a module directly, through another one, and not at all."""
+    """A graph with tests that import a module directly, through another one, and not at all."""
     graph = grimp.ImportGraph()
     for importer, imported in [
         ("dispatchviz.b", "dispatchviz.a"),
@@ -47,7 +47,7 @@ def test_the_tests_of_a_change_are_those_that_import_it(
     assert list(quick.nearest_tests(graph, [quick.module(changed)])) == tests
 
 
-def test_what_exceeds_the_budget_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tests_beyond_the_budget_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     own = Path(__file__).read_text("utf-8").count("\ndef test_")
     monkeypatch.setattr(quick, "MOST", own)
     assert quick.within_budget(["tests.test_quick", "tests.test_errors"]) == (["tests/test_quick.py"], own, 1)

@@ -1,4 +1,4 @@
-"""A recording to a file keeps at most four bytes of memory for each event, whatever the program makes anew."""
+"""A recording to a file keeps at most four bytes of memory for each event, for all kinds of new objects."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dispatchviz.running.recording import EngineName
 from tests.retained_memory import growth_per_event
 
 AT_MOST: dict[EngineName, float] = {"model": 0.5, "torch": 4}
-"""Bytes of each event."""
+"""The most bytes for each event."""
 AT_MOST_IN_CYCLES = 4
-"""The same of a loop whose Nodes the garbage collector frees: of that nothing tells the recorder."""
+"""The most bytes for a loop whose Nodes the garbage collector frees, because nothing reports that to the recorder."""
 
 
 def add(torch: Any) -> Callable[[], None]:
-    """New tensors and new Nodes."""
+    """Create new tensors and new Nodes."""
     x, y = torch.ones(2, requires_grad=True), torch.ones(2)
 
     def iteration() -> None:
@@ -30,7 +30,7 @@ def add(torch: Any) -> Callable[[], None]:
 
 
 def without_grad(torch: Any) -> Callable[[], None]:
-    """New tensors, no Nodes."""
+    """Create new tensors but no Nodes."""
     x = torch.ones(2, requires_grad=True)
 
     def iteration() -> None:
@@ -42,7 +42,7 @@ def without_grad(torch: Any) -> Callable[[], None]:
 
 
 def train(torch: Any) -> Callable[[], None]:
-    """A backward and an optimizer."""
+    """Run a backward pass and an optimizer."""
     net = torch.nn.Linear(2, 2)
     optimizer, y = torch.optim.SGD(net.parameters(), lr=0.1), torch.ones(2)
 
@@ -56,7 +56,7 @@ def train(torch: Any) -> Callable[[], None]:
 
 
 def function(torch: Any) -> Callable[[], None]:
-    """A custom Function."""
+    """Run a custom Function."""
 
     class Twice(torch.autograd.Function):  # type: ignore[misc]  # of either engine
         @staticmethod
@@ -78,7 +78,7 @@ def function(torch: Any) -> Callable[[], None]:
 
 
 def backward(torch: Any) -> Callable[[], None]:
-    """A backward that needs no gradient of one leaf, and one that fails."""
+    """Run a backward pass that needs no gradient of one leaf, and one that fails."""
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
 
     def iteration() -> None:
@@ -91,7 +91,7 @@ def backward(torch: Any) -> Callable[[], None]:
 
 
 def cycle(torch: Any) -> Callable[[], None]:
-    """Nodes that the garbage collector frees; an installed PyTorch puts new ones where those were."""
+    """Create Nodes that the garbage collector frees; an installed PyTorch reuses their addresses."""
     x = torch.ones(2, requires_grad=True)
 
     def iteration() -> None:
@@ -105,7 +105,7 @@ LOOPS = [add, without_grad, train, function, backward]
 
 
 def check(loop: Any, torch: Any, engine: EngineName, folder: Path, small: pytest.MonkeyPatch) -> None:
-    """The growth of one loop."""
+    """Check the growth of one loop."""
     iterations = 80 if loop in (add, cycle) else 20
     at_most = AT_MOST_IN_CYCLES if loop is cycle else AT_MOST[engine]
     assert growth_per_event(loop(torch), engine, folder / "run.dvtrace", small, iterations) <= at_most

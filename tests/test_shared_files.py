@@ -1,5 +1,6 @@
-"""What is handed out, in each format: the same program gives the same bytes wherever and whenever it runs, and the
-texts of the program come out as themselves."""
+"""Files to share, in each format: the same program gives the same bytes at any time and place, and the texts of the
+program are unchanged.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ main(["open", "odd.jsonl", "--step", "60", "--json"])
 
 @cache
 def made(seed: str) -> dict[str, bytes]:
-    """The files that a process writes, by name, in a folder of its own; and what it prints."""
+    """Return the files that a process writes, by name, in a folder of its own, and its output."""
     with TemporaryDirectory() as name:
         folder = Path(name, "of its own", seed)
         folder.mkdir(parents=True)
@@ -67,17 +68,19 @@ def text(name: str) -> str:
     return made("1")[name].decode()
 
 
-def test_each_file_is_there() -> None:
+def test_each_file_exists() -> None:
     named = {command[command.index("-o") + 1] for command in COMMANDS}
     assert named <= set(made("1")), text("complaints")
 
 
-def test_the_same_program_gives_the_same_bytes() -> None:
+def test_same_program_gives_the_same_bytes() -> None:
     assert {name for name in {*made("1"), *made("2")} if compared(name, "1") != compared(name, "2")} == set()
 
 
 def compared(name: str, seed: str) -> bytes | None:
-    """A ``.jsonl.gz`` is written while the program runs: the clock says where its gzip members end."""
+    """Return the bytes to compare. A ``.jsonl.gz`` is written while the program runs, so the clock decides where its
+    gzip members end.
+    """
     data = made(seed).get(name)
     return gzip.decompress(data) if data is not None and name.endswith(".jsonl.gz") else data
 
@@ -96,7 +99,7 @@ def test_lines_of_the_program_come_out_as_themselves() -> None:
 
 
 def test_nothing_hides_and_no_markup_is_markup() -> None:
-    """The right-to-left override is written out; a script's end ends none."""
+    """The right-to-left override is escaped, and the end tag of a script ends no script."""
     view = text("printed")[text("printed").index("\n{\n") :]
     assert json.loads(view)["step"] == 60
     files = [text(name) for name in ("odd.txt", "odd.md", "odd.perfetto.json", "odd.svg", "screen.svg", "odd.cast")]

@@ -1,4 +1,4 @@
-"""Training loops: what they print and dispatch is what they did on PyTorch; the use case of sequence numbers."""
+"""Training loops print and dispatch the same as on PyTorch; a use case of sequence numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECORDED = [pytest.param(name, marks=pytest.mark.record(f"training/{name}")) for
 
 
 def alike(ours: str, theirs: str) -> bool:
-    """The same text but for the last digits of numbers with a point."""
+    """Return whether texts are the same except for the last digits of numbers with a decimal point."""
     one, other = NUMBER.split(ours), NUMBER.split(theirs)
     same_text = [re.sub(r" +", " ", part) for part in one[::2]] == [re.sub(r" +", " ", part) for part in other[::2]]
     return same_text and all(
@@ -66,7 +66,7 @@ def test_every_training_loop_was_recorded() -> None:
     ("ours", "theirs", "same"),
     [("loss 0.50001", "loss 0.5", True), ("loss 0.51", "loss 0.5", False), ("3 of 4", "2 of 4", False)],
 )
-def test_what_is_alike(ours: str, theirs: str, same: bool) -> None:
+def test_alike_compares_two_outputs(ours: str, theirs: str, same: bool) -> None:
     assert alike(ours, theirs) is same
 
 
@@ -87,14 +87,14 @@ def trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
 
 
 def contested(trace: Trace) -> list[tuple[str, str]]:
-    """Where two branches were ready at once: the Node that ran first, and who had to wait."""
+    """Return the Nodes that ran first where two branches were ready at once, each with the Node that had to wait."""
     names = {event.node: event.name for event in trace if isinstance(event, ev.NodeCreated)}
     started = [event for event in trace if isinstance(event, ev.NodeStarted)]
     waiting = [(event.name, next(iter(queue_at(trace, event)), None)) for event in started]
     return [(name, names[first.node]) for name, first in waiting if first and not name.endswith("AccumulateGrad")]
 
 
-def test_the_queue_shows_who_waits(trace: Trace) -> None:
+def test_queue_shows_the_waiting_nodes(trace: Trace) -> None:
     dense = [("ExpBackward0", "NegBackward0"), ("SqrtBackward0", "NegBackward0"), ("ExpBackward0", "NegBackward0")]
     collective = [("NegBackward0", "ExpBackward0"), ("CloneBackward0", "ExpBackward0")]
     assert contested(trace) == dense + collective

@@ -1,6 +1,6 @@
-"""Waiting for what must come, on a machine that may be busy: no test measures time, a limit only ends what hangs."""
+"""Waiting for an event on a busy machine: no test measures time, and a limit only ends a test that hangs."""
 
 from __future__ import annotations
 
 HANGS = 900.0
-"""Seconds after which nothing comes any more: hundreds of times what anything here takes."""
+"""Seconds after which a test hangs: hundreds of times what anything here takes."""

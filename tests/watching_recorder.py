@@ -1,4 +1,4 @@
-"""A recorder that looks at the program at each note: what tests compare with what the events say."""
+"""A recorder that looks at the program at each note, so that tests can compare the program with the events."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ T = TypeVar("T")
 
 
 class WatchingRecorder(ProgramRecorder, Generic[T]):
-    """Knows for each event what was seen when it was noted.
+    """A recorder that stores an observation for each event.
 
-    What subclasses override is private: of public methods of a recorder the safety net makes others.
+    Methods that subclasses override are private, because the safety net replaces public methods of a recorder.
     """
 
     newest: ClassVar[Any]
-    """The one that was made last: a program makes its own."""
+    """The newest recorder, because a program creates its own."""
 
     def __init__(self) -> None:
         super().__init__()
         WatchingRecorder.newest = self
         self.stood: list[T] = []
-        """Of each event what was seen."""
+        """The observation for each event."""
 
     def begin(self) -> None:
         super().begin()
@@ -36,10 +36,10 @@ class WatchingRecorder(ProgramRecorder, Generic[T]):
 
     @abstractmethod
     def _look(self, facts: tuple[Any, ...]) -> T:
-        """What there is to see after a note."""
+        """Return an observation after a note."""
 
     def _seen(self, event: ev.AnyEvent, now: T) -> T:
-        """What was seen at an event that this note completes."""
+        """Return the observation for an event that this note completes."""
         return now
 
     def _listen(self) -> None:
@@ -52,4 +52,4 @@ class WatchingRecorder(ProgramRecorder, Generic[T]):
             self.stood += [self._seen(event, now) for event in self.builder.events[len(self.stood) :]]
 
         self.note = noted
-        self.node_freed.tell(lambda life: noted((life,)))  # one by one: where each is freed
+        self.node_freed.call_for_each(lambda life: noted((life,)))  # one by one: where each is freed

@@ -1,6 +1,6 @@
-"""Comparison of two records: exact, but numbers of tensors within rounding.
+"""Comparison of two records: exact, except that numbers of tensors are compared within rounding.
 
-Another processor, or NumPy instead of PyTorch, may round the last bit of an ``exp`` the other way.
+Another processor, or NumPy instead of PyTorch, may round the last bit of an ``exp`` differently.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def close(one: Any, other: Any, rounding: float = 2e-6) -> bool:
-    """Equal, floats within rounding; nan equals nan."""
+    """Return whether values are equal, with floats within rounding; nan equals nan."""
     if isinstance(one, float) and isinstance(other, float):
         same = math.isclose(one, other, rel_tol=rounding, abs_tol=rounding / 10)
         return same or (math.isnan(one) and math.isnan(other))
@@ -30,7 +30,9 @@ HALF_ROUNDING = 4e-3
 
 
 def close_text(one: str, other: str) -> bool:
-    """Equal, the numbers that were printed within rounding; where all fit into half precision, within its rounding."""
+    """Return whether texts are equal, with printed numbers within rounding; if all fit into half precision, within its
+    rounding.
+    """
     if NUMBER.sub("", one) != NUMBER.sub("", other):
         return False
     numbers = [list(map(float, NUMBER.findall(text))) for text in (one, other)]
@@ -46,7 +48,7 @@ def _fits_half(number: float) -> bool:
 
 
 def difference(name: str, torch: Iterable[str], model: Iterable[str]) -> str:
-    """Empty if both are the same lines, else a text that shows where they part."""
+    """A unified diff of the lines, empty if they are equal."""
     ours, theirs = list(model), list(torch)
     if ours == theirs:
         return ""
@@ -55,7 +57,7 @@ def difference(name: str, torch: Iterable[str], model: Iterable[str]) -> str:
 
 
 def met_in_order(torch: list[str], model: list[str]) -> int:
-    """The number of PyTorch's steps that the model has too, in PyTorch's order."""
+    """The number of PyTorch's steps that the model makes too, in PyTorch's order."""
     if torch == model:
         return len(torch)
     blocks = difflib.SequenceMatcher(None, torch, model, autojunk=False).get_matching_blocks()

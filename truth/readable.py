@@ -1,4 +1,4 @@
-"""The record of a program as text: for people, and line by line to compare."""
+"""The record of a program as text, for readers and for comparison line by line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _log(log: list[Any], lines: list[str]) -> Iterator[str]:
 
 
 def step_text(step: list[Any]) -> str:
-    """One dispatch step."""
+    """The text of one dispatch step."""
     depth, _, operator, key, keys, included, excluded, how, node = step
     where = f"   ({node})" if node else ""
     return f"{'  ' * depth}[{how}] {operator} {key} | {keys:#x} | {included:#x} {excluded:#x}{where}"
@@ -55,7 +55,7 @@ def _graph(graph: dict[str, Any]) -> Iterator[str]:
 
 
 def node_text(node: dict[str, Any]) -> str:
-    """One node of a graph."""
+    """The text of one Node of a graph."""
     number = "max" if node["sequence_nr"] is None else node["sequence_nr"]
     of = f" ({node['variable']})" if node["variable"] else ""
     kept = ", ".join(f"{name}={_value(value)}" for name, value in node["saved"].items())
@@ -79,7 +79,7 @@ def _end(found: dict[str, Any]) -> Iterator[str]:
         yield "  error: {0} at line {2}: {1}".format(*found["error"])
 
 
-# -- line by line -----------------------------------------------------------------------------------------------------
+# -- comparison by lines ----------------------------------------------------------------------------------------------
 
 
 def log_texts(log: list[list[Any]]) -> list[str]:
@@ -88,7 +88,7 @@ def log_texts(log: list[list[Any]]) -> list[str]:
 
 
 def graph_texts(graphs: list[dict[str, Any]]) -> list[str]:
-    """Graphs as lines; saved tensors by shape and dtype, ``compare.close`` compares their numbers."""
+    """Graphs as lines, with saved tensors by shape and dtype; ``compare.close`` compares their numbers."""
     lines = []
     for graph in graphs:
         lines.append(f"roots {graph['roots']} order {graph['order']}")

@@ -1,10 +1,10 @@
-"""Makes records of PyTorch again, one command for all of them.
+"""Record PyTorch's answers again.
 
-    python -m truth.record                        the records: what each needs, and how long it takes
-    python -m truth.record programs/views dtypes  runs PyTorch again and writes the files; a part of a record alone too
-    python -m truth.record --check NAME ...       runs again and writes nothing; exit status 1 if an answer differs
+    python -m truth.record                        list the records, their requirements and durations
+    python -m truth.record programs/views dtypes  run PyTorch again and write the files; also a part of a record
+    python -m truth.record --check NAME ...       run again and write nothing; exit status 1 if an answer differs
 
-``make conformance`` makes a Python that has PyTorch (CPU): ``.venv-torch/bin/python``.
+``make conformance`` creates a Python with PyTorch (CPU): ``.venv-torch/bin/python``.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ TORCH, CUPY, GPU = "PyTorch 2.13 (CPU)", "CuPy", "a PyTorch with CUDA and a GPU"
 
 
 class Recorder(NamedTuple):
-    """A recorder: its subject, what it needs, how long it takes."""
+    """A recorder: its subject, its requirements, its duration."""
 
     about: str
     needs: str
     duration: str
-    """At most, on one busy processor."""
+    """The longest duration on one busy processor."""
     parts: str = ""
-    """What may follow the name and a slash; empty if it is recorded as a whole."""
+    """The parts that may follow the name and a slash; empty if it is recorded as a whole."""
 
 
 RECORDERS = {
     "programs": Recorder("dispatch logs, graphs, states, numbers of whole programs", TORCH, "40 s", "SUBJECT"),
     "expressions": Recorder("results and error texts of single calls", TORCH, "5 s"),
     "autograd_cases": Recorder("graphs, states, numbers of programs about autograd", TORCH, "1 min"),
-    "training": Recorder("what the training loops print and dispatch", TORCH, "1 min", "LOOP"),
+    "training": Recorder("output and dispatch steps of the training loops", TORCH, "1 min", "LOOP"),
     "call_chains": Recorder("every dispatch of examples/chains, with the cells reached", TORCH, "30 s"),
-    "library_programs": Recorder("what programs with torch.library note", TORCH, "2 min"),
-    "python_keys": Recorder("what __torch_dispatch__ sees", TORCH, "3 min"),
+    "library_programs": Recorder("output of programs with torch.library", TORCH, "2 min"),
+    "python_keys": Recorder("calls that __torch_dispatch__ intercepts", TORCH, "3 min"),
     "worked_examples": Recorder("raw key sets of calls, tensors, threads", TORCH, "30 s"),
     "native_kernels": Recorder("calls, results, errors, strides of kernels", TORCH, "2 min", "dtypes, gradients, ..."),
     "printed_tensors": Recorder("printed tensors", TORCH, "1 min"),
@@ -66,11 +66,11 @@ RECORDERS = {
     "cuda_programs": Recorder("dispatch logs, graphs, states, numbers of programs on CUDA", GPU, "1 min"),
     "cupy": Recorder("names, parameters and loops of CuPy", f"{CUPY}, no GPU", "10 s"),
 }
-"""By name, which is the name of the module in ``truth/recorders``."""
+"""The recorders by name, which is the name of the module in ``truth/recorders``."""
 
 
 def command(name: str) -> str:
-    """The line that makes a record or a part of one again, and what it needs."""
+    """The command that makes a record or a part of one again, and its requirements."""
     return f"python -m truth.record {name}    # needs {RECORDERS[name.partition('/')[0]].needs}"
 
 
@@ -82,7 +82,7 @@ def listed() -> str:
 
 
 def made(name: str, check: bool) -> list[str]:
-    """Make one record, or a part of one, in this process; what differs from the stored one."""
+    """Make one record, or a part of one, in this process; return the differences from the stored one."""
     recorder, _, part = name.partition("/")
     module = _module(recorder)
     found: list[str] = []
@@ -112,7 +112,7 @@ def _differences(module: ModuleType, path: Path, old: str, new: str) -> list[str
 
 
 def _unlike(old: Any, new: Any, depth: int = 2) -> Iterator[str]:
-    """The names of a JSON that have other values, or values on one side only."""
+    """Yield the names in JSON whose values differ or exist on one side only."""
     if depth and isinstance(old, dict) and isinstance(new, dict):
         for name in dict.fromkeys((*old, *new)):
             if old.get(name) != new.get(name):
@@ -121,12 +121,12 @@ def _unlike(old: Any, new: Any, depth: int = 2) -> Iterator[str]:
 
 
 SHOWN = 20
-"""So many differences are named."""
+"""The number of differences that are named."""
 
 
 def _summary(different: list[str]) -> str:
     if not different:
-        return "still what PyTorch answers"
+        return "unchanged"
     more = ["..."] * (len(different) > SHOWN)
     return f"{len(different)} differ: {', '.join([*different[:SHOWN], *more])}"
 
@@ -136,7 +136,7 @@ def _location(path: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line. Of several records each has a process of its own: what one imports must not affect another."""
+    """The command line. Each of several records has its own process, because imports of one must not affect another."""
     parser = argparse.ArgumentParser(
         prog="truth.record", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -144,7 +144,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.names if name.partition("/")[0] not in RECORDERS]:
-        parser.error(f"no record is called {', '.join(unknown)}; these are there:\n{listed()}")
+        parser.error(f"no record is called {', '.join(unknown)}. Records:\n{listed()}")
     if not options.names:
         print(listed())
         return 0

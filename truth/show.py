@@ -1,8 +1,8 @@
-"""Shows a record as text: ``python -m truth.show programs/views``, or a file, or one program: ``views_of_views``.
+"""Show a record as text: ``python -m truth.show programs/views``, a file, or one program such as ``views_of_views``.
 
-Also what ``git diff`` shows of packed records, once git is configured:
+``git diff`` shows packed records with it, once git is configured:
 
-    git config diff.record.textconv "python3 -m truth.show"
+git config diff.record.textconv "python3 -m truth.show"
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from truth.readable import readable
 
 
 def shown(name: str) -> str:
-    """The text of a record, of a file, or of one program. FileNotFoundError if there is none."""
+    """The text of a record, of a file, or of one program. Raise FileNotFoundError if there is none."""
     if Path(name).is_file():
         return records.text(Path(name))
     if name in PROGRAMS:

@@ -1,8 +1,8 @@
 """The command line: ``dispatchviz``, also ``python -m dispatchviz``. One module per command.
 
-Every command gives its exit status back: 0, 1 if the program raised (what was recorded is kept), 2 for a usage or input
-error, which is one line on stderr and printed here and nowhere else. After Ctrl+C the process ends by that signal. The
-stepper's own ends are in ``tui/terminal/ending.py``: 70 if it failed, the signal if one ended it.
+Every command returns its exit status: 0; 1 if the program raised (the trace is kept); 2 for a usage or input error.
+An error is one line on stderr, printed here and nowhere else. After Ctrl+C the process ends by that signal.
+``tui/terminal/ending.py`` has the ends of the stepper: 70 if it failed, the signal if one ended it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dispatchviz.cli.overview import answer, opens_home
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 from dispatchviz.foundation.terminal_output import complain, print_lines
 
-TYPE_CHECKING = False  # as typing's, which takes a third of the time of --help
+TYPE_CHECKING = False  # importing typing would take a third of the time of --help
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and give the exit status."""
+    """Run a command line and return the exit status."""
     if COMPLETE in os.environ:
         return _complete()
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_and_end(argv: Sequence[str] | None) -> int:
-    """A process that was interrupted, or whose program was, ends by that signal."""
+    """Run a command line; end by the signal that interrupted this process or its program."""
     try:
         return _run(argv)
     except EndedBySignal as end:
@@ -62,20 +62,20 @@ def _run(argv: Sequence[str] | None) -> int:
     except KeyboardInterrupt as interrupt:
         _complain(str(interrupt) or "interrupted")
         raise EndedBySignal(SIGINT) from None
-    except BrokenPipeError:  # the reader of our output has seen enough: `dispatchviz trace ... | head`
+    except BrokenPipeError:  # the reader of our output has closed the pipe: `dispatchviz trace ... | head`
         _drop_output()
         return 0
     except OSError as error:
         if error.errno not in FULL:
             raise
-        _drop_output()  # else Python, at its end, tries to write what is left
+        _drop_output()  # otherwise Python would try again to write it at exit
         return _complain(f"cannot write to standard output: {error.strerror}")
-    except DispatchvizError as error:  # any other is a mistake of ours, and keeps its traceback
+    except DispatchvizError as error:  # any other error is a bug of ours and keeps its traceback
         return _complain(str(error), error.status)
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What the system says of a file that takes nothing more."""
+"""The errors of a full disk, an exceeded quota or a failed write."""
 
 
 def _with_click(argv: Sequence[str] | None) -> int:
@@ -95,7 +95,7 @@ def _with_click(argv: Sequence[str] | None) -> int:
 
 
 COMPLETE = "_DISPATCHVIZ_COMPLETE"
-"""The environment variable by which a shell requests completions, or for the script that does."""
+"""The environment variable in which a shell asks for completions, or for the script that installs them."""
 
 
 def _complete() -> int:
@@ -113,7 +113,7 @@ def _drop_output() -> None:
 
 
 SIGINT = 2
-"""The number of the signal of Ctrl+C; the module ``signal`` is not needed otherwise."""
+"""The number of Ctrl+C's signal. Nothing else here needs the module ``signal``."""
 
 
 def _complain(text: str, status: int = 2) -> int:

@@ -1,8 +1,8 @@
-"""Runs a program with lines of it changed, in a process of its own.
+"""Run a program with some of its lines changed, in a process of its own.
 
-The stepper begins it (``tui/comparison/what_if``), since the terminal is the stepper's, and gives the name of a file
-with a ``ChangedRequest``. The trace goes to a file; errors of the program are in it, and only if there is no trace the
-exit status is not 0.
+The stepper starts this process (``tui/comparison/what_if``), because the terminal belongs to the stepper, and passes
+the name of a file with a ``ChangedRequest``. The trace goes to a file and contains the errors of the program. The exit
+status is not 0 only if there is no trace.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.running.program_source import script_of
 
 
 def main() -> int:
-    """Run what the file asks for that ``sys.argv`` names; give the exit status."""
+    """Run the request in the file that ``sys.argv`` names; return the exit status."""
     return _run(ChangedRequest.decoded(Path(sys.argv[1]).read_text("utf-8")))
 
 

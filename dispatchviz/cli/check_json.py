@@ -12,11 +12,15 @@ from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.views.cards.check_text import amounts, release_reasons
 
 
-def check_json(found: Checked, wheres: tuple[str, str]) -> dict[str, Any]:
-    """``releases``, if they are two, and how these explain what differs; ``same``; what was compared; of each line that
-    differs its text, the sentences, and the step of either run, as the stepper counts; what was printed otherwise, what
-    the model says of itself, and the error that ended either run. None where there is none."""
-    runs = Run(found.comparison.first, wheres[0]), Run(found.comparison.second, wheres[1])
+def check_json(found: Checked, phrases: tuple[str, str]) -> dict[str, Any]:
+    """Return the comparison as a dictionary for JSON.
+
+    ``releases`` has both releases if they differ, ``release_reasons`` how they explain the differences. Each entry of
+    ``differences`` has the lines, the sentences, and the step in either run, numbered as in the stepper.
+    ``printed_otherwise`` has output that differs, ``model_says`` the model's own warnings, ``errors`` the error that
+    ended either run. A missing value is None.
+    """
+    runs = Run(found.comparison.first, phrases[0]), Run(found.comparison.second, phrases[1])
     return {
         "pytorch": found.torch.header.pytorch,
         "releases": None if found.releases is None else _of_both(*found.releases),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dispatchviz.trace import Trace
 
 NOT_ALL_HOLD = 1
-"""The exit status if a line of a log does not hold."""
+"""The exit status if a line of FILE does not hold in a log."""
 
 
 @click.command("check-log")
@@ -25,15 +25,15 @@ NOT_ALL_HOLD = 1
     metavar="FILE",
     required=True,
     shell_complete=completion.files,
-    help="What is expected, a line each, written by hand; - reads standard input.",
+    help="Use this answer file: one expectation per line; - reads standard input.",
 )
-@click.option("--summary", is_flag=True, help="One line for each LOG: how many lines of FILE hold.")
+@click.option("--summary", is_flag=True, help="Print one line for each LOG: how many lines of FILE hold.")
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, shell_complete=completion.traces)
 def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
-    """Grade each LOG, a saved trace, against FILE.
+    """Grade each LOG, a saved trace, against the answer file FILE.
 
-    FILE has lines of a golden log, in the order in which they must happen. Other steps may lie between them. An
-    indented line must happen within the line above it. Operators that printing calls do not count:
+    FILE has lines of a golden log, in the order in which they must happen. Other steps may happen between them. An
+    indented line must happen within the line above it. Operators that are called to print a tensor do not count.
 
     \b
       # a product and its gradient
@@ -69,7 +69,7 @@ def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
 
 
 def _text(file: str) -> str:
-    """The text of a file. DispatchvizError if it cannot be read."""
+    """Return the text of a file. Raise DispatchvizError if it cannot be read."""
     from pathlib import Path
 
     from dispatchviz.cli.input_source import STANDARD_INPUT, standard_input
@@ -82,7 +82,9 @@ def _text(file: str) -> str:
     except OSError as error:
         raise DispatchvizError(f"cannot read {file}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise DispatchvizError(f"{file} is no text: --expect takes a file with a line for each expectation") from None
+        raise DispatchvizError(
+            f"{file} is not a text file: --expect takes a file with one expectation per line"
+        ) from None
 
 
 def _report(log: str, trace: Trace, marks: list[Mark], summary: bool) -> Iterator[str]:

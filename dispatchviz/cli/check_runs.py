@@ -1,4 +1,4 @@
-"""What ``check`` does: a program's two runs, one after the other, and what is said of them."""
+"""``check``: run a program on PyTorch and on the model, compare both runs and report the result."""
 
 from __future__ import annotations
 
@@ -50,66 +50,67 @@ from dispatchviz.views.cards.check_text import check_lines, same_until
 from dispatchviz.views.text.console import terminal
 
 DIFFERENT = 1
-"""The exit status if PyTorch did something else, as of ``diff``."""
+"""The exit status if PyTorch did something else; ``diff`` uses the same."""
 RUNNER = "dispatchviz.cli.checked_run"
-"""The module that the processes run."""
+"""The module that both processes run."""
 ALIKE = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
-"""What the environment says where the reader's does not: a set has one order in both, and PyTorch's kernels do not
-share their calls among threads, as the model's do not."""
+"""Environment variables that the user can override: a set has the same order in both runs, and PyTorch's kernels run on
+one thread, as the model's do.
+"""
 
-WHERES = "in the model", "in PyTorch"
+PHRASES = "in the model", "in PyTorch"
 
 
 def checked(
     source: Script, args: Sequence[str], cuda: str, save: str | None, every: bool, plain: bool, as_json: bool = False
 ) -> int:
-    """Run both, show where they differ; give the exit status."""
+    """Run both, show where they differ, and return the exit status."""
     if source == STANDARD_INPUT:
-        raise DispatchvizError("check runs a program twice, and - can be read once only")
+        raise DispatchvizError("check runs a program twice, but - can be read only once")
     if isinstance(source, str) and os.path.exists(located(source)) and trace_in(source) is not None:
-        raise DispatchvizError(f"check runs a SCRIPT on both, and {source} is a saved trace")
+        raise DispatchvizError(f"check runs a SCRIPT on the model and on PyTorch, but {source} is a saved trace")
     try:
         found = two_runs(source, args, cuda, save)
     except _AlreadySaidError as error:
         return error.status
     if save:
-        header = msgspec.structs.replace(found.model.header, checked=_told(found))
+        header = msgspec.structs.replace(found.model.header, checked=_remark(found))
         save_trace(Trace(header, found.model.events, columns=found.model.columns), save)
     if as_json:
-        print_json(check_json(found, WHERES))
+        print_json(check_json(found, PHRASES))
     elif not found.same and not plain and can_run() is None:
         _open(found, ("check", *(("--cuda", cuda) if cuda != "auto" else ()), *typed(source), *args))
     else:
         console = terminal()
-        console.print(check_lines(found, WHERES, console, every))
+        console.print(check_lines(found, PHRASES, console, every))
     return 0 if found.same else DIFFERENT
 
 
 class _AlreadySaidError(DispatchvizError):
-    """The process whose errors the reader sees has said why there is no trace."""
+    """An error that is already on the screen: the process whose errors the user sees left no trace and said why."""
 
 
 def two_runs(source: Script, args: Sequence[str], cuda: str = "auto", save: str | None = None) -> Checked:
-    """A program on PyTorch and on the model, compared. DispatchvizError if one of them cannot be.
+    """Run a program on PyTorch and on the model, and compare both. Raise DispatchvizError if that is impossible.
 
-    If a signal ends the run on the model, what was recorded goes to ``save``.
+    If a signal ends the run on the model, its partial trace goes to ``save``.
     """
     with tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True) as folder:
         torch = _run(_request("torch", source, args, "auto", folder), shows=True)
         check_cuda(torch)
-        with doing(f"{name_of(source)} runs on the model"):
+        with doing(f"running {name_of(source)} on the model"):
             request = _request("model", source, args, cuda, folder)
             with _kept_at_a_signal(request.save, save):
                 model = _run(request, shows=False)
         check_cuda(torch, model)
-        with doing("both runs are compared"):
+        with doing("comparing both runs"):
             found = _with_changes(checked_traces(model, torch), snapshot_beside(str(Path(folder) / "torch.dvtrace")))
         check_model_has_all(found)
         return found
 
 
 def _with_changes(found: Checked, snapshot: Path) -> Checked:
-    """The same, with what the installed release registers otherwise, if it is another one."""
+    """Return ``found`` with the registrations that differ in the installed release, if it is another release."""
     if found.same or not snapshot.exists():
         return found
     from dispatchviz.live.release_changes import release_changes
@@ -145,23 +146,23 @@ def _text(source: Script) -> str:
 
 
 def _run(request: CheckedRequest, shows: bool) -> Trace:
-    """The trace of a run; only one of the two shows what the program writes."""
+    """Run the request and return its trace. Only one of the two runs shows the program's output."""
     words = running(RUNNER, [os.fsdecode(msgspec.json.encode(request))])
-    told: int | None = None if shows else subprocess.PIPE
+    stderr: int | None = None if shows else subprocess.PIPE
     sys.stdout.flush()
     process = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
         stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
-        stderr=told,
+        stderr=stderr,
         env={**ALIKE, **os.environ},
     )
     with ended_together(process):
-        _, said = process.communicate()
+        _, errors = process.communicate()
     if not os.path.exists(request.save):
         if shows and process.returncode == _AlreadySaidError.status:
             raise _AlreadySaidError(f"the run on {request.engine} left no trace")
-        last = (said or b"").decode("utf-8", "backslashreplace").strip().splitlines()
+        last = (errors or b"").decode("utf-8", "backslashreplace").strip().splitlines()
         why = last[-1].removeprefix("dispatchviz: ") if last else f"exit status {process.returncode}"
         raise DispatchvizError(why if last else f"the run on {request.engine} left no trace: {why}")
     return Trace.load(request.save)
@@ -170,18 +171,18 @@ def _run(request: CheckedRequest, shows: bool) -> Trace:
 # -- cuda -------------------------------------------------------------------------------------------------------------
 
 WITHOUT_CUDA = ("Torch not compiled with CUDA enabled", "Found no NVIDIA driver")
-"""How a PyTorch begins that cannot use cuda."""
+"""The beginnings of the errors of a PyTorch that cannot use cuda."""
 
 
 def check_cuda(torch: Trace, model: Trace | None = None) -> None:
-    """DispatchvizError if a program is for cuda and PyTorch has none."""
+    """Raise DispatchvizError if the program uses cuda and PyTorch has none."""
     if torch.header.cuda.startswith(("CUDA", "ROCm")) and model is not None:
         return
     last = torch[len(torch) - 1] if len(torch) else None
     failed = isinstance(last, ev.ProgramRaised) and last.message.startswith(WITHOUT_CUDA)
     if failed or (model is not None and _uses_cuda(model)):
         raise DispatchvizError(
-            f"the program uses cuda, and this PyTorch ({torch.header.pytorch}) cannot here: nothing to compare with"
+            f"the program uses cuda, but this PyTorch ({torch.header.pytorch}) cannot use it here: nothing to compare"
         )
 
 
@@ -190,15 +191,16 @@ def _uses_cuda(model: Trace) -> bool:
     return any(isinstance(event, ev.TensorCreated) and event.device.startswith("cuda") for event in made)
 
 
-# -- what the model has -----------------------------------------------------------------------------------------------
+# -- what the model lacks ---------------------------------------------------------------------------------------------
 
 _NO_NAME = re.compile(r"cannot import name '(\w+)' from 'dispatchviz\.(torch[\w.]*)'.*")
-"""What Python says of ``from torch.func import functionalize``."""
+"""Python's message for ``from torch.func import functionalize``."""
 
 
 def check_model_has_all(found: Checked) -> None:
-    """DispatchvizError if a program ended in the model because of something that only PyTorch has, and both did the
-    same up to there."""
+    """Raise DispatchvizError if the program ended in the model because it needs something that only PyTorch has, and
+    both runs were the same up to that line.
+    """
     model = found.model
     last = model[len(model) - 1] if len(model) else None
     if not isinstance(last, ev.ProgramRaised):
@@ -209,27 +211,29 @@ def check_model_has_all(found: Checked) -> None:
         file = "" if last.file == model.header.program else f" of {last.file}"
         lacks = f"the model cannot run this at line {last.line}{file}: {message}"
         before = same_until(found, end)
-        raise DispatchvizError(f"nothing to compare, {lacks}" if before is None else f"{lacks}. {before}")
+        raise DispatchvizError(f"nothing to compare: {lacks}" if before is None else f"{lacks}. {before}")
 
 
-# -- what is told -----------------------------------------------------------------------------------------------------
+# -- the report -------------------------------------------------------------------------------------------------------
 
 
-def _told(found: Checked) -> str:
-    """For the header of the model's trace."""
+def _remark(found: Checked) -> str:
+    """Return the verdict for the header of the model's trace."""
     today = datetime.datetime.now(datetime.UTC).date()
     return f"PyTorch {found.torch.header.pytorch}, {today}: {verdict(found)}"
 
 
 def _open(found: Checked, words: Sequence[str]) -> None:
-    """Show both side by side; ``words`` are what checks the same, behind ``dispatchviz``."""
+    """Open both runs side by side; ``words`` follow ``dispatchviz`` in the command that repeats the check."""
     comparison = found.comparison
-    model = _side("the model", Run(comparison.first, WHERES[0]), found.model)
-    torch = _side(f"PyTorch {found.torch.header.pytorch}", Run(comparison.second, WHERES[1]), found.torch)
+    model = _side("the model", Run(comparison.first, PHRASES[0]), found.model)
+    torch = _side(f"PyTorch {found.torch.header.pytorch}", Run(comparison.second, PHRASES[1]), found.torch)
     diff_screen.show([TwoRuns(comparison, (model, torch), command=f"dispatchviz {shlex.join(words)}", by="check")])
 
 
 def _side(title: str, run: Run, whole: trace_file.Trace) -> Side:
-    """A run of which only what both see is compared; the stepper opens all of it."""
+    """Return one side of the screen. The comparison sees only the steps that both engines have; the stepper opens
+    all.
+    """
     assert isinstance(run.trace, SeenByBoth)
     return Side(title, run, whole=whole, steps=run.trace.steps)

@@ -1,7 +1,7 @@
-"""Options that no run of a program can satisfy: refused before the program runs.
+"""Options that no run of the program can satisfy. They are refused before the program runs.
 
-A program may define operators that PyTorch does not have. So an unknown one is refused only if the program's whole text
-is known and defines none; a line only if no file of it has one of that number.
+A program may define operators that PyTorch does not have. So an unknown operator is refused only if the program's whole
+text is known and defines none. A line is refused only if no file of the program has that many lines.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from dispatchviz.running.program_source import STANDARD_INPUT, Script, Source, r
 from dispatchviz.running.recording import EngineName
 
 OPERATOR = re.compile(r"[\w.:]+\(?")
-"""Matches every name that an operator can have."""
+"""A pattern for every name that an operator can have."""
 
 DEFINES_OPERATORS = re.compile(r"\b(library|custom_op|triton_op|load_library)\b")
-"""Words by which a program defines operators."""
+"""Words with which a program defines operators."""
 
 
 def _operators() -> list[str]:
-    """Names of the operators of the process, without making any."""
+    """Return the names of the operators of this process, without creating any operator."""
     from dispatchviz.core.wiring import native_library  # noqa: F401  makes PyTorch's operators known
 
     return process.names()
 
 
 def check_filters(log: Mapping[str, str], source: Script, engine: EngineName) -> None:
-    """Check ``--op`` and ``--line`` of a log. DispatchvizError for what no log of the program has."""
+    """Check ``--op`` and ``--line`` of a log. Raise DispatchvizError for one that no log of the program can match."""
     operator, line = log.get("operator"), log.get("line")
     if operator is not None and not OPERATOR.fullmatch(operator.strip()):
         raise DispatchvizError(f"--op {operator!r}: write an operator such as add, torch.add or aten::add.Tensor")
     lines = [] if line is None else [line_range(line)]
     if any(not 0 < first <= last for _, first, last in lines):
-        raise DispatchvizError(f"--line {line}: lines are counted from 1, and a range ends with the higher one")
+        raise DispatchvizError(f"--line {line}: lines start at 1, and a range ends with the higher number")
     if not operator and not lines:
         return
     program = _read(source)
@@ -52,7 +52,7 @@ def check_filters(log: Mapping[str, str], source: Script, engine: EngineName) ->
 
 
 def check_only(only: Only, source: Script, engine: EngineName) -> None:
-    """The same of ``--only``: one of its operators and one of its lines must be there."""
+    """Check ``--only``: at least one of its operators and one of its lines must exist."""
     if not only.op and not only.line:
         return
     program = _read(source)
@@ -65,24 +65,25 @@ def check_only(only: Only, source: Script, engine: EngineName) -> None:
 
 
 class _Program(NamedTuple):
-    """A program that has been read."""
+    """A program that was read but has not run."""
 
     source: Source
     texts: dict[str, str] | None
     """The text of each file; None if the files are not known."""
 
     def check_operator(self, option: str, name: str, there: bool) -> None:
-        """DispatchvizError for an operator that neither PyTorch nor the program has."""
+        """Raise DispatchvizError for an operator that neither PyTorch nor the program has."""
         if there or self.texts is None or any(map(DEFINES_OPERATORS.search, self.texts.values())):
             return
         close = close_operators(name, _operators())
-        end = f"did you mean {' or '.join(close)}? It was not run" if close else "it was not run"
-        raise DispatchvizError(f"{option}: PyTorch has no such operator, and {self.source.shown} defines none; {end}")
+        meant = f"; did you mean {' or '.join(close)}?" if close else ""
+        shown = self.source.shown
+        raise DispatchvizError(f"{option}: neither PyTorch nor {shown} has this operator; {shown} was not run{meant}")
 
     def check_line(
         self, option: str, lines: Iterable[tuple[str, int, int]], is_called: Callable[[str, str], bool]
     ) -> None:
-        """DispatchvizError for lines that are in none of the program's files."""
+        """Raise DispatchvizError for lines that none of the program's files has."""
         shown, path, text = self.source.shown, self.source.path, self.source.text or ""
         if self.texts is not None and not any(
             first <= len(text.splitlines()) and (is_called(file, name) or (file == path and is_called(shown, name)))
@@ -90,7 +91,7 @@ class _Program(NamedTuple):
             for file, text in self.texts.items()
         ):
             has = f"{shown} has {len(text.splitlines())} lines"
-            raise DispatchvizError(f"{option}: no file of the program has this line; {has} and was not run")
+            raise DispatchvizError(f"{option}: no file of the program has this line ({has}); it was not run")
 
 
 def _read(source: Script) -> _Program:

@@ -1,7 +1,7 @@
-"""Runs a program on the model or on an installed PyTorch, in a process of its own, for ``dispatchviz check``.
+"""Run a program on the model or on an installed PyTorch, in a process of its own, for ``dispatchviz check``.
 
-In one process ``import torch`` would mean both. The trace goes to a file; errors of the program are in it. What a
-program draws without a seed is the same in both runs.
+Two processes are needed because ``import torch`` can mean only one of the two in a process. The trace goes to a file
+and contains the errors of the program. Both runs use the same seed for random numbers that the program does not seed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dispatchviz.running.recording import EngineName
 
 
 class CheckedRequest(msgspec.Struct, frozen=True):
-    """One of the two runs."""
+    """A request for one of the two runs."""
 
     engine: EngineName
     kind: Literal["file", "code", "module"]
@@ -39,7 +39,7 @@ class CheckedRequest(msgspec.Struct, frozen=True):
 
 
 def main() -> int:
-    """Run what ``sys.argv`` asks for; give 0 if there is a trace."""
+    """Run the request in ``sys.argv``; return 0 if there is a trace."""
     request = msgspec.json.decode(os.fsencode(sys.argv[1]), type=CheckedRequest)
     try:
         _seed(request.engine)
@@ -59,12 +59,12 @@ def main() -> int:
 
 
 def snapshot_beside(save: str) -> Path:
-    """The file for the snapshot of an installed PyTorch that is of another release than the model."""
+    """Return the file for a snapshot of the installed PyTorch; only a release other than the model's gets one."""
     return Path(save).with_suffix(".json")
 
 
 def _keep_registrations(path: Path) -> None:
-    """Before the recorder puts its kernels in front."""
+    """Save PyTorch's registrations, before the recorder adds its own kernels."""
     if minor(str(installed_torch().__version__)) != minor(pytorch_version()):
         from dispatchviz.live.installed_registrations import InstalledPyTorch
         from dispatchviz.live.snapshot import from_installed, write_snapshot
@@ -73,7 +73,7 @@ def _keep_registrations(path: Path) -> None:
 
 
 def _seed(engine: EngineName) -> None:
-    """The model's default generator always starts from that seed, PyTorch's from another one each time."""
+    """Seed all generators. The model always starts with this seed; PyTorch's default changes with each process."""
     random.seed(DEFAULT_SEED)
     numpy.random.seed(DEFAULT_SEED % (1 << 32))
     if engine == "torch":

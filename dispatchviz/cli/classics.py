@@ -1,8 +1,8 @@
 """The ways of ``diff --classics``: one function of a script, plain and under a decorator.
 
 ``no_grad``, ``inference_mode`` and ``autocast`` could be switched on around a whole script, but ``vmap`` needs a
-function with inputs to map over. As decorators all of them are one line, which a reader can write into the script by
-hand; so the script runs as it is, and then again with that line above its function.
+function with inputs to map over. As a decorator each of them is one line, which a reader can write into the script by
+hand. So the script runs unchanged, and then again with that line above its function.
 """
 
 from __future__ import annotations
@@ -17,43 +17,44 @@ WAYS = (
     ("autocast", 'torch.autocast("{device}")'),
     ("vmap", "torch.vmap"),
 )
-"""Name and decorator of each."""
+"""The name and the decorator of each way."""
 
 
 def chosen_function(script: str, text: str, name: str | None) -> str:
-    """The function of a script that runs otherwise: the one that is named, or the only one at its top level.
+    """Return the function that gets the decorator: the one that is named, or the only one at the script's top level.
 
-    DispatchvizError if there is none, or no telling which.
+    Raise DispatchvizError if there is none, or several and no name.
     """
     names = list(_functions(text))
     if name is not None:
         if name not in names:
-            raise DispatchvizError(f"{script} defines no function {name} at its top level{_there(names)}")
+            raise DispatchvizError(f"{script} defines no function {name} at its top level{_defined(names)}")
         return name
     if len(names) != 1:
-        which = "say which with --function NAME" if names else "--classics needs one, to run it in four ways"
+        which = "choose one with --function NAME" if names else "--classics needs one, to run it in four ways"
         many = f"the functions {', '.join(names)}" if names else "no function"
         raise DispatchvizError(f"{script} defines {many} at its top level: {which}")
     return names[0]
 
 
-def _there(names: list[str]) -> str:
-    return f", it defines {', '.join(names)}" if names else ", and no other"
+def _defined(names: list[str]) -> str:
+    return f": it defines {', '.join(names)}" if names else ", nor any other"
 
 
 def _functions(text: str) -> dict[str, int]:
-    """The functions at the top level of a program, and the line at which each begins, decorators included."""
+    """Return the functions at the top level of a program, each with the line where it or its first decorator begins."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError):
-        return {}  # running it says what is wrong with it
+        return {}  # running it reports the error
     found = (each for each in body if isinstance(each, ast.FunctionDef))
     return {each.name: min([each.lineno, *(mark.lineno for mark in each.decorator_list)]) for each in found}
 
 
 def with_decorator(text: str, function: str, decorator: str) -> str:
-    """A program with a decorator above a function: in place of an empty line, so that lines keep their numbers, or as
-    one line more."""
+    """Return a program with a decorator above a function. It replaces an empty line, so that lines keep their numbers,
+    or is a new line if there is none.
+    """
     lines, at = text.splitlines(keepends=True), _functions(text)[function] - 1
     begin = at - 1 if at and not lines[at - 1].strip() else at
     lines[begin:at] = [f"@{decorator}\n"]

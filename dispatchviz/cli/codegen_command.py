@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     Option("real", "--real", "Also show what PyTorch's own torchgen generates; needs an installed torch."),
-    Option("file", "--file", "Alone: the C++ that torchgen writes into a file for it.", "NAME"),
+    Option("file", "--file", "Show only the C++ that torchgen writes for the operator into this file.", "NAME"),
     Option(
-        "structured", "--structured", "Alone: the classes of its structured kernel, and how its three entries differ."
+        "structured",
+        "--structured",
+        "Show only the classes of its structured kernel, and how its three entries differ.",
     ),
-    Option("output", "-o", "With --structured: draws the classes: .svg, .png, .pdf or .dot.", "FILE"),
-    Option("plain", "--plain", "No colors."),
+    Option("output", "-o", "With --structured: draw the classes to FILE (.svg, .png, .pdf or .dot).", "FILE"),
+    Option("plain", "--plain", "Print without colors."),
     BUILD,
     JSON,
 )
@@ -43,10 +45,11 @@ def run(
 ) -> int:
     """Show the code that PyTorch's generators write for an operator.
 
-    What they are for; its entries in native_functions.yaml and derivatives.yaml; which part of torchgen writes what
-    into which file; what calls what; every generated function with its file at PyTorch and here; what PyTorch registers
-    besides. OP is a name as you would write it: add, torch.add, aten::add.Tensor, aten.add.Tensor; or that of a Node:
-    AddBackward0. NAME of --file is a file's name, with folders or without: VariableType_2.cpp, VariableType.
+    The output explains the generators and lists the operator's entries in native_functions.yaml and derivatives.yaml,
+    the part of torchgen that writes each file, the calls between generated functions, every generated function with its
+    file in PyTorch and here, and PyTorch's other registrations. OP is a name as you would write it (add, torch.add,
+    aten::add.Tensor, aten.add.Tensor) or the name of a Node (AddBackward0). --file takes a file's name with or without
+    its folders: VariableType_2.cpp, VariableType.
 
     \b
     Examples:
@@ -70,7 +73,7 @@ def run(
 
 
 def _json(real: bool, file: str | None, build: str | None, operator: str | None) -> object:
-    """What ``--json`` prints."""
+    """Return the value that ``--json`` prints."""
     if file is not None:
         from dispatchviz.views.cards.torchgen_text import texts_in
 
@@ -81,7 +84,7 @@ def _json(real: bool, file: str | None, build: str | None, operator: str | None)
 
 
 def structured_lines(console: Console, operator: str | None) -> Iterator[str]:
-    """The text of ``--structured``. DispatchvizError for an operator whose kernels are not structured."""
+    """Yield the text of ``--structured``. Raise DispatchvizError for an operator whose kernels are not structured."""
     from dispatchviz.views.cards import structured_text
 
     op, family, found = _family(operator)
@@ -91,14 +94,16 @@ def structured_lines(console: Console, operator: str | None) -> Iterator[str]:
 
 
 def _check_together(structured: bool, output: str | None, others: dict[str, bool]) -> None:
-    """DispatchvizError for options that do not go with ``--structured``, and for the one that is for it."""
+    """Raise DispatchvizError for options that do not go with ``--structured``, and for ``-o`` without it."""
     if not structured:
         if output is not None:
-            raise DispatchvizError("-o is for --structured, which is not given: it draws the classes")
+            raise DispatchvizError(
+                "-o is for --structured, which is not given: it draws the classes of a structured kernel"
+            )
         return
     if any(others.values()):
         given = next(option for option in others if others[option])
-        raise DispatchvizError(f"--structured is shown alone, without {given}")
+        raise DispatchvizError(f"--structured cannot be combined with {given}")
 
 
 def _draw(operator: str | None, output: str) -> int:
@@ -113,7 +118,7 @@ def _draw(operator: str | None, output: str) -> int:
 
 
 def _family(operator: str | None) -> tuple[OperatorEntry, Family, Found]:
-    """An operator with the family of its structured kernel. DispatchvizError if it has none."""
+    """Return an operator with the family of its structured kernel. Raise DispatchvizError if it has none."""
     from dispatchviz.explain.codegen.structured_classes import family_of
 
     op, _, found = _operator("cuda", operator)
@@ -123,7 +128,7 @@ def _family(operator: str | None) -> tuple[OperatorEntry, Family, Found]:
         one = next((name for name in others if family_of(name)), "add")
         raise DispatchvizError(
             f"{op.name} has no structured kernel that dispatchviz knows: its entry has neither "
-            f"structured: nor structured_delegate: (dispatchviz codegen {one} --structured shows one that has)"
+            f"structured: nor structured_delegate: (dispatchviz codegen {one} --structured shows one that does)"
         )
     return op, family, found
 
@@ -131,7 +136,7 @@ def _family(operator: str | None) -> tuple[OperatorEntry, Family, Found]:
 def lines(
     console: Console, real: bool, file: str | None, structured: bool, build: str | None, operator: str | None
 ) -> Iterator[str]:
-    """The text."""
+    """Yield the text that the command prints."""
     from dispatchviz.views.cards.codegen_text import codegen_lines
 
     if structured:
@@ -158,7 +163,9 @@ def _cards(real: bool, build: str | None, operator: str | None) -> tuple[Codegen
 
 
 def _texts(real: bool, operator: str | None) -> tuple[str, Real]:
-    """An operator's full name, and what torchgen writes for it. DispatchvizError if that is not kept."""
+    """Return an operator's full name, and the code that torchgen writes for it. Raise DispatchvizError if that code is
+    not shipped.
+    """
     op, _, _ = _operator("cuda", operator)
     if real:
         from dispatchviz.explain.codegen.torchgen_output import real as torchgens

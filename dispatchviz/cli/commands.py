@@ -1,4 +1,4 @@
-"""The click group of all commands. The module of a command is imported when the command is used, not before."""
+"""The click group of all commands. A command's module is imported when the command is first used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchviz.foundation.terminal_output import print_lines
 
 
 class Commands(click.Group):
-    """Loads a command when it is used, and lists all of them without loading any."""
+    """A group that loads a command when it is used, and lists all of them without loading any."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -35,7 +35,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Raise UsageError, with the command that was probably meant, for one that does not exist."""
+        """Find the command. Raise UsageError for one that does not exist, with the command that was probably meant."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             unknown = f"there is no command {args[0]!r}"
             raise click.UsageError(with_meaning(f"{unknown}{_meant(args[0])}", args[0]), ctx)

@@ -1,6 +1,6 @@
-"""What Tab offers: operators, keys, traces, files. Options and their values are click's own work.
+"""Shell completion of operators, keys, traces and files. Click itself completes options and their values.
 
-Not here: which parameter completes what (``options.py``, the commands).
+``options.py`` and the commands say which parameter uses which function.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OPERATOR_PREFIXES = ("torch.ops.aten.", "aten::", "aten.", "torch.")
 
 
 def operators(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
-    """Names of operators, written as they were begun; overloads once there is a dot."""
+    """Complete the names of operators in the notation that was begun; overloads once there is a dot."""
     from dispatchviz.core.table.pytorch_registrations import chosen_build
     from dispatchviz.explain.cells.pytorch_tables import pytorch
 
@@ -33,19 +33,21 @@ def _as_begun(names: Iterable[str], begun: str) -> Iterator[str]:
 
 
 def keys(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
-    """Names of dispatch keys, aliases included."""
+    """Complete the names of dispatch keys, aliases included."""
     from dispatchviz.explain.keys.key_names import NAMES
 
     return _items(key.name for name, key in NAMES.items() if name.startswith(begun.lower()))
 
 
 def traces(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
-    """Traces that are there, and the folders that may have some."""
+    """Complete the names of traces, and of folders that may contain some."""
     return [*_items(_traces(begun)), CompletionItem(begun, "dir")]
 
 
 def programs(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
-    """Files, since a program may have any name; the examples that ship, where no folder here has their name."""
+    """Complete all files, since a program may have any name, and the shipped examples if no folder here has their
+    name.
+    """
     return [*_items(_shipped(begun)), *files(context, parameter, begun)]
 
 
@@ -58,21 +60,21 @@ def _shipped(begun: str) -> list[str]:
 
 
 def commands(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
-    """Names of commands."""
+    """Complete the names of commands."""
     from dispatchviz.cli.overview import COMMANDS
 
     return _items(name for name in COMMANDS if name.startswith(begun))
 
 
 def views(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
-    """Names of views of a step."""
+    """Complete the names of the views of a step."""
     from dispatchviz.outputs.step.step_text import view_names
 
     return _items(name for name in view_names() if name.startswith(begun))
 
 
 def modules(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
-    """Modules and packages of the folder, for ``-m``; parts of a package once there is a dot."""
+    """Complete the modules and packages of the folder, for ``-m``; parts of a package once there is a dot."""
     package, _, name = begun.rpartition(".")
     folder = os.path.join(*package.split("."), "") if package else "."
     return _items(sorted(_modules(folder, name)), f"{package}." if package else "")
@@ -91,14 +93,14 @@ def _modules(folder: str, begun: str) -> Iterator[str]:
 
 
 def files(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
-    """Files, as the shell completes them."""
+    """Complete files as the shell does."""
     return [CompletionItem(begun, "file")]
 
 
 def _traces(begun: str) -> list[str]:
     from dispatchviz.outputs.trace_files import TRACES
 
-    folder, name = os.path.split(begun)  # of a name that cannot be shown a shell would make words, or commands
+    folder, name = os.path.split(begun)  # a shell would split or run a name with control characters
     try:
         there = sorted(os.listdir(folder or "."))
     except OSError:
@@ -118,10 +120,10 @@ def _items(names: Iterable[str], prefix: str = "") -> list[CompletionItem]:
 
 
 class Bash(BashComplete):
-    """Bash takes a colon for the end of a word: ``aten::ad`` are three. Folders are offered, too."""
+    """Completion for bash, which ends a word at a colon (``aten::ad`` is three words) and does not offer folders."""
 
     _cut = ""
-    """What of the word that is begun bash takes for words of their own."""
+    """The part of the current word, up to its last ``::``, that bash treats as separate words."""
 
     source_template = """\
 %(complete_func)s() {
@@ -139,19 +141,19 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 """
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the one that is begun, and that one, with colons where they were typed."""
+        """Return the complete words and the current one, with colons where they were typed."""
         words, begun = super().get_completion_args()
         words = joined([*words, begun])
         self._cut = "".join(words[-1].rpartition("::")[:2])
         return words[:-1], words[-1]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """The part with which bash replaces its own last word."""
+        """Return the part with which bash replaces its own last word."""
         return f"{item.type},{item.value.removeprefix(self._cut)}"
 
 
 def joined(words: list[str]) -> list[str]:
-    """Words as they were typed, of those that bash cut at colons."""
+    """Join words that bash cut at colons."""
     whole: list[str] = []
     for word in words:
         if whole and (set(word) == {":"} or whole[-1].endswith("::")):
@@ -162,5 +164,5 @@ def joined(words: list[str]) -> list[str]:
 
 
 def register() -> None:
-    """Register it instead of click's own."""
+    """Replace click's completion for bash."""
     add_completion_class(Bash)

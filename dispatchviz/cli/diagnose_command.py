@@ -1,4 +1,4 @@
-"""``dispatchviz why SCRIPT-or-TRACE``: the cause of what goes wrong in a program."""
+"""``dispatchviz why SCRIPT-or-TRACE``: why a program fails or goes wrong."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     "--call",
     metavar="OP",
     shell_complete=completion.operators,
-    help="Print instead the first call of OP on one screen, to paste into an issue: key sets, winner, table entry, "
+    help="Print only the first call of OP, on one screen, to paste into an issue: key sets, winner, table entry, "
     "redispatches.",
 )
-@click.option("--line", metavar="[FILE:]N", help="With --call: the first call on that line.")
+@click.option("--line", metavar="[FILE:]N", help="With --call: print the first call on that line.")
 @options.only
 @options.limit
 @options.code
@@ -47,12 +47,12 @@ def command(
     source: Script,
     args: tuple[str, ...],
 ) -> int:
-    """Run SCRIPT and say why it fails, or what silently goes wrong in it; - reads it from standard input. A TRACE is
-    read.
+    """Run SCRIPT, or read a TRACE, and explain why the program fails or silently goes wrong. Use - for standard input.
 
-    Lines begin with why, "PyTorch says" and try; the line see has the command that opens the stepper at the proof. Of a
-    sound program one line says so, and a note what it shows: the order of hooks, what autocast casts, what is frozen.
-    The exit status is 1 if the program raised, 0 otherwise. What the program prints goes to stderr.
+    An explanation has lines that begin with why, "PyTorch says" and try. The line see has the command that opens the
+    stepper at the proof. If nothing is wrong, one line says so, and notes may follow: the order of hooks, the casts of
+    autocast, frozen parameters. The exit status is 1 if the program raised, 0 otherwise. The program's output goes to
+    stderr.
 
     \b
     Examples:
@@ -88,7 +88,7 @@ def command(
 
 
 def _show_call(trace: Trace, file: str, operator: str, line: str) -> int:
-    """Print one call; 1 if the program raised."""
+    """Print one call; return 1 if the program raised."""
     from dispatchviz.explain.diagnosis.failure import failure
     from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.outputs.step.call_text import call_lines
@@ -98,7 +98,7 @@ def _show_call(trace: Trace, file: str, operator: str, line: str) -> int:
 
 
 def _tell(trace: Trace, file: str, as_json: bool) -> int:
-    """Print the diagnoses; 1 if the program raised."""
+    """Print the diagnoses; return 1 if the program raised."""
     from dispatchviz.cli.lookup import print_json
     from dispatchviz.explain.diagnosis.diagnose import diagnoses
     from dispatchviz.foundation.shown_text import quoted
@@ -115,10 +115,10 @@ def _tell(trace: Trace, file: str, as_json: bool) -> int:
 
 
 class Why(click.Command):
-    """``why OP KEY`` and ``why --error``; its help has the options of ``why SCRIPT``, too."""
+    """``why OP KEY`` and ``why --error``. The help also lists the options of ``why SCRIPT``."""
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """All three forms."""
+        """Return the usage of all three forms."""
         return ["[OPTIONS]", "SCRIPT-or-TRACE [ARGS]... | OP KEY... | --error FILE"]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -128,12 +128,12 @@ class Why(click.Command):
             for param in command.params
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None
         ]
-        with formatter.section("Options in front of SCRIPT"):
+        with formatter.section("Options before SCRIPT"):
             formatter.write_dl(own)
         super().format_options(ctx, formatter)
 
 
 def with_operators() -> click.Command:
-    """The command for operators and errors."""
+    """Create the command for operators and errors."""
     plain = click_command("why")
     return Why("why", params=plain.params, callback=plain.callback, help=plain.help)

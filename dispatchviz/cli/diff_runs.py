@@ -1,4 +1,4 @@
-"""What ``diff`` compares: two scripts or traces, or one script run in several ways."""
+"""``diff`` of two runs: two scripts or traces, or one script run in several ways."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from dispatchviz.views.cards.diff_text import diff_lines
 from dispatchviz.views.text.console import terminal
 
 DIFFERENT = 1
-"""The exit status if two runs differ, as of ``diff``."""
+"""The exit status if two runs differ."""
 
 
 def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: bool, plain: bool) -> int:
-    """Show where two runs part; give the exit status."""
+    """Show where two runs differ first; return the exit status."""
     if sources == (STANDARD_INPUT, STANDARD_INPUT):
-        raise DispatchvizError("standard input can be one of the two only: - and - are the same")
-    opened = [trace_in(source) for source in sources]  # what is wrong with a trace is said before anything runs
+        raise DispatchvizError("only one of A and B can be standard input: both are -")
+    opened = [trace_in(source) for source in sources]  # a bad trace is reported before anything runs
     for source in sources:
         if source != STANDARD_INPUT and not os.path.exists(located(source)):
             raise DispatchvizError(
@@ -49,9 +49,9 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     )
     of_both = first.header.engine != second.header.engine
     found = compared_as_seen(first, second) if of_both else compare(first, second)
-    wheres = _wheres(*sources)
+    phrases = _where_phrases(*sources)
     if _opens_screen(plain):
-        runs = Run(found.first, wheres[0]), Run(found.second, wheres[1])
+        runs = Run(found.first, phrases[0]), Run(found.second, phrases[1])
         sides = [
             diff_screen.side(source, run, known is not None, cuda, args)
             for source, known, run in zip(sources, opened, runs, strict=True)
@@ -65,19 +65,19 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
         if of_both:
             same = " PyTorch did what the model does." if found.same else ""
             console.print(console.wrapped(_of_two_engines(first, second) + same, 0))
-        console.print(diff_lines(found, wheres, console, every, numbers=not of_both))
+        console.print(diff_lines(found, phrases, console, every, numbers=not of_both))
         console.print(_commands(found, sources, opened, cuda, args))
     return 0 if found.same else DIFFERENT
 
 
 def _of_two_engines(first: Trace, second: Trace) -> str:
-    """How a recording of an installed PyTorch and a run on the model are compared."""
+    """Return the sentence that says how a recording of PyTorch and a run on the model are compared."""
     ours, theirs = sorted((first, second), key=lambda trace: trace.header.engine != "model")
     begin = "One run is on the model" if minor(ours.header.pytorch) == minor(theirs.header.pytorch) else (
         f"Two releases are compared: one run is on the model of PyTorch {minor(ours.header.pytorch)}"
     )  # fmt: skip
     release = theirs.header.pytorch
-    return f"{begin}, and one is recorded on PyTorch {release}. Compared is what can be seen of both, without numbers."
+    return f"{begin}, and one is recorded on PyTorch {release}. Only what both record is compared, without numbers."
 
 
 def _run(
@@ -87,7 +87,7 @@ def _run(
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
 ) -> Trace:
-    """The trace of a script, with hashes of results."""
+    """Run a script and return its trace, with hashes of the results."""
     outcome = run_script(source, args, cuda, None, to_stderr=True, hashes=True, rewritten=rewritten, changed=changed)
     if isinstance(outcome.error, KeyboardInterrupt):
         raise outcome.error
@@ -99,7 +99,7 @@ def _run(
 def _commands(
     found: Comparison, sources: tuple[str, str], opened: Sequence[Trace | None], cuda: str, args: Sequence[str]
 ) -> Iterator[str]:
-    """What opens the stepper where the runs part."""
+    """Yield the commands that open the stepper where the runs differ first."""
     part = found.part
     if part is None:
         return
@@ -115,8 +115,8 @@ def _commands(
         yield f"To step from there: dispatchviz {shlex.join([*words, '--step', str(step), source, *given])}"
 
 
-def _wheres(first: str, second: str) -> tuple[str, str]:
-    """What two runs are called: by their files, as far as these tell them apart."""
+def _where_phrases(first: str, second: str) -> tuple[str, str]:
+    """Return a phrase for each run: its file name, its path if the file names are equal, or first and second."""
     if first == second:
         return "in the first run", "in the second run"
     names = [os.path.basename(name) for name in (first, second)]
@@ -130,7 +130,7 @@ def _called(name: str) -> str:
 
 
 def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: str, every: bool, as_text: bool) -> int:
-    """Show what changes if a function of a script runs otherwise than plain."""
+    """Compare the plain run of a script with a run for each way of ``--classics``; return the exit status."""
     _check_script(source, "--classics runs a SCRIPT in four ways")
     chosen = ""
 
@@ -146,7 +146,7 @@ def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: st
     for number, (name, decorator) in enumerate(WAYS):
         line = decorator.format(device=device)
         other = _run(source, args, cuda, lambda text, line=line: with_decorator(text, chosen, line))  # type: ignore[misc]
-        found = replace(compare(plain, other), edit=None)  # the one line that was changed stands above
+        found = replace(compare(plain, other), edit=None)  # the heading above shows the one line that changed
         status = status if found.same else DIFFERENT
         runs = Run(plain, "in the plain run"), Run(other, f"under {name}")
         if on_screen:
@@ -165,34 +165,34 @@ def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: st
 
 
 def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: str, every: bool, as_text: bool) -> int:
-    """Show what changes if lines of a script are changed, as ``--what-if`` says."""
+    """Compare a script with itself after the changes of ``--what-if``; return the exit status."""
     changes = [read_change(text) for text in typed]
-    _check_script(source, "--what-if runs a SCRIPT as it is and changed")
+    _check_script(source, "--what-if runs a SCRIPT twice, unchanged and changed")
     if source == STANDARD_INPUT or not os.path.exists(located(source)):
-        text = "- is read once" if source == STANDARD_INPUT else f"there is no file {source}"
-        raise DispatchvizError(f"{text}: --what-if runs a SCRIPT as it is and changed")
-    if (program := _parsed(source)) is not None:  # what cannot be changed is said before anything runs
+        text = "- can be read only once" if source == STANDARD_INPUT else f"there is no file {source}"
+        raise DispatchvizError(f"{text}: --what-if runs a SCRIPT twice, unchanged and changed")
+    if (program := _parsed(source)) is not None:  # an impossible change is reported before anything runs
         changed_program(program, changes)
     plain = _run(source, args, cuda)
     changes = [for_device(change, device_of(plain)) for change in changes]
     other = _run(source, args, cuda, changed=lambda tree: changed_program(tree, changes))
     found = compare(plain, other)
     runs = Run(plain, "in the plain run"), Run(other, "in the changed run")
-    told = "; ".join(change.text for change in changes)
+    changes_text = "; ".join(change.text for change in changes)
     if _opens_screen(as_text):
-        sides = [diff_screen.side(source, runs[0], False, cuda, args), diff_screen.changed(runs[1], told)]
+        sides = [diff_screen.side(source, runs[0], False, cuda, args), diff_screen.changed(runs[1], changes_text)]
         options_typed = [word for change in changes for word in ("--what-if", change.text)]
         words = (*options_typed, source, *(("--", *args) if args else ()))
         diff_screen.show([diff_screen.two(found, sides, words, cuda)])
     else:
         console = terminal()
-        console.print([console.heading(f"What if {told}"), ""])
+        console.print([console.heading(f"What if {changes_text}"), ""])
         console.print(diff_lines(found, (runs[0].where, runs[1].where), console, every))
     return 0 if found.same else DIFFERENT
 
 
 def _parsed(source: str) -> ast.Module | None:
-    """A script's syntax tree; None if it has none: running it says what is wrong with it."""
+    """Return a script's syntax tree; None if it does not parse. Running it then reports the error."""
     try:
         return ast.parse(read_source(source).text or "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -200,11 +200,11 @@ def _parsed(source: str) -> ast.Module | None:
 
 
 def _check_script(source: str, what: str) -> None:
-    """DispatchvizError if a source is no program."""
+    """Raise DispatchvizError if a source is not a program."""
     if trace_in(source) is not None:
-        raise DispatchvizError(f"{what}, and {source} is a saved trace")
+        raise DispatchvizError(f"{what}, but {source} is a saved trace")
 
 
 def _opens_screen(as_text: bool) -> bool:
-    """Return whether comparisons are shown on a screen, and not printed."""
+    """Return whether comparisons open on a screen instead of being printed."""
     return not as_text and can_run() is None

@@ -1,4 +1,4 @@
-"""The two runs of ``diff`` side by side on a screen, each with what opens it again."""
+"""The two runs of ``diff`` side by side on a screen, each with the command that opens it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 
 
 def side(source: str, run: Run, is_trace: bool, cuda: str, args: Sequence[str]) -> Side:
-    """The run of a script, or a saved trace."""
+    """Return the side for the run of a script, or for a saved trace."""
     if is_trace:
         return Side(source, run, file="" if source == STANDARD_INPUT else source)
     device = () if cuda == "auto" else ("--cuda", cuda)
@@ -25,18 +25,20 @@ def side(source: str, run: Run, is_trace: bool, cuda: str, args: Sequence[str]) 
 
 
 def opening(side: Side, whole: Trace) -> Side:
-    """The same of a run of which only a part is compared; the stepper opens all of it."""
+    """Return a side whose run is compared only in part, so that the stepper opens all of it."""
     assert isinstance(side.run.trace, SeenByBoth)
     return replace(side, whole=whole, steps=side.run.trace.steps)
 
 
 def changed(run: Run, title: str) -> Side:
-    """The run of a program that is in no file."""
+    """Return the side for the run of a changed program, which no file contains."""
     return Side(title, run)
 
 
 def two(found: Comparison, sides: Sequence[Side], words: Sequence[str], cuda: str, name: str = "") -> TwoRuns:
-    """A comparison; ``words`` are what compares the same, behind ``dispatchviz diff``, empty if nothing does."""
+    """Return a comparison for the screen. ``words`` follow ``dispatchviz diff`` in the command that repeats it; empty
+    if no command can.
+    """
     device = () if cuda == "auto" else ("--cuda", cuda)
     command = f"dispatchviz diff {shlex.join([*device, *words])}" if words else ""
     return TwoRuns(found, (sides[0], sides[1]), name, command)

@@ -1,4 +1,4 @@
-"""What ``diff`` does with two snapshots of what PyTorch registers."""
+"""``diff`` of two snapshots of PyTorch's registrations."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from dispatchviz.live.snapshot_file import looks_like_snapshot
 from dispatchviz.outputs.written_files import BEGINNING
 
 DIFFERENT = 1
-"""The exit status if they differ, as of ``diff``."""
+"""The exit status if two snapshots differ."""
 
 
 def are_snapshots(sources: Sequence[str]) -> bool:
-    """Return whether files are, by their content. DispatchvizError if only some are."""
+    """Return whether the files are snapshots, by their content. Raise DispatchvizError if only some are, or there are
+    not two.
+    """
     found = [_is_snapshot(source) for source in sources]
     if any(found) and not all(found):
         one, other = (sources[found.index(kind)] for kind in (True, False))
-        raise DispatchvizError(f"{one} is a snapshot and {other} is none: diff compares two snapshots or two runs")
+        raise DispatchvizError(f"{one} is a snapshot, but {other} is not: diff compares two snapshots or two runs")
     if any(found) and len(sources) != 2:
-        raise DispatchvizError(f"diff compares two snapshots, A and B; given is {sources[0]} alone")
+        raise DispatchvizError(
+            f"diff compares two snapshots, A and B; {len(sources)} {'was' if len(sources) == 1 else 'were'} given"
+        )
     return any(found)
 
 
@@ -30,12 +34,12 @@ def _is_snapshot(source: str) -> bool:
     try:
         with open(source, "rb") as stream:
             return looks_like_snapshot(stream.read(BEGINNING))
-    except OSError:  # who reads it says so
+    except OSError:  # reading it will report this
         return False
 
 
 def compared(sources: Sequence[str], operator: str | None, every: bool, as_json: bool) -> int:
-    """Print what differs, of all operators or of one name; give the exit status."""
+    """Print the differences, of all operators or of one name; return the exit status."""
     import msgspec
 
     from dispatchviz.foundation.terminal_output import print_json_lines
@@ -61,7 +65,9 @@ def compared(sources: Sequence[str], operator: str | None, every: bool, as_json:
 
 
 def names_of(typed: str, every: Sequence[str]) -> list[str]:
-    """All overloads of a name, ``add``, ``aten::add``, or one of them, ``aten.add.Tensor``. DispatchvizError if not."""
+    """Return all overloads of a name (``add``, ``aten::add``), or one of them (``aten.add.Tensor``). Raise
+    DispatchvizError if neither snapshot has it.
+    """
     asked = typed.removeprefix("torch.ops.").removeprefix("torch.")
     namespace, _, rest = asked.replace("::", ".").partition(".")
     wanted = {asked, f"aten::{asked}", f"{namespace}::{rest}"}

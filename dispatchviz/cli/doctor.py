@@ -1,4 +1,4 @@
-"""What works on this machine, and why the rest does not: the facts behind ``dispatchviz doctor``."""
+"""The facts behind ``dispatchviz doctor``: the parts that work on this machine, and why others do not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LIBRARIES = (
 
 
 def examine() -> dict[str, Facts]:
-    """All facts, by group."""
+    """Return all facts, by group."""
     return {
         "dispatchviz": {
             "version": dispatchviz.__version__,
@@ -56,12 +56,12 @@ def examine() -> dict[str, Facts]:
 
 
 def blind_spots() -> dict[str, tuple[str, ...]]:
-    """The facts that a recording of an installed PyTorch lacks, by the releases of which that is true."""
-    return {"not seen of an installed PyTorch:": BLIND_SPOTS, "nor of releases before 2.9:": LIFTED}
+    """Return the facts that a recording of an installed PyTorch lacks, by the releases that lack them."""
+    return {"not seen of an installed PyTorch:": BLIND_SPOTS, "nor of a release before 2.9:": LIFTED}
 
 
 def version(distribution: str) -> str | None:
-    """Installed version of a distribution, without importing it."""
+    """Return the installed version of a distribution without importing it; None if it is not installed."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -69,10 +69,10 @@ def version(distribution: str) -> str | None:
 
 
 def _torch() -> str:
-    """Whether a PyTorch that can be watched is installed."""
+    """Return the line about an installed PyTorch: its version, and whether it can be recorded."""
     found = version("torch")
     if found is None:
-        return "not installed (not needed; with it --engine torch records a real PyTorch)"
+        return "not installed (not needed; --engine torch records an installed PyTorch)"
     if release(found) < OLDEST:
         return f"{found}: --engine torch needs {WANTED}"
     return f"{found}: --engine torch records it"
@@ -93,9 +93,9 @@ _CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy-cuda11x", "cupy")
 
 
 def _host() -> Facts:
-    """Operators that leave the GPU."""
+    """List the operators that leave the GPU."""
     return {
-        "which": "operators that leave the GPU, each for some dtypes or arguments at least",
+        "which": "operators that leave the GPU, at least for some dtypes or arguments",
         "number by number": ", ".join(host_operators(BY_PYTHON)),
         "copied and back": ", ".join(host_operators(BY_NUMPY)),
     }
@@ -111,7 +111,7 @@ def _pictures() -> Facts:
 
 
 def _dot_version() -> str | None:
-    """What the system's ``dot`` calls itself; None if there is none."""
+    """Return path and version of the system's ``dot``, or why it does not work; None if there is none."""
     path = shutil.which("dot")
     if path is None:
         return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 WIDTH = 100
-"""Columns of a fact; one that is longer is broken."""
+"""The columns of a fact; a longer one is wrapped."""
 
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--unseen", is_flag=True, help="List the facts that a recording of an installed PyTorch lacks.")
 def command(as_json: bool, unseen: bool) -> int:
-    """Check versions, GPU, renderers and terminal: what works here, and why other things do not.
+    """Check versions, GPU, renderers and terminal. Show what works here, and why other things do not.
 
     \b
     Examples:

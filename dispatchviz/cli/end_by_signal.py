@@ -1,4 +1,4 @@
-"""The end of the command line by a signal."""
+"""Ending the command line by a signal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def die(number: int) -> None:
-    """End the process by a signal, with all that was printed."""
+    """Flush the output and end the process by a signal."""
     import contextlib
     import signal
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Export(click.Command):
-    """Its options may follow the script, whose arguments come after ``--``."""
+    """The command ``export``. Its options may follow the script; the script's arguments come after ``--``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Raise UsageError, saying where they belong, for arguments of the script before ``--``."""
+        """Parse the command line. Raise UsageError for arguments of the script before ``--``."""
         ours, script, own = options.split_at_program(self, args)
         if script is not None:
             super().parse_args(ctx, [*ours, "--", name_of(script)])
@@ -51,17 +51,17 @@ _AFTER = "; arguments of the script come after --"
 
 
 def _is_table(output: str, form: str | None, **_: object) -> bool:
-    """Return whether it becomes a table, which several traces can be in."""
+    """Return whether the output is a table. Only a table takes several traces."""
     return form in TABLE.forms or output.lower().endswith(TABLE.suffixes)
 
 
-HELP = """Write what a program or a saved trace shows into a file.
+HELP = """Write a file from a program or a saved trace; the suffix decides what it contains.
 
 \b
 {formats}
 
-- as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
-ARGS are the script's and come after --; all that follows -c CODE or -m MODULE is the program's.
+- as SCRIPT-or-TRACE is standard input, and as FILE standard output.
+Arguments of the script come after --. Everything after -c CODE or -m MODULE belongs to the program.
 
 \b
 Examples:
@@ -85,25 +85,25 @@ Examples:
     metavar="FILE",
     required=True,
     shell_complete=completion.files,
-    help="What to write; the suffix determines what it becomes. - is standard output.",
+    help="Write this file; the suffix decides the format. - is standard output.",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice([form for each in FORMATS for form in each.forms]),
-    help="What it becomes where no suffix does; of standard output svg otherwise.",
+    help="Write this format if FILE has no suffix. Default for standard output: svg.",
 )
 @picture_choice.options
 @click.option(
     "--run",
     metavar="NAME",
-    help="Of a table: what stands in its column run, left out the name of the SCRIPT or of each TRACE.",
+    help="Write this name into the column run of a table. Default: the name of the SCRIPT or of each TRACE.",
 )
 @click.option(
     "--level",
     metavar="|".join(options.LEVELS),
     type=click.Choice(options.LEVELS),
-    help="Of a log or a hand-out: how much it has, as of trace --level; a hand-out calls if nothing else is given.",
+    help="Choose how much a log or a hand-out shows, as trace --level does. Default for a hand-out: calls.",
 )
 @click.option(
     "--view",
@@ -111,7 +111,7 @@ Examples:
     metavar="NAME",
     multiple=True,
     shell_complete=completion.views,
-    help="Of a hand-out: below each table this view of each of its steps, too, as of open --view.",
+    help="In a hand-out, add this view of each step below its table, as open --view shows it.",
 )
 @options.only
 @options.limit
@@ -144,7 +144,7 @@ def command(
     more: tuple[str, ...],
     args: tuple[str, ...],
 ) -> int:
-    """Write it."""
+    """Write the file."""
     from contextlib import suppress
 
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
@@ -179,12 +179,15 @@ def command(
         )
         write(trace)
         return 0
-    from dispatchviz.cli.script_run import conclude, kept, run_script  # brings the whole machine
+    from dispatchviz.cli.script_run import conclude, kept, run_script  # imports the whole model
 
     save = output if wanted is TRACE and output != STANDARD_OUTPUT else None
     to_stderr = output == STANDARD_OUTPUT
     outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=engine)
-    with kept(outcome, save), suppress(*[RenderError] if outcome.error else []):  # why there is no picture: see below
+    with (
+        kept(outcome, save),
+        suppress(*[RenderError] if outcome.error else []),
+    ):  # its own error explains a missing picture
         if save is None:
             write(outcome.trace)
     return conclude(outcome, save, strict)
@@ -205,7 +208,7 @@ def _check_options(
 
 
 def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:
-    """Write several traces as one table; each is opened when its turn comes."""
+    """Write several traces as one table. They are opened one after the other."""
     from dispatchviz.cli.input_source import load
     from dispatchviz.outputs.table.format import export_table, run_name
     from dispatchviz.outputs.table.parquet import Run
@@ -223,12 +226,14 @@ def _say(note: str) -> None:
 
 
 def _suffix(output: str, form: str | None) -> str:
-    """What to write. Raises DispatchvizError if neither name nor ``--format`` determines it, or they differ."""
+    """Return the suffix that decides the format. Raise DispatchvizError if neither name nor ``--format`` determines it,
+    or they differ.
+    """
     if form is None:
         return ".svg" if output == STANDARD_OUTPUT else check_suffix(output)
     found = next(each for each in FORMATS if form in each.forms)
     forms = found.suffixes if found.form else (f".{form}",)
     suffix = "" if output == STANDARD_OUTPUT else suffix_of(output)
     if suffix not in ("", *forms):
-        raise DispatchvizError(f"{output} is not the name of what --format {form} makes: leave one of them out")
+        raise DispatchvizError(f"{output} is not a name for --format {form}: leave one of them out")
     return suffix or forms[0]

@@ -1,7 +1,7 @@
-"""Commands that answer at once: their options, declared once, read without click where nothing is odd.
+"""Commands that answer at once. Their options are declared here and read without click where that suffices.
 
-Reading a plain command line takes no library. Whatever is not plain (``--help``, an unknown option, a bad value) is
-left to click, which gets the same declarations and prints the messages.
+Reading a plain command line needs no library. Everything else (``--help``, an unknown option, a bad value) goes to
+click, which gets the same declarations and prints the messages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FAST_COMMANDS = ("table", "why", "keys", "codegen")
 
 
 class Option:
-    """An option of a fast command; without a metavar it is a flag. ``complete`` names a function of ``completion``."""
+    """An option of a fast command. Without a metavar it is a flag. ``complete`` names a function of ``completion``."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Option:
 
 
 class Argument:
-    """A positional argument of a fast command; ``many`` takes all that are left, ``complete`` as in ``Option``."""
+    """A positional argument of a fast command. ``many`` takes all that are left; ``complete`` is as in ``Option``."""
 
     def __init__(self, parameter: str, metavar: str, complete: str, many: bool = False) -> None:
         self.parameter = parameter
@@ -51,21 +51,21 @@ class Argument:
 BUILD = Option(
     "build",
     "--build",
-    "Which kernels PyTorch was built with. Default: cuda, or the value of DISPATCHVIZ_BUILD.",
+    "Use the kernels of this build of PyTorch. Default: cuda, or the value of DISPATCHVIZ_BUILD.",
     "cpu|cuda",
     ("cpu", "cuda"),
 )
 OF_PROGRAMS = ("-c", "-m", "--engine", "--cuda", "--save", "--only", "--limit", "--call", "--line")
-"""Options that only programs have."""
+"""Options that only ``why SCRIPT`` has."""
 
 ENDINGS = (".py", ".dvtrace", ".jsonl", ".jsonl.gz")
-"""How the names of programs and traces end."""
+"""The endings of programs and traces."""
 
 JSON = Option("as_json", "--json", "Print JSON.")
 
 
 def run_fast(arguments: Sequence[str]) -> int | None:
-    """Run a fast command with a plain command line; None for everything else."""
+    """Run a fast command with a plain command line; return None for everything else."""
     if not arguments or arguments[0] not in FAST_COMMANDS:
         return None
     module = command_module(arguments[0])
@@ -86,14 +86,14 @@ def names_program(arguments: Sequence[str]) -> bool:
 
 
 def command_module(name: str) -> ModuleType:
-    """The module of a fast command."""
+    """Return the module of a fast command."""
     import importlib
 
     return importlib.import_module(f"dispatchviz.cli.{name}_command")
 
 
 def read(options: Sequence[Option], arguments: Sequence[Argument], typed: Sequence[str]) -> dict[str, Any] | None:
-    """The values of a plain command line; None if click shall look at it."""
+    """Return the values of a plain command line; None if click must read it."""
     by_name = {option.name: option for option in options}
     values: dict[str, Any] = {option.parameter: None if option.metavar else False for option in options}
     rest: list[str] = []
@@ -119,7 +119,7 @@ def read(options: Sequence[Option], arguments: Sequence[Argument], typed: Sequen
 
 
 def click_command(name: str) -> click.Command:
-    """The same command for click."""
+    """Create the same command for click."""
     import click
 
     from dispatchviz.cli import completion
@@ -137,7 +137,7 @@ def click_command(name: str) -> click.Command:
                 shell_complete=getattr(completion, argument.complete),
             )
         )
-    settings = {"ignore_unknown_options": True} if name == "keys" else {}  # a negative number is no option
+    settings = {"ignore_unknown_options": True} if name == "keys" else {}  # a negative number is not an option
     return click.Command(name, settings, module.run, parameters, help=module.run.__doc__)
 
 

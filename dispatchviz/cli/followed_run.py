@@ -1,7 +1,7 @@
-"""``run --follow``: the program runs in a process of its own while the stepper shows what it has done so far.
+"""``run --follow``: the program runs in a process of its own while the stepper shows its steps.
 
-The terminal is the stepper's then, so that the program has no keyboard and its output waits in a file until the
-stepper is closed. From then on all is as if the program had been run here: its output, Ctrl+C, its exit status.
+The terminal belongs to the stepper, so the program has no keyboard, and its output waits in a file until the stepper is
+closed. After that, output, Ctrl+C and exit status are those of a program that runs here.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ from dispatchviz.running.program_source import Script, name_of, typed
 from dispatchviz.tui.show import show
 
 SUFFIX = ".dvtrace"
-"""What can be read while it is written."""
+"""The suffix of traces that can be read while they are written."""
 
 PAUSE = 0.05
-"""Seconds between two looks at a program that has not begun, or whose output is waited for."""
+"""Seconds between two looks at a program that has not begun, or whose output is awaited."""
 
 
 def followed(path: str) -> FollowedFile | None:
-    """The file of a recording that goes on; None if it is none. Raises TraceError if it cannot be read."""
+    """Return the file of a recording in progress; None if it is not one. Raise TraceError if it cannot be read."""
     return FollowedFile(path) if path.endswith(SUFFIX) and is_being_written(path) else None
 
 
 def first_trace(file: FollowedFile) -> Trace:
-    """What was recorded, as soon as there is a step, or at the end. Raises TraceError if the file is none."""
+    """Wait for the first step or the end of the recording, and return the trace. Raise TraceError if the file is not a
+    trace.
+    """
     while True:
         trace = file.look()
         if trace is not None and (len(trace) or file.over):
@@ -49,16 +51,16 @@ def first_trace(file: FollowedFile) -> Trace:
 def run_followed(
     script: Script, args: Sequence[str], options: Sequence[str], save: str | None, step: int | None
 ) -> int:
-    """Run a program and open the stepper on it at once; give the program's exit status.
+    """Run a program and open the stepper on it at once; return the program's exit status.
 
-    ``options`` are those of the recording. Raises DispatchvizError if there is nowhere to write the trace, or ``save``
-    cannot be read while it is written; EndedBySignal if the program, or the stepper, ended so.
+    ``options`` are those of the recording. Raise DispatchvizError if there is no place for the trace, or ``save``
+    cannot be read while it is written. Raise EndedBySignal if a signal ended the program or the stepper.
     """
     target = Path(os.path.abspath(save)) if save else next(places(name_of(script)), None)
     if target is None:
         raise DispatchvizError("there is no folder for the trace: name a file with --save")
     if target.suffix.lower() != SUFFIX:
-        raise DispatchvizError(f"cannot follow what is written to {save}: with --follow the name ends in {SUFFIX}")
+        raise DispatchvizError(f"cannot follow {save}: with --follow the name of the trace must end in {SUFFIX}")
     program = [*typed(script), *(["--"] if isinstance(script, str) else []), *args]
     command = running("dispatchviz.cli", ["export", *options, "-o", str(target), *program])
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "output"), "wb") as output:
@@ -75,7 +77,7 @@ def run_followed(
 
 
 def _step_through(process: subprocess.Popen[bytes], target: Path, step: int | None, again: Sequence[str]) -> None:
-    """Open the stepper; not if the program has ended and nothing was recorded."""
+    """Open the stepper, unless the program has ended and recorded nothing."""
     file = _file_of(process, target)
     if file is not None:
         show(first_trace(file), step, run_arguments=again, followed=file)
@@ -84,20 +86,20 @@ def _step_through(process: subprocess.Popen[bytes], target: Path, step: int | No
 
 
 def _file_of(process: subprocess.Popen[bytes], target: Path) -> FollowedFile | None:
-    """The file that the program's process writes, as soon as it does; None if it has ended."""
+    """Wait for the file that the program's process writes, and return it; None if the process has ended."""
     part = target.with_name(unfinished_name(target.stem, SUFFIX, process.pid))
     while process.poll() is None:
-        with suppress(DispatchvizError):  # it is not there yet
+        with suppress(DispatchvizError):  # the file does not exist yet
             return FollowedFile(part)
         time.sleep(PAUSE)
     return None
 
 
 def _relay(process: subprocess.Popen[bytes], printed: BinaryIO) -> None:
-    """Print what the program has printed, and goes on until it ends; Ctrl+C is the program's."""
+    """Print the program's output until the program ends. Ctrl+C goes to the program."""
     running = True
     while running:
-        running = process.poll() is None  # before reading: what it printed last is read then
+        running = process.poll() is None  # before reading, so that its last output is read
         text = printed.read()
         with suppress(KeyboardInterrupt):
             sys.stdout.buffer.write(text)

@@ -1,4 +1,4 @@
-"""``dispatchviz`` alone in a terminal: the home screen, what its reader chooses there, and the home screen again."""
+"""``dispatchviz`` alone in a terminal: show the home screen, open what its reader chooses, and return to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dispatchviz.views.text.console import Console
 
 
 def run_home() -> int:
-    """Open the home screen until its reader quits. Raises EndedBySignal if a signal ends it."""
+    """Open the home screen until its reader quits. Raise EndedBySignal if a signal ends it."""
     with collector_waits():
         import dispatchviz.tui.home.home_app  # noqa: F401
 
@@ -33,14 +33,14 @@ def run_home() -> int:
 
 
 Traces = Callable[[], tuple[Entry, ...]]
-"""The rows of traces that there are at the moment."""
+"""A function that returns the rows of the traces that exist now."""
 
 Shown = Callable[[Chosen], tuple[str, str]]
-"""Shows what was chosen until its reader has seen it; gives a remark and its role."""
+"""A function that shows the reader's choice; it returns a remark and its role."""
 
 
 def keep_open(home: Home, traces: Traces, with_facts: Traces, shown: Shown) -> int:
-    """The home screen, what is chosen there, and the home screen again. Raises EndedBySignal if a signal ends it."""
+    """Show the home screen and each choice, until the reader quits. Raise EndedBySignal if a signal ends it."""
     from dispatchviz.tui.home.home_app import show
 
     while True:
@@ -66,17 +66,16 @@ def _traces_with_facts() -> tuple[Entry, ...]:
 
 
 def _back_from(chosen: Chosen, home: Home) -> Home:
-    """With the cursor where it was; after a file that has no row, on the trace that it left."""
+    """Return the home screen with the cursor where it was, or on the new trace if the file that ran has no row."""
     left = next((at for at, entry in enumerate(home.entries) if entry.kind == TRACE), None)
     ran = not chosen.name and left is not None and Path(chosen.source).stem == home.entries[left].name
     return home.goto(left) if ran and left is not None else home
 
 
 def _carried_out(chosen: Chosen, shown: Shown) -> tuple[str, str]:
-    """Show it, until the stepper is closed; return a remark and its role.
+    """Show the choice until the stepper is closed; return a remark and its role.
 
-    Nothing that a program does ends the home screen, but an end of the process. Raises EndedBySignal if a signal asks
-    for that.
+    A program cannot end the home screen, except by ending the process. Raise EndedBySignal if a signal asks for that.
     """
     environment = dict(os.environ)
     try:
@@ -112,7 +111,7 @@ def _shown(chosen: Chosen) -> tuple[str, str]:
 
 
 def _lesson(chosen: Chosen) -> tuple[str, str]:
-    """Open a lesson that ships; say which one comes next."""
+    """Open a shipped lesson; return a remark that names the next one."""
     from dispatchviz.cli.lesson_show import show_lesson
     from dispatchviz.lessons.catalog import lesson_after
     from dispatchviz.lessons.lesson_file import read_lesson
@@ -124,7 +123,7 @@ def _lesson(chosen: Chosen) -> tuple[str, str]:
 
 
 def _run(chosen: Chosen) -> tuple[str, str]:
-    """Run a program as ``dispatchviz run`` does; its trace is kept, also if all went well."""
+    """Run a program as ``dispatchviz run`` does. Its trace is kept even if all went well."""
     from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.tui.show import show
 
@@ -143,6 +142,6 @@ def _run(chosen: Chosen) -> tuple[str, str]:
 
 
 def _kept_as(chosen: Chosen) -> str:
-    """The name of its trace: several examples have the name of another one in another folder."""
+    """Return the name for the trace. It includes the folder, because several examples share a file name."""
     folders = Path(chosen.source).with_suffix("").parts
     return "-".join(folders[folders.index(FOLDER) + 1 :]) if chosen.name and FOLDER in folders else chosen.source

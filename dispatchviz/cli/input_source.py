@@ -1,4 +1,4 @@
-"""The input of a command: a program, or a saved trace, which is opened; ``-`` is standard input."""
+"""The input of a command: a program, or a saved trace, which is opened. ``-`` is standard input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dispatchviz.trace import Trace
 
 
 def trace_in(source: Script) -> Trace | None:
-    """The trace that is in a file, None if a program is. TraceError if it cannot be read."""
+    """Return the trace in a file, None if the file is a program. Raise TraceError if it cannot be read."""
     if not isinstance(source, str):
         return None
     if source == STANDARD_INPUT:
@@ -30,7 +30,7 @@ def trace_in(source: Script) -> Trace | None:
 
 
 def load(source: str) -> Trace:
-    """A trace; prints what is wrong with it. TraceError if it cannot be read or is none."""
+    """Load a trace, and print its notice if it is damaged. Raise TraceError if it cannot be read or is not a trace."""
     is_input = source == STANDARD_INPUT
     try:
         trace = Trace.decoded(standard_input(), "standard input") if is_input else Trace.load(source)
@@ -42,7 +42,7 @@ def load(source: str) -> Trace:
 
 
 def _with_meant(error: str, source: str) -> str:
-    """The error, with what a file is that is no trace, or which file was meant by one that is not there."""
+    """Return the error with a hint: the kind of the file if it is not a trace, or the file that was probably meant."""
     from dispatchviz.cli.other_meanings import with_meaning
     from dispatchviz.foundation.shipped_examples import near_file
 
@@ -51,34 +51,34 @@ def _with_meant(error: str, source: str) -> str:
 
 
 def check_no_arguments(source: Script, arguments: tuple[str, ...]) -> None:
-    """A trace takes none. DispatchvizError if there are some."""
+    """Raise DispatchvizError if a saved trace is given arguments."""
     if arguments:
         raise DispatchvizError(
-            f"{name_of(source)} is a saved trace and takes no arguments such as {arguments[0]}; options come before it"
+            f"{name_of(source)} is a saved trace and takes no arguments ({arguments[0]}); options come before it"
         )
 
 
 def check_alone(what: str, others: Sequence[str]) -> None:
-    """DispatchvizError if options are given that mean nothing beside an option or an input."""
+    """Raise DispatchvizError if options are given that have no effect beside an option or an input."""
     if others:
         raise DispatchvizError(f"{' and '.join(others)} with {what} would do nothing: leave one of them out")
 
 
 def alone(what: str, **options: object) -> None:
-    """``check_alone`` of those of some options that are given, by their names without the dashes."""
+    """Call ``check_alone`` with those options that are given. Keywords are their names without the dashes."""
     check_alone(what, [f"--{name}" for name, value in options.items() if value not in (None, (), False)])
 
 
 def check_step(trace: Recorded, step: int | None) -> None:
-    """DispatchvizError if a trace has no such step."""
+    """Raise DispatchvizError if a trace has no such step."""
     if step is not None and not 0 <= step < len(trace):
-        has = f"the steps {numbers_of_steps(len(trace))}" if len(trace) else "none"
+        has = f"the steps {numbers_of_steps(len(trace))}" if len(trace) else "no steps"
         raise DispatchvizError(f"there is no step {step}: {trace.header.program} has {has}")
 
 
 @cache
 def standard_input() -> bytes:
-    """All of it. Where there is a terminal to answer on, keys come from that afterwards."""
+    """Read all of standard input. If this process has a terminal, keys come from the terminal after that."""
     raw = sys.stdin.buffer.read()
     if sys.stdout.isatty() and sys.stderr.isatty() and not sys.stdin.isatty():
         _take_keys_from_terminal()
@@ -96,7 +96,9 @@ def _take_keys_from_terminal() -> None:
 
 
 def _is_trace(file: str) -> bool:
-    """A program is called so, a trace is called so or begins so. A pipe can be read once: it is taken for a program."""
+    """Return whether a file is a trace, by its name, else by its first bytes. A pipe can be read only once, so it
+    counts as a program.
+    """
     if file.endswith(".py"):
         return False
     if suffix_of(file) in TRACES:

@@ -1,7 +1,7 @@
-"""Where traces go while their program runs, and those that are kept though nobody asked.
+"""Files for traces while their program runs, and traces that are kept without ``--save``.
 
-Every recording is written to a file as it goes, so that whatever ends the process leaves a trace that opens. A program
-that ends well leaves none behind unless ``--save`` asks for it.
+Every recording is written to a file as it goes, so that a readable trace remains even if the process is killed. A
+program that ends well leaves none behind unless ``--save`` asks for it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from dispatchviz.running.recording import Recording
 
 
 class StreamKeeper(Keeper):
-    """Keeps the trace of a program in a file, from its first event on."""
+    """A keeper that writes the trace of a program to a file, from its first event on."""
 
-    busy = False  # what makes and writes events is a thread of its own, which nothing interrupts
+    busy = False  # events are made and written in a thread of their own, which nothing interrupts
 
     def __init__(self, trace: Recording, stream: TraceStream) -> None:
         self._trace, self._stream, self._program = trace, stream, trace.program
         stream.when_stopped = self._say_that_it_stopped
 
     def finish(self, reason: str = "") -> None:
-        """The trace is complete and in its place; says where."""
+        """Complete the trace, move it into its place and print where it is."""
         if not self._stream.in_place:
             if self._stream.complete:
                 self._stream.keep()
@@ -37,30 +37,30 @@ class StreamKeeper(Keeper):
         complain_at_once(f"{self._program}: {self.stopped}; the program runs on")
 
     def give_up(self) -> None:
-        """The file is the parent's."""
+        """Leave the file to the parent process."""
         self._stream.give_up()
 
     @property
     def stopped(self) -> str:
-        """Where and why the recording ended before the program did; empty if it did not."""
+        """The place and the reason if the recording ended before the program did; otherwise empty."""
         return self._stream.end
 
     def keep(self) -> str:
-        """Put the trace of a program that has ended into its place; give the file that it is in."""
+        """Move the trace of a program that has ended into its place; return its file."""
         self._stream.keep()
         return self._stream.path
 
     def discard(self) -> None:
-        """Nobody asked for the trace of a program that has ended."""
+        """Delete the trace of a program that ended without ``--save``."""
         self._stream.discard()
 
 
 def streamed(
     trace: Recording, save: str | None, limit: Limit = NO_LIMIT, unbuffered: bool = False
 ) -> StreamKeeper | None:
-    """Write a recording to a file from now on; None if there is no folder for what was not asked for.
+    """Start writing a recording to a file; return None if there is no ``save`` and no folder can be written to.
 
-    Raises DispatchvizError if the file that was asked for cannot be written.
+    Raise DispatchvizError if ``save`` cannot be written.
     """
     for path in (save,) if save else places(trace.program):
         try:
@@ -74,5 +74,5 @@ def streamed(
 
 
 def kept_in(file: str) -> str:
-    """The words for where a trace is."""
+    """Return the words that say where a trace is."""
     return f"(the trace is kept: dispatchviz open {file})"

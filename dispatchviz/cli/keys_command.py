@@ -31,8 +31,8 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
       dispatchviz keys                       every key, highest priority first
       dispatchviz keys AutogradCUDA          one key, functionality or alias
       dispatchviz keys 0x1000010002          a raw key set, as in a debugger or a backtrace
-      dispatchviz keys CUDA+AutogradCUDA     the raw set of keys
-      dispatchviz keys 274877939713          a set of an older release is recognized
+      dispatchviz keys CUDA+AutogradCUDA     the raw key set with these keys
+      dispatchviz keys 274877939713          a raw key set of an older release
     """
     if as_json:
         looking_up.print_json(_cards(layout, build, things) if things else _all())
@@ -47,7 +47,7 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
 def lines(
     console: Console, layout: str | None, operators: bool, build: str | None, things: tuple[str, ...]
 ) -> Iterator[str]:
-    """The text."""
+    """Yield the text that the command prints."""
     from dispatchviz.views.cards.keys_text import order_lines
 
     if not things:

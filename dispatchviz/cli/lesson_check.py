@@ -1,5 +1,6 @@
-"""Whether a lesson holds: its program ends as it says, its stops are found, its questions can be asked, its assertions
-pass. What does not is told with the line of the file."""
+"""Check a lesson: its program ends as stated, its stops exist, its questions can be asked, its assertions pass. A
+problem is reported with its line in the file.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +29,27 @@ from dispatchviz.trace import Trace
 
 @dataclass(frozen=True)
 class Problem:
-    """What does not hold, and where in the lesson's file."""
+    """A problem of a lesson, and its line in the lesson's file."""
 
     line: int
     text: str
 
 
 def checked(path: Path) -> tuple[list[str], bool]:
-    """A line that says what a lesson has, or one for each problem; whether all of it holds."""
+    """Check a lesson. Return a line with its counts, or a line for each problem; and whether the lesson has no
+    problem.
+    """
     lesson = read_lesson(path)
     found = list(problems(lesson))
     if found:
         return [f"{path}, line {problem.line}: {problem.text}" for problem in found], False
     questions = sum(passage.asks for passage in lesson.stops)
     stops = counted(len(lesson.stops) - questions, "stop")
-    return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, all of it holds"], True
+    return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems"], True
 
 
 def run_lesson(lesson: Lesson) -> Outcome:
-    """Run the program of a lesson and records it; nothing is printed, and warnings are those of a new process."""
+    """Run the program of a lesson and record it. Nothing is printed; warnings behave as in a new process."""
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.resetwarnings()
         warnings.simplefilter("default")
@@ -56,7 +59,7 @@ def run_lesson(lesson: Lesson) -> Outcome:
 
 
 def problems(lesson: Lesson) -> Iterator[Problem]:
-    """Everything that does not hold, in the order of the file as far as there is one."""
+    """Yield all problems of a lesson, in the order of the file where possible."""
     outcome = run_lesson(lesson)
     yield from _end(lesson, outcome)
     yield from _name(lesson)
@@ -64,18 +67,18 @@ def problems(lesson: Lesson) -> Iterator[Problem]:
     for passage in lesson.stops:
         latest = yield from _stop(outcome.trace, passage, latest)
     for line, word, meant in lesson.misspelled:
-        written = f"{word}:" if word != meant else f"{word}: with nothing behind it"
-        yield Problem(line, f"{written} is no directive, so the line is read as prose; did you mean # {meant}: ...?")
+        written = f"{word}:" if word != meant else f"{word}: without a value"
+        yield Problem(line, f"{written} is not a directive, so the line is prose; did you mean # {meant}: ...?")
     if not lesson.stops:
-        yield Problem(1, "there is no stop: a line such as # stop: z's Node")
+        yield Problem(1, "the lesson has no stop, which is a line such as # stop: z's Node")
     yield from _assertions(lesson, outcome.trace)
 
 
 def _end(lesson: Lesson, outcome: Outcome) -> Iterator[Problem]:
     name = type(outcome.error).__name__ if outcome.error is not None else ""
     if name != lesson.raises:
-        meant = f"# raises: {lesson.raises}" if lesson.raises else "nothing is meant to be raised"
-        yield Problem(outcome.location[1] or 1, f"the program {_ended(outcome, name)}, but {meant}")
+        meant = f"expects # raises: {lesson.raises}" if lesson.raises else "expects no error"
+        yield Problem(outcome.location[1] or 1, f"the program {_ended(outcome, name)}, but the lesson {meant}")
 
 
 def _ended(outcome: Outcome, name: str) -> str:
@@ -83,17 +86,18 @@ def _ended(outcome: Outcome, name: str) -> str:
 
 
 def _name(lesson: Lesson) -> Iterator[Problem]:
-    """A file that is called as a module of Python hides that from all programs in its folder."""
+    """Report a file named like a module of Python, because it hides that module from all programs in its folder."""
     if lesson.name in sys.stdlib_module_names:
         yield Problem(
-            1, f"Python has a module {lesson.name}, which no program beside this file could import: rename it"
+            1, f"Python has a module {lesson.name}, and this file hides it from the programs beside it: rename the file"
         )
 
 
 def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, None, int]:
-    """What is wrong with a place; returns the latest step of the places up to it.
+    """Yield the problem of a stop, if any; return the latest step of the stops up to it.
 
-    A question whose answer lies before a place that was read earlier would be asked on the way there.
+    A question must come before any stop at a later step: otherwise the reader, on the way to that stop, would be asked
+    the question early.
     """
     try:
         step = step_named(trace, passage.stop)
@@ -101,21 +105,21 @@ def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, Non
         yield Problem(passage.line, str(error))
         return latest
     if passage.asks and prediction_at(trace, step) is None:
-        yield Problem(passage.line, f"step {step} answers no question: use # stop: {passage.stop}")
+        yield Problem(passage.line, f"step {step} answers no question: write # stop: {passage.stop}")
     elif passage.asks and step <= latest:
         yield Problem(
-            passage.line, f"step {step} answers it, but a place before leads to step {latest}: ask it earlier"
+            passage.line, f"step {step} answers it, but an earlier stop is at step {latest}: ask before that stop"
         )
     return max(latest, step)
 
 
 def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
-    """What ``check`` says of the trace, and ``facts`` of PyTorch, here of the model."""
+    """Run ``check`` on the trace and ``facts`` on the model; yield a problem for each that fails."""
     names: dict[str, Any] = {name: getattr(dispatchviz.testing, name) for name in dispatchviz.testing.__all__}
     names["ev"] = events
     exec(compile(lesson.assertions, str(lesson.path), "exec"), names)
     if "check" not in names:
-        yield Problem(1, "there is no closing assertion: def check(trace): ...")
+        yield Problem(1, "the lesson has no closing assertion: def check(trace): ...")
     else:
         TraceText.last = None
         try:
@@ -129,7 +133,7 @@ def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
 
 
 def _failed(lesson: Lesson, error: Exception) -> Problem:
-    """What does not hold of the trace, at its line in the lesson."""
+    """Return the problem of a ``check`` that failed, at its line in the lesson."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame.lineno or 1 for frame in frames if frame.filename == str(lesson.path)]
     more = explained(error) if isinstance(error, AssertionError) and not str(error) else ""
@@ -137,6 +141,6 @@ def _failed(lesson: Lesson, error: Exception) -> Problem:
 
 
 def _problem(lesson: Lesson, line: int, error: BaseException, more: str = "") -> Problem:
-    """An assertion without a message is told by its source."""
-    said = str(error) or lesson.assertions.split("\n")[line - 1].strip()
-    return Problem(line, "\n".join(filter(None, (f"{type(error).__name__}: {said}", more))))
+    """Return a problem for an error. An assertion without a message is reported by its source line."""
+    message = str(error) or lesson.assertions.split("\n")[line - 1].strip()
+    return Problem(line, "\n".join(filter(None, (f"{type(error).__name__}: {message}", more))))

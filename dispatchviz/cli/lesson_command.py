@@ -14,15 +14,15 @@ FOLDER = click.option(
     "--folder",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Lessons of your own: the .py files of this folder, by name.",
+    help="Use your own lessons: the .py files of this folder, by name.",
 )
 
 
 class Lessons(click.Group):
-    """Whatever is no subcommand is the name of a lesson; its options may stand before it."""
+    """The group ``lesson``. A word that is no subcommand names a lesson, whose options may precede it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put options of a lesson that stand before its name behind it."""
+        """Move options of a lesson from before its name to after it."""
         own = {option for parameter in show.params for option in parameter.opts if option.startswith("-")}
         valued = {"-o", "--output", "--answers", "--folder"}
         before, moved, left = list[str](), list[str](), list(args)
@@ -50,19 +50,19 @@ class Lessons(click.Group):
 @FOLDER
 @click.pass_context
 def command(context: click.Context, folder: Path | None) -> None:
-    """Guided lessons: a short program, questions before answers, places to look at. NAME opens one; alone it lists all.
+    """Open a guided lesson: a short program, questions before answers, places to look at. Without NAME, list all.
 
     \b
-    new FILE         writes the beginning of a lesson of your own
-    check [FILE]...  runs lessons and tells what does not hold; without FILE all of them
-    results FILE...  sums up what learners answered: a file each, or folders with such files
+    new FILE         create a lesson of your own from a template
+    check [FILE]...  run lessons and report problems; without FILE check all lessons
+    results FILE...  sum up the answers of learners: their files, or folders with these files
 
     \b
-    NAME --plain         prints the lesson with what its stops show
-    NAME --present       for an audience: two panes, large gaps, a clicker's PgDn and PgUp
-    NAME -o FILE.md      writes a hand-out
-    NAME -o FILE.html    writes a page that steps through it
-    NAME --answers FILE  keeps your answers there, for results
+    NAME --plain         print the lesson with the view at each stop
+    NAME --present       present it to an audience: two panes, large gaps, a clicker's PgDn and PgUp
+    NAME -o FILE.md      write a hand-out
+    NAME -o FILE.html    write a page that steps through it
+    NAME --answers FILE  keep your answers in FILE, for results
 
     \b
     Examples:
@@ -77,34 +77,36 @@ def command(context: click.Context, folder: Path | None) -> None:
         from dispatchviz.foundation.terminal_output import print_lines
 
         where = "" if folder is None else f" --folder {folder}"
-        print_lines([*listed(folder), "", f"dispatchviz lesson{where} NAME opens one; its number does, too"])
+        print_lines([*listed(folder), "", f"dispatchviz lesson{where} NAME opens one; a number works, too"])
 
 
 @click.command("NAME")
 @click.argument("name", metavar="")
-@click.option("--plain", is_flag=True, help="Print the lesson with what its stops show.")
-@click.option("--present", is_flag=True, help="For an audience: two panes, large gaps, a clicker's PgDn and PgUp.")
+@click.option("--plain", is_flag=True, help="Print the lesson with the view at each stop.")
+@click.option(
+    "--present", is_flag=True, help="Present to an audience: two panes, large gaps, a clicker's PgDn and PgUp."
+)
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
-    help="Write a hand-out, or as .html a page that steps; it replaces nothing but its own kind.",
+    help="Write a hand-out (.md), or a page that steps through the lesson (.html). Other files are not overwritten.",
 )
 @click.option(
-    "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers there, for results."
+    "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers in FILE, for results."
 )
 @click.pass_context
 def show(
     context: click.Context, name: str, plain: bool, present: bool, output: str | None, answers: Path | None
 ) -> int:
-    """Open a lesson; without a terminal its text is printed."""
+    """Open a lesson. Without a terminal, print its text."""
     from dispatchviz.cli.lesson_show import show_lesson
 
     return show_lesson(_named(name, context.obj), plain, present, output, answers=answers)
 
 
 def _named(name: str, folder: Path | None) -> Lesson:
-    """The lesson. LessonError, also with what else the name means, if there is none."""
+    """Find a lesson by name. Raise LessonError if there is none, with another meaning of the name if it has one."""
     from dispatchviz.cli.other_meanings import with_meaning
     from dispatchviz.lessons.catalog import lesson_named
     from dispatchviz.lessons.lesson_file import LessonError
@@ -118,14 +120,12 @@ def _named(name: str, folder: Path | None) -> Lesson:
 @command.command("new")
 @click.argument("file", type=click.Path(path_type=Path))
 def new(file: Path) -> int:
-    """Write the beginning of a lesson to FILE; what is there is never overwritten."""
+    """Write the template of a lesson to FILE. An existing file is never overwritten."""
     from dispatchviz.cli.lesson_texts import write_new
     from dispatchviz.foundation.terminal_output import print_lines
 
     write_new(file)
-    print_lines(
-        [f"{file} is a lesson to change.", f"  dispatchviz lesson {file}", f"  dispatchviz lesson check {file}"]
-    )
+    print_lines([f"Edit {file}, then run:", f"  dispatchviz lesson {file}", f"  dispatchviz lesson check {file}"])
     return 0
 
 
@@ -133,7 +133,7 @@ def new(file: Path) -> int:
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.pass_context
 def check(context: click.Context, files: tuple[Path, ...]) -> int:
-    """Run lessons and tell what does not hold, with the line; exit status 1 if something does not."""
+    """Run lessons and report problems with their lines. The exit status is 1 if there are any."""
     from dispatchviz.cli.lesson_check import checked
     from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.lessons.catalog import all_lessons
@@ -149,7 +149,7 @@ def check(context: click.Context, files: tuple[Path, ...]) -> int:
 @command.command("results")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 def results(files: tuple[Path, ...]) -> int:
-    """Sum up the answers of learners, a file each; of a folder all its .json files."""
+    """Sum up the answers of learners. FILE is a learner's file, or a folder with .json files."""
     from dispatchviz.cli.lesson_results import result_lines
     from dispatchviz.views.text.console import terminal
 

@@ -1,5 +1,4 @@
-"""The answers of many learners as a table and bars: of each question what was chosen, of each learner how many are
-right."""
+"""The answers of many learners as a table with bars: the choices for each question, and the score of each learner."""
 
 from __future__ import annotations
 
@@ -11,26 +10,26 @@ from dispatchviz.foundation.english import counted, shortened
 from dispatchviz.lessons.answers import Answer, AnswersError, read_answers
 from dispatchviz.views.text.console import Console
 
-SKIPPED = "passed over"
-"""Instead of a choice."""
+SKIPPED = "skipped"
+"""Shown for a question without a choice."""
 
 BAR, REST = "█", "░"
 
 WIDEST_BAR = 30
-"""Cells of the bar for all learners."""
+"""The width in columns of a bar that stands for all learners."""
 
 BESIDE = 14
-"""Cells of a row beside its text and its bar."""
+"""The columns of a row besides its text and its bar."""
 
 LEAST_TEXT = 20
-"""Cells of a choice or of a learner's name at least, if it is longer than the screen leaves."""
+"""The least number of columns for a choice or a learner's name on a narrow screen."""
 
 Learners = Sequence[tuple[str, Sequence[Answer]]]
-"""Each with the name of the file."""
+"""Pairs of a learner's name and answers."""
 
 
 def result_lines(paths: Iterable[Path], console: Console) -> Iterator[str]:
-    """The summary. AnswersError, before any line, for a file that is none of answers."""
+    """Yield the summary. Raise AnswersError, before any line, for a file without answers."""
     learners = [(_plain(name), read_answers(path)) for name, path in _named(paths)]
     answers = [answer for _, each in learners for answer in each]
     yield _headline(learners, answers)
@@ -45,7 +44,7 @@ def result_lines(paths: Iterable[Path], console: Console) -> Iterator[str]:
 
 
 def _named(paths: Iterable[Path]) -> list[tuple[str, Path]]:
-    """Every file with the name of its learner: its own, with its folder where two are called the same."""
+    """Return every file with the name of its learner: the file's name, with its folder if two files share a name."""
     files = list({file.resolve(): file for path in paths for file in _files(path)}.values())
     counts = Counter(file.stem for file in files)
     return [(file.stem if counts[file.stem] == 1 else f"{file.parent.name}/{file.stem}", file) for file in files]
@@ -56,7 +55,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = sorted(path.glob("*.json"))
     if not found:
-        raise AnswersError(f"there are no answers in {path}: it has no file that ends in .json")
+        raise AnswersError(f"there are no answers in {path}: it has no .json file")
     return found
 
 
@@ -70,12 +69,12 @@ def _headline(learners: Learners, answers: Sequence[Answer]) -> str:
 
 
 def _identity(answer: Answer) -> tuple[str, ...]:
-    """What makes two learners' answers ones to the same question; a lesson may have changed between them."""
+    """Return the fields that two answers to the same question share; a lesson may have changed between them."""
     return answer.lesson, answer.stop, answer.question, answer.right
 
 
 def _questions(answers: Iterable[Answer]) -> list[list[Answer]]:
-    """The answers of each question."""
+    """Group answers by their question."""
     found: dict[tuple[str, ...], list[Answer]] = {}
     for answer in answers:
         found.setdefault(_identity(answer), []).append(answer)
@@ -83,7 +82,7 @@ def _questions(answers: Iterable[Answer]) -> list[list[Answer]]:
 
 
 def _question(answers: Sequence[Answer], console: Console) -> Iterator[str]:
-    """The question; the right choice first, then the wrong ones, those of most learners first."""
+    """Yield the question, the right choice, then the wrong ones, the most frequent first."""
     first = answers[0]
     yield ""
     yield from console.wrapped(f"{_plain(first.question)} ({_plain(first.stop)})", 2)
@@ -118,20 +117,20 @@ def _score(answers: Sequence[Answer]) -> str:
 
 
 def _room(console: Console, beside: int) -> int:
-    """Cells for a bar."""
+    """Return the columns that are left for a bar."""
     return max(min(WIDEST_BAR, console.width - beside - BESIDE), 5)
 
 
 def _bar(count: int, total: int, room: int) -> str:
-    """A share of all; whatever is not nothing is seen."""
+    """Return a bar for a share of all; any count above 0 is visible."""
     return BAR * max(round(room * count / total), count > 0)
 
 
 def _text(text: str, console: Console) -> str:
-    """As much as leaves room for a bar."""
+    """Return a text, shortened to leave space for a bar."""
     return shortened(_plain(text), max(console.width - WIDEST_BAR - BESIDE, LEAST_TEXT))
 
 
 def _plain(text: str) -> str:
-    """In one line: a file may hold anything."""
+    """Return a text on one line, because a file may contain anything."""
     return " ".join(text.split())

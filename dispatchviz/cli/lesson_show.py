@@ -1,4 +1,4 @@
-"""Opening a lesson: its program runs, then the stepper opens on it; where there is no terminal its text is printed."""
+"""Opening a lesson: its program runs, then the stepper opens. Without a terminal, the lesson is printed as text."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def show_lesson(
     answers: Path | None = None,
     after: str | None = None,
 ) -> int:
-    """Show a lesson, or write it to ``output``; return the exit status. ``answers`` is the file that keeps them,
-    ``after`` the lesson that comes next, without it the one that does where the lesson is from.
+    """Show a lesson, or write it to ``output``; return the exit status.
 
-    DispatchvizError if its program does not end as it should, or a file is there already that is none of ours.
+    ``answers`` is the file that keeps the learner's answers. ``after`` is the lesson that comes next; None means the
+    next one in the lesson's own folder. Raise DispatchvizError if the program does not end as the lesson states, or
+    another kind of file is already there.
     """
     if output is not None:
         alone("-o", plain=plain, present=present, answers=answers)
@@ -47,7 +48,7 @@ def show_lesson(
     ended = type(outcome.error).__name__ if outcome.error is not None else ""
     if ended != lesson.raises:
         found = outcome.error_message or "it raised nothing"
-        raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as it says: {found}")
+        raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as the lesson states: {found}")
     trace = outcome.trace if output is None else without_folders(outcome.trace)
     guide = Guide(lesson, trace, lesson_after(lesson) if after is None else after, kept)
     if output == STANDARD_OUTPUT:
@@ -71,12 +72,12 @@ def show_lesson(
 
 
 def _check_name(output: str) -> None:
-    """DispatchvizError for the name of a file that a lesson does not become."""
+    """Raise DispatchvizError if a lesson cannot be written under this file name."""
     suffix = os.path.splitext(output)[1]
     if output != STANDARD_OUTPUT and suffix not in ("", *HAND_OUT.suffixes, *PAGE.suffixes):
         raise DispatchvizError(f"cannot write {output}: {HAND_OUT.listed}, {PAGE.listed}")
 
 
 def _is_page(output: str) -> bool:
-    """Return whether a lesson becomes a page that steps, not a hand-out."""
+    """Return whether the lesson is written as a page with the stepper, not as a hand-out."""
     return suffix_of(output) in PAGE.suffixes

@@ -1,4 +1,4 @@
-"""Lessons as text: the list of all, a hand-out of one, the beginning of a new one."""
+"""Lessons as text: the list of all, a hand-out of one, the template of a new one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from dispatchviz.outputs.hand_out.marks import plain as _plain
 NEW = '''\
 # # The title of the lesson: a question
 #
-# What it is about, in a few sentences. Comments at the margin are prose in Markdown, all else is the program.
-# The phases below come in this order; each may be left out.
+# Say in a few sentences what the lesson is about. Comments at the left margin are prose in Markdown; the rest is
+# the program. The phases below come in this order; you may leave out any of them.
 
 import torch
 
@@ -31,50 +31,50 @@ y = x * 2
 # ## Predict
 #
 # predict: call mul
-# Shown when the reader has answered: which key won, and why.
+# The reader sees this after answering: say which key won, and why.
 #
 # ## Investigate
 #
 # stop: y's Node
-# What there is to see at this step.
+# Say what to look at in this step.
 #
 # ## Modify
 #
-# What to change in the program, and what will be different then.
+# Say what to change in the program, and what the change does.
 
 
 def check(trace):
-    """What the lesson has shown: dispatchviz lesson check runs it on the trace of the program."""
+    """Check the claims of the lesson. dispatchviz lesson check runs this on the program's trace."""
     assert_subsequence(trace, [call("aten::mul.Tensor", "AutogradCPU"), redispatch("aten::mul.Tensor", "CPU")])
 '''
 
 
 def listed(folder: Path | None) -> list[str]:
-    """A line a lesson: its number, its name, its title."""
+    """Return a line for each lesson: its number, name and title."""
     lessons = [read_lesson(path) for path in all_lessons(folder)]
     width = max((len(lesson.name) for lesson in lessons), default=0)
     return [f"{number:>2}  {lesson.name:<{width}}  {lesson.title}" for number, lesson in enumerate(lessons, 1)]
 
 
 def write_new(file: Path) -> None:
-    """Write the beginning of a lesson. LessonError if there is a file already, it cannot be written, or no command
-    would take it for a lesson.
+    """Write the template of a lesson. Raise LessonError if the file exists, cannot be written, or does not end in
+    .py.
     """
     if file.suffix != ".py":
-        raise LessonError(f"a lesson is a .py file, which {file} is not: dispatchviz lesson new {file}.py")
+        raise LessonError(f"the name of a lesson must end in .py: dispatchviz lesson new {file}.py")
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(NEW)
     except FileExistsError:
-        raise LessonError(f"{file} is there already; nothing was written") from None
+        raise LessonError(f"{file} already exists; nothing was written") from None
     except OSError as error:
         raise LessonError(f"cannot write {file}: {error.strerror}") from None
 
 
 def hand_out(guide: Guide, trace: Trace, paper: bool = False) -> Iterator[str]:
-    """The lesson as Markdown: its program, its prose, and what there is to see at each stop; answers come last.
+    """Yield the lesson as Markdown: its program, its prose, and the view at each stop. The answers come last.
 
-    On paper there is room to write, and answers have a page of their own.
+    On paper there is space to write, and the answers start a new page.
     """
     lesson = guide.lesson
     yield f"# {lesson.title}"
@@ -100,15 +100,15 @@ def hand_out(guide: Guide, trace: Trace, paper: bool = False) -> Iterator[str]:
 
 
 DOTS = "…" * 36
-"""A line to write on; no reader of Markdown takes it for anything else."""
+"""A line to write on that Markdown renders as it is."""
 
 PAGE_BREAK = '<div style="break-before: page"></div>'
 
 LINES_TO_WRITE = 3
-"""Where prose asks for something that is about no step."""
+"""The number of lines to write on, where prose asks for an answer that is about no step."""
 
 WRITING = ("Modify", "Make")
-"""Phases whose prose always does."""
+"""The phases whose prose always asks for an answer."""
 
 _REQUEST = re.compile(r"\?|\b(Draw|Guess|Write)\b")
 
@@ -118,12 +118,12 @@ def _asks(passage: Passage) -> bool:
 
 
 def _word(lesson: Lesson) -> str:
-    """What names a lesson in a command: its name if it ships, else its file."""
+    """Return the word that names a lesson in a command: its name if it ships, else its file."""
     return lesson.name if lesson.path in shipped_lessons() else lesson.path.name
 
 
 def _program(source: str) -> Iterator[str]:
-    """The program, blank lines at most one by one; lines have the numbers that the screen has."""
+    """Yield the program with the line numbers of the screen; consecutive blank lines become one."""
     lines = list(enumerate(source.split("\n"), 1))
     while lines and not lines[-1][1]:
         lines.pop()
@@ -156,11 +156,11 @@ def _place(place: Place, trace: Trace, answers: list[str], paper: bool) -> Itera
 
 
 def _question(number: int, asked: Prediction, where: str, paper: bool) -> Iterator[str]:
-    """What is asked, what is known, the choices, in the numbers that are their keys on the screen."""
+    """Yield the question, the known facts, and the choices, numbered as their keys on the screen."""
     yield f"**Question {number}{where}.** {_plain(asked.question)}"
     yield ""
     if asked.known:
-        yield from ("What is known:", "", *(f"- {_plain(known)}" for known in asked.known), "", "The choices:", "")
+        yield from ("Known:", "", *(f"- {_plain(known)}" for known in asked.known), "", "Choices:", "")
     yield from (f"{key}. ☐ {_plain(choice.text)}" for key, choice in enumerate(asked.choices, 1))
     yield ""
     if paper:
@@ -168,6 +168,8 @@ def _question(number: int, asked: Prediction, where: str, paper: bool) -> Iterat
 
 
 def _where(trace: Trace, step: int) -> str:
-    """``, line 27``, that of the program, or ``, line 16, called from line 27``; nothing if the step is in none."""
+    """Return the step's lines in the program: ``, line 27`` or ``, line 16, called from line 27``; empty if it has
+    none.
+    """
     lines = [f"line {line.line}" for line in reversed(user_stack(trace, step))]
     return f", {', called from '.join(lines)}" if lines else ""

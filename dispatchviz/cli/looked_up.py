@@ -1,4 +1,6 @@
-"""What ``table``, ``why``, ``keys`` and ``codegen`` print, for a screen: the same words typed, texts and errors."""
+"""The output of ``table``, ``why``, ``keys`` and ``codegen`` for a screen, from the same words and with the same
+errors.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +17,32 @@ from dispatchviz.foundation.reader_rights import NAMES_A_FILE, has_files
 from dispatchviz.views.text.console import WIDEST, Console
 
 NOT_HERE = {"as_json": "--json", "plain": "--plain", "output": "-o"}
-"""Options that only mean something on a command line."""
+"""Options that only make sense on a command line."""
 
 
 def look_up(command: str, typed: str) -> Callable[[Console], Iterable[str]]:
-    """What a command prints for what is typed behind its name. Raises DispatchvizError as the command would."""
+    """Return the text that a command prints for the words typed after its name. Raise DispatchvizError as the command
+    would.
+    """
     values = _values(command, _words(typed))
     if not has_files():
         _check_no_files(command, values)
     for parameter, option in NOT_HERE.items():
         if values.pop(parameter, False):
-            raise DispatchvizError(f"{option} is for the command line: dispatchviz {command} {typed}")
+            raise DispatchvizError(f"{option} works only on the command line: dispatchviz {command} {typed}")
     if values.get("error") == "-":
         raise DispatchvizError("standard input is the keyboard here: name a file")
     lines = partial(command_module(command).lines, **values)
-    for _ in lines(Console(WIDEST, colors=False)):  # errors come now, not when it is painted
+    for _ in lines(Console(WIDEST, colors=False)):  # raise errors now, not when the text is painted
         pass
     return lines
 
 
 def _check_no_files(command: str, values: dict[str, Any]) -> None:
-    """DispatchvizError if an option names a file, which the reader may not."""
+    """Raise DispatchvizError if an option names a file, for a reader who may not open files."""
     for option in command_module(command).OPTIONS:
         if option.metavar == NAMES_A_FILE and values.get(option.parameter) is not None:
-            raise DispatchvizError(f"{option.name} names a file, and no files can be named here")
+            raise DispatchvizError(f"{option.name} names a file, and files cannot be opened here")
 
 
 def _words(typed: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""What ``table``, ``why`` and ``keys`` have in common: finding what was named, printing cards as text or JSON.
+"""Shared code of ``table``, ``why`` and ``keys``: find the named operator or key, print cards as text or JSON.
 
-Nothing here, nor in what these commands import, needs NumPy or a screen library: they answer at once.
+Neither this module nor anything that these commands import needs NumPy or a screen library, so they answer at once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def registry_of(build: str | None) -> tuple[Registry, str]:
-    """PyTorch's registrations, and the name of the build that they are of. DispatchvizError if there is none."""
+    """Return PyTorch's registrations and the name of their build. Raise DispatchvizError if the build does not
+    exist.
+    """
     from dispatchviz.core.table.pytorch_registrations import BuildError, chosen_build
     from dispatchviz.explain.cells.pytorch_tables import pytorch
     from dispatchviz.foundation.errors import DispatchvizError
@@ -30,7 +32,7 @@ def registry_of(build: str | None) -> tuple[Registry, str]:
 
 
 def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
-    """The operator that a name means. DispatchvizError if that is unknown or open."""
+    """Return the operator with this name. Raise DispatchvizError if the name is unknown or ambiguous."""
     from dispatchviz.cli.other_meanings import with_meaning
     from dispatchviz.explain.cells.operator_names import find_operator
     from dispatchviz.foundation.errors import DispatchvizError
@@ -43,7 +45,7 @@ def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
 
 
 def check_order(command: str, operator: str, keys: Sequence[str]) -> None:
-    """DispatchvizError, with the command that was meant, if a key stands where the operator belongs."""
+    """Raise DispatchvizError, with the corrected command, if a key comes where the operator belongs."""
     from dispatchviz.explain.keys.key_names import known_key
     from dispatchviz.foundation.errors import DispatchvizError
 
@@ -55,7 +57,7 @@ def check_order(command: str, operator: str, keys: Sequence[str]) -> None:
 
 
 def remark(found: Found) -> str:
-    """The remark that there are other overloads, if the name left the choice open; else empty."""
+    """Return a remark that lists the other overloads, if the name allowed several; else an empty text."""
     if not found.others:
         return ""
     base = found.name.partition(".")[0]
@@ -64,13 +66,13 @@ def remark(found: Found) -> str:
 
 
 def remark_lines(found: Found, console: Console) -> list[str]:
-    """The same as the end of a text."""
+    """Return the remark as the last lines of a text."""
     text = remark(found)
     return ["", *console.wrapped(f"{text}.", 0)] if text else []
 
 
 def print_json(value: Any) -> None:
-    """A card, or a dictionary of them, on standard output."""
+    """Print a card, or a dictionary of cards, as JSON on standard output."""
     import dataclasses
     import json
 

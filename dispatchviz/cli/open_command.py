@@ -23,8 +23,8 @@ def command(
     """Open the stepper on TRACE, a file saved with --save or by `trace.save(path)`; - reads standard input.
 
     Without a terminal, or with --plain, text is printed: the log, or all views of the step that --step names. Options
-    that choose a part of the log print that part. A file that was cut off opens up to the cut. One that is still being
-    recorded (NAME.part-PROCESS.dvtrace) is followed: the stepper shows what comes.
+    that choose a part of the log print that part. A file that was cut off opens up to the cut. While a file is being
+    recorded (NAME.part-PROCESS.dvtrace), the stepper shows new steps as they come.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they take beside options."""
+"""Options that several commands share, and the commands' own ways to read arguments."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ engine = click.option(
     "--engine",
     type=click.Choice(["model", "torch"]),
     default="model",
-    help="What the program runs on: our model of PyTorch, or the PyTorch that is installed here, as it is; 2.6 or "
-    "later.",
+    help="Run the program on our model of PyTorch, or on the unmodified PyTorch that is installed here (2.6 or later).",
 )
 cuda = click.option(
     "--cuda",
     metavar="auto|cupy|emulated|none",
     type=click.Choice(["auto", "cupy", "emulated", "none"]),
     default="auto",
-    help="What cuda is: a GPU through CuPy, or NumPy behind the same keys. auto: the GPU if there is one. none: no "
-    "CUDA device, which is also what auto gives when CUDA_VISIBLE_DEVICES names none.",
+    help="Choose the device behind cuda. cupy: a GPU through CuPy. emulated: NumPy behind the same keys. none: no CUDA "
+    "device. auto: the GPU if there is one, else emulated; none if CUDA_VISIBLE_DEVICES names no device.",
 )
 save = click.option(
     "--save",
@@ -45,20 +44,20 @@ view = click.option(
     "--view",
     metavar="NAME",
     shell_complete=completion.views,
-    help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, ...; stack: all functions of "
-    "PyTorch that it is in; things: what can be asked of its tensors and Nodes; registration: how the table of its "
-    "operator was filled; log: the log from it on.",
+    help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, and others. stack: every "
+    "function of PyTorch that is running. things: the questions about its tensors and Nodes. registration: how the "
+    "dispatch table of its operator was filled. log: the log from this step on.",
 )
 
 as_json = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print JSON: the view that --view names, else all views of the step; lines with their roles, and values.",
+    help="Print JSON: the view that --view names, else all views of the step, as lines with roles and as values.",
 )
 
 KEYMAPS = ("default", "vim", "gdb")
-"""As in ``tui/terminal/keymaps.py``, which the command line does not load for its help."""
+"""The keymaps of ``tui/terminal/keymaps.py``, which the command line does not load for its help."""
 
 
 def _use_keymap(context: click.Context, option: click.Parameter, value: str | None) -> None:
@@ -75,57 +74,59 @@ keymap = click.option(
     envvar="DISPATCHVIZ_KEYMAP",
     expose_value=False,
     callback=_use_keymap,
-    help="The keys of the stepper; the environment's DISPATCHVIZ_KEYMAP is the default of this.",
+    help="Use these keys in the stepper. Default: the environment variable DISPATCHVIZ_KEYMAP.",
 )
 
 LEVELS = ("lines", "calls", "keys", "all")
-"""As in ``explain/outline/levels.py``, which the command line does not load for its help."""
+"""The levels of ``explain/outline/levels.py``, which the command line does not load for its help."""
 
 _filters = (
     click.option(
         "--level",
         metavar="|".join(LEVELS),
         type=click.Choice(LEVELS),
-        help="How much the log has: lines of the program; calls, redispatches and Nodes; key sets and cells, too; "
-        "all, with the reasons.",
+        help="Choose how much the log shows. lines: lines of the program. calls: also calls, redispatches and Nodes. "
+        "keys: also key sets and dispatch table entries. all: everything, with the reasons.",
     ),
-    click.option("--line", metavar="[FILE:]N", help="Of the log only what happens on line N, or on N-M."),
+    click.option("--line", metavar="[FILE:]N", help="Show only the part of the log on line N, or on lines N-M."),
     click.option(
         "--op",
         "operator",
         metavar="OP",
         shell_complete=completion.operators,
-        help="Of the log only calls of an operator: add, torch.add, aten::add.Tensor.",
+        help="Show only the calls of an operator in the log: add, torch.add, aten::add.Tensor.",
     ),
     click.option(
         "--no-backward",
         "backward",
         flag_value=False,
         default=None,
-        help="Of the log not what happens within a backward.",
+        help="Leave backward passes out of the log.",
     ),
     click.option(
         "--no-pager",
         "pager",
         flag_value=False,
         default=True,
-        help="Print what is longer than the screen without a pager.",
+        help="Print text that is longer than the screen without a pager.",
     ),
 )
 
 
 def log_filters(command: Decorated) -> Decorated:
-    """What chooses a part of the log; the parts that are given are the parameter ``log`` of a ``LogCommand``."""
+    """Add the options that select a part of the log. A ``LogCommand`` gets those that are given as its parameter
+    ``log``.
+    """
     for option in reversed(_filters):
         command = option(command)
     return command
 
 
 class LogCommand(click.Command):
-    """A command that may print the log: ``log`` has the fields of a ``LogFilter`` that are given."""
+    """A command that may print the log. ``log`` has the fields of a ``LogFilter`` that are given."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Collect them."""
+        """Collect the filter's options in ``log``."""
         rest = super().parse_args(ctx, args)
         fields = {name: ctx.params.pop(name, None) for name in ("level", "line", "operator", "backward")}
         ctx.params["log"] = {name: value for name, value in fields.items() if value is not None}
@@ -136,52 +137,52 @@ only = click.option(
     "--only",
     metavar="WHAT",
     multiple=True,
-    help="Keep only what this selects, with what is around it: op=NAME, line=[FILE:]N or N-M, module=NAME (a file, a "
-    "class or a module's path), step=N or N-M, with commas between.",
+    help="Keep only the steps that match, with the steps around them: op=NAME, line=[FILE:]N or N-M, module=NAME (a "
+    "file, a class or a module's path), step=N or N-M. Separate several with commas.",
 )
 limit = click.option(
     "--limit",
     metavar="EVENTS|SIZE|none",
-    help="Record at most so many events (1000000), or until the trace file has that size (500MB, 2GiB); the program "
-    "runs on. Without it: 4GB, or half of the disk's free space; none: no limit.",
+    help="Stop recording after this many events (1000000), or when the trace file has this size (500MB, 2GiB); the "
+    "program runs on. Default: 4GB, or half of the disk's free space. none: no limit.",
 )
 strict = click.option(
     "--strict",
     is_flag=True,
-    help="End with status 3 if the program ended with 0 and its recording did not reach the end: the disk was full, a "
-    "limit was reached, or dispatchviz failed.",
+    help="End with status 3 if the program ended with 0 but its recording is incomplete: the disk was full, a limit "
+    "was reached, or dispatchviz failed.",
 )
 unbuffered = click.option(
     "--unbuffered",
     is_flag=True,
-    help="Write every step to the trace file before the program goes on, which takes longer: if it crashes in C++, its "
-    "last step is there.",
+    help="Write every step to the trace file before the program goes on. This is slower, but after a crash in C++ the "
+    "file has the last step.",
 )
 no_trace = click.option(
-    "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare what it prints."
+    "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare its output."
 )
 
 
 hashes = click.option(
     "--hashes",
     is_flag=True,
-    help="Also record a hash of the numbers of each kernel's result: dispatchviz diff then tells where numbers part.",
+    help="Also record a hash of each kernel's result: dispatchviz diff then shows where numbers begin to differ.",
 )
 
 
 values = click.option(
     "--values/--no-values",
     default=None,
-    help="How many times the numbers of small tensors, 16 elements at most, are recorded: without a limit, or not at "
-    "all. Without this option, 1,000 times, on the model. The tensors pane shows them at each step. For tensors on a "
-    "GPU the recording waits until the numbers are there, and says so.",
+    help="Record the numbers of small tensors (at most 16 elements) without a limit, or never. Default: 1,000 times, "
+    "on the model only. The tensors pane shows them at each step. For tensors on a GPU the recording waits for the "
+    "numbers, and says so.",
 )
 
 
 def _second(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """``-c`` and ``-m`` are read before click reads anything else: what it finds comes behind a script."""
+    """Raise UsageError for ``-c`` or ``-m`` after a script. Elsewhere they are read before click reads anything."""
     if value is not None and not context.resilient_parsing:
-        raise click.UsageError(f"{option.opts[0]} is a program of its own: leave SCRIPT out", context)
+        raise click.UsageError(f"{option.opts[0]} takes the place of SCRIPT: leave SCRIPT out", context)
 
 
 code = click.option(
@@ -190,7 +191,7 @@ code = click.option(
     metavar="CODE",
     expose_value=False,
     callback=_second,
-    help="Run CODE, as python -c does, instead of SCRIPT; all after it is the program's own.",
+    help="Run CODE instead of SCRIPT, as python -c does. Everything after it belongs to the program.",
 )
 module = click.option(
     "-m",
@@ -199,18 +200,19 @@ module = click.option(
     expose_value=False,
     callback=_second,
     shell_complete=completion.modules,
-    help="Run MODULE, as python -m does, instead of SCRIPT; all after it is the program's own.",
+    help="Run MODULE instead of SCRIPT, as python -m does. Everything after it belongs to the program.",
 )
 
 
 class OfProgram(click.Command):
-    """A command that ends in ``SCRIPT [ARGS...]``, ``-c CODE [ARGS...]`` or ``-m MODULE [ARGS...]``: options of ours
-    come before the program, all after it is its own."""
+    """A command that ends in ``SCRIPT [ARGS...]``, ``-c CODE [ARGS...]`` or ``-m MODULE [ARGS...]``. Our options come
+    before the program; everything after it belongs to the program.
+    """
 
     allow_interspersed_args = False
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """``source`` is the program: the name of a file, or what ``-c`` or ``-m`` has."""
+        """Store the program as ``source``: a file's name, or the value of ``-c`` or ``-m``."""
         words = list(args)
         ours, program, rest = split_at_program(self, args)
         if program is not None:
@@ -227,19 +229,19 @@ class OfProgram(click.Command):
         return left
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Of what is the script's own nothing is known but that it may name files."""
+        """Complete our options; after the script offer files, since nothing is known about its own arguments."""
         own = bool(ctx.params.get("source"))
         return [CompletionItem(incomplete, "file")] if own else super().shell_complete(ctx, incomplete)
 
 
 class Program(OfProgram, LogCommand):
-    """The same of a command that prints a log."""
+    """A program's command that also prints a log."""
 
 
 def split_at_program(command: click.Command, args: list[str]) -> tuple[list[str], Code | Module | None, list[str]]:
-    """What precedes ``-c CODE`` or ``-m MODULE`` on a command line, that program, and its arguments.
+    """Split a command line at ``-c CODE`` or ``-m MODULE``: our options, that program, its arguments.
 
-    Without one all precedes it, and so it is where a script comes first: then all else is the script's.
+    Return all words as the first part if there is neither, or if a script comes first.
     """
     at = 0
     while at < len(args) and args[at].startswith("-") and args[at] not in ("-", "--"):
@@ -255,7 +257,7 @@ PROGRAMS: dict[str, type[Code] | type[Module]] = {"-c": Code, "-m": Module}
 
 
 def _with_values(command: click.Command) -> set[str]:
-    """The options after which a value comes."""
+    """Return the options that take a value."""
     options = (param for param in command.params if isinstance(param, click.Option) and not param.is_flag)
     return {name for option in options for name in option.opts}
 

@@ -1,7 +1,7 @@
-"""A remark where options of ours stand behind a program that reads no arguments: they went to the program.
+"""A remark on options of ours after a program that reads no arguments: they went to the program.
 
-The program gets them in any case. The remark is made only if the program's whole text is known and nothing in it reads
-the command line.
+The program gets them in any case. The remark is printed only if the program's whole text is known and nothing in it
+reads the command line.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ READS_ARGUMENTS = re.compile(
     r"argv|argparse|optparse|getopt|fileinput|cmdline|\b(unittest|doctest|trace|pdb|timeit|c?[pP]rofile|distutils|f2py"
     r"|tkinter|turtle|idlelib|collect_env|distributed|multiprocessing|from\s+sys\s+import\s+\*)"
 )
-"""Words by which a program, or a module of Python's that it uses, reads the command line."""
+"""Words with which a program, or a module of Python that it uses, reads the command line."""
 
 
 def remark_on_own_options(
     context: click.Context, before: Sequence[str], program: Script, arguments: Sequence[str]
 ) -> None:
-    """Print the remark, with the command that was probably meant. ``before`` are the options before the program."""
+    """Print the remark, with the command that was probably meant. ``before`` has the options before the program."""
     ours, left = _split(context, arguments)
     if ours and not _may_read_arguments(program):
         meant = shlex.join([*context.command_path.split(), *before, *ours, *typed(program), *left])
@@ -39,7 +39,7 @@ def remark_on_own_options(
 
 
 def _split(context: click.Context, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Options of the command with their values, and the rest."""
+    """Split arguments into options of the command, with their values, and the others."""
     known = {name: param for param in context.command.get_params(context) for name in param.opts}
     ours, left, rest = list[str](), list[str](), list(arguments)
     while rest:
@@ -55,10 +55,10 @@ def _split(context: click.Context, arguments: Sequence[str]) -> tuple[list[str],
 
 
 def _may_read_arguments(program: Script) -> bool:
-    """Return whether it reads its arguments, or nothing certain can be said."""
+    """Return whether the program reads its arguments, or may do so."""
     try:
         source = read_source(program, standard_input() if program == STANDARD_INPUT else b"")
-    except DispatchvizError:  # running it says so
+    except DispatchvizError:  # running it will report this
         return True
     texts = whole_program(source)
     return texts is None or any(map(READS_ARGUMENTS.search, texts.values()))

@@ -1,4 +1,4 @@
-"""Find the meaning of a word that a command did not expect, for the end of its error."""
+"""Other meanings of a word that a command did not expect, for the end of its error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def with_meaning(error: str, word: str, but: str = "") -> str:
-    """An error, and what the word is that it is about, with the command for it: something else than expected."""
+    """Return an error, extended by another meaning of its word and the command for that meaning, if it has one."""
     found = next((each for each in _meanings(word) if each[0] != but), None)
     if found is None:
         return error
@@ -16,7 +16,7 @@ def with_meaning(error: str, word: str, but: str = "") -> str:
 
 
 def _meanings(word: str) -> Iterator[tuple[str, str]]:
-    """Each kind of which it is a name, and the command."""
+    """Yield each kind of thing that the word names, and its command."""
     import os
 
     from dispatchviz.core.table.pytorch_registrations import pytorch_operators

@@ -1,6 +1,6 @@
-"""The commands by name, and the texts of the bare command and of ``--help``: what needs no command line library.
+"""The list of commands, and the texts of the bare command and of ``--help``, without a command line library.
 
-``--help`` is answered before click is imported; click's own group takes its help from here, too.
+``--help`` is answered before click is imported. Click's own group also takes its help from here.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ COMMANDS = {
     "doctor": "Check versions, GPU, renderers and terminal.",
     "help": "Show the help of a command, with examples.",
 }
-"""Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, with _ for -, the command in it
-``command``."""
+"""Each command's line in ``--help``. Its module is ``dispatchviz.cli.<name>_command``, with _ for -, and has the
+command as ``command``.
+"""
 
 OVERVIEW = """\
 dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at a time, forward and back.
@@ -68,7 +69,7 @@ More about a command: dispatchviz help COMMAND"""
 
 
 def help_text() -> str:
-    """What ``--help`` prints."""
+    """Return the text that ``--help`` prints."""
     width = max(map(len, COMMANDS))
     return HELP.format(commands="\n".join(f"  {name:<{width}}  {line}" for name, line in COMMANDS.items()))
 
@@ -83,7 +84,7 @@ def opens_home(arguments: list[str]) -> bool:
 
 
 def answer(arguments: list[str]) -> str | None:
-    """What the bare command, where no screen opens, and ``--help`` print; None for every other command line."""
+    """Return the text for the bare command without a screen, and for ``--help``; None for every other command line."""
     if not arguments:
         return OVERVIEW
     return help_text() if arguments in (["--help"], ["-h"]) else None

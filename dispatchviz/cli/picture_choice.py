@@ -1,4 +1,4 @@
-"""The options that say which picture of a trace is wanted, and how it is to look."""
+"""The options that choose a picture of a trace and its looks."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ if TYPE_CHECKING:
     from dispatchviz.outputs.picture.chosen_picture import Chosen
 
 NAMES = ("picture", "step", "steps", "folded", "expand", "detail", "cluster", "theme", "dark")
-"""Of the parameters."""
+"""The names of the parameters."""
 
 OPTIONS = (
     click.option(
         "--picture",
         type=click.Choice(["backward", "calls", "decision", "table", "classes"]),
-        help="What is drawn. backward, the usual one: the backward graph; calls: which operator calls which in the "
-        "forward; decision: how one call is dispatched; table: its operator's dispatch table, and what fills it; "
-        "classes: those of its structured kernel.",
+        help="Draw this picture. backward (the default): the backward graph. calls: which operator calls which in the "
+        "forward pass. decision: how one call is dispatched. table: the dispatch table of its operator, and what fills "
+        "it. classes: the classes of its structured kernel.",
     ),
     click.option(
         "--step",
         metavar="N",
         type=click.IntRange(min=0),
-        help="Of a picture: the backward graph as of this step, or the call at this step.",
+        help="Draw the backward graph as of this step, or the call at this step.",
     ),
     click.option(
         "--steps",
         metavar="A-B",
-        help="Of a log or a hand-out: only these steps, such as 45 or 45-80. Of a picture: the backward graph as of "
-        "step B, with what has changed since step A marked; or the calls from A to B.",
+        help="In a log or a hand-out, show only these steps, such as 45 or 45-80. In a picture, draw the backward "
+        "graph as of step B with changes since step A marked, or the calls from A to B.",
     ),
     click.option(
         "--fold/--no-fold",
         "folded",
         default=None,
-        help="Of a backward graph: draw what repeats once, and Nodes in a row as one box. Without it graphs of more "
-        "than 150 Nodes are folded, but no .dot file.",
+        help="In a backward graph, draw repeated parts once, and Nodes in a row as one box. Default: fold graphs of "
+        "more than 150 Nodes, but not .dot files.",
     ),
     click.option(
         "--expand",
@@ -51,26 +51,27 @@ OPTIONS = (
     click.option(
         "--detail",
         type=click.Choice(["names", "edges", "saved", "all"]),
-        help="How much a backward graph says, each more than the one before: names of Nodes; what their edges belong "
-        "to; numbers, saved tensors, hooks and views, which is usual; operators, topological numbers and bytes.",
+        help="Choose how much a backward graph shows; each choice adds to the one before. names: Nodes. edges: what "
+        "their edges belong to. saved (the default): numbers, saved tensors, hooks and views. all: operators, "
+        "topological numbers and bytes.",
     ),
     click.option(
         "--cluster",
         type=click.Choice(["module", "function", "line", "none"]),
-        help="Of a backward graph: frames around what comes from one module, call of a function, or line.",
+        help="In a backward graph, draw frames around Nodes from the same module, function call or line.",
     ),
     click.option(
         "--theme",
         type=click.Choice(["light", "dark", "auto"]),
-        help="Colors of a picture. auto, of an .svg: as its reader's browser prefers.",
+        help="Choose the colors of a picture. auto (.svg only): as the reader's browser prefers.",
     ),
-    click.option("--dark", is_flag=True, help="The same as --theme dark."),
+    click.option("--dark", is_flag=True, help="Use dark colors, as --theme dark does."),
 )
 
 
 def options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command these options; they reach it as ``chosen``, the names of those given as ``given``, and ``steps``
-    as it was typed, too.
+    """Give a command these options. It gets them as ``chosen``, the names of the given ones as ``given``, and ``steps``
+    as it was typed.
     """
 
     @functools.wraps(command)
@@ -84,7 +85,7 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def _given(own: dict[str, Any]) -> list[str]:
-    """The options that somebody gave, besides the two that pictures have had from the first."""
+    """Return the options that are given. ``--fold`` and ``--expand`` are left out: other formats ignore them."""
     return [
         f"--{name}" for name, value in own.items() if name not in ("folded", "expand") and value not in (None, False)
     ]
@@ -101,7 +102,9 @@ def _chosen(own: dict[str, Any]) -> Chosen:
 
 
 def _check_together(own: dict[str, Any]) -> None:
-    """Raise UsageError for options that contradict each other, or are of the backward graph when another is wanted."""
+    """Raise UsageError for options that contradict each other, or belong to the backward graph when another picture is
+    wanted.
+    """
     if own["dark"] and own["theme"] not in (None, "dark"):
         raise click.UsageError(f"--dark and --theme {own['theme']} contradict each other")
     if own["picture"] in (None, "backward"):

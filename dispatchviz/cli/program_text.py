@@ -1,7 +1,7 @@
-"""All text of a program before it runs, if that can be known: its file, and the modules of its own that it imports.
+"""The whole text of a program before it runs, if it can be known: its file, and the modules of its own that it imports.
 
-It cannot be known of a program that imports packages of others, or uses words by which Python runs other code. So
-what is concluded from the text (it never reads ``sys.argv``, it defines no operator) is certain.
+It cannot be known if the program imports other packages, or uses words with which Python runs other code. So every
+conclusion from the text (it never reads ``sys.argv``, it defines no operator) is certain.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ RUNS_OTHER_CODE = re.compile(
 )
 
 PLAIN = {"torch", "functorch", "numpy", "matplotlib", "tqdm", *sys.stdlib_module_names}
-"""Packages that neither define operators of PyTorch nor read a program's arguments, but for those named above."""
+"""Packages that neither define operators of PyTorch nor read a program's arguments, except through the words above."""
 
 MOST = 100
-"""At most this many files of a package are read."""
+"""The most files of a package that are read."""
 
 
 class _UnknownError(Exception):
@@ -31,7 +31,7 @@ class _UnknownError(Exception):
 
 
 def whole_program(program: Source) -> dict[str, str] | None:
-    """The text of each of its files, by path; None if it may run others."""
+    """Return the text of each of the program's files, by path; None if it may run others."""
     if program.text is None:
         return None
     texts, left = {program.path: program.text}, [program.text]
@@ -42,12 +42,12 @@ def whole_program(program: Source) -> dict[str, str] | None:
                     left.append(file.read_text("utf-8"))
                     texts[str(file)] = left[-1]
     except (_UnknownError, OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return None  # where Python cannot read it, running it says so
+        return None  # if Python cannot read it, running it will report this
     return texts
 
 
 def _own_files(text: str, folder: Path) -> Iterator[Path]:
-    """The program's own files that a text of it imports."""
+    """Yield the program's own files that one of its texts imports."""
     if RUNS_OTHER_CODE.search(text):
         raise _UnknownError
     for root in {root for node in ast.walk(ast.parse(text)) for root in _imported(node)}:
@@ -67,7 +67,9 @@ def _files_of(package: Path) -> list[Path]:
 
 
 def _imported(node: ast.AST) -> list[str]:
-    """The first parts of the modules that a statement imports; a relative import stays within its package."""
+    """Return the first parts of the module names that a statement imports. A relative import stays within its
+    package.
+    """
     if isinstance(node, ast.Import):
         return [alias.name.partition(".")[0] for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -28,19 +28,19 @@ def _size(context: click.Context, option: click.Parameter, value: str) -> tuple[
     metavar="FILE",
     required=True,
     shell_complete=completion.files,
-    help="A recording (.cast) or a picture of the last screen (.svg); without SCRIPT a folder, for all of the tour.",
+    help="Write a recording (.cast) or a picture of the last screen (.svg). Without SCRIPT: the folder of the tour.",
 )
-@click.option("--keys", default="", help="What is pressed, with blanks between: '] n n enter'.")
-@click.option("--size", default="100x30", callback=_size, help="Columns and rows of the screen: 100x30.")
+@click.option("--keys", default="", help="Press these keys, separated by blanks: '] n n enter'.")
+@click.option("--size", default="100x30", callback=_size, help="Use a screen with these columns and rows: 100x30.")
 @click.option(
-    "--check", is_flag=True, help="Write nothing: tell whether what is there shows what the stepper shows now."
+    "--check", is_flag=True, help="Write nothing; report the files that differ from what the stepper shows now."
 )
 @click.argument("source", metavar="[SCRIPT-or-TRACE]", required=False, shell_complete=completion.programs)
 def command(output: str, keys: str, size: tuple[int, int], check: bool, source: str | None) -> int:
     """Record the stepper while keys are pressed: a cast for asciinema, or a picture.
 
-    No terminal is needed. Without SCRIPT the tour of the documentation is made, all its pictures and a recording.
-    --check ends with 1 and names what is stale.
+    No terminal is needed. Without SCRIPT, record the tour of the documentation: all its pictures and a recording.
+    --check names the stale files, and ends with status 1 if there are any.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def command(output: str, keys: str, size: tuple[int, int], check: bool, source: 
 
 
 def _trace(source: str) -> Trace:
-    """Of a saved trace, or of a program that is run; what it prints is dropped."""
+    """Return a saved trace, or the trace of a program. The program's output is dropped."""
     import io
 
     from dispatchviz.cli.input_source import trace_in

@@ -1,4 +1,4 @@
-"""The limits within which commands record numbers of tensors."""
+"""The limits within which commands record the numbers of tensors."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 
 class RecordedValues(NamedTuple):
-    """Arguments of ``running.program.run``."""
+    """The arguments of ``running.program.run`` for recorded numbers."""
 
     values: int
-    """The largest number of elements of a tensor whose numbers are recorded; 0: none are."""
+    """The most elements that a tensor with recorded numbers has; 0 records none."""
     most_values: int
-    """The largest number of times; 0: no limit."""
+    """How many times numbers are recorded at most; 0 is no limit."""
 
 
 NONE, SMALL, ALL_SMALL = RecordedValues(0, 0), RecordedValues(16, 1_000), RecordedValues(16, 0)
-"""Without numbers; what commands record by themselves, which costs a long program little; ``--values``."""
+"""No numbers; the default, which is cheap in a long program; and ``--values``."""
 
 
 def recorded_values(wanted: bool | None, model: bool) -> RecordedValues:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @click.option(
     "--follow",
     is_flag=True,
-    help="Open the stepper at once and show what comes. The program runs without a keyboard; its output comes when the "
-    "stepper is closed.",
+    help="Open the stepper at once and show steps as they come. The program has no keyboard; its output appears when "
+    "the stepper is closed.",
 )
 @options.no_trace
 @options.only
@@ -61,15 +61,15 @@ def command(
     source: Script,
     args: tuple[str, ...],
 ) -> int:
-    """Run SCRIPT on the model and open the stepper; - reads it from standard input. A TRACE is opened.
+    """Run SCRIPT on the model and open the stepper, or open a TRACE. Use - for standard input.
 
-    Everything after SCRIPT, -c CODE or -m MODULE is the program's own: options of dispatchviz come before it.
+    Everything after SCRIPT, -c CODE or -m MODULE belongs to the program, so options of dispatchviz come before it.
 
     Without a terminal, or with --plain, text is printed: the log, or all views of the step that --step names. Options
-    that choose a part of the log print that part. What the program prints then goes to stderr, so that the text stays
-    whole; it is in the log too. If the program raises, the stepper opens at that step.
+    that choose a part of the log print that part. The program's output then goes to stderr, so that the text stays
+    whole; it is in the log, too. If the program raises, the stepper opens at that step.
 
-    With --no-trace the program only runs: its output and its exit status are all there is.
+    With --no-trace the program runs without a recording; you see only its output and its exit status.
 
     \b
     Examples:
@@ -119,7 +119,7 @@ def command(
     as_text = plain or text.wanted or can_run() is not None
     recorded = _recorded(engine, cuda, **recording)
     if follow:
-        why_not = "text is asked for" if plain or text.wanted else can_run()
+        why_not = "text was requested" if plain or text.wanted else can_run()
         return _followed(source, args, (*recorded, *(["--strict"] if strict else ())), save, step, why_not)
     outcome = run_script(source, args, cuda, save, to_stderr=as_text, engine=engine, **recording)
     with kept(outcome, save):
@@ -141,7 +141,7 @@ def _recorded(
     hashes: bool,
     values: bool | None,
 ) -> tuple[str, ...]:
-    """What is typed to record a program so that its steps have the same numbers."""
+    """Return the options that record a program again with the same step numbers."""
     return (
         *(("--engine", engine) if engine != "model" else ()),
         *(("--cuda", cuda) if cuda != "auto" else ()),
@@ -161,13 +161,15 @@ def _followed(
     step: int | None,
     why_not: str | None,
 ) -> int:
-    """``run --follow``. Raises DispatchvizError where no stepper can open, and for a program from standard input."""
+    """Run with ``--follow``. Raise DispatchvizError where no stepper can open, and for a program from standard
+    input.
+    """
     from dispatchviz.cli.followed_run import run_followed
     from dispatchviz.cli.input_source import STANDARD_INPUT
     from dispatchviz.foundation.errors import DispatchvizError
 
     if why_not is not None:
-        raise DispatchvizError(f"--follow opens the stepper, which does not open here: {why_not}")
+        raise DispatchvizError(f"--follow needs the stepper, which does not open here: {why_not}")
     if source == STANDARD_INPUT:
-        raise DispatchvizError("--follow needs the program in a file: from standard input keys come")
+        raise DispatchvizError("--follow needs the program in a file: standard input provides the keys")
     return run_followed(source, args, recorded, save, step)

@@ -1,4 +1,4 @@
-"""What commands do with a program that they run: choose its cuda, save its trace, report how it ended."""
+"""Shared code of commands that run a program: choose its cuda, save its trace, report how it ended."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def run_script(
     changed: Changed = lambda tree: tree,
     engine: EngineName = "model",
 ) -> Outcome:
-    """Run it; its trace goes to a file while it runs, which stays if that was requested or the program ended badly.
+    """Run a program and write its trace to a file, which is kept if ``save`` names it or the program fails.
 
-    ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``unbuffered``
-    writes each step before the program goes on; ``hashes`` adds hashes of results, ``values`` the numbers of small
-    tensors without a limit, and False none (``recorded_values.py``); ``rewritten`` makes of the script's text the one
-    that runs, ``changed`` of its syntax tree; ``engine`` is what it runs on.
+    ``to_stderr`` sends the program's output to stderr. ``only`` selects events, ``limit`` bounds the recording.
+    ``unbuffered`` writes each step before the program goes on. ``hashes`` adds hashes of results. ``values`` records
+    the numbers of small tensors without a limit if True, none if False (``recorded_values.py``). ``rewritten`` changes
+    the script's text, ``changed`` its syntax tree. ``engine`` runs the program.
 
-    Raises DispatchvizError for what is the user's to mend.
+    Raise DispatchvizError for errors that the user can fix.
     """
     selected, at_most = read_only(only) if only else None, read_limit(limit)
     if selected is not None:
@@ -60,7 +60,7 @@ def run_script(
     chosen = _engine(engine, cuda, hashes, values is True)
     recorded = recorded_values(values, chosen is MODEL)
     given = standard_input() if script == STANDARD_INPUT else b""
-    file = save and os.path.abspath(save)  # the program may go elsewhere
+    file = save and os.path.abspath(save)  # the program may change its folder
     keepers: list[StreamKeeper] = []
 
     def keeping(trace: Recording) -> Keeper:
@@ -89,18 +89,20 @@ def run_script(
 
 
 def _engine(name: EngineName, cuda: str, hashes: bool, values: bool) -> Engine:
-    """What the program is to run on. DispatchvizError if there is none, or for options of the model alone."""
+    """Return the engine for the program. Raise DispatchvizError if there is none, or for options that only the model
+    has.
+    """
     if name == MODEL.name:
         choose_cuda(cuda)
         return MODEL
     for option, given in (("--cuda", cuda != "auto"), ("--hashes", hashes), ("--values", values)):
         if given:
-            raise DispatchvizError(f"{option} is of the model, leave it out with --engine torch")
+            raise DispatchvizError(f"{option} works only on the model: leave it out with --engine torch")
     return engine_named(name)
 
 
 def _conclude_file(keeper: StreamKeeper, outcome: Outcome, save: str | None) -> None:
-    """The file of a program that has ended stays, or not; says what is not in it."""
+    """Keep or delete the trace file of a program that has ended, and report if the recording is incomplete."""
     for remark in outcome.trace.header.remarks:
         if remark != keeper.stopped:
             complain(remark)
@@ -115,7 +117,7 @@ def _conclude_file(keeper: StreamKeeper, outcome: Outcome, save: str | None) -> 
 
 
 def run_script_untraced(script: Script, args: Sequence[str], cuda: str) -> int:
-    """Run it without a recording; give the exit status. Raises EndedBySignal if that is how it ended."""
+    """Run a program without a recording; return the exit status. Raise EndedBySignal if a signal ended it."""
     choose_cuda(cuda)
     end = run_untraced(script, args, standard_input() if script == STANDARD_INPUT else b"")
     if end.signal:
@@ -125,73 +127,72 @@ def run_script_untraced(script: Script, args: Sequence[str], cuda: str) -> int:
 
 @contextmanager
 def kept(outcome: Outcome, saved: str | None) -> Iterator[None]:
-    """If what comes after a run fails or is interrupted, its trace is not lost: the error names its file."""
+    """Keep the program's trace if the block fails or is interrupted, and name its file in the error."""
     try:
         yield
     except BrokenPipeError:
         raise
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted {_where(outcome.trace, saved)}") from None
+        raise KeyboardInterrupt(f"interrupted {_trace_place(outcome.trace, saved)}") from None
     except EndedBySignal:
-        with suppress(OSError):  # the terminal may be what is gone
-            complain(f"ended by a signal {_where(outcome.trace, saved)}")
+        with suppress(OSError):  # the terminal may be gone
+            complain(f"ended by a signal {_trace_place(outcome.trace, saved)}")
         raise
     except (OSError, DispatchvizError) as error:
-        kept_error = DispatchvizError(f"{error} {_where(outcome.trace, saved)}")
+        kept_error = DispatchvizError(f"{error} {_trace_place(outcome.trace, saved)}")
         kept_error.status = getattr(error, "status", DispatchvizError.status)
         raise kept_error from None
 
 
 NOT_ALL = 3
-"""The exit status, with ``--strict``, of a program that ended with 0 and was not recorded to its end."""
+"""The exit status, with ``--strict``, of a program that ended with 0 but was not recorded to its end."""
 
 
 def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log: bool = False) -> int:
-    """Print what left the program, why, and where its trace is; return the exit status. A log has said why.
+    """Print the program's error, its diagnosis and where the trace is; return the exit status.
 
-    Raises EndedBySignal if that is how the program ended.
+    ``has_log`` leaves out the diagnosis, which a printed log already contains. Raise EndedBySignal if a signal ended
+    the program.
     """
     if not outcome.signal:
         _tell_why(outcome.trace, has_log)
     if outcome.error is not None:
-        complain(f"{outcome.error_message} {_where(outcome.trace, saved)}")
+        complain(f"{outcome.error_message} {_trace_place(outcome.trace, saved)}")
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
     return NOT_ALL if strict and outcome.status == 0 and outcome.trace.notice else outcome.status
 
 
 def _tell_why(trace: Trace, has_log: bool) -> None:
-    """Print on standard error why the program raised, unless a log has said so, and what silently goes wrong in it."""
+    """Print on stderr why the program raised, unless a log has shown it, and which silent mistakes it makes."""
     found = (*([] if has_log else _error(trace)), *mistakes(trace).values())
     if found:
         from dispatchviz.views.cards.diagnosis_text import parts
 
         for name, text in (part for each in found for part in parts(each)):
-            if name != "PyTorch says":  # the traceback or the warning has said it
+            if name != "PyTorch says":  # the traceback or the warning contains it
                 complain(f"{name}: {text}")
 
 
 def _error(trace: Trace) -> list[Diagnosis]:
-    """The diagnosis of the error that ended the program, if it says more than the traceback."""
+    """Return the diagnosis of the error that ended the program, if it says more than the traceback."""
     if failure(trace) is None:
         return []
-    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with all rules: few programs raise
+    from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # loads all rules, and few programs raise
 
     error = diagnosis_of_error(trace)
     return [error] if error is not None and error.tells_more else []
 
 
-def _where(trace: Trace, saved: str | None) -> str:
-    return kept_in(saved or _keep(trace))
-
-
-def _keep(trace: Trace) -> str:
-    return kept_trace(trace) or "FILE, had it been saved with --save FILE: no cache folder can be written to"
+def _trace_place(trace: Trace, saved: str | None) -> str:
+    file = saved or kept_trace(trace)
+    return kept_in(file) if file else "(the trace is lost: no cache folder can be written to; use --save FILE)"
 
 
 def kept_trace(trace: Trace) -> str:
-    """Save the trace of a program over the last one of that program, and return the file; empty if none can be
-    written."""
+    """Save the trace of a program over the last one of that program, and return the file; empty if it cannot be
+    written.
+    """
     for path in places(trace.header.program):
         with suppress(OSError, DispatchvizError):
             save_trace(trace, path)

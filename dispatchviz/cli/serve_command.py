@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 
 EVERYWHERE = ("0.0.0.0", "::")
-"""Addresses of all networks of a machine."""
+"""Addresses that listen on all networks of a machine."""
 
 SESSION = "dispatchviz.cli.served_session"
 """The module that the process of a session runs."""
@@ -31,16 +31,26 @@ SESSION = "dispatchviz.cli.served_session"
 
 @click.command("serve")
 @click.argument("offered", nargs=-1, metavar="[LESSON or SCRIPT or TRACE]...")
-@click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Lessons of your own, by name.")
+@click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Use your own lessons, by name.")
 @click.option(
-    "--answers", type=click.Path(path_type=Path), metavar="DIR", help="Keep what is answered in lessons there."
+    "--answers", type=click.Path(path_type=Path), metavar="DIR", help="Keep the answers to the lessons there."
 )
-@click.option("--host", default=LOOPBACK, metavar="ADDRESS", help="Where it listens; by default this machine alone.")
-@click.option("--port", default=8000, type=click.IntRange(0, 65535), metavar="N", help="Default: 8000; 0: a free one.")
+@click.option("--host", default=LOOPBACK, metavar="ADDRESS", help="Listen at this address. Default: this machine only.")
 @click.option(
-    "--name", "names", multiple=True, metavar="HOST[:PORT]", help="Another name that browsers ask for, as a proxy's."
+    "--port",
+    default=8000,
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Listen at this port. Default: 8000; 0: a free one.",
 )
-@click.option("--list", "only_list", is_flag=True, help="Say what would be offered; serve nothing.")
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="Accept another name in browsers' addresses, such as a proxy's.",
+)
+@click.option("--list", "only_list", is_flag=True, help="List what would be offered; serve nothing.")
 def command(
     offered: tuple[str, ...],
     folder: Path | None,
@@ -50,11 +60,11 @@ def command(
     names: tuple[str, ...],
     only_list: bool,
 ) -> int:
-    """Serve lessons, programs or traces to a classroom: each browser gets the home screen with the things named here,
-    by default the lessons. Ctrl+C ends it, and all programs that run in it.
+    """Serve lessons, programs or traces to a classroom. Each browser gets a home screen with the things named here, by
+    default the lessons. Ctrl+C ends the server and all programs that run in it.
 
-    It listens on this machine alone, unless --host says otherwise (--host 0.0.0.0: everywhere). A reader needs the
-    printed address, with its token, and can open only what is offered. Needs textual-serve.
+    The server listens on this machine only, unless --host names another address (--host 0.0.0.0: everywhere). A reader
+    needs the printed address, which contains a token, and can open only what is offered. This needs textual-serve.
 
     \b
     Examples:
@@ -72,7 +82,7 @@ def command(
 
 
 def offer_of(words: Sequence[str], folder: Path | None) -> Iterator[Offered]:
-    """What is offered, each file once. DispatchvizError for what is no lesson, no script and no trace."""
+    """Yield the offered files, each once. Raise DispatchvizError for a word that names no lesson, script or trace."""
     from dispatchviz.lessons.catalog import all_lessons
 
     named = words or [str(path) for path in all_lessons(folder)]
@@ -95,14 +105,16 @@ def _offered(word: str, folder: Path | None) -> Offered:
         return _program(path)
     trace = trace_in(str(path))
     if trace is None:
-        raise DispatchvizError(f"{word} is no lesson, no .py file and no trace: nothing else can be offered")
+        raise DispatchvizError(f"{word} is not a lesson, a .py file or a trace: nothing else can be offered")
     return Offered(
         Kind.TRACE, str(path), path.name.partition(".")[0], f"{number_of_steps(len(trace))} · {trace.header.program}"
     )
 
 
 def _program(path: Path) -> Offered:
-    """A lesson or, where nothing of a lesson is in it, a script. LessonError for a lesson that cannot be read."""
+    """Offer a file as a lesson if it has marks of one, else as a script. Raise LessonError for a lesson that cannot be
+    read.
+    """
     from dispatchviz.lessons.catalog import has_marks
     from dispatchviz.lessons.lesson_file import read_lesson
     from dispatchviz.serving.offer import Kind, Offered
@@ -113,7 +125,7 @@ def _program(path: Path) -> Offered:
 
 
 def _lesson(lesson: Lesson) -> Offered:
-    """One that ships is called as people call it, not by where the package is installed."""
+    """Offer a lesson; a shipped one by its name, not by its place in the installed package."""
     from dispatchviz.foundation.shipped_examples import script_of
     from dispatchviz.serving.offer import Kind, Offered
 
@@ -122,14 +134,16 @@ def _lesson(lesson: Lesson) -> Offered:
 
 
 def _check(names: Sequence[str]) -> None:
-    """DispatchvizError where it cannot serve."""
+    """Raise DispatchvizError if this machine cannot serve, or a name is not a host."""
     from dispatchviz.serving.names import is_name
 
     for name in names:
         if not is_name(name):
-            raise DispatchvizError(f"--name takes a host, as class.example.org or class.example.org:8443, not {name!r}")
+            raise DispatchvizError(
+                f"--name takes a host such as class.example.org or class.example.org:8443, not {name!r}"
+            )
     if sys.platform == "win32":
-        raise DispatchvizError("serve needs terminals of their own for its sessions, which Windows lacks: use WSL")
+        raise DispatchvizError("serve needs a Unix terminal for each session, which Windows lacks: use WSL")
     if find_spec("textual_serve") is None:
         raise DispatchvizError("serve needs textual-serve, which is not installed: pip install 'dispatchviz[serve]'")
 
@@ -140,45 +154,45 @@ def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: in
     from dispatchviz.foundation.child_processes import running
     from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.serving.offer import Offer
-    from dispatchviz.serving.server import RoomServer
+    from dispatchviz.serving.server import ClassroomServer
 
     kept = _AnswerFiles(answers) if answers is not None else None
 
     def session(number: int) -> list[str]:
         return running(SESSION, [Offer(files, str(kept.next()) if kept else "").encoded()])
 
-    server = RoomServer(session, names)
+    server = ClassroomServer(session, names)
 
-    def told(bound: int) -> None:
-        print_lines(_told(files, host, bound, server.token, answers))
+    def announce(bound: int) -> None:
+        print_lines(_announcement(files, host, bound, server.token, answers))
 
     try:
-        asyncio.run(server.serve(host, port, told))
+        asyncio.run(server.serve(host, port, announce))
     finally:
         if kept is not None:
             kept.end()
     return 0
 
 
-def _told(files: Sequence[Offered], host: str, port: int, token: str, answers: Path | None) -> Iterator[str]:
-    """What who serves must know."""
+def _announcement(files: Sequence[Offered], host: str, port: int, token: str, answers: Path | None) -> Iterator[str]:
+    """Yield the lines for the teacher: the offer, the folder of the answers, the address and who can reach it."""
     yield f"Offered: {', '.join(each.name for each in files)}"
     if answers is not None:
         yield f"Answers are kept in {answers}: dispatchviz lesson results {answers}"
     name = socket.gethostname() if host in EVERYWHERE else host
     yield f"http://{f'[{name}]' if ':' in name else name}:{port}/{token}/"
     where = "on this machine" if host == LOOPBACK else f"wherever {name} is reached"
-    yield f"Who has this address sees what is offered, {where}. Ctrl+C ends it."
+    yield f"Everyone with this address can open what is offered, {where}. Ctrl+C ends the server."
 
 
 class _AnswerFiles:
-    """Names for the files of learners, each given once and never one that is there.
+    """Names for the files of learners. Each is used once and never names an existing file.
 
-    Several servers may keep answers in one folder: what stands for a name that is given is a hidden file beside it.
+    Several servers may keep answers in one folder, so a hidden file beside each name marks it as taken.
     """
 
     def __init__(self, folder: Path) -> None:
-        """DispatchvizError if nothing can be written there."""
+        """Create the folder. Raise DispatchvizError if nothing can be written there."""
         self._folder, self._number = folder.absolute(), 0
         self._given: list[Path] = []
         try:
@@ -189,7 +203,7 @@ class _AnswerFiles:
             raise DispatchvizError(f"cannot keep answers in {folder}: it cannot be written to")
 
     def next(self) -> Path:
-        """That of the next learner."""
+        """Return the file for the next learner."""
         while True:
             self._number += 1
             file = self._folder / f"learner-{self._number:02}.json"
@@ -202,12 +216,12 @@ class _AnswerFiles:
         except FileExistsError:
             return False
         except OSError:
-            return True  # the session says that nothing can be written
+            return True  # the session reports that nothing can be written
         self._given.append(sign)
         return True
 
     def end(self) -> None:
-        """Take the hidden files away."""
+        """Remove the hidden files."""
         for sign in self._given:
             with suppress(OSError):
                 sign.unlink()

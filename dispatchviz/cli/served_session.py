@@ -1,8 +1,8 @@
-"""The process of a session that ``dispatchviz serve`` begins for a browser: the home screen of what a teacher offers.
+"""The process of a browser's session of ``dispatchviz serve``: a home screen with the files that a teacher offers.
 
-Two things keep a reader to that. ``foundation/reader_rights.py`` takes away every key that would lead to other files.
-Behind it stands the process itself: it writes in its own folder and the file of answers, and begins no other program,
-whatever asks for that. ``PermissionError`` is what a program gets that tries.
+Two things restrict a reader to these files. ``foundation/reader_rights.py`` disables every key that leads to other
+files. Behind it, the process itself writes only in its own folder and the file of answers, and starts no other program.
+A program that tries gets a ``PermissionError``.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from dispatchviz.tui.home.home_replies import Chosen
 from dispatchviz.views.keymap import GOES_HOME
 
 GROUPS = {Kind.LESSON: "Lessons", Kind.SCRIPT: "Programs", Kind.TRACE: "Traces"}
-"""The titles above what is offered."""
+"""The headings above the offered files."""
 
 COMMANDS = {Kind.LESSON: "lesson", Kind.SCRIPT: "run", Kind.TRACE: "open"}
-"""What opens the same at a terminal."""
+"""The commands that open the same file at a terminal."""
 
 BEGINS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile", "pty.spawn")
-"""What Python calls the beginning of another program, to those that audit it."""
+"""Python's audit events for starting another program."""
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 DEVICES = "/dev/"
-"""Not files to keep anything in: the terminal, ``/dev/null``."""
+"""Files here keep nothing: the terminal, ``/dev/null``."""
 
 
 def main() -> int:
-    """Show what ``sys.argv`` offers until the reader quits; give the exit status."""
+    """Show the offer in ``sys.argv`` until the reader quits; return the exit status."""
     offer = Offer.decoded(sys.argv[1])
     _take_terminal()
     _restrict(offer)
@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def _take_terminal() -> None:
-    """This process leads its session; now its standard input is the terminal of that, so Ctrl+C and a hang-up come."""
+    """Make standard input the controlling terminal of this session, so that Ctrl+C and a hang-up reach the process."""
     with suppress(OSError):
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
@@ -69,22 +69,24 @@ def _take_terminal() -> None:
 
 def _restrict(offer: Offer) -> None:
     give_up_files()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # Ctrl+\ ends a program that runs, and leaves nothing
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # Ctrl+\ ends a running program, which must leave no core file
     sys.dont_write_bytecode = True
     folders = [tempfile.gettempdir(), *([os.path.dirname(os.path.abspath(offer.answers))] if offer.answers else [])]
     sys.addaudithook(partial(refuse, tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)))
 
 
 def refuse(folders: Sequence[str], event: str, arguments: tuple[object, ...]) -> None:
-    """PermissionError for what a session must not do; ``folders`` are those that it writes in."""
+    """Raise PermissionError for anything that a session must not do. It may write in ``folders`` only."""
     if event == "open":
         path, _, flags = arguments
         if isinstance(flags, int) and flags & WRITES and isinstance(path, str | bytes | os.PathLike):
             file = os.path.realpath(os.fsdecode(path))
-            if not os.path.join(file, "").startswith((*folders, DEVICES)):  # a file without a name opens its folder
+            if not os.path.join(file, "").startswith(
+                (*folders, DEVICES)
+            ):  # an unnamed file is opened through its folder
                 raise PermissionError(f"a served session writes no files: {file}")
     elif event in BEGINS:
-        raise PermissionError("a served session begins no other program")
+        raise PermissionError("a served session starts no other program")
 
 
 # -- what it shows ----------------------------------------------------------------------------------------------------
@@ -93,10 +95,10 @@ def refuse(folders: Sequence[str], event: str, arguments: tuple[object, ...]) ->
 def _home(offer: Offer) -> Home:
     programs = tuple(_entry(each) for each in offer.files if each.kind is not Kind.TRACE)
     questions = tuple(each for each in QUESTIONS if permits(f"ask({each.target!r})"))
-    said = "Enter opens a lesson, runs a program; q comes back here"
+    note = "Enter opens a lesson or runs a program; q comes back here"
     if offer.answers:
-        said = f"You are {Path(offer.answers).stem}: what you answer in lessons is kept for your teacher. {said}"
-    return Home(programs, _traces(offer), questions).goto(0).noted(said)
+        note = f"You are {Path(offer.answers).stem}: your answers in lessons are kept for your teacher. {note}"
+    return Home(programs, _traces(offer), questions).goto(0).noted(note)
 
 
 def _traces(offer: Offer) -> tuple[Entry, ...]:
@@ -111,7 +113,7 @@ def _entry(offered: Offered) -> Entry:
 
 
 def _shown(offer: Offer, chosen: Chosen) -> tuple[str, str]:
-    """Show one of the files that are offered, no other; return a remark and its role."""
+    """Show one of the offered files and no other; return a remark and its role."""
     from dispatchviz.tui.terminal.support import can_run
 
     offered = next((each for each in offer.files if each.path == chosen.source), None)

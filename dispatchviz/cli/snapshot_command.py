@@ -13,17 +13,17 @@ from dispatchviz.cli import completion
     "--output",
     metavar="FILE",
     shell_complete=completion.files,
-    help="Write all of it: .json, or .json.gz to compress it; - is standard output. Only a snapshot is overwritten.",
+    help="Write the snapshot: .json, or .json.gz to compress it; - is standard output. Only a snapshot is overwritten.",
 )
 def command(output: str | None) -> int:
     """Save what the installed PyTorch registers: its operators, kernels, fallbacks and dispatch keys.
 
-    Without -o a summary is printed. The file is JSON with a line for each operator: its schema, and of every kernel the
-    key, the kind and where it is registered, newest first under each key. A kind is unboxed (a C++ function),
-    sym_unboxed (one with SymInt in its signature), boxed (on the stack, as Python's are) or fallthrough.
+    Without -o, print a summary. The file is JSON with a line for each operator: its schema, and for every kernel its
+    key, its kind and where it is registered, newest first under each key. The kinds are unboxed (a C++ function),
+    sym_unboxed (one with SymInt in its signature), boxed (called on the stack, as Python kernels are) and fallthrough.
 
-    This asks the PyTorch 2.6 or later that is installed in the same environment; no program runs on it. dispatchviz
-    diff compares two snapshots, also where there is no PyTorch.
+    This reads the PyTorch (2.6 or later) that is installed in the same environment; no program runs on it. dispatchviz
+    diff compares two snapshots, even where there is no PyTorch.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def command(output: str | None) -> int:
 
 
 def check_snapshot(path: str) -> None:
-    """Raise DispatchvizError if a snapshot cannot be written there, or would replace a file that is none."""
+    """Raise DispatchvizError if a snapshot cannot be written there, or would replace another kind of file."""
     from dispatchviz.foundation.errors import DispatchvizError
     from dispatchviz.live.snapshot_file import SNAPSHOTS, looks_like_snapshot
     from dispatchviz.outputs.format import either
@@ -63,5 +63,5 @@ def check_snapshot(path: str) -> None:
 
     if path != STANDARD_OUTPUT:
         if not path.lower().endswith(SNAPSHOTS):
-            raise DispatchvizError(f"cannot write the snapshot as {path}: its name ends in {either(SNAPSHOTS)}")
+            raise DispatchvizError(f"cannot write the snapshot as {path}: its name must end in {either(SNAPSHOTS)}")
         check_place(path, "snapshot", looks_like_snapshot)

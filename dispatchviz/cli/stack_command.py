@@ -24,10 +24,12 @@ NEVER = 1
 
 
 class StackCommand(click.Command):
-    """``OP`` comes before the program, options before it or behind it; with ``--read`` there is neither."""
+    """The command ``stack``. ``OP`` comes before the program, options before or after ``OP``; ``--read`` takes
+    neither.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """``operator`` and ``source``, ``-c`` and ``-m`` behind the operator, too."""
+        """Read ``operator`` and ``source``; ``-c`` and ``-m`` may follow the operator."""
         ours, operator, program = _at_operator(self, args)
         if operator is None:
             return super().parse_args(ctx, args)
@@ -47,7 +49,7 @@ class StackCommand(click.Command):
 
 
 def _remark(context: click.Context, before: list[str], program: Script, arguments: list[str]) -> None:
-    """Print a remark if the arguments of a program that reads none have options of ours."""
+    """Print a remark if options of ours are among the arguments of a program that reads none."""
     if arguments and not context.resilient_parsing:
         from dispatchviz.cli.options_after_script import remark_on_own_options
 
@@ -55,7 +57,7 @@ def _remark(context: click.Context, before: list[str], program: Script, argument
 
 
 def _at_operator(command: click.Command, args: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """What precedes the first argument that is no option, that, and what comes after."""
+    """Split arguments at the first one that is no option: those before it, itself, those after it."""
     takes = {
         name for param in command.params if isinstance(param, click.Option) and not param.is_flag for name in param.opts
     }
@@ -66,27 +68,29 @@ def _at_operator(command: click.Command, args: list[str]) -> tuple[list[str], st
 
 
 @click.command("stack", cls=StackCommand)
-@click.option("--call", metavar="N", type=click.IntRange(1), default=1, help="The Nth call of OP. Default: the first.")
+@click.option(
+    "--call", metavar="N", type=click.IntRange(1), default=1, help="Stop in the Nth call of OP. Default: the first."
+)
 @click.option(
     "--key",
     metavar="KEY",
     shell_complete=completion.keys,
-    help="Stop where the kernel of that key begins, such as AutogradCPU. Default: at the innermost function of OP.",
+    help="Stop where the kernel for this key begins, such as AutogradCPU. Default: at the innermost function of OP.",
 )
 @click.option(
-    "--fold", is_flag=True, help="Frames that are the same in every call as one row, as trace --stack --fold has them."
+    "--fold", is_flag=True, help="Show frames that are the same in every call as one row, as trace --stack --fold does."
 )
 @click.option(
     "--all",
     "every",
     is_flag=True,
-    help="A row for each frame of the interpreter and of others, too. JSON has them all.",
+    help="Show a row for each frame, also of the interpreter and of other libraries. JSON always has all frames.",
 )
 @click.option(
     "--python",
     metavar="FILE",
     shell_complete=completion.files,
-    help="The Python that runs SCRIPT, of an environment with PyTorch. Default: the one that runs dispatchviz.",
+    help="Run SCRIPT with this Python, of an environment with PyTorch. Default: the one that runs dispatchviz.",
 )
 @click.option(
     "--read",
@@ -98,7 +102,7 @@ def _at_operator(command: click.Command, args: list[str]) -> tuple[list[str], st
 @click.option(
     "--release", metavar="RELEASE", help="With --read: read its key sets by the layout of this PyTorch, such as 2.6."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; what the program prints then goes to stderr.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; the program's output then goes to stderr.")
 @click.option("--no-pager", "pager", flag_value=False, default=True, help="Print without a pager.")
 @options.code
 @options.module
@@ -119,11 +123,11 @@ def command(
     source: Script | None,
     args: tuple[str, ...],
 ) -> int:
-    """The real C++ stack of one call: run SCRIPT on an installed PyTorch, in gdb, and stop in a call of OP.
+    """Show the real C++ stack of one call: run SCRIPT on an installed PyTorch in gdb, and stop in a call of OP.
 
-    No PyTorch has to be built: gdb (Linux) reads the release build. Each frame has its role, PyTorch's file and its
-    library, and a DispatchKeySet among its arguments is taken apart, where its place is certain. The program runs to
-    its own end, with its own output; then the frames are printed, outermost first. Ctrl+C ends the program early.
+    You do not have to build PyTorch: gdb (Linux) reads the release build. Each frame has its role, PyTorch's file and
+    its library. A DispatchKeySet among its arguments is taken apart if its place is certain. The program runs to its
+    own end, with its own output; then the frames are printed, outermost first. Ctrl+C ends the program early.
 
     With --read, a backtrace that was made elsewhere is read the same way, of any release.
 
@@ -144,7 +148,7 @@ def command(
         return _read(pasted, release, shown, as_json, pager)
     alone("OP and SCRIPT", release=release)
     if operator is None or source is None:
-        raise click.UsageError("say which operator, and which program: dispatchviz stack add SCRIPT")
+        raise click.UsageError("name an operator and a program, such as: dispatchviz stack add SCRIPT")
     if isinstance(source, str) and operator.endswith(".py"):
         raise click.UsageError(
             f"{operator} is a program, and the operator comes first: dispatchviz stack {source} {operator}"
@@ -153,12 +157,12 @@ def command(
 
 
 def _check_read(key: str | None, python: str | None, operator: str | None) -> None:
-    """UsageError for what means nothing where no program runs."""
+    """Raise UsageError for options that have no effect when no program runs."""
     from dispatchviz.cli.input_source import alone
 
     alone("--read", key=key, python=python)
     if operator is not None:
-        raise click.UsageError(f"--read FILE runs no program: leave {operator} out, or --read")
+        raise click.UsageError(f"--read FILE runs no program: leave out {operator} or --read")
 
 
 # -- a pasted backtrace -----------------------------------------------------------------------------------------------
@@ -236,7 +240,7 @@ def _run(
 
 
 def _program(source: Script) -> tuple[str, ...]:
-    """As Python's command line has it. DispatchvizError if there is no such script."""
+    """Return the program as words of Python's command line. Raise DispatchvizError if there is no such script."""
     from dispatchviz.foundation.shipped_examples import located
     from dispatchviz.running.program_source import STANDARD_INPUT, read_source, typed
 
@@ -273,7 +277,9 @@ def _print_json(came: StoppedCall, wanted: Wanted, python: ChildPython) -> None:
 
 
 def _conclude(came: StoppedCall, wanted: Wanted, source: Script) -> int:
-    """The program's exit status, or the one that says that the call never was. EndedBySignal as the program."""
+    """Return the program's exit status, or ``NEVER`` if the call did not happen. Raise EndedBySignal if the program
+    did.
+    """
     from dispatchviz.foundation.errors import EndedBySignal
     from dispatchviz.foundation.terminal_output import complain
 
@@ -298,13 +304,13 @@ def _why_none(came: StoppedCall, wanted: Wanted, source: Script) -> str:
         times = {1: "once", 2: "twice"}.get(came.calls, f"{came.calls} times")
         return f"{name} called {wanted.operator} {times}, so there is no call {wanted.call}"
     return (
-        f"call {wanted.call} of {wanted.operator} never came to {' or '.join(wanted.kernels)}; it came to "
+        f"call {wanted.call} of {wanted.operator} never reached {' or '.join(wanted.kernels)}; it reached "
         f"{', '.join(came.came_to)}"
     )
 
 
 def _hint(operator: str) -> str:
-    """Of an operator that PyTorch does not have."""
+    """Return the remark for an operator that PyTorch does not have."""
     if operator.startswith("aten::"):
         return ""
-    return ": of an operator that is not PyTorch's the kernels in Python are seen, not those of a C++ extension"
+    return ": for an operator that is not PyTorch's, gdb finds kernels in Python, but not those of a C++ extension"

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from dispatchviz.views.text.console import Console
 
 OPTIONS = (
-    Option("everything", "--all", "All 137 cells, each on its own."),
+    Option("everything", "--all", "Show all 137 entries, each on its own."),
     Option(
         "history",
         "--history",
-        "How it was filled: each TORCH_LIBRARY block, one after the other, the cells and the mask that it changed; "
-        "with KEYs, what came into their cells.",
+        "Show how the table was filled: each TORCH_LIBRARY block in order, with the entries and the mask that it "
+        "changed. With KEYs, show the changes of their entries only.",
     ),
-    Option("output", "-o", "Draws the table and what fills it: .svg, .png, .pdf or .dot.", "FILE"),
-    Option("short", "--short", "With --history: a line for each block."),
+    Option("output", "-o", "Draw the table and what fills it to FILE (.svg, .png, .pdf or .dot).", "FILE"),
+    Option("short", "--short", "With --history: show one line for each block."),
     BUILD,
     JSON,
 )
@@ -42,10 +42,10 @@ def run(
     operator: str | None,
     keys: tuple[str, ...],
 ) -> int:
-    """Show the computed dispatch table of an operator: entry, key, kernel, reason, where it was registered.
+    """Show the computed dispatch table of an operator: each entry with its key, kernel, reason and registration.
 
-    OP is a name as you would write it: add, torch.add, aten::add.Tensor, aten.add.Tensor. Cells with the same kernel
-    are folded; with KEYs, only their cells are shown.
+    OP is a name as you would write it: add, torch.add, aten::add.Tensor, aten.add.Tensor. Entries with the same kernel
+    are folded. With KEYs, show only their entries.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def run(
 
 
 def _draw(output: str, operator: str | None, keys: tuple[str, ...], build: str | None, others: bool) -> int:
-    """Write the picture of the whole table. DispatchvizError if something else is wanted, too."""
+    """Write the picture of the whole table. Raise DispatchvizError if anything else is wanted, too."""
     from dispatchviz.foundation.errors import DispatchvizError
 
     if keys or others:
@@ -95,14 +95,14 @@ def lines(
     operator: str | None,
     keys: tuple[str, ...],
 ) -> Iterator[str]:
-    """The text; DispatchvizError for a short one of something else than the history."""
+    """Yield the text that the command prints. Raise DispatchvizError for ``--short`` without ``--history``."""
     if history:
         yield from _history_text(console, everything, short, build, operator, keys)
         return
     if short:
         from dispatchviz.foundation.errors import DispatchvizError
 
-        raise DispatchvizError("--short goes with --history: a line for each block that fills the table")
+        raise DispatchvizError("--short goes with --history: it shows one line for each block that fills the table")
     from dispatchviz.views.cards.table_text import table_lines
 
     card, found = _card(operator, keys, build)

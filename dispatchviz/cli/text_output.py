@@ -1,4 +1,4 @@
-"""What ``run`` and ``open`` print instead of opening the stepper, if a view or a part of the log is asked for."""
+"""The text that ``run`` and ``open`` print instead of opening the stepper."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dispatchviz.core.record.trace_file import Trace
 
 
 class Text:
-    """A view of a step, or a part of the log. DispatchvizError if both are asked for, or there is no such view.
+    """A view of a step, or a part of the log. Raise DispatchvizError if both are wanted, or the view does not exist.
 
-    ``as_json`` is the view as JSON, or all of the step.
+    ``as_json`` gives the view as JSON, or all of the step.
     """
 
     def __init__(self, view: str | None, log: dict[str, Any], pager: bool, as_json: bool = False) -> None:
@@ -26,11 +26,11 @@ class Text:
 
     @property
     def wanted(self) -> bool:
-        """True if any of it is asked for."""
+        """True if a view, a part of the log or JSON is wanted."""
         return self._view is not None or bool(self._log) or self._as_json
 
     def print(self, trace: Trace, step: int | None) -> None:
-        """Print it. DispatchvizError if nothing of it is there."""
+        """Print it. Raise DispatchvizError if there is nothing to print."""
         if self._as_json:
             from dispatchviz.outputs.step.step_json import print_json
 
@@ -47,4 +47,4 @@ class Text:
 
 
 OPTIONS = {"level": "--level", "line": "--line", "operator": "--op", "backward": "--no-backward"}
-"""The option of each part of a ``LogFilter``."""
+"""The option for each field of a ``LogFilter``."""

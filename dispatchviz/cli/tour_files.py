@@ -1,4 +1,4 @@
-"""The tour of the documentation, and other recordings: which files there are, what is in them, which are stale."""
+"""The tour of the documentation, and other recordings: their files, their content, and which files are stale."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dispatchviz.tui.played.played_keys import Screen, played, texts
 
 
 class Stop(NamedTuple):
-    """A screen of the tour: how to come there, and what to see."""
+    """A screen of the tour: the keys that lead to it, and a text about it."""
 
     name: str
     title: str
@@ -36,7 +36,8 @@ STOPS = (
         "The first screen",
         "forum",
         (),
-        "It opens where autograd begins, at the call that makes the first Node: why AutogradCUDA is there at all.",
+        "The stepper opens where autograd begins: at the call that creates the first Node. It shows why AutogradCUDA "
+        "is in the key set.",
         (80, 24),
     ),
     Stop(
@@ -44,22 +45,22 @@ STOPS = (
         "`]` `n`: the first Node",
         "forum",
         ("right_square_bracket", "n"),
-        "One step drives every pane: the key set and who won, the cell and why it holds that kernel, the call stack in "
-        "PyTorch's names, the line of the kernel that runs, the graph as far as it is built.",
+        "Every pane shows the same step: the key set and the key that won, the dispatch table entry and why it holds "
+        "its kernel, the call stack in PyTorch's names, the line of the kernel that runs, and the graph so far.",
     ),
     Stop(
         "engine",
         "`]` `b`: the engine runs a Node",
         "forum",
         ("right_square_bracket", "b"),
-        "Backward is a row, and the Nodes that it runs are rows in it, in the order in which they ran.",
+        "The backward pass is one row. The Nodes that it runs are rows inside it, in the order in which they ran.",
     ),
     Stop(
         "loop",
         "A training loop",
         "mlp",
         ("g", "c", "c"),
-        "Turns of a loop are one row until they are unfolded; a row counts what happened in it.",
+        "The iterations of a loop are one row until you unfold them. The row counts what happened in them.",
         (100, 30),
     ),
     Stop(
@@ -67,7 +68,7 @@ STOPS = (
         "A program that raises",
         "inplace_error",
         (),
-        "The trace opens at its end. The reason comes first: who saved the tensor, which line changed it.",
+        "The trace opens at its end. The reason comes first: which Node saved the tensor, and which line changed it.",
         (100, 30),
     ),
     Stop(
@@ -75,11 +76,11 @@ STOPS = (
         "200 columns",
         "autocast",
         ("right_square_bracket", "r"),
-        "A wide terminal has room for all that a step needs.",
+        "A wide terminal has space for everything that belongs to a step.",
         (200, 60),
     ),
 )
-"""In the order in which a newcomer meets them."""
+"""The screens, in the order in which a newcomer meets them."""
 
 
 CAST = Stop(
@@ -90,31 +91,33 @@ CAST = Stop(
     "Why AutogradCUDA runs first, what it leaves behind, and how the engine walks back.",
     (100, 30),
 )
-"""What is recorded besides."""
+"""The recording of the tour."""
 
 Files = Mapping[str, str]
-"""Path to content."""
+"""Contents by path."""
 
 
 def tour_files(output: str) -> dict[str, str]:
-    """All of the tour, in a folder."""
+    """Return all files of the tour, in a folder."""
     made = {str(Path(output, f"{stop.name}.svg")): picture(stop) for stop in STOPS}
     return made | {str(Path(output, f"{CAST.name}.cast")): recording(CAST)}
 
 
 def picture(stop: Stop) -> str:
-    """A screen of the tour as SVG."""
+    """Return a screen of the tour as SVG."""
     return played(_trace(stop), stop.keys, stop.size, [_script(stop)])[1]
 
 
 def recording(stop: Stop) -> str:
-    """The way there as a cast."""
+    """Return the way to a screen as a cast."""
     screens, _ = played(_trace(stop), stop.keys, stop.size, [_script(stop)])
     return cast(screens, stop.size, f"dispatchviz run {_script(stop)}")
 
 
 def one_file(output: str, trace: Trace, source: str, keys: Sequence[str], size: tuple[int, int]) -> dict[str, str]:
-    """A recording or a picture of any program. DispatchvizError for another kind, or a file that is none of ours."""
+    """Return a recording or a picture of any program. Raise DispatchvizError for another suffix, or if another kind of
+    file is there.
+    """
     if output.lower().endswith(".cast"):
         check_cast(output)
         screens, _ = _played(trace, keys, size, source)
@@ -122,13 +125,13 @@ def one_file(output: str, trace: Trace, source: str, keys: Sequence[str], size: 
     if output.lower().endswith(".svg"):
         check_picture(output, ".svg")
         return {output: _played(trace, keys, size, source)[1]}
-    raise DispatchvizError(f"cannot write {output}: a recording is .cast, a picture .svg")
+    raise DispatchvizError(f"cannot write {output}. Recordings: .cast; pictures: .svg")
 
 
 def check_tour(output: str) -> None:
-    """DispatchvizError if a file of the tour would replace one that is none, or there is a file instead of a folder."""
+    """Raise DispatchvizError if the tour would replace other files, or a file is where its folder should be."""
     if os.path.exists(output) and not os.path.isdir(output):
-        raise DispatchvizError(f"{output} is there and is no folder, which the tour is written into")
+        raise DispatchvizError(f"{output} exists and is not a folder; the tour is written into a folder")
     if os.path.isdir(output):
         for stop in STOPS:
             check_picture(str(Path(output, f"{stop.name}.svg")), ".svg")
@@ -136,14 +139,14 @@ def check_tour(output: str) -> None:
 
 
 def write_all(made: Files) -> None:
-    """Write them. DispatchvizError if one cannot be written."""
+    """Write all files. Raise DispatchvizError if one cannot be written."""
     for path, text in made.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text.split("\n")[:-1])
 
 
 def stale(made: Files) -> list[str]:
-    """Those that are not there, or show other words."""
+    """Return the files that are missing or show other text."""
     return [path for path, text in made.items() if not os.path.isfile(path) or _words(path) != _shown(path, text)]
 
 
@@ -152,7 +155,7 @@ def _words(path: str) -> list[str]:
 
 
 def _shown(path: str, text: str) -> list[str]:
-    """What can be read: marks and colors differ from release to release of the libraries that paint."""
+    """Return the readable text of a file. Marks and colors change with the release of the libraries that paint."""
     return texts(text) if path.lower().endswith(".svg") else shown_screens(text)
 
 
@@ -169,11 +172,11 @@ NAMED = {
     "/": "slash",
     "?": "question_mark",
 }
-"""What Textual calls the keys that have no letter."""
+"""Textual's names for the keys that are not letters."""
 
 
 def _trace(stop: Stop) -> Trace:
-    """Of the program that ships, under the name that it has everywhere."""
+    """Run the shipped program under the file name that it has everywhere, and return its trace."""
     before = Path.cwd()
     os.chdir(folder().parent)
     try:

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     "form",
     type=click.Choice(["text", "torch", "jsonl"]),
     default="text",
-    help="text: with the reasons. torch: the lines of a debug PyTorch under TORCH_SHOW_DISPATCH_TRACE=1. "
-    "jsonl: the trace file.",
+    help="Print this format. text: the log with reasons. torch: the lines of a debug build of PyTorch under "
+    "TORCH_SHOW_DISPATCH_TRACE=1. jsonl: the trace file.",
 )
 @click.option(
     "--stack",
     metavar="STEP",
     type=click.IntRange(min=0),
-    help="Print instead of the log every function of PyTorch that a step is in, with its file and role.",
+    help="Instead of the log, print every function of PyTorch that runs at this step, with its file and role.",
 )
-@click.option("--fold", is_flag=True, help="With --stack: frames that are the same in every call as one row.")
+@click.option("--fold", is_flag=True, help="With --stack: show frames that are the same in every call as one row.")
 @click.option("-o", "--output", metavar="FILE", help="Write the log to FILE; the program's output stays on stdout.")
 @options.log_filters
 @options.engine
@@ -64,11 +64,11 @@ def command(
     source: Script,
     args: tuple[str, ...],
 ) -> int:
-    """Run SCRIPT on the model and print the log; - reads it from standard input. Of a TRACE the log is printed.
+    """Run SCRIPT on the model and print the log, or print the log of a TRACE. Use - for standard input.
 
-    Everything after SCRIPT, -c CODE or -m MODULE is the program's own: options of dispatchviz come before it.
+    Everything after SCRIPT, -c CODE or -m MODULE belongs to the program, so options of dispatchviz come before it.
 
-    What the program prints goes to stderr, so that the log stays whole (with -o: to stdout, as always).
+    The program's output goes to stderr, so that the log stays whole. With -o it goes to stdout.
 
     \b
     Examples:
@@ -110,19 +110,21 @@ def command(
 
 
 class _Shown(NamedTuple):
-    """What of a trace is wanted: its log, or the call chain of one step."""
+    """The wanted part of a trace: its log, or the call chain of one step."""
 
     form: str
     file: str | None
-    """Where to; None: standard output."""
+    """The output file; None is standard output."""
     log: dict[str, Any]
     pager: bool
     stack: int | None
-    """The step."""
+    """The step whose call chain is wanted; None for the log."""
     fold: bool
 
     def check(self, output: str | None) -> None:
-        """UsageError or DispatchvizError for options that do not go together, or a file that cannot be written."""
+        """Raise UsageError or DispatchvizError for options that do not go together, or a file that cannot be
+        written.
+        """
         from dispatchviz.cli.input_source import check_alone
         from dispatchviz.cli.text_output import OPTIONS
         from dispatchviz.outputs.log.format import check_log
@@ -140,7 +142,7 @@ class _Shown(NamedTuple):
             (check_trace if self.form == "jsonl" else check_log)(self.file)
 
     def write(self, trace: Trace) -> None:
-        """Write it; DispatchvizError if the trace has no such step."""
+        """Write it. Raise DispatchvizError if the trace has no such step."""
         if self.stack is None:
             from dispatchviz.outputs.log.format import write_log
 

@@ -1,6 +1,6 @@
-"""The folders in which traces are kept that nobody asked to save, and what lies there.
+"""The folders for traces that are kept without ``--save``, and the files in them.
 
-Light to import: the home screen lists them before anything can run.
+This module is light to import: the home screen lists these traces before anything can run.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dispatchviz.core.record.unfinished_files import is_being_written, unfinishe
 SUFFIX = ".dvtrace"
 
 DAY = 24 * 3600
-"""Seconds; parts of recordings whose process is gone stay that long in the cache folder."""
+"""A day in seconds. Parts of a killed recording stay in the cache folder that long."""
 
 
 def places(program: str) -> Iterator[Path]:
-    """Where the trace of a program may be kept, over the last one of that program."""
+    """Yield the paths where the trace of a program may be kept; it replaces the last one of that program."""
     for folder in _folders():
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
@@ -30,14 +30,14 @@ def places(program: str) -> Iterator[Path]:
 
 
 def _remove_parts(folder: Path) -> None:
-    """Remove what recordings left that were killed more than a day ago."""
+    """Remove the parts of recordings that were killed more than a day ago."""
     for part in unfinished_files(folder, suffix=SUFFIX):
         if time.time() - part.stat().st_mtime > DAY and not is_being_written(part):
             part.unlink(missing_ok=True)
 
 
 def kept_files() -> list[Path]:
-    """The traces that are kept, the latest first; also what is being recorded, and what killed processes left."""
+    """Return the kept traces, the latest first, with recordings in progress and the parts of killed ones."""
     folder = next((folder for folder in _folders() if folder.is_dir()), None)
     found: dict[Path, float] = {}
     for path in folder.glob(f"*{SUFFIX}") if folder else ():
@@ -47,7 +47,7 @@ def kept_files() -> list[Path]:
 
 
 def _folders() -> Iterator[Path]:
-    """The user's cache folder; where that cannot be written to, the one of temporary files."""
+    """Yield the user's cache folder, then the folder of temporary files in case the first cannot be written to."""
     yield from (_cache_folder(), Path(tempfile.gettempdir()))
 
 

@@ -1,4 +1,4 @@
-"""``dispatchviz why OP KEY`` and ``dispatchviz why --error FILE``; of a program: ``diagnose_command.py``."""
+"""``dispatchviz why OP KEY`` and ``dispatchviz why --error FILE``. ``diagnose_command.py`` has ``why SCRIPT``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIONS = (
     Option(
         "error",
         "--error",
-        "Explain PyTorch's error message in FILE instead; - reads standard input.",
+        "Explain PyTorch's error messages in FILE; - reads standard input.",
         "FILE",
         complete="files",
     ),
@@ -30,18 +30,16 @@ ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "KEY...",
 
 
 def run(error: str | None, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]) -> int:
-    """Why a program fails, or silently goes wrong: the cause, what PyTorch says, what to try.
+    """Explain why a program fails or silently goes wrong, an error message, or a dispatch table entry.
 
-    SCRIPT runs, a TRACE is read; also -c CODE or -m MODULE. The exit status is 1 if the program raised, 0 otherwise.
-    What the program prints goes to stderr.
+    With SCRIPT, -c CODE, -m MODULE or TRACE: run the program or read the trace, and print the cause, PyTorch's message
+    and what to try. --engine, --cuda, --only, --limit and --save are as in dispatchviz run. The exit status is 1 if the
+    program raised, 0 otherwise. The program's output goes to stderr.
 
-    With OP KEY: why a cell of an operator's table holds what it holds, and what would change it.
+    With OP KEY: explain why the operator's dispatch table has its kernel for this key, and what would change it.
 
-    With --error: the cause of each of PyTorch's error messages in FILE, and what to try. A message may be in the middle
-    of a traceback or a log. docs/messages.md lists those that are known.
-
-    With SCRIPT, -c CODE, -m MODULE or TRACE: why a program fails, or what silently goes wrong in it. --engine, --cuda,
-    --only, --limit and --save are those of dispatchviz run.
+    With --error: print the cause of each of PyTorch's error messages in FILE, and what to try. A message may be in the
+    middle of a traceback or a log. docs/lists/messages.md lists the known messages.
 
     \b
     Examples:
@@ -67,7 +65,7 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
 def lines(
     console: Console, error: str | None, build: str | None, operator: str | None, keys: tuple[str, ...]
 ) -> Iterator[str]:
-    """The text."""
+    """Yield the text that the command prints."""
     if error is not None:
         from dispatchviz.views.cards.message_text import message_lines
 
@@ -119,7 +117,7 @@ def _explained(path: str, build: str | None, operator: str | None) -> list[Expla
 
 
 def _read(path: str) -> str:
-    """The text of a file; ``-`` is standard input. DispatchvizError if it cannot be read."""
+    """Return the text of a file; ``-`` is standard input. Raise DispatchvizError if it cannot be read."""
     import sys
     from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""The machine: PyTorch's dispatcher and autograd engine; ``docs/architecture.md`` walks through its rooms."""
+"""The machine: PyTorch's dispatcher and autograd engine. ``docs/architecture.md`` describes its packages."""

@@ -1,4 +1,4 @@
-"""From events to sentences: what a step means, why it happens, and PyTorch's own name and file for it.
+"""Sentences for events: the meaning of a step, its reason, and PyTorch's own name and file for it.
 
-Everything here is a function of a ``Trace``; nothing draws (``outputs``, ``tui``) and nothing runs programs (``core``).
+Everything here is a function of a ``Trace``. Drawing is in ``outputs`` and ``tui``, and programs run in ``core``.
 """

@@ -1,1 +1,1 @@
-"""Helpers that know nothing of PyTorch: errors, text for a terminal, processes, files, imports when first used."""
+"""Helpers that know nothing of PyTorch: errors, text for a terminal, processes, files, lazy imports."""

@@ -1,4 +1,4 @@
-"""The processes that this package begins: none outlives the one that began it, and each gets the signal that ends that.
+"""The child processes of this package. None outlives its parent, and each gets the signal that ends the parent.
 
 Each child is tied to this process (``process_ties.py``), except on Windows.
 """
@@ -20,7 +20,7 @@ from dispatchviz.foundation.errors import EndedBySignal
 from dispatchviz.foundation.process_ties import begun_by, kill_tree
 
 _FOLDER = Path(__file__).parents[2]
-"""Where this package is found, installed or not."""
+"""The folder that contains this package, installed or not."""
 
 _FIND = """\
 import sys
@@ -30,7 +30,7 @@ if folder not in sys.path:
 from dispatchviz.foundation.process_ties import end_with
 end_with(int(sys.argv[1]))
 """
-"""Ties a new Python to this process, whose number is its first argument; the second is the folder of this package."""
+"""The code that ties a new Python to this process. Its arguments are this process's number and the package's folder."""
 
 _BEGIN = (
     """\
@@ -45,28 +45,28 @@ from {module} import main
 sys.exit(main())
 """
 )
-"""``sys.path`` begins as it does for the command ``dispatchviz``: with the folder of scripts."""
+"""The code that starts a module. ``sys.path`` begins with the folder of scripts, as for the command ``dispatchviz``."""
 
 _EXECUTE = _FIND + "import os\nos.execvp(sys.argv[3], sys.argv[3:])\n"
 
 PATIENCE = 5.0
-"""Seconds that a process has to end after a signal, before it is killed."""
+"""The seconds that a process has to end after a signal, before it is killed."""
 
 GRACE = 1.0
-"""Seconds that a process has to end after Ctrl+C, which a terminal sends to it as well."""
+"""The seconds that a process has to end after Ctrl+C, which the terminal sends to it as well."""
 
 
 def running(module: str, words: Sequence[str]) -> list[str]:
-    """The command line of a new Python that runs ``main()`` of a module, with words as its arguments.
+    """Return the command line of a new Python that runs ``main()`` of a module, with words as its arguments.
 
-    ``python -m`` would look for every module in the working folder first, and a beginner's has a ``random.py``.
+    ``python -m`` would search the working folder for every module first, and a beginner's may have a ``random.py``.
     """
     scripts = str(Path(sys.executable).parent)
     return [sys.executable, "-c", _BEGIN.format(module=module), str(getpid()), str(_FOLDER), scripts, *words]
 
 
 def tied(command: Sequence[str]) -> list[str]:
-    """The command line of another program, which ends with this process."""
+    """Return the command line of another program, which ends with this process."""
     if sys.platform == "win32":
         return list(command)
     return [sys.executable, "-I", "-S", "-c", _EXECUTE, str(getpid()), str(_FOLDER), *command]
@@ -74,7 +74,7 @@ def tied(command: Sequence[str]) -> list[str]:
 
 @contextmanager
 def ended_together(process: subprocess.Popen[Any]) -> Iterator[None]:
-    """If the block fails, or a signal asks this process to end, the other one is ended first, by the same signal."""
+    """End the other process first, by the same signal, if the block fails or a signal ends this process."""
     with signals_raised():
         try:
             yield
@@ -84,7 +84,7 @@ def ended_together(process: subprocess.Popen[Any]) -> Iterator[None]:
 
 
 def end(process: subprocess.Popen[Any], reason: BaseException) -> None:
-    """End a process since something was raised here. What it began and leave behind is killed."""
+    """End a process because of an error here. Kill the processes that it started and left behind."""
     below = begun_by(process.pid)
     if isinstance(reason, KeyboardInterrupt):
         with suppress(subprocess.TimeoutExpired):
@@ -103,8 +103,8 @@ def end(process: subprocess.Popen[Any], reason: BaseException) -> None:
 
 @contextmanager
 def signals_raised() -> Iterator[None]:
-    """Inside the block a signal that would end this process raises EndedBySignal, so that the block can end well."""
-    if threading.current_thread() is not threading.main_thread():  # it hears no signals
+    """Raise EndedBySignal in the block for a signal that would end this process, so that the block can clean up."""
+    if threading.current_thread() is not threading.main_thread():  # other threads receive no signals
         yield
         return
     numbers = [number for number in _ending() if signal.getsignal(number) is signal.SIG_DFL]
@@ -122,5 +122,5 @@ def _ending() -> list[signal.Signals]:
 
 
 def _raise(number: int, frame: FrameType | None) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)  # one is enough
+    signal.signal(number, signal.SIG_IGN)  # only the first one counts
     raise EndedBySignal(number)

@@ -6,11 +6,11 @@ import zlib
 from contextlib import suppress
 
 MOST = 1 << 12
-"""Bytes that are uncompressed at most."""
+"""The maximum number of bytes that are decompressed."""
 
 
 def beginning_of(raw: bytes) -> bytes:
-    """Return the first bytes of what ``raw`` contains if it is gzip; ``raw`` itself if it is not."""
+    """Return the first bytes of the content of ``raw`` if it is gzip, else ``raw`` itself."""
     if raw.startswith(b"\x1f\x8b"):
         with suppress(zlib.error):
             return zlib.decompressobj(wbits=31).decompress(raw, MOST)

@@ -1,4 +1,4 @@
-"""How lists, counts, shapes and long texts are written in a sentence. No facts about PyTorch live here."""
+"""Formatting of lists, counts, shapes and long texts in a sentence. This module contains no facts about PyTorch."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 
 def listed(words: Sequence[str], joint: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``; empty for nothing."""
+    """Join words: ``a``, ``a and b``, ``a, b and c``. No words give an empty string."""
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {joint} {words[-1]}"
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """``one edge``, ``three edges``, ``12 edges``, ``no edges``."""
-    said = _NUMBERS[number] if 0 <= number < len(_NUMBERS) else str(number)
-    return f"{said} {one if number == 1 else many or one + 's'}"
+    """Write a count: ``one edge``, ``three edges``, ``12 edges``, ``no edges``."""
+    word = _NUMBERS[number] if 0 <= number < len(_NUMBERS) else str(number)
+    return f"{word} {one if number == 1 else many or one + 's'}"
 
 
 def numbered(number: int, one: str) -> str:
-    """``1 edge``, ``12 edges``, ``1,200 edges``: with digits, where numbers are compared."""
+    """Write a count with digits, for comparisons: ``1 edge``, ``12 edges``, ``1,200 edges``."""
     return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
 def ordinal(position: int) -> str:
-    """``first`` for 1; ``11th`` above ten."""
+    """Write an ordinal: ``first`` for 1, ``11th`` above ten."""
     return _ORDINALS[position - 1] if 0 < position <= len(_ORDINALS) else nth(position)
 
 
 def nth(position: int) -> str:
-    """``1st``, ``2nd``, ``11th``, ``21st``."""
+    """Write an ordinal with digits: ``1st``, ``2nd``, ``11th``, ``21st``."""
     last = 0 if position % 100 in (11, 12, 13) else position % 10
     return f"{position}{('th', 'st', 'nd', 'rd')[last] if last < 4 else 'th'}"
 
 
 def capital(sentence: str, names: Collection[str] = ()) -> str:
-    """A sentence that begins with a plain word gets a capital; a name in code (``torch.add``, ``x``) stays as it is.
+    """Capitalize a sentence that begins with a plain word. A name in code (``torch.add``, ``x``) stays as it is.
 
     ``names`` are variables of the program that look like plain words (``row``, ``row (t3)``).
     """
@@ -49,21 +49,21 @@ def capital(sentence: str, names: Collection[str] = ()) -> str:
 
 
 def shaped(shape: Sequence[int]) -> str:
-    """``[2, 2]``; a tensor without dimensions is ``[]``."""
+    """Write a shape: ``[2, 2]``, or ``[]`` for a tensor without dimensions."""
     return f"[{', '.join(map(str, shape))}]"
 
 
 def hexed(raw: int) -> str:
-    """A raw key set as PyTorch's debuggers show it: ``0x1000010002``."""
+    """Write a raw key set as PyTorch's debuggers show it: ``0x1000010002``."""
     return f"{raw:#x}"
 
 
 def shortened(text: str, width: int) -> str:
-    """The first line of a text, cut with an ellipsis."""
+    """Return the first line of a text, cut with an ellipsis."""
     line = text.strip().partition("\n")[0].rstrip()
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
 def plain_dtype(dtype: str) -> str:
-    """``float32`` for ``torch.float32``."""
+    """Return ``float32`` for ``torch.float32``."""
     return dtype.removeprefix("torch.")

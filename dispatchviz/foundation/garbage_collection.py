@@ -1,7 +1,7 @@
-"""The garbage collector while modules are imported, or while a big graph is made: it waits.
+"""Pause the garbage collector during imports and while a large graph is built.
 
-An import makes some hundred thousand objects, nearly all of which stay until the process ends. With its usual
-thresholds the collector goes through them again and again while they are made, and finds nothing.
+An import creates some hundred thousand objects, and nearly all of them stay until the process ends. With its usual
+thresholds the collector visits them again and again during the import, and finds nothing.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OBJECTS = 500_000
-"""Net number of new objects before the collector looks at them: several times what an import makes."""
+"""The net number of new objects that triggers a collection, several times what an import creates."""
 
 
 @contextmanager
 def collector_waits() -> Iterator[None]:
-    """Inside the block garbage is collected rarely; afterwards the thresholds are as before."""
+    """Collect garbage only rarely in the block, then restore the thresholds."""
     before = gc.get_threshold()
     if before[0]:  # zero: the program wants no collections at all
         gc.set_threshold(OBJECTS, *before[1:])

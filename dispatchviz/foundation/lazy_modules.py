@@ -1,12 +1,12 @@
-"""Modules in ``sys.modules`` from the start, executed when first used.
+"""Modules that are in ``sys.modules`` from the start and executed on first use.
 
-``install`` puts an empty module into ``sys.modules`` for each name that it is given, under which everyone finds it as
-if it had been imported: ``from torch import distributions``, ``hasattr(torch, "fx")`` and ``"torch.jit" in
-sys.modules`` say what they say in PyTorch. The first use of an attribute runs the module's code.
-``importlib.util.LazyLoader`` does the same, but loads a module already when it is imported a second time.
+``install`` puts an empty module into ``sys.modules`` for each name. Importers find it as if it had been imported:
+``from torch import distributions``, ``hasattr(torch, "fx")`` and ``"torch.jit" in sys.modules`` behave as in PyTorch.
+The first use of an attribute runs the module's code. ``importlib.util.LazyLoader`` does the same, but already loads a
+module when it is imported a second time.
 
-Rule: loading one runs no operator and registers neither operators nor kernels. It may happen in the middle of a
-program that is recorded, in whatever mode, and the registrations of a program are undone at its end.
+Rule: loading a module runs no operator and registers neither operators nor kernels. It may happen in the middle of a
+recorded program, in any mode, and a program's registrations are undone at its end.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 _KNOWN = frozenset(
     ("__name__", "__spec__", "__loader__", "__package__", "__file__", "__cached__", "__class__", "__warningregistry__")
 )
-"""Attributes that the import system and the warnings module ask every module for: they load nothing. Not
-``__path__``: an import of a submodule loads the package first, as it always does."""
+"""Attributes that the import system and the warnings module read from every module, so they load nothing. ``__path__``
+is not one: an import of a submodule loads the package first, as always.
+"""
 
 _locks: dict[ModuleType, RLock] = {}
-"""One for each module that is not loaded: two threads that load two modules do not wait for each other."""
+"""A lock for each module that is not loaded, so that threads that load different modules do not wait for each other."""
 _loading: set[ModuleType] = set()
 _when_loaded: dict[ModuleType, Callable[[], object]] = {}
 
@@ -52,7 +53,7 @@ class _UnloadedModule(ModuleType):
 
 
 class _UnloadedFolder(_UnloadedModule):
-    """A package with nothing but a docstring: using one of its modules does not load it."""
+    """A package that contains only a docstring. Using one of its modules does not load it."""
 
     def __getattribute__(self, name: str) -> Any:
         members = ModuleType.__getattribute__(self, "__dict__")
@@ -70,9 +71,9 @@ def is_unloaded(module: ModuleType) -> bool:
 
 
 def install(package: str, names: Iterable[str], when_loaded: Callable[[], object] | None = None) -> None:
-    """Put modules below a package into ``sys.modules``. The package that one belongs to imports it like any other.
+    """Put modules below a package into ``sys.modules``. The package that a module belongs to imports it like any other.
 
-    ``when_loaded`` is called after one of them has been loaded, with all that it imported.
+    ``when_loaded`` is called after a module has been loaded, with everything that it imported.
     """
     root = os.path.dirname(sys.modules[package].__file__ or "")
     for name in names:
@@ -84,7 +85,7 @@ def install(package: str, names: Iterable[str], when_loaded: Callable[[], object
 
 
 def install_all_in(package: str, folders: bool = True) -> None:
-    """Does so with all modules of a package and of its folders, whose own ``__init__`` have nothing but a docstring."""
+    """Install all modules of a package and of its subpackages, whose own ``__init__`` contain only a docstring."""
     found = sys.modules[package]
     _install_folder(vars(found), package, os.path.dirname(found.__file__ or ""), folders)
 
@@ -114,9 +115,7 @@ def _unloaded(name: str, path: str, kind: type[_UnloadedModule], is_package: boo
 
 
 def _load(module: ModuleType) -> None:
-    """Run the module's code. Another thread that uses it meanwhile waits; what it imports in a circle sees as much of
-    it as there is.
-    """
+    """Run the module's code. Other threads wait for it; a circular import sees the part that has run so far."""
     with _locks.get(module) or RLock():
         if not is_unloaded(module) or module in _loading:
             return

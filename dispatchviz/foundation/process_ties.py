@@ -1,7 +1,7 @@
-"""Ties between processes: a process that another one began ends with it, and so does all that it began itself.
+"""Ties between processes: a child process ends with its parent, and so do all of the child's own children.
 
-A tie is a process of its own, the watcher. It waits until one of the two has ended. A signal to the kernel's own tie
-(``PR_SET_PDEATHSIG``) would reach the child alone: the processes of the program in it would stay.
+A tie is a process of its own, the watcher, which waits until one of the two has ended. The kernel's own tie
+(``PR_SET_PDEATHSIG``) would signal the child alone, and the processes of the program in it would stay.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from contextlib import suppress
 from typing import NamedTuple
 
 PAUSE = 0.5
-"""Seconds between two looks, where the system has no handles of processes."""
+"""The seconds between two checks, on systems without handles of processes."""
 
 Handles = list[int]
-"""Files that can be read when a process has ended: of the parent, of its child. Empty if the system has none."""
+"""Files that become readable when a process has ended: the parent's, then the child's. Empty if the system has none."""
 
 
 def end_with(parent: int) -> None:
-    """Ties this process to the one that began it. Windows has no tie."""
+    """Tie this process to its parent. On Windows, do nothing."""
     if sys.platform == "win32":
         return
     child = os.getpid()
@@ -47,7 +47,7 @@ def _handles(parent: int, child: int) -> Handles:
 
 
 def _watch(parent: int, child: int, handles: Handles) -> None:
-    """Become the watcher, which has no terminal, no file of the program's, and is none of its children."""
+    """Become the watcher, which has no terminal, has no file of the program, and is not one of its children."""
     with suppress(BaseException):
         os.setsid()
         if not os.fork():
@@ -82,7 +82,7 @@ def _is_there(process: int) -> bool:
 
 
 def kill_tree(process: int) -> None:
-    """Kill a process and all that it began. They are stopped first, so that none begins another meanwhile."""
+    """Kill a process and its descendants. All are stopped first, so that none starts another one meanwhile."""
     stopped: set[int] = set()
     while new := {process, *(each.number for each in begun_by(process))} - stopped:
         for each in new:
@@ -99,20 +99,20 @@ def _send(process: int, number: int) -> None:
 
 
 class Descendant(NamedTuple):
-    """A process that another one began."""
+    """A process that another one started, directly or indirectly."""
 
     number: int
     moment: str
-    """When it began: a number is given again."""
+    """The start time, because process numbers are reused."""
 
     def kill(self) -> None:
-        """End it, if it is still there."""
+        """Kill the process, if it still exists."""
         if _moment(self.number) == self.moment:
             _send(self.number, signal.SIGKILL)
 
 
 def begun_by(process: int) -> set[Descendant]:
-    """The processes that a process began, and those that these began. Only Linux tells."""
+    """Return all descendants of a process. Only Linux reports them; elsewhere the set is empty."""
     found: set[Descendant] = set()
     waiting = [process]
     while waiting:

@@ -1,10 +1,10 @@
-"""What a reader may do beside reading: at one's own terminal everything; in a served session nothing with files.
+"""The rights of a reader beyond reading: all at one's own terminal, no access to files in a served session.
 
-Who reads in a browser sees what a teacher offers, and no key, command of the palette or typed text of theirs may open,
-run or write anything else (``dispatchviz serve``). That is decided here alone: the tables of keys leave out the actions
-below, so help, footer and palette have none of them either, and look-ups take no option that names a file.
+A reader in a browser sees what a teacher offers. No key, command of the palette or typed text may open, run or write
+anything else (``dispatchviz serve``). Only this module decides that. The key tables omit the actions below, so help,
+footer and palette do not have them either, and look-ups take no option that names a file.
 
-It holds for a process, as a keymap does, and for good: nothing gives the rights back.
+The rights hold for a process, as a keymap does. Once given up, they cannot be restored.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ TOUCHES_FILES = {
     "ask('run')": "runs or opens whatever file is named",
     "app.suspend_process": "leads to a shell, or to nowhere",
 }
-"""Actions of the stepper and of the home screen that do more than show, and what they do."""
+"""Actions of the stepper and of the home screen that do more than show, and their effects."""
 
 NAMES_A_FILE = "FILE"
-"""What stands for the value of such an option in help."""
+"""The placeholder for a file name among the options in help."""
 
 
 class _Rights:
@@ -27,15 +27,15 @@ class _Rights:
 
 
 def give_up_files() -> None:
-    """From now on, in this process, for good."""
+    """Give up access to files in this process, permanently."""
     _Rights.has_files = False
 
 
 def has_files() -> bool:
-    """Return whether the reader may name files, and have some written."""
+    """Return whether the reader may name files and write them."""
     return _Rights.has_files
 
 
 def permits(action: str) -> bool:
-    """Return whether an action of the keymaps may be carried out."""
+    """Return whether an action of the keymaps is permitted."""
     return _Rights.has_files or action not in TOUCHES_FILES

@@ -1,8 +1,8 @@
-"""The programs that ship with the package, what each of them shows, and files with a name close to a missing one.
+"""The programs that ship with the package, their descriptions, and suggestions for missing files.
 
-In a checkout the folder ``examples`` is beside the package, in an installed one within it. Its ``README.md`` says of
-each program what there is to see, once for all who ask. ``examples/forum.py`` names a program on every machine: a file
-where there is one of that name, else the one that ships.
+In a checkout, the folder ``examples`` is beside the package; in an installation, it is inside. Its ``README.md``
+describes each program once for all uses. ``examples/forum.py`` names a program on every machine: the file of that name
+if there is one, else the program that ships.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 FOLDER = "examples"
 LESSONS = "lessons"
-"""The folder of the lessons within."""
+"""The folder of the lessons in ``examples``."""
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -24,20 +24,22 @@ class Example(NamedTuple):
     """A program that ships with the package."""
 
     name: str
-    """``forum``, ``chains/add``."""
+    """The name without suffix: ``forum``, ``chains/add``."""
     group: str
-    """The heading that it stands under."""
+    """The heading that the example is listed under."""
     shows: str
-    """What there is to see, in one line; names are in backticks."""
+    """A description in one line, with names in backticks."""
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """The file of the example."""
         return folder() / f"{self.name}.py"
 
     @property
     def script(self) -> str:
-        """What runs it from here: ``examples/forum.py``, unless another file has that name here."""
+        """The script name that runs it from here: ``examples/forum.py``, or the full path if another file has that name
+        here.
+        """
         script = f"{FOLDER}/{self.name}.py"
         other = os.path.exists(script) and not os.path.samefile(script, self.path)
         return str(self.path) if other else script
@@ -45,40 +47,40 @@ class Example(NamedTuple):
 
 @cache
 def folder() -> Path:
-    """Where they are."""
+    """Return the folder of the examples."""
     within = _PACKAGE / FOLDER
     return within if within.is_dir() else _PACKAGE.parent / FOLDER
 
 
 ERRORS = "errors"
-"""The folder with a program for each message that is explained; ``docs/messages.md`` lists them, no screen does."""
+"""The folder with a program for each explained message. ``docs/lists/messages.md`` lists them, but no screen does."""
 
 TESTS = "testing/"
-"""What pytest runs: as programs these files do nothing."""
+"""The folder of files for pytest. As programs these files do nothing."""
 
 
 @cache
 def examples() -> tuple[Example, ...]:
-    """All programs, in the order in which they are told; the founding program is the first."""
+    """Return all programs, in the order of the README. The founding program is the first."""
     text = (folder() / "README.md").read_text("utf-8")
     _, *parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
     groups = zip(parts[::2], parts[1::2], strict=True)
-    told = (Example(name, group, shows) for group, part in groups for name, shows in _ROW.findall(part))
-    return tuple(example for example in told if not example.name.startswith(TESTS))
+    rows = (Example(name, group, shows) for group, part in groups for name, shows in _ROW.findall(part))
+    return tuple(example for example in rows if not example.name.startswith(TESTS))
 
 
 _ROW = re.compile(r"^\| `(.*)\.py` \| (.*) \|$", re.MULTILINE)
 
 
 def located(script: str) -> str:
-    """The file of a script: itself, or the example that it names where there is no such file."""
+    """Return the file of a script: the script itself if it exists, else the example that it names."""
     inner = _inner(script)
     shipped = folder() / inner if inner else None
     return str(shipped) if shipped and not os.path.exists(script) and shipped.is_file() else script
 
 
 def names_example(script: str) -> bool:
-    """Return whether a script is the short name of an example, as ``examples/forum.py``."""
+    """Return whether a script is the short name of an example, such as ``examples/forum.py``."""
     inner = _inner(script)
     return inner is not None and (folder() / inner).is_file()
 
@@ -89,13 +91,14 @@ def is_lesson(script: Path) -> bool:
 
 
 def script_of(path: Path) -> str:
-    """What names a file: of an example its short name, where that is no other file."""
+    """Return the name of a file: the short name of an example, unless that is another file."""
     return next((example.script for example in examples() if example.path == path), str(path))
 
 
 def alternatives(script: str) -> str:
-    """What to say of a script that is not there: the examples beside it, if it is named like one; a file beside it or
-    an example that was probably meant; else nothing."""
+    """Return suggestions for a script that does not exist: the examples beside it if it is named like one, a similar
+    file or example, or an empty string.
+    """
     inner = _inner(script)
     if inner is None:
         name = script.removesuffix(".py")
@@ -106,7 +109,7 @@ def alternatives(script: str) -> str:
 
 
 def _inner(script: str) -> str | None:
-    """The part of a name after ``examples/``; None if it does not begin so."""
+    """Return the part of a name after ``examples/``, or None if it does not begin with that."""
     parts = PurePath(script).parts
     return "/".join(parts[1:]) if len(parts) > 1 and parts[0] == FOLDER and ".." not in parts else None
 
@@ -116,11 +119,11 @@ def _parent(name: str) -> str:
 
 
 CLOSE = 0.75
-"""How alike names are, from 0 to 1, of which one may be a misspelling of the other."""
+"""The similarity, from 0 to 1, from which one name may be a misspelling of the other."""
 
 
 def near_file(path: str) -> str:
-    """The end of an error: a file beside it that was probably meant; empty if there is none."""
+    """Return the end of an error message that suggests a similar file beside it, or an empty string."""
     import difflib
 
     folder, name = os.path.split(path)

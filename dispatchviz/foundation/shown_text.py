@@ -1,11 +1,11 @@
-"""Text of programs, traces and file names as it may reach a terminal: what would command it is shown instead.
+"""Text of programs, traces and file names for a terminal, with control characters escaped.
 
 One rule, by Unicode's categories: a character that is a control (Cc), a format character such as a bidirectional
-override (Cf), a surrogate (Cs), a line or paragraph separator (Zl, Zp), of private use (Co) or not assigned (Cn) is
-shown as Python writes it in a string, ``\\x1b``, ``\\u202e``, ``\\n``. So are the few letters and marks that are
-blank. All other text stays as it is; so does the joiner within an emoji.
+override (Cf), a surrogate (Cs), a line or paragraph separator (Zl, Zp), for private use (Co) or not assigned (Cn) is
+written as in a Python string: ``\\x1b``, ``\\u202e``, ``\\n``. So are the few letters and marks that are blank. All
+other text stays as it is, including the joiner within an emoji.
 
-Not here: where text leaves the program (``terminal_output.py``, ``views/text/styled_line.py``,
+Not here: the places where text leaves the program (``terminal_output.py``, ``views/text/styled_line.py``,
 ``outputs/picture/dot.py``).
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 CHUNK = 1000
-"""Lines that are looked at, and written, at once."""
+"""The number of lines that are checked and written at once."""
 
 BLANK = "".join(
     map(
@@ -35,37 +35,37 @@ BLANK = "".join(
         ),
     )
 )
-"""Letters and marks that Unicode declares invisible, though their categories are those of visible ones."""
+"""Letters and marks that Unicode declares invisible, although their categories are those of visible ones."""
 
 _BLANK = frozenset(BLANK)
 
 JOINER = "\u200d"
-"""Joins emoji to one: the only format character that is sent, and between emoji only."""
+"""The joiner of emoji, which is the only format character that is sent, and only between emoji."""
 
 EMOJI_VARIANT = "\ufe0f"
 
 
 def shown(text: str) -> str:
-    """The text on one row, in which no character commands a terminal and none is hidden."""
+    """Return the text on one row, with no character that controls a terminal and none that is hidden."""
     if text.isprintable() and (text.isascii() or _BLANK.isdisjoint(text)):
         return text
     return _translated(text, _IN_PYTHON)
 
 
 def shown_lines(text: str) -> str:
-    """The same for a text of several lines, which stay lines."""
+    """Return a text of several lines with each line escaped by ``shown``."""
     return "\n".join(map(shown, text.split("\n")))
 
 
 def shown_json(text: str) -> str:
-    """The same for JSON on one line, by JSON's escapes, so that it is read back as it was."""
+    """Return JSON on one line with unsafe characters as JSON escapes, so that it reads back unchanged."""
     if text.isprintable() and (text.isascii() or _BLANK.isdisjoint(text)):
         return text
     return _translated(text, _IN_JSON)
 
 
 class ShownLines:
-    """Lines as ``shown`` leaves them, looked at many at once: of a million each costs next to nothing."""
+    """Lines escaped by ``shown``, many at once, so that each of a million lines costs almost nothing."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = iter(lines)
@@ -75,7 +75,7 @@ class ShownLines:
             yield from chunk
 
     def chunks(self) -> Iterator[list[str]]:
-        """Some lines at a time; those before an error in what makes them come out first."""
+        """Yield some lines at a time. If the source of the lines fails, yield the lines before the error first."""
         some: list[str] = []
         try:
             for line in self._lines:
@@ -94,13 +94,13 @@ def _shown(lines: list[str]) -> list[str]:
 
 
 def all_shown(lines: list[str]) -> bool:
-    """Return whether ``shown`` would leave all of them as they are."""
+    """Return whether ``shown`` would leave all lines unchanged."""
     text = "".join(lines)
     return all(map(str.isprintable, lines)) and (text.isascii() or not any(char in text for char in BLANK))
 
 
 class _Table(dict[int, str]):
-    """For ``str.translate``: of each character met so far what is sent for it."""
+    """A table for ``str.translate``, from each character met so far to its replacement."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -108,13 +108,13 @@ class _Table(dict[int, str]):
         return sent
 
     def escape(self, char: str) -> str:
-        """As Python writes it in a string."""
+        """Return the escape in a Python string."""
         return char.encode("unicode_escape").decode("ascii")
 
 
 class _JsonTable(_Table):
     def escape(self, char: str) -> str:
-        """As JSON writes it in a string: above U+FFFF as two surrogates."""
+        """Return the escape in a JSON string, two surrogates above U+FFFF."""
         units = char.encode("utf-16-be", "surrogatepass")
         return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))
 
@@ -143,12 +143,12 @@ def _translated(text: str, table: _Table) -> str:
 
 
 def _is_emoji(char: str) -> bool:
-    """A pictograph, or what may follow one before a joiner: a skin tone (Sk), the choice of the emoji's look."""
+    """Return whether a character is a pictograph, or may follow one before a joiner: a skin tone (Sk) or a variant."""
     return bool(char) and (char == EMOJI_VARIANT or _category(char) in ("So", "Sk"))
 
 
 def quoted(word: str) -> str:
-    """A word for a shell; what would command the terminal into which it is pasted, as bash and zsh read it."""
+    """Quote a word for a shell. Characters that control a terminal are written as bash and zsh read them."""
     import shlex  # --help needs none
 
     if shown(word) == word:

@@ -1,7 +1,7 @@
-"""Where plain text leaves: the standard streams, and nothing goes there but as ``shown_text.py`` lets it.
+"""Plain text on the standard streams, always escaped by ``shown_text.py``.
 
-All that commands print goes through here (``tests/foundation/test_terminal_output.py`` finds what does not). The output
-of the user's own program does not: it stays as it is, to the byte.
+All output of commands passes through here (``tests/foundation/test_terminal_output.py`` finds exceptions). The output
+of the user's own program does not; it stays the same to the byte.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
-    """Line on standard output, or on another stream."""
+    """Print lines on standard output, or on another stream."""
     output = stream or _standard_output()
     for chunk in chunks(lines):
         _write(output, chunk)
@@ -28,7 +28,7 @@ def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
 
 
 def print_painted(lines: Iterable[list[str]]) -> None:
-    """Line on standard output of which every second part is a code of ours, sent as it is."""
+    """Print lines on standard output. Every second part of a line is a color code of ours and is not escaped."""
     output = _standard_output()
     for line in map(_painted, lines):
         _write(output, f"{line}\n")
@@ -41,7 +41,7 @@ def _painted(parts: list[str]) -> str:
 
 
 def print_paged(lines: Iterable[list[str]]) -> None:
-    """The same; what a terminal does not show at once goes through a pager, which the reader may leave early."""
+    """Print lines as ``print_painted`` does. Use a pager if they do not fit on the terminal."""
     import shutil
 
     left = map(_painted, lines)
@@ -59,23 +59,23 @@ def print_paged(lines: Iterable[list[str]]) -> None:
 
 
 def _page(first: list[str], left: Iterator[str]) -> None:
-    """By click: PAGER, else less; where there is none, or the terminal is dumb, it prints."""
+    """Page by click: with PAGER, else less. Without a pager or on a dumb terminal, click prints."""
     import itertools
 
     import click
 
     lines = itertools.chain(first, left)
     pages = iter(lambda: list(itertools.islice(lines, PAGE)), [])
-    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # Ctrl+C in a pager is no end of ours
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # Ctrl+C in a pager does not end this process
         click.echo_via_pager("".join(f"{line}\n" for line in page) for page in pages)
 
 
 PAGE = 500
-"""Lines that a pager gets at once."""
+"""The number of lines that a pager gets at once."""
 
 
 def print_json_lines(lines: Iterable[str]) -> None:
-    """Lines of JSON on standard output; each is read back as it was."""
+    """Print lines of JSON on standard output. Each reads back unchanged."""
     output = _standard_output()
     for line in lines:
         _write(output, f"{shown_json(line)}\n")
@@ -84,17 +84,17 @@ def print_json_lines(lines: Iterable[str]) -> None:
 
 def _standard_output() -> TextIO:
     if sys.stdout is None:  # `>&-`
-        raise DispatchvizError("there is nothing to print to: standard output is closed")
+        raise DispatchvizError("cannot print: standard output is closed")
     return sys.stdout
 
 
 def complain(text: str) -> None:
-    """One line on standard error; whom nobody hears is silent."""
-    if sys.stderr is None or sys.stderr.closed:  # the program that ran may have done that
+    """Print one line on standard error. Errors of the stream are ignored."""
+    if sys.stderr is None or sys.stderr.closed:  # the user's program may have closed it
         complain_at_once(text)
         return
     with contextlib.suppress(OSError):
-        sys.stderr.flush()  # what the program could not write stays its own
+        sys.stderr.flush()  # the program's own output that could not be written
         try:
             print_lines([_complaint(text)], sys.stderr)
         except OSError:
@@ -102,7 +102,7 @@ def complain(text: str) -> None:
 
 
 def _drop_written(stream: TextIO) -> None:
-    """Empty the buffer of a stream whose file takes nothing: Python would end with status 120 because of it."""
+    """Empty the buffer of a stream whose file accepts no data, since Python would otherwise exit with status 120."""
     file = stream.fileno()
     kept, nowhere = os.dup(file), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -115,10 +115,10 @@ def _drop_written(stream: TextIO) -> None:
 
 
 def complain_at_once(text: str) -> None:
-    """The same past ``sys.stderr``, where that is closed, or may be in the middle of a write."""
+    """Print one line without ``sys.stderr``, which may be closed or in the middle of a write."""
     with contextlib.suppress(OSError):
         line = f"{shown(_complaint(text))}\n".encode(errors="backslashreplace")
-        os.write(2, b"\r\x1b[K" + line if os.isatty(2) else line)  # a line of progress may be there
+        os.write(2, b"\r\x1b[K" + line if os.isatty(2) else line)  # it may overwrite a progress line
 
 
 def _complaint(text: str) -> str:
@@ -126,7 +126,7 @@ def _complaint(text: str) -> str:
 
 
 def chunks(lines: Iterable[str]) -> Iterator[str]:
-    """Lines with their ends, many at once."""
+    """Yield lines with their ends, many at once."""
     for some in (lines if isinstance(lines, ShownLines) else ShownLines(lines)).chunks():
         yield "\n".join([*some, ""])
 

@@ -1,4 +1,4 @@
-"""The package ``functorch``: what ``torch.func`` has, under its older names, with the warnings that it is deprecated.
+"""The package ``functorch``: the functions of ``torch.func`` under their older names, with deprecation warnings.
 
 Mirrors ``functorch/__init__.py`` and ``torch/_functorch/deprecated.py``. NB: ``make_fx``, ``functorch.compile``,
 ``functorch.dim`` and ``functorch.einops`` need parts of PyTorch that the model does not have.

@@ -12,7 +12,7 @@ _nn: Any = torch.nn
 
 
 class FunctionalModuleWithBuffers(_nn.Module):  # type: ignore[misc]
-    """Called with parameters, buffers and the module's own arguments."""
+    """A module as a function of parameters, buffers and the module's own arguments."""
 
     def __init__(
         self, stateless_model: Any, names: Sequence[str], buffers: Sequence[str], names_map: dict[str, list[str]]
@@ -23,13 +23,13 @@ class FunctionalModuleWithBuffers(_nn.Module):  # type: ignore[misc]
         self.all_names_map = names_map
 
     def forward(self, params: Sequence[Any], buffers: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        """The module's result with that state."""
+        """Return the module's result with these parameters and buffers."""
         state = dict(zip((*self.param_names, *self.buffer_names), (*params, *buffers), strict=True))
         return torch.func.functional_call(self.stateless_model, state, args, kwargs)
 
 
 class FunctionalModule(_nn.Module):  # type: ignore[misc]
-    """Called with parameters and the module's own arguments."""
+    """A module as a function of parameters and the module's own arguments."""
 
     def __init__(self, stateless_model: Any, names: Sequence[str], names_map: dict[str, list[str]]) -> None:
         super().__init__()
@@ -38,13 +38,13 @@ class FunctionalModule(_nn.Module):  # type: ignore[misc]
         self.names_map = names_map
 
     def forward(self, params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        """The module's result with those parameters."""
+        """Return the module's result with these parameters."""
         state = dict(zip(self.param_names, params, strict=True))
         return torch.func.functional_call(self.stateless_model, state, args, kwargs)
 
 
 def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, tuple[Any, ...]]:
-    """The module as a function, and its parameters. RuntimeError for one that has buffers."""
+    """Return the module as a function, and its parameters. Raise RuntimeError for a module with buffers."""
     if list(model.buffers()):
         raise RuntimeError(
             "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
@@ -57,7 +57,7 @@ def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tupl
 def make_functional_with_buffers(
     model: Any, disable_autograd_tracking: bool = False
 ) -> tuple[FunctionalModuleWithBuffers, tuple[Any, ...], tuple[Any, ...]]:
-    """The module as a function, its parameters, its buffers."""
+    """Return the module as a function, its parameters and its buffers."""
     parameters = {name for name, _ in model.named_parameters()}
     stateless, state, names = _without_state(model)
     own = {name: value for name, value in state.items() if name in parameters}
@@ -70,7 +70,9 @@ def make_functional_with_buffers(
 def combine_state_for_ensemble(
     models: Sequence[Any],
 ) -> tuple[FunctionalModuleWithBuffers, tuple[Any, ...], tuple[Any, ...]]:
-    """One function, and the parameters and buffers of all models stacked. RuntimeError for models that differ."""
+    """Return one function, and the stacked parameters and buffers of all models. Raise RuntimeError if the models
+    differ.
+    """
     where = "combine_state_for_ensemble"
     if not models:
         raise RuntimeError(f"{where}: Expected at least one model, got 0.")
@@ -84,7 +86,7 @@ def combine_state_for_ensemble(
 
 
 def _without_state(model: Any) -> tuple[Any, dict[str, Any], dict[str, list[str]]]:
-    """A copy whose parameters and buffers have no memory, those that it had, and all names of each."""
+    """Return a copy whose parameters and buffers have no memory, the original ones, and all names of each."""
     stateless = copy.deepcopy(model)
     every = [*stateless.named_parameters(remove_duplicate=False), *stateless.named_buffers(remove_duplicate=False)]
     state: dict[str, Any] = {}

@@ -1,12 +1,12 @@
-"""What learners answered in lessons, kept in files: one a learner, as small as it can be.
+"""The answers of learners in lessons, kept in one small file for each learner.
 
     {"format": "dispatchviz answers", "answers": [
       {"lesson": "forum", "stop": "call add", "question": "Which key wins ...?",
        "choice": "CUDA", "right": "AutogradCUDA"}
     ]}
 
-The first answer counts: who takes a lesson again changes nothing of what is kept. A question that was passed over has
-no ``choice``. A file that is not wholly ours is never written.
+The first answer counts: taking a lesson again changes nothing in the file. A skipped question has no ``choice``. A file
+with any other content is never overwritten.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dispatchviz.foundation.errors import DispatchvizError
 FORMAT: Literal["dispatchviz answers"] = "dispatchviz answers"
 
 LARGEST = 1 << 22
-"""Bytes of a file of answers; what is larger is none."""
+"""The most bytes of a file of answers; a larger file is refused."""
 
 
 class AnswersError(DispatchvizError):
@@ -32,21 +32,21 @@ class AnswersError(DispatchvizError):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What one learner said to one question of a lesson."""
+    """The answer of one learner to one question of a lesson."""
 
     lesson: str
     """The name of the lesson."""
     stop: str
-    """The name of the step that answers it, as the lesson has it."""
+    """The lesson's name for the step that answers the question."""
     question: str
     choice: str | None = None
-    """The text of what was chosen; None if the learner passed the question over."""
+    """The text of the chosen answer; None if the learner skipped the question."""
     right: str
-    """The text of the right choice."""
+    """The text of the right answer."""
 
     @property
     def is_right(self) -> bool:
-        """True if it is."""
+        """True if the answer is right."""
         return self.choice == self.right
 
 
@@ -58,7 +58,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def read_answers(path: Path) -> tuple[Answer, ...]:
-    """The answers in a file. AnswersError if it has none."""
+    """Read the answers in a file. Raise AnswersError if it has none."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
@@ -74,7 +74,7 @@ def _decoded(content: bytes, path: Path) -> tuple[Answer, ...]:
         return msgspec.json.decode(content, type=Answers).answers
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise AnswersError(
-            f"{path} is no file of answers ({error}); dispatchviz lesson NAME --answers FILE writes one"
+            f"{path} is not a file of answers ({error}); dispatchviz lesson NAME --answers FILE writes one"
         ) from None
 
 
@@ -82,7 +82,7 @@ class KeptAnswers:
     """The file of one learner."""
 
     def __init__(self, path: Path) -> None:
-        """AnswersError if something else is there, or it cannot be written."""
+        """Raise AnswersError if the file has other content or cannot be written."""
         self._path = path
         try:
             self._read()
@@ -91,7 +91,9 @@ class KeptAnswers:
             raise AnswersError(f"cannot write {path}: {error.strerror or error}") from None
 
     def add(self, answer: Answer) -> str:
-        """Keep an answer, unless there is one to that question; return what is wrong if it cannot be written."""
+        """Keep an answer unless its question has one already. Return the error if it cannot be written, else an empty
+        text.
+        """
         try:
             kept = self._read()
             if not any((each.lesson, each.stop) == (answer.lesson, answer.stop) for each in kept):
@@ -104,23 +106,23 @@ class KeptAnswers:
         return ""
 
     def _read(self) -> tuple[Answer, ...]:
-        """What is kept by now. AnswersError if the file is none of ours."""
+        """Return the answers that the file has now. Raise AnswersError if it has other content."""
         if not self._path.exists():
             return ()
-        if not (self._path.is_file() or self._path.is_dir()):  # reading a pipe would wait for somebody who writes
-            raise AnswersError(f"{self._path} is no file: answers cannot be kept there")
+        if not (self._path.is_file() or self._path.is_dir()):  # reading a pipe would wait for a writer
+            raise AnswersError(f"{self._path} is not a file: answers cannot be kept there")
         return read_answers(self._path)
 
 
 class LessonAnswers:
-    """Keeps the answers to the questions of one lesson."""
+    """A keeper of the answers to the questions of one lesson."""
 
     def __init__(self, kept: KeptAnswers, lesson: str, stops: Mapping[int, str]) -> None:
-        """``stops``: the names of the steps that answer a question."""
+        """``stops`` has the names of the steps that answer a question."""
         self._kept, self._lesson, self._stops = kept, lesson, stops
 
     def add(self, asked: Prediction, choice: Choice | None) -> str:
-        """Keep what was said to a question of the lesson, not to others; as ``KeptAnswers.add``."""
+        """Keep an answer if the question belongs to the lesson; return as ``KeptAnswers.add``."""
         stop = self._stops.get(asked.reveals)
         if stop is None:
             return ""

@@ -1,4 +1,4 @@
-"""Which lessons there are: those that ship, in the order in which they are taught, and those in a teacher's folder."""
+"""The list of lessons: the shipped ones in teaching order, and those in a teacher's folder."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
 
 
 def shipped_lessons() -> tuple[Path, ...]:
-    """The files of the lessons that ship, in order."""
+    """Return the files of the shipped lessons, in order."""
     own = (each for each in shipped_examples.examples() if each.name.startswith(f"{shipped_examples.LESSONS}/"))
     return tuple(each.path for each in own)
 
 
 def lessons_in(folder: Path) -> tuple[Path, ...]:
-    """The lessons in a teacher's folder, by name. LessonError if it is none, or has none."""
+    """Return the lessons in a teacher's folder, by name. Raise LessonError if there is no such folder, or no lesson in
+    it.
+    """
     if not folder.is_dir():
-        raise LessonError(f"{folder} is no folder with lessons")
+        raise LessonError(f"there is no folder {folder}")
     if not (found := _found(folder)):
-        raise LessonError(f"there is no lesson in {folder}: a lesson is a .py file, dispatchviz lesson new makes one")
+        raise LessonError(
+            f"there is no lesson in {folder}: a lesson is a .py file, which dispatchviz lesson new creates"
+        )
     return found
 
 
@@ -32,8 +36,8 @@ def _found(folder: Path) -> tuple[Path, ...]:
 
 
 def has_marks(path: Path) -> bool:
-    """Return whether a file has anything of a lesson: other programs may lie beside it. LessonError if it cannot be
-    read.
+    """Return whether a file has a stop or a question; other programs may be in the folder. Raise LessonError if it
+    cannot be read.
     """
     try:
         return _MARKS.search(path.read_text("utf-8", "replace")) is not None
@@ -45,12 +49,14 @@ _MARKS = re.compile(r"^#\s*(stop|predict):", re.MULTILINE)
 
 
 def all_lessons(folder: Path | None) -> tuple[Path, ...]:
-    """Those of a folder, without one those that ship."""
+    """Return the lessons of a folder; without a folder the shipped ones."""
     return shipped_lessons() if folder is None else lessons_in(folder)
 
 
 def lesson_named(name: str, folder: Path | None) -> Lesson:
-    """The lesson of a name, of a number in the order, or in a file. LessonError, with what there is, if none is."""
+    """Return the lesson with a name, a number in the order, or a file. Raise LessonError, with similar names, if there
+    is none.
+    """
     files = all_lessons(folder)
     if name.endswith(".py") or "/" in name:
         return read_lesson(Path(name))
@@ -60,13 +66,14 @@ def lesson_named(name: str, folder: Path | None) -> Lesson:
         if path.stem == name:
             return read_lesson(path)
     if Path(f"{name}.py").is_file():
-        raise LessonError(f"there is no lesson {name!r}; the file that is here is {name}.py")
+        raise LessonError(f"there is no lesson {name!r}; did you mean the file {name}.py?")
     raise LessonError(f"there is no lesson {name!r}{_meant(name, [path.stem for path in files])}")
 
 
 def lesson_after(lesson: Lesson) -> str:
-    """What names the lesson that comes next where it is from: a name, in a teacher's folder a file; empty if none
-    does."""
+    """Return the word that names the next lesson: a name, or a file for a teacher's folder; empty after the last
+    one.
+    """
     shipped, path = shipped_lessons(), lesson.path.resolve()
     files = shipped if path in [each.resolve() for each in shipped] else _found(lesson.path.parent)
     at = next((at for at, each in enumerate(files, 1) if each.resolve() == path), len(files))
@@ -77,4 +84,4 @@ def lesson_after(lesson: Lesson) -> str:
 
 def _meant(name: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, names, 3, 0.4)
-    return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(names)}"
+    return f"; did you mean {' or '.join(near)}?" if near else f"; the lessons are {', '.join(names)}"

@@ -1,6 +1,6 @@
-"""A lesson beside the trace of its program: which step each passage is about, and where the reader is.
+"""A lesson with the trace of its program: the step of each passage, and the reader's place.
 
-A passage without a stop of its own is read where the one before it was.
+A passage without a stop of its own belongs to the step of the one before.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from dispatchviz.lessons.stops import step_named
 
 @dataclass(frozen=True)
 class Place:
-    """A passage and the step at which it is read."""
+    """A passage and its step."""
 
     passage: Passage
     step: int
 
     @property
     def asks(self) -> bool:
-        """The reader is asked for what the step tells."""
+        """True if the reader predicts the step's outcome."""
         return self.passage.asks
 
 
 class Guide:
-    """The places of a lesson in the order of its file, and the one that the reader is at."""
+    """The places of a lesson in the order of its file, and the reader's current one."""
 
     def __init__(self, lesson: Lesson, trace: Trace, after: str = "", kept: KeptAnswers | None = None) -> None:
-        """``after`` is the lesson that comes next, if one does, ``kept`` where answers are kept, if they are.
-        UnknownStopError for a stop that is not there."""
+        """``after`` is the next lesson, if any; ``kept`` keeps the answers, if given. Raise UnknownStopError for a stop
+        that does not exist.
+        """
         self.lesson = lesson
         self.after = after
         self.places = tuple(_places(lesson, trace))
@@ -41,21 +42,21 @@ class Guide:
 
     @property
     def place(self) -> Place:
-        """Where the reader is."""
+        """The reader's current place."""
         return self.places[self.at]
 
     @property
     def is_aside(self) -> bool:
-        """The passage of the moment is about no step: what to change, what to write."""
+        """True if the current passage is about no step, such as a request to change or write something."""
         return not self.place.passage.stop
 
     @property
     def asked(self) -> Mapping[int, str]:
-        """The steps that are asked for before they are shown, and how the lesson names them."""
+        """The steps with a question, and the lesson's names for them."""
         return {place.step: place.passage.stop for place in self.places if place.asks}
 
     def moved(self, forward: bool) -> Place | None:
-        """Go on to the next place, or back to the one before; None if there is none."""
+        """Go to the next place, or back to the one before, and return it; None if there is none."""
         at = self.at + (1 if forward else -1)
         if not 0 <= at < len(self.places):
             return None

@@ -1,18 +1,18 @@
-"""A lesson as one Python file: comments at the margin are its prose, the rest is the program that runs.
+"""A lesson as one Python file: comments at the left margin are its prose, and the rest is the program that runs.
 
     # # Why AutogradCUDA runs first            the title: the first heading
     # A question from PyTorch's forum ...      prose, in Markdown
     import torch                               the program
     ...
     # ## Predict                               a phase: Predict, Run, Investigate, Modify, Make, in this order
-    # predict: call add                        a question: which step answers it
+    # predict: call add                        a question, named by the step that answers it
     # stop: z's Node                           a place to look at; the prose up to the next directive belongs to it
-    # raises: RuntimeError                     the program is meant to end so
-    def check(trace): ...                      what the trace must have: run by ``dispatchviz lesson check``
-    def facts(): ...                           what PyTorch itself says: run on the model, by tests on PyTorch, too
+    # raises: RuntimeError                     the program must end with this error
+    def check(trace): ...                      assertions about the trace: run by ``dispatchviz lesson check``
+    def facts(): ...                           assertions about PyTorch: run on the model, and by tests on PyTorch
 
-``check`` and ``facts`` are no part of the program, nor is a function ``facts_...``, which ``facts`` may call. How a
-stop is named: ``stops.py``.
+``check`` and ``facts`` are not part of the program, nor are functions ``facts_...`` that ``facts`` may call.
+``stops.py`` defines the names of stops.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from pathlib import Path
 from dispatchviz.foundation.errors import DispatchvizError
 
 PHASES = ("Predict", "Run", "Investigate", "Modify", "Make")
-"""After Sentance and Waite's PRIMM."""
+"""The phases of Sentance and Waite's PRIMM."""
 
 ASSERTIONS = re.compile(r"check|facts(_\w+)?")
-"""Names of functions of a lesson that are no part of its program."""
+"""The names of functions that are not part of a lesson's program."""
 
 DIRECTIVES = ("stop", "predict", "raises")
 
@@ -43,47 +43,48 @@ _HEADING = re.compile(r"(#+)\s+(.*\S)\s*")
 
 
 class LessonError(DispatchvizError):
-    """A file that is no lesson, with the line where that shows."""
+    """A file that is not a lesson, with the line where that shows."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A piece of prose, and the step that it is about, if it is about one."""
+    """A piece of prose, and the step that it is about, if any."""
 
     phase: str
     """One of ``PHASES``; empty before the first."""
     text: str
-    """Markdown, without the marks of the comments."""
+    """The prose in Markdown, without comment marks."""
     stop: str = ""
     """The name of the step; empty if it is about none."""
     asks: bool = False
-    """The reader is asked for what the step tells, before it is shown."""
+    """True if the reader predicts the step's outcome before it is shown."""
     line: int = 0
-    """Where the passage begins in the file, from 1."""
+    """The first line of the passage in the file, counted from 1."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson that was read."""
+    """A lesson, read from its file."""
 
     name: str
-    """That of its file, without ``.py``."""
+    """The name of its file, without ``.py``."""
     title: str
     passages: tuple[Passage, ...]
     program: str = field(repr=False)
-    """The source of the program; lines have the numbers that they have in the file, and where the file has prose they
-    are blank: a pane that shows the program must not show the answers."""
+    """The source of the program, with the line numbers of the file. Lines of prose are blank, because a pane that shows
+    the program must not show the answers.
+    """
     assertions: str = field(repr=False)
-    """The source of ``check``, ``facts`` and its parts, with such line numbers, too."""
+    """The source of ``check``, ``facts`` and ``facts_...``, also with the line numbers of the file."""
     raises: str = ""
     """The name of the error that the program ends with; empty if it ends well."""
     path: Path = Path()
     misspelled: tuple[tuple[int, str, str], ...] = ()
-    """Lines of prose that look like a directive: number, first word, the directive that was probably meant."""
+    """Lines of prose that look like a directive: line number, first word, the directive that was probably meant."""
 
     @property
     def summary(self) -> str:
-        """The first paragraph in one line: what the lesson is about."""
+        """The first paragraph, which says what the lesson is about, as one line."""
         text = self.passages[0].text if self.passages else ""
         return " ".join(text.split("\n\n")[0].split())
 
@@ -94,7 +95,7 @@ class Lesson:
 
 
 def read_lesson(path: Path) -> Lesson:
-    """The lesson in a file. LessonError if it is none."""
+    """Read the lesson in a file. Raise LessonError if the file is not a lesson."""
     try:
         source = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -103,7 +104,7 @@ def read_lesson(path: Path) -> Lesson:
 
 
 def parse_lesson(source: str, path: Path) -> Lesson:
-    """The lesson that a text is. LessonError, with file and line, if it is none."""
+    """Parse a lesson. Raise LessonError, with file and line, if the text is not a lesson."""
     text, assertions = _parts(source, path)
     comments = _comments(text)
     title, passages, raises = "", [], ""
@@ -112,13 +113,15 @@ def parse_lesson(source: str, path: Path) -> Lesson:
         if passage is not None:
             passages.append(passage)
     if not title:
-        raise LessonError(f"{path}: a lesson begins with a title, a comment such as: # # Why AutogradCUDA runs first")
+        raise LessonError(
+            f"{path}: a lesson must have a title, which is a comment such as: # # Why AutogradCUDA runs first"
+        )
     program = _without(text, comments)
     return Lesson(path.stem, title, tuple(passages), program, assertions, raises, path, tuple(_misspelled(comments)))
 
 
 def _parts(source: str, path: Path) -> tuple[str, str]:
-    """The program without the assertions, the assertions alone: each with blank lines in place of the rest."""
+    """Split a source into the program and the assertions, each with blank lines in place of the other."""
     try:
         functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     except SyntaxError as error:
@@ -133,11 +136,11 @@ def _parts(source: str, path: Path) -> tuple[str, str]:
 
 
 Comments = dict[int, str]
-"""By the number of the line, without the mark."""
+"""Comments by line number, without the mark."""
 
 
 def _comments(text: str) -> Comments:
-    """The comments at the margin."""
+    """Return the comments at the left margin."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     found = ((token.start, token.string) for token in tokens if token.type == tokenize.COMMENT)
     return {
@@ -146,14 +149,14 @@ def _comments(text: str) -> Comments:
 
 
 def _blocks(comments: Comments) -> Iterator[tuple[int, list[str]]]:
-    """Comments of adjacent lines, with the number of the first one."""
+    """Yield comments of adjacent lines, with the number of the first line."""
     for first in (number for number in comments if number - 1 not in comments):
         last = next(number for number in count(first) if number not in comments)
         yield first, [comments[number] for number in range(first, last)]
 
 
 def _without(text: str, comments: Comments) -> str:
-    """The program with blank lines in place of its prose."""
+    """Return the program with blank lines in place of its prose."""
     lines = ["" if number in comments else line for number, line in enumerate(text.split("\n"), 1)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -167,11 +170,11 @@ def _misspelled(comments: Comments) -> Iterator[tuple[int, str, str]]:
 
 
 Found = tuple[Passage | None, str, str]
-"""A passage; the title, if it is told there; the error that the program ends with, if it is told there."""
+"""A passage or None; the title, if found here; the error that ends the program, if found here."""
 
 
 def _passages(comments: Comments, path: Path) -> Iterator[Found]:
-    """The prose in order, cut at headings and directives."""
+    """Yield the prose in order, split at headings and directives."""
     phase = ""
     for first, block in _blocks(comments):
         stop, asks, begin = "", False, first
@@ -181,7 +184,7 @@ def _passages(comments: Comments, path: Path) -> Iterator[Found]:
             if heading is None and directive is None:
                 text.append(line)
                 continue
-            yield from _told(phase, text, stop, asks, begin)
+            yield from _passage(phase, text, stop, asks, begin)
             text, stop, asks, begin = [], "", False, number
             if heading is not None and len(heading[1]) == 1:
                 yield None, heading[2], ""
@@ -191,13 +194,13 @@ def _passages(comments: Comments, path: Path) -> Iterator[Found]:
                 yield None, "", directive[2]
             elif directive is not None:
                 stop, asks = directive[2], directive[1] == "predict"
-        yield from _told(phase, text, stop, asks, begin)
+        yield from _passage(phase, text, stop, asks, begin)
 
 
-def _told(phase: str, text: Iterable[str], stop: str, asks: bool, line: int) -> Iterator[Found]:
-    said = "\n".join(text).strip()
-    if said or stop:
-        yield Passage(phase, said, stop, asks, line), "", ""
+def _passage(phase: str, text: Iterable[str], stop: str, asks: bool, line: int) -> Iterator[Found]:
+    prose = "\n".join(text).strip()
+    if prose or stop:
+        yield Passage(phase, prose, stop, asks, line), "", ""
 
 
 def _next_phase(before: str, phase: str, where: str) -> str:

@@ -1,7 +1,7 @@
-"""The names of stops: ``z's Node``, ``call add``, ``redispatch add to CUDA``, and the step of a trace that each means.
+"""The names of stops, such as ``z's Node``, ``call add`` and ``redispatch add to CUDA``, and the step that each means.
 
-A name says what is meant, never a number, so it holds when the trace changes. Before it may stand which one of several
-(``second call mul``), behind it where (``call mul in `y = x * x```): the line of the program with that text.
+A name describes an event and has no step number, so it stays valid when the trace changes. It may begin with an ordinal
+(``second call mul``) and end with a line of the program (``call mul in `y = x * x```).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Steps = Iterator[int]
 
 
 class Find(Protocol):
-    """The steps that a form's name may mean, in order."""
+    """A function that yields the steps that a name may mean, in order."""
 
     def __call__(self, trace: Trace, name: re.Match[str], /) -> Steps: ...
 
@@ -43,7 +43,7 @@ class Form(NamedTuple):
     """A way to name a stop."""
 
     written: str
-    """As documentation writes it."""
+    """The form as documentation writes it."""
     means: str
     pattern: re.Pattern[str]
     steps: Find
@@ -58,7 +58,7 @@ def _redispatches(trace: Trace, name: re.Match[str]) -> Steps:
 
 
 def _dispatches(trace: Trace, name: re.Match[str], how: str) -> Steps:
-    """Calls or redispatches of an operator, boxed ones too; of a key if one is given."""
+    """Yield the calls or redispatches of an operator, boxed ones included; only those of the key if one is given."""
     for step in trace.steps_of(ev.Dispatched):
         event = trace[step]
         if isinstance(event, ev.Dispatched) and event.how.startswith(how) and _is_meant(event, name):
@@ -70,7 +70,9 @@ def _is_meant(call: ev.Dispatched, name: re.Match[str]) -> bool:
 
 
 def _is_operator(operator: str, name: str) -> bool:
-    """``add``, ``add.Tensor``, ``torch.add``, ``aten::add``: with an overload that one, without it any."""
+    """Return whether a name means an operator: ``add``, ``add.Tensor``, ``torch.add``, ``aten::add``. A name without an
+    overload means any.
+    """
     wanted = name.removeprefix("torch.").removeprefix("ops.")
     return wanted in (operator, operator.partition(".")[0], *_without_namespace(operator))
 
@@ -81,7 +83,9 @@ def _without_namespace(operator: str) -> tuple[str, str]:
 
 
 def _of_call(kind: type[ev.Event]) -> Find:
-    """The steps of a kind that belong to calls of an operator: its key set, what is skipped, its cell."""
+    """Return a function that finds the steps of a kind within an operator's calls: key set, skipped keys, dispatch
+    table entry.
+    """
 
     def found(trace: Trace, name: re.Match[str]) -> Steps:
         for step in trace.steps_of(kind):
@@ -93,7 +97,7 @@ def _of_call(kind: type[ev.Event]) -> Find:
 
 
 class _Named(NamedTuple):
-    """The steps of a kind whose event has the name in a field; of a Node without its namespace, too."""
+    """The steps of a kind whose event has the name in a field. The namespace of a Node may be left out."""
 
     kind: type[ev.Event]
     field: str
@@ -105,7 +109,7 @@ class _Named(NamedTuple):
                 yield step
 
     def name_at(self, trace: Trace, step: int) -> str:
-        """The name that an event of the kind has."""
+        """Return the name in an event of the kind."""
         return str(getattr(trace[step], self.field))
 
 
@@ -114,7 +118,7 @@ def _any(*kinds: type[ev.Event]) -> Find:
 
 
 def _node_of(trace: Trace, name: re.Match[str]) -> Steps:
-    """The Nodes that variables of a name have for ``grad_fn``, where they are made."""
+    """Yield the creation of each Node that is the ``grad_fn`` of a variable with this name."""
     known = index(trace)
     nodes = (known.history(tensor, step) for step, tensor in known.holders.get(name["var"], ()))
     for node in dict.fromkeys(nodes):
@@ -123,7 +127,7 @@ def _node_of(trace: Trace, name: re.Match[str]) -> Steps:
 
 
 def _accumulator_of(trace: Trace, name: re.Match[str]) -> Steps:
-    """Where the AccumulateGrad of a leaf is made."""
+    """Yield the steps where the AccumulateGrad of a leaf is created."""
     for step in trace.steps_of(ev.AccumulatorMade):
         event = trace[step]
         if isinstance(event, ev.AccumulatorMade) and _is_named(trace, event.tensor, step, name["var"]):
@@ -131,7 +135,7 @@ def _accumulator_of(trace: Trace, name: re.Match[str]) -> Steps:
 
 
 def _gradient_of(trace: Trace, name: re.Match[str]) -> Steps:
-    """Where a leaf's ``.grad`` gets a gradient."""
+    """Yield the steps where a leaf's ``.grad`` gets a gradient."""
     for step in trace.steps_of(ev.GradientAccumulated):
         event = trace[step]
         if isinstance(event, ev.GradientAccumulated) and _is_named(trace, event.tensor, step, name["var"]):
@@ -156,12 +160,16 @@ def _of_kind(trace: Trace, name: re.Match[str]) -> Steps:
     kinds = {kind.__name__: kind for kind in ev.KINDS}
     if name["kind"] not in kinds:
         near = difflib.get_close_matches(name["kind"], kinds, 3)
-        raise UnknownStopError(f"there is no event {name['kind']}{'; near: ' if near else ''}{', '.join(near)}")
+        raise UnknownStopError(
+            f"there is no event {name['kind']}{'; did you mean ' if near else ''}{' or '.join(near)}{'?' * bool(near)}"
+        )
     return iter(trace.steps_of(kinds[name["kind"]]))
 
 
 OPERATOR, KEY, VARIABLE, NAME = r"(?P<op>[\w.:]+)", r"(?P<key>[A-Z]\w*)", r"(?P<var>\S+)", r"(?P<name>\S+)"
-"""What stands in a name: ``add``, ``add.Tensor``, ``torch.add``, ``mine::twice``; a key; a variable; any other."""
+"""Parts of a name: an operator (``add``, ``add.Tensor``, ``torch.add``, ``mine::twice``), a key, a variable, any
+other.
+"""
 
 AT_KEY, TO_KEY = rf"(?: at {KEY})?", rf"(?: to {KEY})?"
 
@@ -172,35 +180,59 @@ def _form(written: str, means: str, pattern: str, steps: Find) -> Form:
 
 FORMS: tuple[Form, ...] = (
     _form("`z = x + y`", "the line of the program with this text", r"`(?P<text>[^`]+)`", _of_line),
-    _form("z's Node", "where the grad_fn of z is made", f"{VARIABLE}'s Node", _node_of),
-    _form("x's AccumulateGrad", "where it is made", f"{VARIABLE}'s AccumulateGrad", _accumulator_of),
-    _form("x.grad", "where it gets a gradient", rf"{VARIABLE}\.grad", _gradient_of),
-    _form("call add", "a call of the operator, `at KEY` one that this key won", f"call {OPERATOR}{AT_KEY}", _calls),
-    _form("redispatch add to CUDA", "a redispatch of it", f"redispatch {OPERATOR}{TO_KEY}", _redispatches),
-    _form("key set of add", "how its key set is made", f"key set of {OPERATOR}{AT_KEY}", _of_call(ev.KeySetComputed)),
+    _form("z's Node", "the creation of z's grad_fn", f"{VARIABLE}'s Node", _node_of),
+    _form("x's AccumulateGrad", "the creation of x's AccumulateGrad", f"{VARIABLE}'s AccumulateGrad", _accumulator_of),
+    _form("x.grad", "a gradient is written to x.grad", rf"{VARIABLE}\.grad", _gradient_of),
+    _form(
+        "call add", "a call of the operator; `at KEY`: one that goes to this key", f"call {OPERATOR}{AT_KEY}", _calls
+    ),
+    _form("redispatch add to CUDA", "a redispatch of the operator", f"redispatch {OPERATOR}{TO_KEY}", _redispatches),
+    _form(
+        "key set of add",
+        "the computation of its key set",
+        f"key set of {OPERATOR}{AT_KEY}",
+        _of_call(ev.KeySetComputed),
+    ),
     _form(
         "skipped keys of add",
         "its fallthrough keys",
         f"skipped keys of {OPERATOR}{AT_KEY}",
         _of_call(ev.FallthroughSkipped),
     ),
-    _form("cell of add at CUDA", "what the cell holds", f"cell of {OPERATOR}{AT_KEY}", _of_call(ev.KernelSelected)),
-    _form("kernel VariableType::add_Tensor", "where it runs", f"kernel {NAME}", _Named(ev.KernelEntered, "kernel")),
-    _form("guard AutoDispatchBelowAutograd", "where it begins", f"guard {NAME}", _Named(ev.GuardEntered, "guard")),
-    _form("Node MulBackward0", "where one is made", f"Node {NAME}", _Named(ev.NodeCreated, "name")),
-    _form("run MulBackward0", "where the engine runs one", f"run {NAME}", _Named(ev.NodeStarted, "name")),
-    _form("error", "where one is raised", "error", _any(ev.ErrorRaised, ev.ProgramRaised)),
-    _form("event VersionBumped", "any kind of docs/events.md", r"event (?P<kind>\w+)", _of_kind),
+    _form(
+        "cell of add at CUDA",
+        "the choice of the kernel for this key",
+        f"cell of {OPERATOR}{AT_KEY}",
+        _of_call(ev.KernelSelected),
+    ),
+    _form(
+        "kernel VariableType::add_Tensor",
+        "the run of this kernel",
+        f"kernel {NAME}",
+        _Named(ev.KernelEntered, "kernel"),
+    ),
+    _form(
+        "guard AutoDispatchBelowAutograd",
+        "the beginning of this guard",
+        f"guard {NAME}",
+        _Named(ev.GuardEntered, "guard"),
+    ),
+    _form("Node MulBackward0", "the creation of this Node", f"Node {NAME}", _Named(ev.NodeCreated, "name")),
+    _form("run MulBackward0", "the engine runs this Node", f"run {NAME}", _Named(ev.NodeStarted, "name")),
+    _form("error", "an error is raised", "error", _any(ev.ErrorRaised, ev.ProgramRaised)),
+    _form("event VersionBumped", "any kind of event in docs/lists/events.md", r"event (?P<kind>\w+)", _of_kind),
 )
 """The forms, in the order in which they are tried."""
 
 
 def step_named(trace: Trace, name: str) -> int:
-    """The step that a name means. UnknownStopError, which says what there is, if it means none."""
+    """Return the step that a name means. Raise UnknownStopError, with the steps that exist, if it means none."""
     stop = _STOP.fullmatch(name)
     form = None if stop is None else _read(stop["thing"])
     if stop is None or form is None:
-        raise UnknownStopError(f"{name!r} names no stop; these do: {', '.join(each.written for each in FORMS)}")
+        raise UnknownStopError(
+            f"{name!r} is not the name of a stop; valid names: {', '.join(each.written for each in FORMS)}"
+        )
     anywhere = list(form[0].steps(trace, form[1]))
     found = [step for step in anywhere if _is_in(trace, step, stop["line"])]
     which = ORDINALS.index(stop["which"] or "first")
@@ -216,26 +248,28 @@ def _read(thing: str) -> tuple[Form, re.Match[str]] | None:
 
 
 def _is_in(trace: Trace, step: int, text: str | None) -> bool:
-    """Return whether a step is within a line with a text: its own, or one that its function was called from."""
+    """Return whether a step belongs to a line with a text: its own line, or a line that called its function."""
     return text is None or any(text in source_text(trace, line) for line in user_stack(trace, step))
 
 
 def _why_not(trace: Trace, form: tuple[Form, re.Match[str]], found: Sequence[int], anywhere: int) -> str:
-    """How many there are, or that there are some in other lines, or what there is instead."""
+    """Explain why a name means no step: how many such steps exist, that they are in other lines, or which names
+    exist.
+    """
     number = len(found) or anywhere
     if not number:
         return _instead(trace, *form)
-    where = "" if found else " in other lines"
-    return f": there {'is' if number == 1 else 'are'} {counted(number, 'such step')}{where}"
+    only, where = ("only ", "") if found else ("", " in other lines")
+    return f": there {'is' if number == 1 else 'are'} {only}{counted(number, 'matching step')}{where}"
 
 
 def _instead(trace: Trace, form: Form, name: re.Match[str]) -> str:
-    """What a name of that form could mean in the trace."""
+    """List names of that form that exist in the trace."""
     groups = name.groupdict()
     there = _there(trace, form, groups)
     wanted = next((value for value in groups.values() if value), "")
     near = difflib.get_close_matches(wanted, there, 3, 0.3) or there[:5]
-    return f"; there is {', '.join(near)}" if near else ""
+    return f"; the trace has {', '.join(near)}" if near else ""
 
 
 def _there(trace: Trace, form: Form, groups: Mapping[str, str | None]) -> list[str]:

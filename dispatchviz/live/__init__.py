@@ -1,1 +1,1 @@
-"""An installed PyTorch: what it registers, how that differs from another one, its own stack in a debugger."""
+"""An installed PyTorch: its registrations, a comparison with another release, and its own stack in a debugger."""

@@ -1,5 +1,7 @@
-"""Functions of PyTorch that begin what few programs have: transforms of ``torch.func``, dispatch modes, keys that are
-included by hand. The keys that this needs are watched from the first one on.
+"""Functions of PyTorch that start to use rare dispatch keys.
+
+They are transforms of ``torch.func``, dispatch modes and keys that a program includes by hand. The recorder watches the
+kernels of the keys only after the first such call.
 """
 
 from __future__ import annotations
@@ -23,29 +25,30 @@ BEGIN = {
     "_push_on_torch_dispatch_stack": PYTHON,
     "_set_dispatch_mode": PYTHON,
 }
-"""Functions, and the keys that are then needed."""
+"""Functions, each with the keys that a call of it needs."""
 TRACING = ("_create_function_from_trace", "_create_function_from_trace_with_dict", "_create_graph_by_tracing")
-"""Functions of ``torch.jit.trace``: the kernels at Tracer write down frames and numbers of their callers, so none of
-ours is there meanwhile."""
+"""Functions of ``torch.jit.trace``. The kernels at Tracer note the frames and numbers of their callers, so none of our
+kernels is in their cells meanwhile.
+"""
 INCLUDING = "_dispatch_tls_set_dispatch_key_included"
 GUARD = "_IncludeDispatchKeyGuard"
 _HOLDERS = ("torch._functorch", "torch._C", "torch.utils._python_dispatch")
-"""Modules that have such functions begin with one of these names."""
+"""The prefixes of the names of modules that have these functions."""
 
 
 Replaced = list[tuple[Any, str, Any, Any]]
-"""Module, function, the original and ours."""
+"""A module, the name of its function, the original function and ours."""
 
 
 @contextmanager
 def begun_keys_watched(watch: LiveRecorder) -> Iterator[Replaced]:
-    """Inside the block; yields what is replaced there."""
+    """Watch the keys that these functions need, inside the block. Yield the list of functions that are replaced."""
     replaced: Replaced = []
     for name, module in list(sys.modules.items()):
         if name.startswith(_HOLDERS):
             for function, keys in BEGIN.items():
                 if callable(original := vars(module).get(function)):
-                    replaced.append((module, function, original, _that_needs(watch, keys, original)))
+                    replaced.append((module, function, original, _meeting_keys(watch, keys, original)))
     c = watch.torch._C
     replaced += [(c, INCLUDING, vars(c)[INCLUDING], _including(watch)), (c, GUARD, vars(c)[GUARD], _guard(watch))]
     replaced += [(c, name, vars(c)[name], _tracing(watch, vars(c)[name])) for name in TRACING if name in vars(c)]
@@ -58,7 +61,7 @@ def begun_keys_watched(watch: LiveRecorder) -> Iterator[Replaced]:
 
 @contextmanager
 def originals_again(replaced: Replaced) -> Iterator[None]:
-    """Inside the block nothing is replaced."""
+    """Restore the original functions inside the block."""
     _set(replaced, 2)
     try:
         yield
@@ -71,7 +74,7 @@ def _set(replaced: Replaced, which: int) -> None:
         setattr(one[0], one[1], one[which])
 
 
-def _that_needs(watch: LiveRecorder, keys: int, original: Callable[..., Any]) -> Callable[..., Any]:
+def _meeting_keys(watch: LiveRecorder, keys: int, original: Callable[..., Any]) -> Callable[..., Any]:
     def begin(*args: Any, **kwargs: Any) -> Any:
         watch.cells.meet(keys)
         return original(*args, **kwargs)
@@ -108,7 +111,7 @@ def _guard(watch: LiveRecorder) -> type:
 
 
 def _meet(watch: LiveRecorder, keys: Any) -> None:
-    """A key set, a key or the name of one; PyTorch says what is wrong with anything else."""
+    """Watch the keys of a key set, of a key or of a key's name. PyTorch itself raises the error for anything else."""
     c = watch.torch._C
     with own_errors_suppressed(RuntimeError, TypeError):
         keys = c._dispatch_key_parse(keys) if isinstance(keys, str) else keys

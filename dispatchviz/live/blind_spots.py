@@ -1,4 +1,7 @@
-"""What cannot be seen of an installed PyTorch, a sentence each; ``explain/kinds`` says it of each kind of event."""
+"""The sentences that say what a recording of an installed PyTorch does not see.
+
+``explain/kinds`` says it again for each kind of event.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +10,41 @@ from typing import Any
 from dispatchviz.live.kernel_calls import hands_out_kernels
 
 BLIND_SPOTS = (
-    "The Python bindings: which signature matched, and what an argument was before it became a tensor.",
+    "The Python bindings: which signature matched, and the original value of an argument that became a tensor.",
     "Structured kernels: their meta and impl functions run within the kernel.",
-    "Versions of tensors, but for those that a Node saved.",
+    "Versions of tensors, except those that a Node saved.",
     "The engine's counts, ready queues, input buffers and callbacks; sums in input buffers are seen as calls.",
-    "When a Node returns, and with what; the next one is seen to begin.",
-    "When hooks in C++ run, as those of retain_grad are: what they call is seen.",
-    "Hooks from before the recording; those registered while a Node runs, until a hook returns or a backward begins.",
-    "Which gradient a tensor's hook returns, where the Node receives several.",
-    "That torch.Tensor.retain_grad(y) is called, and that a stale view which retains its gradient gets another Node.",
-    "Hooks that pack saved tensors, but for the program's own lines in them.",
-    "Why no Node was made; grad mode, inference mode and autocast as switches: their keys are seen.",
-    "requires_grad that is set on a tensor which has a name already, or to False, and .grad that is assigned.",
-    "What a kernel calls on threads of OpenMP (at::parallel_for): what it calls on the thread that called it is seen.",
-    "The Identity for an input of torch.autograd.grad that no edge leads to: AccumulateGrad is told in its place.",
+    "When a Node returns, and its result. The beginning of the next Node is seen.",
+    "When C++ hooks run, such as those of retain_grad. The operators that they call are seen.",
+    "Hooks from before the recording. Hooks registered while a Node runs, until a hook returns or a backward begins.",
+    "The gradient that a tensor's hook returns, if the Node receives several.",
+    "Calls of torch.Tensor.retain_grad(y), and the new Node of a stale view that retains its gradient.",
+    "Hooks that pack saved tensors, except the program's own lines in them.",
+    "Why no Node was made. Changes of grad mode, inference mode and autocast, although their keys are seen.",
+    "requires_grad that is set to False or on a tensor that already has a name, and assignments to .grad.",
+    "Calls that a kernel makes on threads of OpenMP (at::parallel_for). Its calls on its own thread are seen.",
+    "The Identity for an input of torch.autograd.grad that no edge leads to. AccumulateGrad is recorded in its place.",
     "Whether a kernel was called boxed or unboxed.",
-    "Calls that are given no tensor (torch.atleast_1d()); the Node that the engine puts before several roots.",
-    "__torch_dispatch__ that returns NotImplemented, and which is called next; sizes that PyTorch asks a class for.",
-    "What torch.compile does while it compiles, and backwards that compiled autograd runs.",
-    "torch.jit.trace: what it writes down, and the key Tracer meanwhile.",
-    "Function.apply of custom Functions: their lines are seen, their Node when a result gets a name or is used.",
-    "In inference mode a view of a number that PyTorch wraps has the keys of an ordinary tensor here.",
-    "What _make_subclass and as_subclass call for a class with a __torch_dispatch__.",
-    "Fallbacks that the program registers, and what a library that it loads registers for operators that were there.",
-    "aten::div_.Tensor_mode, with which numbers are wrapped.",
+    "Calls without any tensor (torch.atleast_1d()), and the Node that the engine puts before several roots.",
+    "A __torch_dispatch__ that returns NotImplemented, and the one called next. Sizes that PyTorch asks a class for.",
+    "The work of torch.compile while it compiles, and backwards that compiled autograd runs.",
+    "The graph that torch.jit.trace records, and the key Tracer meanwhile.",
+    "Function.apply of custom Functions. Their lines are seen, and their Node once a result gets a name or is used.",
+    "The keys of a view of a wrapped number in inference mode. The recording shows those of an ordinary tensor.",
+    "Operators that _make_subclass and as_subclass call for a class with a __torch_dispatch__.",
+    "Fallbacks that the program registers, and kernels that a loaded library registers for existing operators.",
+    "aten::div_.Tensor_mode, with which the recorder wraps numbers.",
 )
-"""Of every release."""
+"""The blind spots of every release."""
 
 LIFTED = (
-    "What a kernel calls again at its own operator and key: releases before 2.9 do not hand out their kernels.",
-    "Kernels while another thread of Python's runs, for the same reason.",
-    "What slow_conv_transpose2d and flash attention's backward call on the CPU where PyTorch uses several threads.",
+    "Calls that a kernel makes to its own operator and key, because releases before 2.9 do not hand out their kernels.",
+    "Kernels that run while another Python thread runs, for the same reason.",
+    "Calls by slow_conv_transpose2d and flash attention's backward on the CPU if PyTorch uses several threads.",
 )
-"""Of releases before 2.9, where ours leave their cells while the kernel runs."""
+"""The blind spots of releases before 2.9, in which our kernels leave their cells while the original kernel runs."""
 
 
 def blind_spots(torch: Any) -> tuple[str, ...]:
-    """Of the installed release."""
+    """Return the blind spots of the installed release."""
     return BLIND_SPOTS if hands_out_kernels(torch._C) else (*BLIND_SPOTS, *LIFTED)

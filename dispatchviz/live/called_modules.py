@@ -1,4 +1,4 @@
-"""Calls of modules: what a module runs is within an event that names it."""
+"""Calls of modules. Everything that a module runs is inside an event that names the module."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""``torch.compile``: it is given the program's code as written, without the calls that tell the recorder, and while it
-compiles no cell is watched: what it then runs is not told. Nor is a backward that compiled autograd runs.
+"""Recording of programs that use ``torch.compile``.
+
+The compiler gets the program's code as written, without the calls that notify the recorder. No cell is watched while it
+compiles, so the calls that it makes are not recorded. A backward that compiled autograd runs is not recorded either.
 """
 
 from __future__ import annotations
@@ -24,12 +26,15 @@ _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 Function = Callable[..., Any]
 Apart = Callable[[], AbstractContextManager[None]]
-"""Inside, PyTorch's functions are its own."""
+"""A context manager inside which PyTorch's own functions are in place."""
 
 
 @contextmanager
 def compiler_unwatched(watch: LiveRecorder, apart: Apart) -> Iterator[Apart]:
-    """Inside the block, also if its modules are imported there. Gives what else the compiler may run in unwatched."""
+    """Keep the compiler unwatched inside the block, also if its modules are imported there.
+
+    Yield a context manager for other code that the compiler may run unwatched.
+    """
     changes = _Changes(watch, apart)
     finder = _Finder(changes)
     sys.meta_path.insert(0, finder)
@@ -44,7 +49,7 @@ def compiler_unwatched(watch: LiveRecorder, apart: Apart) -> Iterator[Apart]:
 
 
 class _Changes:
-    """What is another function for the time being."""
+    """The functions that are replaced inside the block."""
 
     def __init__(self, watch: LiveRecorder, apart: Apart) -> None:
         self._watch, self._apart = watch, apart
@@ -66,7 +71,7 @@ class _Changes:
             setattr(module, name, made(original))
 
     def undo(self) -> None:
-        """Put all back."""
+        """Restore all functions."""
         for module, name, original in self._originals:
             setattr(module, name, original)
 
@@ -79,7 +84,7 @@ class _Changes:
     @staticmethod
     def _without_us(original: Function) -> Function:
         def check_file(filename: str | None, *args: Any, **kwargs: Any) -> Any:
-            """Kernels of ours run in its regions: they are no code to compile."""
+            """Treat this package's files as code that is not to be compiled: our kernels run in compiled regions."""
             result = original(filename, *args, **kwargs)
             if filename is None or not filename.startswith(_PACKAGE):
                 return result
@@ -96,7 +101,7 @@ class _Changes:
 
     @contextmanager
     def unwatched(self) -> Iterator[None]:
-        """Inside the block the thread tells nothing, and PyTorch's cells and functions are its own."""
+        """Record nothing on this thread inside the block, and restore PyTorch's cells and functions."""
         thread = self._watch.thread
         before, thread.watched = thread.watched, False
         try:
@@ -107,13 +112,13 @@ class _Changes:
 
 
 class _Finder:
-    """Changes a module when it has been executed."""
+    """A module finder that replaces the functions of a module as soon as the module has been executed."""
 
     def __init__(self, changes: _Changes) -> None:
         self._changes = changes
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Of those modules alone."""
+        """Return the spec of a module with a function to replace, and None for any other."""
         spec = PathFinder.find_spec(name, path, target) if name in self._changes.made else None
         if spec is None or spec.loader is None:
             return None
@@ -129,7 +134,9 @@ class _Finder:
 
 
 def code_as_written(code: CodeType, watch: LiveRecorder) -> CodeType:
-    """The code of a function of a recorded file without what tells the recorder; any other as it is."""
+    """Return the code of a function of a recorded file without the calls that notify the recorder; return other code
+    unchanged.
+    """
     text = watch.sources.get(watch.announced.get(code.co_filename, ""))
     if text is None:
         return code

@@ -1,5 +1,7 @@
-"""What custom Functions save: their context is the Node, and what it saves is noted when it is told to, since to get it
-back later may run hooks.
+"""The tensors that custom Functions save.
+
+The context of a custom Function is its Node. The recorder notes tensors when they are saved, because reading them later
+may run hooks.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ _NAME = "save_for_backward"
 
 @contextmanager
 def saving_followed(watch: LiveRecorder, replaced: Replaced) -> Iterator[None]:
-    """Inside the block; what is replaced is added to the list of those functions."""
+    """Note inside the block the tensors that custom Functions save. Append the replaced functions to ``replaced``."""
     context = watch.torch.autograd.function.FunctionCtx
     original = vars(context)[_NAME]
     ours = _saving(watch, original)

@@ -1,9 +1,9 @@
-"""The kernel in front of Python's fallback, which tells whose ``__torch_dispatch__`` is about to be called.
+"""The kernel in front of Python's fallback. It records which ``__torch_dispatch__`` is about to be called.
 
-Whose that is follows from the mode stack and the arguments, as ``pythonFallback``
+The mode stack and the arguments decide which one that is, as in ``pythonFallback``
 (``aten/src/ATen/core/PythonFallbackKernel.cpp``) and ``handle_torch_function_no_python_arg_parser``
-(``torch/csrc/utils/python_arg_parser.cpp``) find it; the same rules for the model are in
-``core/python_side/torch_dispatch.py``. NB: if that one returns NotImplemented, the next is not told.
+(``torch/csrc/utils/python_arg_parser.cpp``). ``core/python_side/torch_dispatch.py`` has the same rules for the model.
+NB: if the first handler returns NotImplemented, the next one is not recorded.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from dispatchviz.live.watched_operators import WatchedCell, WatchedOperator
 
 _MODE_KEYS = raw(DispatchKey.Python, DispatchKey.PythonTLSSnapshot)
-"""What is included while there is a mode."""
+"""The keys that are included while a mode is active."""
 
 
 def handler_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
-    """What calls the fallback with ``call``; within the kernel that tells of the cell."""
+    """Return a function that calls the fallback through ``call``. It runs within the kernel that records the cell."""
     handlers = _Handlers(watch)
 
     def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first
@@ -47,13 +47,15 @@ def handler_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
 
 
 class _Handlers:
-    """Finds them."""
+    """The handlers of ``__torch_dispatch__``, as events."""
 
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch, self._c = watch, watch.torch._C
 
     def entered(self, operator: WatchedOperator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
-        """Tells of the handler that comes first; gives its class, None if there is no handler."""
+        """Emit the event of the handler that comes first. Return the name of its class, or None if there is no
+        handler.
+        """
         watch, c = self._watch, self._c
         modes = c._len_torch_dispatch_stack()
         overloaded = self._overloaded(one for one in operator.given(args, kwargs) if one is not None)
@@ -76,7 +78,7 @@ class _Handlers:
         return owner
 
     def left(self, owner: str, result: Any) -> None:
-        """It returned."""
+        """Emit the event that the handler returned."""
         watch = self._watch
         if recorder.listening is watch:
             results = result if isinstance(result, (tuple, list)) else (result,)
@@ -84,7 +86,7 @@ class _Handlers:
             watch._emit(ev.TorchDispatchLeft, owner, tensors, False)
 
     def _overloaded(self, tensors: Iterable[Any]) -> list[Any]:
-        """One tensor of each class with the Python key, in the order of handling."""
+        """Return one tensor of each class that has the Python key, in the order in which they are handled."""
         found: list[Any] = []
         for tensor in tensors:
             if self._is_python(tensor) and all(type(tensor) is not type(known) for known in found):
@@ -97,10 +99,10 @@ class _Handlers:
         return isinstance(tensor, self._watch.torch.Tensor) and bool(c._dispatch_keys(tensor).has(c.DispatchKey.Python))
 
     def _text(self, value: Any) -> str:
-        """Of an argument."""
+        """Return the text of an argument."""
         if isinstance(value, self._watch.torch.Tensor):
             return f"t{self._watch._tensor(value)}"
-        if isinstance(value, self._watch.torch.UntypedStorage):  # of which str() calls operators, for each byte
+        if isinstance(value, self._watch.torch.UntypedStorage):  # str() of it calls operators for each byte
             return "<UntypedStorage>"
         if type(value) in (list, tuple):
             return "[" + ", ".join(map(self._text, value)) + "]"
@@ -108,7 +110,7 @@ class _Handlers:
 
 
 def _overload(name: str) -> str:
-    """``aten.add.Tensor``"""
+    """Return an operator's name as PyTorch's handlers print it: ``aten.add.Tensor``."""
     return name.replace("::", ".") if "." in name else f"{name.replace('::', '.')}.default"
 
 

@@ -1,8 +1,8 @@
-"""The engine of a real PyTorch: each backward, each Node as it is evaluated, each ``.grad`` that is written.
+"""The autograd engine of an installed PyTorch: each backward, each evaluation of a Node, each write to ``.grad``.
 
-A backward is seen where Python enters the engine. A pre hook on every Node of its graph tells that the Node is
-evaluated, and with which gradients; it is gone when the backward is over. Post hooks are not used: AccumulateGrad would
-steal other gradients. What the engine counts and queues is not seen.
+The recorder sees a backward where Python enters the engine. A pre hook on each Node of its graph reports that the Node
+is evaluated, and its gradients. The hooks are removed when the backward is over. Post hooks are not used, because
+AccumulateGrad would then steal other gradients. The engine's counts and queues are not seen.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
-from dispatchviz.live.retained_gradients import retained_from_now_on
+from dispatchviz.live.retained_gradients import record_newly_retained
 from dispatchviz.live.running_hooks import RunningHooks
 from dispatchviz.live.tensor_numbers import ACCUMULATE
 from dispatchviz.live.wrapped_numbers import on_another_thread
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder, ThreadState
 
 Edge = tuple[Any, int]
-"""A Node and the number of its input."""
+"""A Node and its input number."""
 
 
 class Pass:
-    """A backward: the thread that called it, and those of the engine's own that evaluate Nodes of it.
+    """A backward: the thread that called it, and the engine's own threads that evaluate its Nodes.
 
-    A Node whose device is no CPU is evaluated on that device's thread (``Engine::ready_queue``), and so is what is
-    nested too deep (``Engine::add_thread_pool_task``).
+    A Node on a device other than the CPU is evaluated on that device's thread (``Engine::ready_queue``). A backward
+    that is nested too deep runs on a thread of a pool (``Engine::add_thread_pool_task``).
     """
 
     __slots__ = ("caller", "depth", "helpers", "task")
@@ -47,12 +47,12 @@ class Pass:
     def __init__(self, depth: int) -> None:
         self.caller, self.depth = get_ident(), depth
         self.task = -1
-        """PyTorch's number of it, once another one has begun within it."""
+        """PyTorch's number for it. It is known once another backward has begun inside this one."""
         self.helpers: list[tuple[int, ThreadState]] = []
 
 
 class Evaluation:
-    """A Node that is evaluated; of an AccumulateGrad what is there before."""
+    """A Node that is being evaluated. For an AccumulateGrad it also keeps the gradient that was there before."""
 
     __slots__ = ("address", "before", "gradient", "leaf")
 
@@ -62,35 +62,40 @@ class Evaluation:
 
 
 NO_LEAF = Evaluation(None, -1, 0)
-"""Of any Node but an AccumulateGrad."""
+"""The evaluation of any Node but an AccumulateGrad."""
 
 Run = tuple[int, int, Any]
-"""A pass of the engine on a thread: ``id`` of the frame that began it, which lives as long, ``id`` of the program's
-frame that called it, and the note that Python stands there."""
+"""A pass of the engine on a thread.
+
+It is the ``id`` of the frame that began it, which lives as long as the pass, the ``id`` of the program's frame that
+called it, and the note of the line where Python is.
+"""
 NO_RUN: Run = (0, -1, None)
 
 
 class EngineWatch:
-    """Stands where Python enters the engine."""
+    """The recorder of the engine, placed where Python enters it."""
 
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
         self._torch = watch.torch
         self._tasks = count()
         self._several = False
-        """Threads of the engine's own were met."""
+        """True once a thread of the engine's own was met."""
         self._joining = Lock()
-        """Held while such a thread begins with a backward, and while one ends: either says how its last Node ended."""
+        """The lock that is held while a thread of the engine's own joins a backward, and while a backward ends: both
+        close the last Node of the thread.
+        """
         self.hooks = RunningHooks(watch)
         self._current_task: Callable[[], int] = watch.torch._C._current_graph_task_id
         self._entry: CodeType | None = None
-        """Of PyTorch's function that calls the engine."""
+        """The code of PyTorch's function that calls the engine."""
         self._open: list[Pass] = []
-        """Of all threads."""
+        """The backwards that run now, on all threads."""
 
     @contextmanager
     def watching(self, unwatched: Apart) -> Iterator[None]:
-        """While open, every backward of the process is seen, but for those that compiled autograd runs."""
+        """Record each backward of the process inside the block, except those that compiled autograd runs."""
         module: Any = self._torch.autograd
         original = module._engine_run_backward
         self._entry = original.__code__
@@ -98,7 +103,7 @@ class EngineWatch:
         def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.listening is not self._watch or not self._watch.thread.watched:
                 return original(roots, *args, **kwargs)
-            if backwards_are_compiled():  # the hooks that Nodes would get would be compiled too
+            if backwards_are_compiled():  # otherwise our hooks would be compiled too
                 with unwatched():
                     return original(roots, *args, **kwargs)
             return self._run(original, roots, args, kwargs)
@@ -111,7 +116,7 @@ class EngineWatch:
 
     def _run(self, original: Any, roots: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watch = self._watch
-        here = watch.arrives(4)
+        here = watch.line_calls(4)
         edges = watch.guarded(lambda: [self._edge(root) for root in roots])
         if edges is None or None in edges or not all(map(self._is_edge, _inputs_of(args))):  # the engine refuses it
             return original(roots, *args, **kwargs)
@@ -153,21 +158,21 @@ class EngineWatch:
     def _begin(
         self, task: int, edges: list[Edge], work: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> list[Any]:
-        """The event, and the hooks of all Nodes."""
+        """Emit the event of a backward. Return the hooks that were put on its Nodes."""
         watch, numbers = self._watch, self._watch.nodes.numbers
         gradients, keep, create = args[:3]
         inputs = _inputs_of(args)
         nodes = _preorder([edge[0] for edge in edges])
         serials = [watch.nodes.known(node) for node in reversed(nodes)]
         roots = tuple([(numbers.get(edge[0]) - watch.first_node, edge[1]) for edge in edges])
-        asked = tuple([found for one in inputs if (found := self._asked(one)) is not None])
+        requested = tuple([found for one in inputs if (found := self._requested(one)) is not None])
         tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs])
         received = tuple([None if one is None else watch._tensor(one) for one in gradients])
         accumulate = bool(kwargs.get("accumulate_grad", False))
         if accumulate and inputs:
-            retained_from_now_on(watch, inputs)
+            record_newly_retained(watch, inputs)
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
-        watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
+        watch._emit_span(ev.BackwardStarted, *fields, requested, tensors)
         starts = self.starts
         function = self._torch.autograd.Function
         function._register_hook = staticmethod(_registering(function._register_hook, work))
@@ -179,8 +184,11 @@ class EngineWatch:
     def starts(
         self, number: int, name: str, sequence_nr: int, leaf: Any, work: Pass, gradients: tuple[Any, ...]
     ) -> None:
-        """A Node is about to be evaluated: its pre hook, which knows the leaf of an AccumulateGrad. Runs once for each
-        Node, so it has a net of its own: that is a call less."""
+        """Record that a Node is about to be evaluated. This is the Node's pre hook, which knows the leaf of an
+        AccumulateGrad.
+
+        It runs once for each Node, so it handles its own errors, which saves a call.
+        """
         watch = self._watch
         if recorder.listening is not watch:
             return
@@ -209,13 +217,13 @@ class EngineWatch:
             watch._failed(fault, lambda _: self.starts(number, name, sequence_nr, leaf, work, gradients))
 
     def _received(self, gradients: tuple[Any, ...]) -> tuple[tuple[int | None, ...], Any]:
-        """Serial numbers of the gradients; the device of the first."""
+        """Return the serial numbers of the gradients and the device of the first one."""
         serial = self._watch._serial
         received = tuple([None if one is None else serial(one) for one in gradients])
         return received, next((one.device for one in gradients if one is not None), None)
 
     def _is_for_another(self, thread: ThreadState, work: Pass) -> bool:
-        """Return whether a Node is evaluated for another pass than this one, whose graph it is in as well."""
+        """Return whether a Node is evaluated for another pass than this one. One Node may be in the graphs of both."""
         around, ident = thread.work, get_ident()
         if around is None:
             return False
@@ -225,8 +233,9 @@ class EngineWatch:
         return work.task not in (-1, task) or any(one.task == task and one is not work for one in self._open)
 
     def _joins(self, thread: ThreadState, work: Pass) -> None:
-        """A thread evaluates a Node of another backward than before: a nested one has to wait for it, or the
-        thread is the engine's own."""
+        """Note that a thread evaluates a Node of another backward than before. Either a nested backward has to wait for
+        it, or the thread is the engine's own.
+        """
         watch, ident = self._watch, get_ident()
         if ident != work.caller and not self._several:
             self._several = True
@@ -240,14 +249,16 @@ class EngineWatch:
         watch.note(("continues_thread", work.caller))
 
     def calls(self, caller: FrameType | None) -> bool:
-        """Return whether a function is the engine's to call, by the frame that it is called from: threads of the
-        engine's own have none.
+        """Return whether the engine itself calls a function, given the calling frame. Functions that run on the
+        engine's own threads have no calling frame.
         """
         return caller is None or caller.f_code is self._entry
 
     def hook_begins(self, thread: ThreadState, is_behind: bool) -> Evaluation | None:
-        """A hook is about to run, of the Node that is evaluated, or before another one, of which nothing is seen yet;
-        gives what is evaluated when it has returned."""
+        """Note that a hook is about to run. Return the evaluation to restore when it has returned.
+
+        The hook belongs to the Node that is evaluated, or it comes before a Node that has not been seen yet.
+        """
         if thread.work is None and len(self._open) == 1:
             self._joins(thread, self._open[0])
         if not is_behind:
@@ -261,7 +272,7 @@ class EngineWatch:
         return NO_LEAF
 
     def _end(self, thread: ThreadState, work: Pass) -> None:
-        """The engine has returned; no thread of its own goes on with this backward."""
+        """Close the Nodes of a backward after the engine has returned. Its own threads no longer work on it."""
         with self._joining:
             for ident, helper in work.helpers:
                 if helper.work is work:
@@ -270,7 +281,9 @@ class EngineWatch:
         self.close(thread)
 
     def close(self, thread: ThreadState, ident: int = 0) -> None:
-        """The Node that was evaluated has returned; on a thread that has an identifier, or on this one."""
+        """Note that the Node that was evaluated has returned, on the thread with this identifier, or on this thread if
+        it is 0.
+        """
         watch, evaluation, thread.evaluation = self._watch, thread.evaluation, None
         if evaluation is not None and recorder.listening is watch:
             try:
@@ -288,7 +301,7 @@ class EngineWatch:
         return ("event", ev.GradientAccumulated, fields)  # type: ignore[return-value]  # of one kind of event each
 
     def _method(self, evaluation: Evaluation, result: Any) -> tuple[ev.AccumulationMethod, str]:
-        """How ``.grad`` got the gradient, told by what it is before and after."""
+        """Return how ``.grad`` received the gradient, by comparing it before and after, with the reason."""
         if evaluation.before is None:
             stolen = self._address(result) == evaluation.address
             return ("stolen", "it has the gradient's memory") if stolen else ("copied", "it has memory of its own")
@@ -297,7 +310,9 @@ class EngineWatch:
         return "added out of place", ".grad is another tensor than before"
 
     def _address(self, tensor: Any) -> int:
-        """Of its memory, or of its storage if that has none; 0 of a subclass that may say what it likes."""
+        """Return the address of a tensor's memory, or of its storage if it has no address. Return 0 for a subclass,
+        which may answer anything.
+        """
         c = self._torch._C
         if c._dispatch_keys(tensor).has(c.DispatchKey.Python):
             return 0
@@ -308,8 +323,8 @@ class EngineWatch:
                 raise
             return 0
 
-    def _asked(self, wanted: Any) -> tuple[int, int] | None:
-        """The number of an edge whose gradient is asked for."""
+    def _requested(self, wanted: Any) -> tuple[int, int] | None:
+        """Return the edge of a tensor whose gradient was requested, as the numbers of its Node and its input."""
         first, accumulators = self._watch.first_node, self._watch.nodes.numbers.accumulators
         if isinstance(wanted, self._torch.Tensor) and (known := accumulators.get(wanted)) >= 0:
             return known - first, 0
@@ -317,13 +332,13 @@ class EngineWatch:
         return None if edge is None else (self._watch.nodes.known(edge[0]) - first, edge[1])
 
     def _is_edge(self, wanted: Any) -> bool:
-        """Return whether it is a tensor that requires grad, or an edge that leads to a Node."""
+        """Return whether ``wanted`` is a tensor that requires grad or an edge that leads to a Node."""
         if isinstance(wanted, self._torch.Tensor):
             return bool(wanted.requires_grad)
         return isinstance(getattr(wanted, "node", None), self._torch.autograd.graph.Node)
 
     def _edge(self, tensor: Any) -> Edge | None:
-        """The gradient edge of a tensor; uses no sequence number of this thread."""
+        """Return the gradient edge of a tensor, without using a sequence number of this thread."""
         if not isinstance(tensor, self._torch.Tensor):
             return (tensor.node, tensor.output_nr) if self._is_edge(tensor) else None  # else the engine refuses it
         node = tensor.grad_fn
@@ -335,8 +350,11 @@ class EngineWatch:
         return None if node is None else (node, 0)
 
     def accumulator(self, leaf: Any) -> Any:
-        """The AccumulateGrad of a leaf, which is made if it has none. None within a transform of ``torch.func``, which
-        the other thread is not in, and where a class prevents it."""
+        """Return the AccumulateGrad of a leaf, and make one if it has none.
+
+        Return None within a transform of ``torch.func``, which the other thread is not in, and where a class prevents
+        it.
+        """
         return on_another_thread(lambda: self._accumulator(leaf))
 
     def _accumulator(self, leaf: Any) -> Any:
@@ -347,8 +365,11 @@ class EngineWatch:
 
 
 def _registering(original: Callable[..., Any], work: Pass) -> Callable[[Any, Any], tuple[Any, Any]]:
-    """In place of ``Function._register_hook``: ``register_prehook`` of a Node puts ours among its hooks by its pass,
-    and gives these. A handle would take as long again, and use one of the numbers that the program's hooks get."""
+    """Return a replacement of ``Function._register_hook`` that puts our hook among the pre hooks of a Node.
+
+    ``register_prehook`` of the Node calls it. The hook's key in the Node's dictionary is its pass. A handle would take
+    twice the time, and would use one of the ids that the program's hooks get.
+    """
 
     def register(hooks: Any, hook: Any) -> tuple[Any, Any]:
         if type(hook) is not partial or hook.args[-1] is not work:  # another thread's
@@ -361,8 +382,8 @@ def _registering(original: Callable[..., Any], work: Pass) -> Callable[[Any, Any
 
 
 def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> Any:
-    """Register a hook that is called before a Node is evaluated; give all such hooks of the Node. Ours holds no
-    Node.
+    """Register a hook that is called before a Node is evaluated. Return all pre hooks of the Node. Our hook does not
+    keep the Node alive.
     """
     name = node.name()
     leaf = node.variable if name == ACCUMULATE else None
@@ -370,12 +391,12 @@ def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> 
 
 
 def _inputs_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Whose gradients are asked for, of the arguments behind the roots."""
+    """Return the tensors or edges whose gradients are requested, from the arguments that follow the roots."""
     return args[3] or () if len(args) > 3 else ()
 
 
 def _preorder(roots: list[Any]) -> list[Any]:
-    """All Nodes that can be reached, in depth-first preorder along the edges."""
+    """Return all Nodes that can be reached from the roots, in depth-first preorder along the edges."""
     found: dict[Any, None] = {}
     stack = list(reversed(roots))
     while stack:

@@ -1,4 +1,4 @@
-"""Tracebacks that a recorded program prints itself, or a thread of its: frames of ours are not in them."""
+"""Tracebacks that a recorded program or one of its threads prints: they leave out the frames of dispatchviz."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from dispatchviz.running.process.tracebacks import without_our_frames
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 _WALKERS = ("walk_tb", "_walk_tb_with_full_positions")
-"""Of the module ``traceback``; each yields pairs that begin with a frame."""
+"""Functions of the module ``traceback``. Each yields pairs that begin with a frame."""
 
 
 @contextmanager
 def our_frames_hidden(base: Base) -> Iterator[None]:
-    """Inside the block; what is above ``base`` on the stack is no part of the program."""
+    """Hide our frames in tracebacks inside the block. Frames above ``base`` on the stack do not belong to the program
+    either.
+    """
     originals = {name: vars(traceback)[name] for name in (*_WALKERS, "walk_stack") if name in vars(traceback)}
     hook = threading.excepthook
 

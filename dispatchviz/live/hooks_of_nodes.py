@@ -1,9 +1,10 @@
 """Hooks that a program registers on a Node (``Node.register_hook``, ``register_prehook``).
 
-C++ asks Python for a handle without saying for which Node (``callRegisterFn`` of ``python_cpp_function.cpp``), and
-PyTorch's classes of Nodes take no other methods. But it lets go of the answer when the Node has its hook: then the Node
-is found, among those that Python has an object of, as the one that has this dictionary; those that the calling function
-has in its variables are asked first. To be asked for its dictionary a Node is offered a hook, which is turned down.
+C++ asks Python for a handle without naming the Node (``callRegisterFn`` of ``python_cpp_function.cpp``), and the
+methods of PyTorch's Node classes cannot be replaced. But PyTorch drops the result once the Node has its hook. Then the
+recorder looks for the Node that has this dictionary of hooks, among the Nodes that have a Python object. It tries those
+in the variables of the calling function first. To read the dictionary of a Node, the recorder offers it a hook and then
+refuses to register that hook.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
 
-Told = Callable[[Any, Any, Any, Iterable[Any]], None]
-"""Gets the dictionary of hooks, the handle, the hook, and what the Node may be among."""
+Report = Callable[[Any, Any, Any, Iterable[Any]], None]
+"""A function that takes the dictionary of hooks, the handle, the hook, and the objects among which the Node may be."""
 
 
 @contextmanager
-def node_hooks_followed(torch: Any, watch: LiveRecorder, told: Told) -> Iterator[None]:
-    """Inside the block ``told`` is called for each hook that a Node has got."""
+def node_hooks_followed(torch: Any, watch: LiveRecorder, report: Report) -> Iterator[None]:
+    """Call ``report`` for each hook that a Node has got, inside the block."""
     mixin = torch.autograd.function._HookMixin
     original = vars(mixin)["_register_hook"]
     answer = original.__func__
@@ -42,7 +43,7 @@ def node_hooks_followed(torch: Any, watch: LiveRecorder, told: Told) -> Iterator
         if recorder.listening is not watch or not watch.thread.watched:
             return hooks, handle
         near = _values(_getframe(1).f_locals)
-        return hooks, handle, _Afterwards(watch, lambda: told(hooks, handle, hook, near))
+        return hooks, handle, _Afterwards(watch, lambda: report(hooks, handle, hook, near))
 
     mixin._register_hook = staticmethod(_register_hook)
     try:
@@ -52,7 +53,7 @@ def node_hooks_followed(torch: Any, watch: LiveRecorder, told: Told) -> Iterator
 
 
 class _Afterwards:
-    """Calls a function of ours when PyTorch no longer holds this."""
+    """An object that calls one of our functions when PyTorch no longer holds it."""
 
     __slots__ = ("__del__",)
     __del__: Deletion
@@ -62,17 +63,17 @@ class _Afterwards:
 
 
 class _TurnedDownError(Exception):
-    """A hook that is not to be registered."""
+    """Raised instead of registering a hook that was only offered."""
 
 
 class _Offered:
-    """In place of a hook; gets what the Node keeps such hooks in."""
+    """A stand-in for a hook. It receives the dictionary in which the Node keeps its hooks."""
 
     hooks: Any = None
 
 
 def _values(variables: Mapping[str, Any]) -> Iterable[Any]:
-    """What variables hold, and then what is in their lists, tuples and dictionaries."""
+    """Yield the values of variables, and then the items of their lists, tuples and dictionaries."""
     values = list(variables.values())
     return chain(values, chain.from_iterable(map(_inside, values)))
 
@@ -83,9 +84,11 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def node_with(hooks: Any, near: Iterable[Any]) -> tuple[Any, ev.HookKind] | None:
-    """The Node that keeps its own hooks in this dictionary, and their kind; None if Python has no object of it."""
+    """Return the Node that keeps its hooks in this dictionary, and their kind. Return None if that Node has no Python
+    object.
+    """
     known: dict[int, Registering] = {}
-    # to look through all objects takes a tenth of a second; if it is in no variable, it was mostly made on this line
+    # looking through all objects takes a tenth of a second; a Node in no variable was usually made on this line
     for thing in chain(near, chain.from_iterable(map(gc.get_objects, range(3)))):
         key = id(type(thing))
         if key not in known:
@@ -97,11 +100,11 @@ def node_with(hooks: Any, near: Iterable[Any]) -> tuple[Any, ev.HookKind] | None
 
 
 Registering = tuple[tuple[ev.HookKind, Callable[[Any, Any], Any]], ...]
-"""Kinds of hooks, each with what registers one on a Node."""
+"""Kinds of hooks, each with the method that registers one on a Node."""
 
 
 def _registering(kind: type) -> Registering:
-    """Empty of all classes but those of Nodes."""
+    """Return the methods that register hooks, for a class of Nodes; for any other class the result is empty."""
     for one in type.__getattribute__(kind, "__mro__"):
         own = type.__getattribute__(one, "__dict__")
         if "_register_hook_dict" in own:
@@ -110,7 +113,9 @@ def _registering(kind: type) -> Registering:
 
 
 def _dictionary(node: Any, register: Callable[[Any, Any], Any]) -> Any:
-    """What a Node keeps such hooks in; None if it has none, and of a context whose Node is gone."""
+    """Return the dictionary in which a Node keeps these hooks. Return None if it has none, or if it is a context whose
+    Node is gone.
+    """
     offered = _Offered()
     with own_errors_suppressed(_TurnedDownError, RuntimeError):
         register(node, offered)

@@ -1,6 +1,8 @@
-"""In inference mode the tensor that PyTorch makes of a number has no keys for autograd; ours has them, since one with
-the mark of a number is only had from a Node (``wrapped_numbers.py``). A call that comes to ADInplaceOrView for such a
-tensor alone goes on to the key to which PyTorch's goes, untold.
+"""Calls with wrapped numbers in inference mode.
+
+There PyTorch makes the tensor of a number without autograd keys. Ours has them, because only a Node can hand out a
+tensor that is marked as a wrapped number (``wrapped_numbers.py``). A call that reaches ADInplaceOrView only because of
+our tensor continues at the key that PyTorch would have chosen, and is not recorded.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ VIEW = "ADInplaceOrView"
 
 
 class InferenceNumbers:
-    """Finds such calls."""
+    """The test that finds these calls, and their continuation."""
 
     def __init__(self, torch: Any) -> None:
         c = torch._C
@@ -26,8 +28,11 @@ class InferenceNumbers:
         self._bit = self._raw(self._view)
 
     def onward(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
-        """What goes on with such a call, given tensors for the numbers; None if it is none. ``args`` are its key set
-        and its arguments."""
+        """Return a function that continues a call that only our tensor brought to ADInplaceOrView; return None for any
+        other call.
+
+        ``args`` are the key set and the arguments. The function takes tensors in place of the numbers.
+        """
         if cell.key != VIEW or not self._is_enabled():
             return None
         tensors = (one for one in cell.operator.given(args, kwargs) if one is not None and type(one) not in KINDS)

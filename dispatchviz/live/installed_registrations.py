@@ -1,10 +1,12 @@
-"""What an installed PyTorch registers, as the stock of a registry: its operators with their kernels, its fallbacks.
+"""The registrations of an installed PyTorch, as the stock of a registry: operators with their kernels, and fallbacks.
 
-Read from its own dumps (``_dispatch_dump``), an operator when it is first asked for. Whoever changes cells later reads
-everything before: ``read_all``. Of keys that PyTorch 2.13 has not, registrations are left out (``unknown_keys``).
+They are read from PyTorch's own dumps (``_dispatch_dump``), one operator at a time when it is first needed. Code that
+changes cells later must call ``read_all`` before. Registrations of keys that PyTorch 2.13 does not have are left out
+(``unknown_keys``).
 
-Kernels have PyTorch's facts and no function. Dumps do not have their names: those are taken from what dispatchviz knows
-of PyTorch 2.13 where operator, key and file are the same, and from the program's functions; they are empty elsewhere.
+These kernels have PyTorch's facts and no function. The dumps do not contain the names of kernels. A name comes from the
+functions of the program, or from dispatchviz's knowledge of PyTorch 2.13 if operator, key and file agree. Otherwise it
+is empty.
 """
 
 from __future__ import annotations
@@ -31,19 +33,19 @@ from dispatchviz.live.registration import (
     file_name,
     kernels_by_key,
     known_key,
-    place_said,
+    place_in,
+    registered_at,
     registrations_in,
     registry_with,
-    said_place,
 )
 
 _OWNED = re.compile(r"Previous registration of TORCH_LIBRARY was (?P<place>registered at .*); latest")
 
 _SCHEMA_FILE = re.compile(r"registered at (?P<folder>.*?)build[/\\]aten[/\\]src[/\\]ATen[/\\]RegisterSchema\.cpp:\d+")
-"""Where PyTorch's own operators are defined, in the folder in which it was built."""
+"""The file that defines PyTorch's own operators, in the folder in which it was built."""
 
 _EMPTY = "dispatchviz_fallbacks"
-"""A namespace for the moment in which fallbacks are read."""
+"""A namespace that exists only while fallbacks are read."""
 
 
 class Definition(NamedTuple):
@@ -58,11 +60,13 @@ _INFERRED = re.compile(r"\bPyObject\b")
 
 
 NamesOfProgram = Callable[[str, str], Sequence[str]]
-"""Of an operator and a key the names of the functions that the program registered there, the newest first."""
+"""A function that returns the names of the functions that the program registered for an operator and a key, newest
+first.
+"""
 
 
 class InstalledPyTorch:
-    """The operators of the installed PyTorch, as a registry's stock. InstalledTorchError if there is none."""
+    """The operators of the installed PyTorch, as a registry's stock. Raise InstalledTorchError if there is none."""
 
     def __init__(self, of_program: NamesOfProgram = lambda operator, key: ()) -> None:
         self.torch = installed_torch()
@@ -74,12 +78,14 @@ class InstalledPyTorch:
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def read_all(self) -> None:
-        """Everything as it is now, with the fallbacks: later changes are not seen, but for what is forgotten."""
+        """Read all registrations and fallbacks as they are now. Later changes are not seen, except for operators that
+        ``forget`` names.
+        """
         self._dumps = {name: self._dispatcher._dispatch_dump(name) for name in self.names()}
         assert self.registered_fallbacks
 
     def forget(self, name: str) -> None:
-        """The registrations of an operator are read again when they are next asked for, also if it is a new one."""
+        """Forget the registrations of an operator, which may be new. They are read again when they are next needed."""
         self._dumps.pop(name, None)
         self.__dict__.pop("_names", None)
         if self._registry is None:
@@ -100,15 +106,15 @@ class InstalledPyTorch:
         return found
 
     def location(self, debug: str) -> str:
-        """Without the folder in which this PyTorch was built or the one in which it is installed."""
-        place = place_said(debug)
+        """Return a location without the folder in which this PyTorch was built or installed."""
+        place = place_in(debug)
         for folder in self._folders:
             if place.startswith(folder):
-                return said_place(place.removeprefix(folder).replace("\\", "/"))
+                return registered_at(place.removeprefix(folder).replace("\\", "/"))
         return debug
 
     def _located(self, row: Registration) -> Registration:
-        return msgspec.structs.replace(row, place=place_said(self.location(row.debug)))
+        return msgspec.structs.replace(row, place=place_in(self.location(row.debug)))
 
     @cached_property
     def _folders(self) -> tuple[str, ...]:
@@ -117,13 +123,15 @@ class InstalledPyTorch:
         return (built["folder"], installed) if built and built["folder"] else (installed,)
 
     def _head(self, name: str) -> Definition:
-        """As the dump has it."""
+        """Return the head of the dump of an operator."""
         return Definition(*(line.partition(": ")[2] for line in self._dump(name).split("\n", 4)[1:4]))
 
     # -- facts --------------------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
-        """Full names of all defined operators; overloads of one name in the order in which PyTorch tries them."""
+        """Return the full names of all defined operators. Overloads of one name are in the order in which PyTorch tries
+        them.
+        """
         return self._names
 
     @cached_property
@@ -138,66 +146,70 @@ class InstalledPyTorch:
                 yield f"{base}.{overload}" if overload else base
 
     def owners(self) -> Mapping[str, str]:
-        """Namespace -> where its DEF library was made, for those that have one."""
+        """Return a mapping from each namespace that has a DEF library to the place where that library was made."""
         namespaces = dict.fromkeys(name.partition("::")[0] for name in self.names())
         found = ((namespace, self._owner(namespace)) for namespace in namespaces)
         return {namespace: place for namespace, place in found if place}
 
     def _owner(self, namespace: str) -> str:
-        """PyTorch says it in the error of a second one."""
+        """Return the place of a namespace's DEF library, which PyTorch names in the error for a second one."""
         try:
             self._dispatcher._dispatch_library("DEF", namespace, "").reset()
         except RuntimeError as error:
             owned = _OWNED.search(str(error))
-            return place_said(self.location(owned["place"])) if owned else ""
+            return place_in(self.location(owned["place"])) if owned else ""
         return ""
 
     def definition(self, name: str) -> Definition:
-        """KeyError if there is no such operator, as in all of these."""
+        """Return the definition of an operator. Like the methods below, raise KeyError if there is no such operator."""
         if not self._is_defined(name):
             raise KeyError(name)
         schema, debug, alias_analysis = self._head(name)
         return Definition(schema, self.location(debug), alias_analysis)
 
     def schema(self, name: str) -> FunctionSchema:
-        """KeyError if there is no such operator.
+        """Return the schema of an operator. Raise KeyError if there is no such operator.
 
-        NB: a type that PyTorch infers from a C++ function and cannot read itself, ``PyObject``, is ``Any`` here.
+        NB: PyTorch infers the type ``PyObject`` from a C++ function but cannot parse it. It is ``Any`` here.
         """
         return parse_schema(_INFERRED.sub("Any", self.definition(name).schema))
 
     def debug(self, name: str) -> str:
-        """Where it was defined."""
+        """Return the place where an operator was defined."""
         return self.definition(name).debug
 
     def alias_analysis(self, name: str) -> str:
-        """Kind of alias analysis, as dumps print it."""
+        """Return the kind of alias analysis, as dumps print it."""
         return self.definition(name).alias_analysis
 
     def registered(self, name: str) -> Iterator[Registration]:
-        """Its kernels, also those of unknown keys: by the order of PyTorch's keys, newest first under each key."""
+        """Yield the kernels of an operator, including those of unknown keys, in the order of PyTorch's keys, newest
+        first for each key.
+        """
         return map(self._located, registrations_in(self._dump(name)))
 
     def named(self, name: str) -> Iterator[tuple[Registration, str]]:
-        """The same, each with the name of its kernel."""
+        """Yield the kernels of an operator, each with its name."""
         known, waiting = _names(pytorch_registrations(name, "cuda")), dict[str, list[str]]()
         for row in self.registered(name):
             of_program = waiting.setdefault(row.key, [*self._of_program(name, row.key)])
             yield row, of_program.pop(0) if of_program and row.is_python else _known_name(known, row)
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
-        """Its kernels per key or alias, newest first."""
+        """Return the kernels of an operator by key or alias, newest first."""
         return kernels_by_key(self._noted(self.named(name)))
 
     def fallbacks(self) -> Iterator[tuple[DispatchKey, Kernel]]:
-        """Its backend fallbacks."""
+        """Yield the backend fallbacks with their keys."""
         names = _names(pytorch_fallbacks())
         found = kernels_by_key(self._noted((row, _known_name(names, row)) for row in self.registered_fallbacks))
         return ((key, kernel) for key, (kernel,) in found.items())
 
     @cached_property
     def registered_fallbacks(self) -> tuple[Registration, ...]:
-        """The same, also those of unknown keys: the table of an operator without kernels has nothing else."""
+        """The backend fallbacks, including those of unknown keys. They are read from the table of an operator that has
+        no kernels.
+        """
         library = self._dispatcher._dispatch_library("FRAGMENT", _EMPTY, "")
         library.def_("empty_operator(Tensor self) -> Tensor", "")
         table = self._dispatcher._dispatch_dump_table(f"{_EMPTY}::empty_operator")
@@ -214,7 +226,7 @@ class InstalledPyTorch:
 
     @cached_property
     def unknown_keys(self) -> set[str]:
-        """Keys of this release that PyTorch 2.13 has not: no registration of theirs is handed out."""
+        """The keys of this release that PyTorch 2.13 does not have. Their registrations are left out."""
         return {key for key in self.keys if key not in DispatchKey.__members__}
 
     def _noted(self, rows: Iterable[tuple[Registration, str]]) -> Iterator[tuple[Registration, str]]:
@@ -225,11 +237,15 @@ class InstalledPyTorch:
 
     @cached_property
     def alias_members(self) -> dict[DispatchKey, frozenset[DispatchKey]]:
-        """Alias to its runtime keys, as this release has it: in 2.9 CompositeImplicitAutograd has Functionalize."""
+        """A mapping from each alias to its runtime keys in this release. In 2.9 CompositeImplicitAutograd includes
+        Functionalize.
+        """
         return {alias: frozenset(self._members(alias, members)) for alias, members in ALIAS_MEMBERS.items()}
 
     def _members(self, alias: DispatchKey, known: frozenset[DispatchKey]) -> Iterator[DispatchKey]:
-        """Keys that cannot be named are members if they are in 2.13, as long as this release has them."""
+        """Yield the keys of an alias. Keys that cannot be registered by name are members if they are members in 2.13
+        and this release has them.
+        """
         asked, parsed = self._dispatcher._dispatch_is_included_in_alias, self._dispatcher._dispatch_key_parse
         for key in RUNTIME_KEYS:
             try:
@@ -242,7 +258,7 @@ class InstalledPyTorch:
     # -- the registry -------------------------------------------------------------------------------------------------
 
     def registry(self) -> Registry:
-        """A registry with exactly what is registered, always the same one: ``forget`` changes it, too."""
+        """The registry of exactly these registrations. It is always the same object, and ``forget`` changes it too."""
         if self._registry is None:
             self._registry = registry_with(self, dict(self.fallbacks()), self.alias_members)
         return self._registry
@@ -254,5 +270,5 @@ def _known_name(names: Mapping[tuple[DispatchKey, str], str], row: Registration)
 
 
 def _names(known: Iterable[tuple[DispatchKey, Kernel]]) -> dict[tuple[DispatchKey, str], str]:
-    """Kernels' names by key and file name."""
-    return {(key, file_name(place_said(kernel.debug))): kernel.name for key, kernel in known}
+    """Return the names of kernels by key and file name."""
+    return {(key, file_name(place_in(kernel.debug))): kernel.name for key, kernel in known}

@@ -1,7 +1,7 @@
-"""The installed PyTorch: found, checked, named.
+"""Functions that find, check and describe the installed PyTorch.
 
-``import torch`` may mean dispatchviz's model at the moment (``import_hook.py``); here it never does. Imported while
-it does, PyTorch answers what is asked of its dispatcher, and its own functions would find the model when they import.
+``import torch`` may mean dispatchviz's model at the moment (``import_hook.py``); here it never does. If PyTorch were
+imported while it does, its own modules would import the model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from dispatchviz.foundation.errors import DispatchvizError
 
 DESCRIBED = (2, 13)
-"""The release that dispatchviz describes; what differs in another is said."""
+"""The release that dispatchviz describes. Differences in another release are reported."""
 OLDEST = (2, 6)
 """The first release that dispatchviz reads."""
 
@@ -27,55 +27,57 @@ WANTED = f"PyTorch {OLDEST[0]}.{OLDEST[1]} or later"
 
 
 class InstalledTorchError(DispatchvizError, ImportError):
-    """There is no PyTorch here that can be asked."""
+    """Raised if there is no usable PyTorch in this environment."""
 
 
 @cache
 def installed_torch() -> Any:
-    """The module ``torch`` of the PyTorch in this Python's environment. InstalledTorchError if none can be asked."""
+    """Return the module ``torch`` of the PyTorch in this Python's environment. Raise InstalledTorchError if it is
+    missing or unusable.
+    """
     with _model_put_aside():
         return _checked(_imported())
 
 
 def _imported() -> ModuleType:
     try:
-        with warnings.catch_warnings(action="ignore"):  # of a missing NumPy, of a driver: what is asked needs neither
+        with warnings.catch_warnings(action="ignore"):  # about a missing NumPy or driver, which are not needed
             return importlib.import_module("torch")
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise InstalledTorchError(_broken(error)) from error
-    except Exception as error:  # a library that is not there is an OSError, others raise what they like
+    except Exception as error:  # a missing library is an OSError; others may raise anything
         raise InstalledTorchError(_broken(error)) from error
     raise InstalledTorchError(
-        f"this asks an installed PyTorch, and {sys.executable} finds none: install {WANTED} there, "
-        "or dispatchviz where PyTorch is"
+        f"this needs an installed PyTorch, and {sys.executable} finds none: install {WANTED} there, "
+        "or install dispatchviz where PyTorch is"
     )
 
 
 def _broken(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return f"PyTorch is installed and `import torch` fails: {lines[0] if lines else type(error).__name__}"
+    return f"PyTorch is installed, but `import torch` fails: {lines[0] if lines else type(error).__name__}"
 
 
 def _checked(torch: ModuleType) -> ModuleType:
     version = getattr(torch, "__version__", None)
     if version is None or not hasattr(getattr(torch, "_C", None), "_dispatch_dump"):
         place = torch.__file__ or ", ".join(torch.__path__)
-        raise InstalledTorchError(f"this asks an installed PyTorch; `import torch` finds {place}, which is none")
+        raise InstalledTorchError(f"this needs an installed PyTorch, but `import torch` finds {place}, another module")
     if release(str(version)) < OLDEST:
-        raise InstalledTorchError(f"this asks {WANTED}; installed is {version}, at {torch.__file__}")
+        raise InstalledTorchError(f"this needs {WANTED}, but {version} is installed, at {torch.__file__}")
     return torch
 
 
 def release(version: str) -> tuple[int, int]:
-    """``2.13.0+cpu`` is (2, 13)."""
+    """Return major and minor version: (2, 13) for ``2.13.0+cpu``."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 @contextmanager
 def _model_put_aside() -> Iterator[None]:
-    """Inside the block ``import torch`` finds what is installed; afterwards it means what it meant before."""
+    """Let ``import torch`` find the installed PyTorch inside the block, and restore its former meaning afterwards."""
     finders = [finder for finder in sys.meta_path if type(finder).__module__ == "dispatchviz.running.import_hook"]
     if not finders:
         yield
@@ -101,12 +103,12 @@ def _forget(names: Iterator[str] | list[str] | dict[str, ModuleType]) -> None:
 
 
 def build_text(torch: Any) -> str:
-    """``PyTorch 2.13.0+cpu, CPU build, release``"""
+    """Return the description of a build: ``PyTorch 2.13.0+cpu, CPU build, release``."""
     return f"PyTorch {torch.__version__}, {accelerator(torch)} build, {'debug' if torch.version.debug else 'release'}"
 
 
 def accelerator(torch: Any) -> str:
-    """What it was built for: ``CPU``, ``CUDA 12.8``, ``ROCm 6.4``, ``XPU 20250101``."""
+    """Return the accelerator of a build: ``CPU``, ``CUDA 12.8``, ``ROCm 6.4``, ``XPU 20250101``."""
     for name, attribute in (("CUDA", "cuda"), ("ROCm", "hip"), ("XPU", "xpu")):
         if found := getattr(torch.version, attribute, None):
             return f"{name} {found}"
@@ -114,7 +116,7 @@ def accelerator(torch: Any) -> str:
 
 
 def cuda_text(torch: Any) -> str:
-    """What stands behind ``cuda``: the GPU's name, or why there is none."""
+    """Return the name of the GPU behind ``cuda``, or the reason why there is none."""
     if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
         return f"none ({accelerator(torch)} build)"
     if not torch.cuda.is_available():

@@ -1,8 +1,8 @@
-"""How a kernel that was in a cell is called from the one that took its place.
+"""Calls of the original kernel of a cell from the kernel that replaced it.
 
-PyTorch 2.9 and later give the kernel itself (but see ``CALLING_IN_PARALLEL``). Before, ours leaves the cell for as long
-as the kernel runs: what that one calls at the same operator and key is then not seen, nor what other threads call there
-meanwhile.
+PyTorch 2.9 and later hand out the kernel itself (but see ``CALLING_IN_PARALLEL``). In earlier releases our kernel
+leaves the cell while the original one runs. Calls of the same operator and key are then not seen, neither from that
+kernel nor from other threads.
 """
 
 from __future__ import annotations
@@ -14,28 +14,31 @@ from contextlib import contextmanager
 from threading import active_count
 from typing import Any
 
-from dispatchviz.live.registration import is_pythons, place_said, registrations_in
+from dispatchviz.live.registration import is_in_python_file, place_in, registrations_in
 
 _DEBUG = re.compile(r"debug='(.*)'")
-"""In the text of a kernel."""
+"""The place of registration in the text of a kernel."""
 Call = Callable[..., Any]
-"""Takes the key set, then the arguments."""
+"""A function that takes the key set and then the arguments."""
 
 
 class LiftedKernels:
-    """Calls a kernel by a redispatch, while ours are out of the way: that in the cell, and of an operator with a
-    CompositeImplicitAutograd kernel all, since that one is not for Autograd keys where a backend has a kernel."""
+    """Calls of the original kernel by a redispatch, while ours are out of the way.
+
+    Our kernel leaves the cell of the call. For an operator with a CompositeImplicitAutograd kernel ours leave all
+    cells, because that kernel does not serve Autograd keys where a backend has a kernel.
+    """
 
     def __init__(self, torch: Any) -> None:
         self._torch, self._c = torch, torch._C
         self._python = self._c._dispatch_key_parse("PythonDispatcher")
         self._put: dict[str, dict[str, tuple[Any, Call]]] = {}
-        """Of each operator, by key, the library that keeps our kernel in the cell, and that kernel."""
+        """For each operator, by key: the library that keeps our kernel in the cell, and that kernel."""
         self.in_parallel = 0
-        """So many kernels run that call others on threads of OpenMP."""
+        """The number of running kernels that call others on threads of OpenMP."""
 
     def of(self, operator: str, key: str, parsed: Any) -> Call:
-        """What calls the kernel that is behind ours in a cell."""
+        """Return a function that calls the kernel behind ours in a cell."""
         redispatch: Call = self._c._dispatch_find_schema_or_throw(*operator.partition(".")[::2]).redispatch_boxed
         by_python = self._by_python_dispatcher(operator, parsed)
         composite = self._c._dispatch_has_kernel_for_dispatch_key(operator, "CompositeImplicitAutograd")
@@ -52,7 +55,7 @@ class LiftedKernels:
                 return (by_python if keys.has(self._python) else redispatch)(keys, *args, **kwargs)
             finally:
                 self.in_parallel -= parallel
-                if self._put.get(operator) is put:  # the kernel has not had ours lifted, which may be back by now
+                if self._put.get(operator) is put:  # otherwise the kernel had ours lifted, and they may be back by now
                     with overriding(self._c):
                         for one, step in lifted.items():
                             self.put(operator, one, step, None)
@@ -60,8 +63,11 @@ class LiftedKernels:
         return call
 
     def _by_python_dispatcher(self, operator: str, parsed: Any) -> Call:
-        """A redispatch would begin with PythonDispatcher again, which keeps what it found for the key while ours was
-        there. It had called the cell by its key, so this does too, with a key set from the arguments."""
+        """Return a function that calls the cell through Python's dispatcher.
+
+        A redispatch would begin with PythonDispatcher again, which cached our kernel for the key. PythonDispatcher
+        called the cell by its key, so this does too, with a key set that is computed from the arguments.
+        """
 
         def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
             namespace, _, rest = operator.partition("::")
@@ -78,17 +84,17 @@ class LiftedKernels:
         return newest is not None and newest.is_python
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
-        """Put a kernel in the cell by a library of its own."""
+        """Put a kernel into the cell by a library of its own."""
         own = self._c._dispatch_library("FRAGMENT", operator.partition("::")[0], "", __file__, 0)
         own.impl(operator, key, step, True)
         self._put.setdefault(operator, {})[key] = own, step
 
     def lift(self, operator: str) -> None:
-        """The kernels of an operator leave their cells, also if one of them runs and knows of the others."""
+        """Take our kernels of an operator out of their cells, even while one of them runs and remembers the others."""
         self._put.pop(operator, {}).clear()
 
     def forget(self) -> None:
-        """All kernels are out of their cells."""
+        """Forget all kernels, which are out of their cells."""
         for operator in list(self._put):
             self.lift(operator)
 
@@ -100,20 +106,26 @@ CALLING_IN_PARALLEL = frozenset(
         "aten::slow_conv_transpose2d.out",
     }
 )
-"""Operators whose kernel for the CPU calls others within ``at::parallel_for``, on threads of OpenMP. There our kernels
-need Python, which ``call_boxed`` does not let go: all would wait for ever. Found by running all of PyTorch's
-``op_db`` and some 160 bigger calls on four threads, with kernels of ours in all cells, forward and back: 2.9, 2.13 and
-2.14 need no other ones, and before 2.9 all kernels are called by a redispatch."""
+"""Operators whose CPU kernel calls others within ``at::parallel_for``, on threads of OpenMP.
+
+Our kernels on those threads need the GIL, which ``call_boxed`` does not release, so all threads would wait for ever.
+The list was found by running all of PyTorch's ``op_db`` and some 160 bigger calls on four threads, forward and
+backward, with our kernels in all cells. PyTorch 2.9, 2.13 and 2.14 need no others, and before 2.9 all kernels are
+called by a redispatch.
+"""
 
 
 LARGE = 1 << 20
-"""With so many elements in its arguments a kernel may take a second."""
+"""The number of elements in the arguments from which on a kernel may take a second."""
 
 
 class KernelObjects:
-    """Kernels as ``torch._C`` gives them (``_dispatch_get_computed_kernel_for_dispatch_key``). ``call_boxed`` keeps the
-    GIL, a redispatch releases it. So kernels for the CPU that call others in parallel are lifted, and all others while
-    they compute something large: a signal of those that end the process waits for the GIL."""
+    """Kernels as ``torch._C`` hands them out (``_dispatch_get_computed_kernel_for_dispatch_key``).
+
+    ``call_boxed`` keeps the GIL, a redispatch releases it. So our kernels are lifted out of the cell where a CPU kernel
+    calls others in parallel, and where any kernel computes something large: a signal that ends the process waits for
+    the GIL.
+    """
 
     def __init__(self, torch: Any) -> None:
         self._torch, self._c = torch, torch._C
@@ -122,11 +134,11 @@ class KernelObjects:
 
     @property
     def in_parallel(self) -> int:
-        """So many kernels run that call others on threads of OpenMP."""
+        """The number of running kernels that call others on threads of OpenMP."""
         return self._lifted.in_parallel
 
     def of(self, operator: str, key: str, parsed: Any) -> Call:
-        """What calls the kernel that is in a cell now."""
+        """Return a function that calls the kernel that is in a cell now."""
         if calls_in_parallel(operator, key):
             return self._lifted.of(operator, key, parsed)
         keeping: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
@@ -142,49 +154,49 @@ class KernelObjects:
 
     def _is_large(self, args: tuple[Any, ...]) -> bool:
         tensors = [value for value in args if type(value) in self._tensors]
-        c = self._c  # a function mode and ``torch.jit.trace`` would see what is asked here
+        c = self._c  # a function mode and ``torch.jit.trace`` would see these calls
         if not tensors or c._len_torch_function_stack() or c._get_tracing_state() is not None:
             return False
         return bool(sum(one.numel() for one in tensors) >= LARGE)
 
     def _is_alone(self) -> bool:
-        """Return whether no other thread may be about to call the kernel of ours that is lifted."""
+        """Return whether no other thread may be about to call our kernel that is lifted."""
         return not self.in_parallel and active_count() == 1 and not self._torch.cuda.is_initialized()
 
     def is_python(self, operator: str, key: str, parsed: Any) -> bool:
         """Return whether Python registered the kernel that is in a cell now."""
         kernel = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed)
-        said = _DEBUG.search(repr(kernel))
-        return said is not None and is_pythons(place_said(said[1]))
+        found = _DEBUG.search(repr(kernel))
+        return found is not None and is_in_python_file(place_in(found[1]))
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
-        """Put a kernel in the cell, as long as the library lives, or until it is lifted."""
+        """Put a kernel into the cell until its library is deleted or the kernel is lifted."""
         if key == "CPU":
             self._lifted.put(operator, key, step, library)
         else:
             library.impl(operator, key, step, True)
 
     def lift(self, operator: str) -> None:
-        """Its library is gone."""
+        """Take our CPU kernels of an operator out of their cells. The library of the others is gone."""
         self._lifted.lift(operator)
 
     def forget(self) -> None:
-        """All kernels are out of their cells."""
+        """Forget all kernels, which are out of their cells."""
         self._lifted.forget()
 
 
 def calls_in_parallel(operator: str, key: str) -> bool:
-    """Return whether a kernel is one of those."""
+    """Return whether a kernel calls others on threads of OpenMP."""
     return key == "CPU" and operator in CALLING_IN_PARALLEL
 
 
 def kernel_calls(torch: Any) -> KernelObjects | LiftedKernels:
-    """The way of the installed release."""
+    """Return the way to call kernels in the installed release."""
     return KernelObjects(torch) if hands_out_kernels(torch._C) else LiftedKernels(torch)
 
 
 def hands_out_kernels(c: Any) -> bool:
-    """Return whether the installed release gives the kernel in a cell."""
+    """Return whether the installed release hands out the kernel of a cell."""
     return hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key")
 
 
@@ -193,10 +205,10 @@ _IGNORED = [("ignore", None, Warning, None, 0)]
 
 @contextmanager
 def overriding(c: Any) -> Iterator[None]:
-    """Inside the block kernels are overridden, and nobody is warned.
+    """Suppress PyTorch's warning about overridden kernels inside the block.
 
-    PyTorch warns of the first one: that shall be one of the program's. NB: ``catch_warnings`` would make Python forget
-    which warnings the program has had.
+    PyTorch warns only of the first one, which shall be one of the program's. NB: ``catch_warnings`` would make Python
+    forget which warnings the program has already seen.
     """
     always, filters = c._get_warnAlways(), warnings.filters
     c._set_warnAlways(True)

@@ -1,6 +1,7 @@
-"""How an installed release numbers its keys, and its key sets as numbers of the release that this package describes.
+"""The numbers of the dispatch keys in an installed release, and the translation of its key sets to those of PyTorch
+2.13.
 
-Releases number their keys and backends in their own way; the names stay. So a set is taken over bit by bit.
+Releases number their keys and backends differently, but the names stay. So a set is translated bit by bit.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from dispatchviz.core.record.trace_file import KeyLayout
 K = DispatchKey
 
 BETWEEN = "UnknownUnknown"
-"""What PyTorch calls ``EndOfFunctionalityKeys``, after which the runtime keys of backends follow."""
+"""PyTorch's ``EndOfFunctionalityKeys``, after which the runtime keys of backends follow."""
 
 OURS = KeyLayout(
     tuple(runtime_key(K.Dense, backend).name for backend in BackendComponent if backend),
     tuple(key.name for key in FUNCTIONALITIES),
 )
-"""Of PyTorch 2.13."""
+"""The key layout of PyTorch 2.13."""
 
 
 def key_layout(c: Any) -> KeyLayout:
-    """As the installed release names its keys one by one."""
+    """Return the key layout of the installed release, read from the name of each key."""
     keys = tuple(takewhile(lambda name: name != BETWEEN, _names_from(c, 1)))
     backends = _names_from(c, len(keys) + 3)  # after that end comes the placeholder of the first block
     return KeyLayout(tuple(next(backends) for _ in range(c._dispatch_num_backends())), keys)
@@ -37,16 +38,18 @@ def _names_from(c: Any, first: int) -> Iterator[str]:
 
 
 class KeyNumbers(dict[int, int]):
-    """From raw key sets of an installed PyTorch to those of PyTorch 2.13; each is taken over once. Bits of keys that
-    PyTorch 2.13 has not are left out (``blind_spots.py``)."""
+    """A cache of raw key sets of an installed PyTorch, translated to PyTorch 2.13.
+
+    Each set is translated once. Bits of keys that PyTorch 2.13 does not have are left out (``blind_spots.py``).
+    """
 
     def __init__(self, c: Any) -> None:
         super().__init__()
         layout = key_layout(c)
         self._bits = dict(_bits(layout))
-        """From a bit of the installed release to ours."""
+        """A mapping from a bit of the installed release to ours."""
         self.is_own = layout == OURS
-        """The installed release numbers its keys as PyTorch 2.13 does."""
+        """True if the installed release numbers its keys as PyTorch 2.13 does."""
 
     def __missing__(self, own: int) -> int:
         known = self[own] = own if self.is_own else self._translated(own)
@@ -57,15 +60,18 @@ class KeyNumbers(dict[int, int]):
 
 
 def raw_of(c: Any) -> Callable[[Any], int]:
-    """What gives the raw number of a ``torch._C.DispatchKeySet``: its method as the function that it is, since to bind
-    a method of a class that pybind11 made takes as long as what it does."""
+    """Return a function that reads the raw number of a ``torch._C.DispatchKeySet``.
+
+    It is the method as a plain function, because binding a method of a pybind11 class takes as long as the method
+    itself.
+    """
     method = c.DispatchKeySet.raw_repr
     function: Callable[[Any], int] = getattr(method, "__func__", method)
     return function
 
 
 def _bits(layout: KeyLayout) -> Iterator[tuple[int, int]]:
-    """Bits of a release, with the same in ours; of keys that both have."""
+    """Yield each bit of a release with the bit in ours, for keys that both have."""
     for place, name in enumerate(layout.backends):
         if name in OURS.backends:
             yield 1 << place, 1 << OURS.backends.index(name)

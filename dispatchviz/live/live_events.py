@@ -1,5 +1,7 @@
-"""Events of a recording of a real PyTorch: what follows from the raw facts in its notes, that is keys in our numbers,
-guards, cells; the rest is the model's builder.
+"""Events of a recording of an installed PyTorch.
+
+The builder derives them from the raw facts in the notes: keys in our numbers, guards and cells. The model's builder
+does the rest.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NodeKind:
-    """What stands in a note for the class of a Node."""
+    """The class of a Node, as a note holds it."""
 
     edge_names: tuple[str, ...] = ()
 
@@ -30,7 +32,7 @@ class NodeKind:
 
 
 class NodeKinds(dict[str, NodeKind]):
-    """By ``Node::name``."""
+    """Kinds of Nodes by ``Node::name``."""
 
     def __missing__(self, name: str) -> NodeKind:
         kind = self[name] = NodeKind(name)
@@ -38,7 +40,7 @@ class NodeKinds(dict[str, NodeKind]):
 
 
 class _LocalSet(dict[int, int]):
-    """From what a thread keeps of its included or excluded set (``local_sets.py``) to that set in our numbers."""
+    """A cache of a thread's included or excluded set: the raw value (``local_sets.py``) to the set in our numbers."""
 
     def __init__(self, keys: KeyNumbers, default: int) -> None:
         super().__init__()
@@ -50,16 +52,18 @@ class _LocalSet(dict[int, int]):
 
 
 RawSets = tuple[Any, ...]
-"""Of each tensor argument, one after the other: parameter, serial number, key set as the installed release numbers
-it."""
+"""The parameter, serial number and raw key set of each tensor argument, one after the other. Key sets are as the
+installed release numbers them.
+"""
 
 Open = tuple[int, int, str, "WatchedCell"]
-"""A kernel that runs: the thread's included and excluded set as it began, the guard that was derived around it, its
-cell."""
+"""A running kernel: the thread's included and excluded sets when it began, the guard that was derived around it, its
+cell.
+"""
 
 
 class LiveEventBuilder(ProgramEventBuilder):
-    """Reads the notes of a ``LiveRecorder``."""
+    """The builder that reads the notes of a ``LiveRecorder``."""
 
     def __init__(self, keys: KeyNumbers, defaults: tuple[int, int]) -> None:
         super().__init__()
@@ -68,21 +72,24 @@ class LiveEventBuilder(ProgramEventBuilder):
         self._running: dict[int, list[Open]] = {}
         """The kernels that run on each thread."""
         self._topological = array("i")
-        """Topological numbers of Nodes by their numbers; that of an AccumulateGrad is 0. An array, since nothing says
-        when a Node is freed."""
+        """Topological numbers of Nodes by their numbers; that of an AccumulateGrad is 0. This is an array, because no
+        event says when a Node is freed.
+        """
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
     @reads_note
     def kernel_called(self, cell: WatchedCell, own: int, included: int, excluded: int, sets: RawSets) -> None:
-        """A kernel begins that a call selected."""
+        """Emit the events of a kernel that begins because a call selected it."""
         self._called_with(cell, own, included, excluded, sets, 0)
 
     @reads_note
     def kernel_called_with_generator(
         self, cell: WatchedCell, own: int, included: int, excluded: int, sets: RawSets, device: str
     ) -> None:
-        """The same with a random generator among the arguments, which has the key of its device."""
+        """Emit the same events for a call with a random generator among the arguments. The generator adds the key of
+        its device.
+        """
         self._called_with(cell, own, included, excluded, sets, raw(DispatchKey[device.upper()]))
 
     def _called_with(
@@ -96,12 +103,14 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     @reads_note
     def kernel_redispatched(self, cell: WatchedCell, own: int, included: int, excluded: int) -> None:
-        """A kernel begins that a redispatch selected."""
+        """Emit the events of a kernel that begins because a redispatch selected it."""
         self._begins(cell, self._included[included], self._excluded[excluded])
         self.redispatched("redispatch", cell.operator.cell(cell.key), self._keys[own])
 
     def _begins(self, cell: WatchedCell, included: int, excluded: int) -> None:
-        """With other sets than the kernel around it began with, it is within a guard."""
+        """Note a kernel that begins. If its thread-local sets differ from those of the kernel around it, it is within a
+        guard.
+        """
         running, guard = self._on_thread(), ""
         if running:
             old_included, old_excluded, _, _ = running[-1]
@@ -112,19 +121,21 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     @reads_note
     def kernel_returned_one(self, tensor: int) -> None:
-        """A kernel returned a tensor."""
+        """Emit the events of a kernel that returned one tensor."""
         self.returned_one(tensor)
         self._ends()
 
     @reads_note
     def kernel_returned(self, tensors: tuple[int, ...]) -> None:
-        """A kernel returned several, or none."""
+        """Emit the events of a kernel that returned several tensors, or none."""
         self.returned(tensors)
         self._ends()
 
     @reads_note
     def kernel_failed(self, cell: WatchedCell) -> None:
-        """A kernel raised, or an exception from outside came before the note that it begins: then there is none."""
+        """Emit the event of a kernel that raised. There is none if an exception from outside came before the note that
+        the kernel begins.
+        """
         running = self._on_thread()
         if running and running[-1][3] is cell:
             self.failed()
@@ -144,7 +155,9 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     @reads_note
     def live_edges_collected(self, node: int, targets: tuple[int, ...]) -> None:
-        """A Node has its edges; its topological number is one more than the highest of those that they lead to."""
+        """Emit the event that a Node has its edges. Its topological number is one more than the highest number of the
+        Nodes that they lead to.
+        """
         number, first, known, flat = self.nodes[node], self.nodes.first, self._topological, iter(targets)
         known.extend([0] * (number + 1 - len(known)))
         known[number] = topological_nr = max([self._below(to - first) for to in targets[::2] if to >= 0], default=0)
@@ -153,7 +166,7 @@ class LiveEventBuilder(ProgramEventBuilder):
         self._event(ev.EdgesCollected, number, edges, (), topological_nr)
 
     def _below(self, number: int) -> int:
-        """The topological number of a Node whose only edge leads to this one."""
+        """Return the topological number of a Node whose only edge leads to this one."""
         return (self._topological[number] if number < len(self._topological) else 0) + 1
 
     @reads_note
@@ -166,8 +179,10 @@ class LiveEventBuilder(ProgramEventBuilder):
         place: Any,
         is_engines: bool,
     ) -> None:
-        """A Node is about to be evaluated; ``place`` is the device of its first gradient; ``is_engines``: on a
-        thread of its own, which ``set_device`` in PyTorch's ``engine.cpp`` names."""
+        """Emit the event of a Node that is about to be evaluated. ``place`` is the device of its first gradient.
+
+        ``is_engines`` is True on a thread of the engine's own, which ``set_device`` in PyTorch's ``engine.cpp`` names.
+        """
         device = "cpu" if place is None else _text(place)
         thread = f"pt_autograd_{place.index or 0}" if is_engines and place is not None else "caller"
         received = self._tensors(gradients if isinstance(gradients, tuple) else (gradients,))
@@ -190,7 +205,9 @@ class LiveEventBuilder(ProgramEventBuilder):
         requires_grad: bool,
         value: str,
     ) -> None:
-        """A tensor is met for the first time; its dtype and device are the installed PyTorch's objects."""
+        """Emit the event of a tensor that is met for the first time. Its dtype and device are objects of the installed
+        PyTorch.
+        """
         on = -1 if storage < 0 else self.storages[storage]
         fields = tuple(size), stride, _text(dtype), _text(device), ks, on, requires_grad, bool(value), value
         self._event(ev.TensorCreated, self.tensors[number], how, *fields)

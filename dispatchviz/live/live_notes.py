@@ -1,7 +1,9 @@
-"""The notes of a recording of a real PyTorch, besides the model's (``core/record/note_types.py``): raw facts, of which
-``live_events.py`` makes the same events. Each name is a method there, with the same facts in the same order.
+"""The notes of a recording of an installed PyTorch, besides the model's (``core/record/note_types.py``).
 
-Key sets of kernels are as the installed release numbers them; tensors and Nodes are serial numbers of the process.
+They hold raw facts. ``live_events.py`` has a method with each note's name, and the same facts in the same order, which
+makes the events.
+
+Key sets of kernels are as the installed release numbers them. Tensors and Nodes are serial numbers of the process.
 """
 
 from __future__ import annotations
@@ -15,16 +17,18 @@ from dispatchviz.live.live_events import NodeKind
 from dispatchviz.live.watched_operators import WatchedCell
 
 Sets = tuple[str | int, ...]
-"""Of each tensor argument, one after the other: parameter, serial number, key set. In one tuple, since notes are kept
-and the collector of garbage looks at each."""
+"""The parameter, serial number and key set of each tensor argument, one after the other. All are in one tuple, because
+notes are kept and the garbage collector looks at each object.
+"""
 
 KernelCalled = tuple[Literal["kernel_called"], WatchedCell, int, int, int, Sets]
-"""A kernel begins that a call selected: its cell, its key set, the thread's included and excluded set, those of the
-arguments."""
+"""A kernel begins because a call selected it: its cell, its key set, the thread's included and excluded sets, those of
+the arguments.
+"""
 KernelCalledWithGenerator = tuple[Literal["kernel_called_with_generator"], WatchedCell, int, int, int, Sets, str]
-"""The same with a random generator among the arguments: the type of its device."""
+"""The same for a call with a random generator among the arguments: the type of its device."""
 KernelRedispatched = tuple[Literal["kernel_redispatched"], WatchedCell, int, int, int]
-"""A kernel begins that a redispatch selected: its cell, its key set, the thread's included and excluded set."""
+"""A kernel begins because a redispatch selected it: its cell, its key set, the thread's included and excluded sets."""
 KernelReturnedOne = tuple[Literal["kernel_returned_one"], int]
 """A kernel returned a tensor."""
 KernelReturned = tuple[Literal["kernel_returned"], tuple[int, ...]]
@@ -39,7 +43,9 @@ requires grad, the number that it wraps as a text (empty: none)."""
 LiveNodeCreated = tuple[Literal["node_created", "node_known"], int, NodeKind, int, int, int]
 """A Node, made now or before the recording: number, kind, sequence number, topological number, thread."""
 LiveEdgesCollected = tuple[Literal["live_edges_collected"], int, tuple[int, ...]]
-"""Node, where its edges lead: of each, one after the other, the Node (negative: nowhere) and its input number."""
+"""The Node and where its edges lead: for each edge, one after the other, the Node (negative: nowhere) and its input
+number.
+"""
 LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, int | tuple[int | None, ...], Any, bool]
 """A Node is about to be evaluated: number, name, sequence number, its only gradient or all of them, the device of the
 first, whether on a thread of the engine's own."""
@@ -58,4 +64,4 @@ LiveNote = (
     | LiveNodeStarted
 )
 EmitLive = Callable[[LiveNote], None]
-"""Appends one note to a recording."""
+"""A function that appends one note to a recording."""

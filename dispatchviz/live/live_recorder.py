@@ -1,8 +1,8 @@
-"""The recorder of a real PyTorch: it is told of each kernel that runs, looks at the tensors and Nodes there, and emits
-the notes that the model emits.
+"""The recorder of an installed PyTorch. It is called for each kernel that runs, looks at the tensors and Nodes there,
+and emits the notes that the model emits.
 
-Not here: how kernels are watched (``watched_cells.py``), what the engine does (``engine_watch.py``), which Node a
-result has (``node_watch.py``), how a program runs on it (``torch_engine.py``).
+Not here: how kernels are watched (``watched_cells.py``), the engine (``engine_watch.py``), the Node of a result
+(``node_watch.py``), how a program runs on it (``torch_engine.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weakref import ref
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
-from dispatchviz.live.changed_geometry import may_resize, telling_geometry
+from dispatchviz.live.changed_geometry import may_resize, recording_geometry
 from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
 from dispatchviz.live.inference_numbers import InferenceNumbers
@@ -39,39 +39,40 @@ if TYPE_CHECKING:
 
 
 Kernel = tuple[WatchedCell, "Sets", "Kernel | None", int]
-"""A kernel that runs: its cell, the tensors that its call was given, the kernel around it, its raw key set."""
+"""A running kernel: its cell, the tensors that its call was given, the kernel around it, its raw key set."""
 
 
 class ThreadState:
-    """What a thread is in."""
+    """The state of a thread."""
 
     __slots__ = ("depth", "evaluation", "inside", "is_engines", "newest", "numbers", "run", "sets", "watched", "work")
 
     def __init__(self, sets: Sequence[int]) -> None:
         self.sets = sets
-        """The included and the excluded key set, as they are whenever one is read (``local_sets.py``)."""
+        """The thread-local include and exclude sets. They are current whenever one is read (``local_sets.py``)."""
         self.inside: Kernel | None = None
         """The innermost kernel."""
         self.numbers: dict[int, int] = {}
-        """Serial numbers of the wrapped numbers of the outermost call, by the ``id`` of the tensor."""
+        """Serial numbers of the wrapped numbers in the outermost call, by the ``id`` of the tensor."""
         self.newest = -1
-        """The highest sequence number of its own Nodes that was met."""
+        """The highest sequence number among the thread's own Nodes that were met."""
         self.watched = True
         self.evaluation: Evaluation | None = None
         self.depth = 0
-        """So many passes of the engine it is in."""
+        """The number of passes of the engine that the thread is in."""
         self.run = NO_RUN
-        """The innermost one."""
+        """The innermost pass."""
         self.is_engines = False
-        """The engine of PyTorch made it."""
+        """True if PyTorch's engine created the thread."""
         self.work: Pass | None = None
-        """The backward that it evaluates Nodes of."""
+        """The backward whose Nodes the thread evaluates."""
 
 
 class _Threads(threading.local):
-    """Each has a state. What is in a ``threading.local`` takes long to reach, so there is one thing in it.
+    """The state of each thread. It is a single attribute, because reading a ``threading.local`` is slow.
 
-    What a kernel calls on the threads of ``at::parallel_for`` is not told: these are OpenMP's, in the order of nothing.
+    Calls on the threads of ``at::parallel_for`` are not recorded: these threads belong to OpenMP, and their order is
+    arbitrary.
     """
 
     def __init__(self, local_sets: LocalSets, cells: WatchedCells) -> None:
@@ -81,7 +82,7 @@ class _Threads(threading.local):
 
 
 class LiveRecorder(ProgramRecorder):
-    """Numbers the objects of a real PyTorch; ``torch`` is the installed one."""
+    """The recorder of an installed PyTorch, which is given as ``torch``."""
 
     hears_machine = False
     note: EmitLive
@@ -97,22 +98,28 @@ class LiveRecorder(ProgramRecorder):
         self.live_tensors = WeakNumbers()
         self._known = self.live_tensors.known
         self._requiring_grad = set[int]()
-        """Serial numbers of tensors of which an event says that they require grad."""
+        """Serial numbers of the tensors for which an event says that they require grad."""
         self.live_storages = StorageNumbers(self.storage_numbers)
         self.operators = WatchedOperators(c)
         self.cells = WatchedCells(torch, self._step)
         self._threads = _Threads(local_sets, self.cells)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
         self.origin: ev.TensorOrigin = "new"
-        """Of tensors that no kernel was seen to return: all there is was made by the program."""
+        """The origin of tensors that no kernel was seen to return. It is "new" as long as the program made all
+        tensors.
+        """
         self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
-        """By code object and instruction of the user's: from where its function was called, and the note of that."""
+        """The way by which a function of the program was called, and the note for it, by code object and
+        instruction.
+        """
         self._announces: dict[int, int] = {}
-        """By ``id`` of a code object, which ``_codes`` keeps alive."""
+        """The owner of the code, by the ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
         self._grad_mode = c.is_grad_enabled if hasattr(c, "is_grad_enabled") else torch.is_grad_enabled
-        """Without it a kernel makes no Node, and to ask a view that was written to would make one."""
+        """PyTorch's test of grad mode. Without grad mode a kernel makes no Node, and reading ``grad_fn`` of a view that
+        was written to would make one.
+        """
         self._current_node = c._current_autograd_node
         self._key_set = c._dispatch_keys
         self._raw = raw_of(c)
@@ -123,20 +130,20 @@ class LiveRecorder(ProgramRecorder):
 
     @property
     def thread(self) -> ThreadState:
-        """That of the thread that asks."""
+        """The state of the current thread."""
         return self._threads.state
 
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
-        """The kernel of ours for a cell."""
+        """Return our kernel for a cell."""
         cell = UnmetCell(self.operators, operator, key, is_python)
         if cell.is_autograd and operator.partition(".")[0] == RESETTING:
             call = self.nodes.resetting(call)
         elif may_resize(operator, key):
-            call = telling_geometry(self, cell, call)
+            call = recording_geometry(self, cell, call)
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
-        """The result of a function of ours whose kernels are not told."""
+        """Return the result of a function of ours, without recording its kernels."""
         thread = self.thread
         before, thread.watched = thread.watched, False
         try:
@@ -145,7 +152,9 @@ class LiveRecorder(ProgramRecorder):
             thread.watched = before
 
     def numbers_in_transform(self, args: tuple[Any, ...], /) -> Callable[[Any], Any]:
-        """What makes tensors of the numbers in a call that transforms of ``torch.func`` are about to see."""
+        """Return a function that makes tensors of the numbers in a call that transforms of ``torch.func`` are about to
+        see.
+        """
         stack = self.torch._C._functorch.get_interpreter_stack() or ()
         if not any(one.key() in self._differentiating for one in stack):
             return self.wrapped.of
@@ -153,11 +162,11 @@ class LiveRecorder(ProgramRecorder):
         return lambda number: self.wrapped.differentiated(number, tensors)
 
     def guarded(self, function: Callable[[], Any], /) -> Any:
-        """The result of a function that tells; None if it fails, which ends the recording."""
+        """Return the result of a function that emits notes. If it fails, return None and end the recording."""
         return function()
 
     def note_of(self, ident: int, note: LiveNote, /) -> None:
-        """Append a note of the thread with that identifier; 0 is this one."""
+        """Append a note for the thread with this identifier, or for the current thread if it is 0."""
         if ident:
             self.notes.extend(("on_thread", ident, *note, "on_thread", self._recording_thread))
         else:
@@ -166,11 +175,11 @@ class LiveRecorder(ProgramRecorder):
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def number_of(self, tensor: Any, /) -> int:
-        """Its serial number; -1 if it has none."""
+        """Return the serial number of a tensor, or -1 if it has none."""
         return self.live_tensors.get(tensor)
 
     def serial(self, tensor: Any, /) -> int:
-        """Serial number of a tensor; meeting one that was there before is an event."""
+        """Return the serial number of a tensor. If it existed before, meeting it is an event."""
         return self._serial(tensor)
 
     def _serial(self, tensor: Any) -> int:
@@ -183,7 +192,7 @@ class LiveRecorder(ProgramRecorder):
     def _introduced(
         self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True, made: bool = False
     ) -> int:
-        """Number a tensor that is met for the first time; ``made``: a kernel returned it."""
+        """Number a tensor that is met for the first time. ``made`` is True if a kernel returned it."""
         number = next(self.tensor_numbers)
         alive = self.live_tensors.set(tensor, number) if kept else ref(tensor)
         size, stride, dtype, device, ks, storage, requires_grad = self.facts.of(tensor)
@@ -198,26 +207,31 @@ class LiveRecorder(ProgramRecorder):
         return number
 
     def leaf_requires_grad(self, tensor: Any, /) -> None:
-        """A leaf that requires grad gets a name: an event, unless it is known. What sets the flag calls no operator."""
+        """Emit the event that a leaf requires grad, unless it is known. A leaf is looked at when it gets a name,
+        because setting the flag calls no operator.
+        """
         number = self._serial(tensor)
         if number not in self._requiring_grad:
             self._requiring_grad.add(number)
             self._emit(ev.RequiresGradSet, number - self.first_tensor, True, False)
 
-    def name_bound(self, name: str, tensor: Any, turn: int = 0, /) -> None:
-        """A variable names a tensor; the Node of a custom Function is met then. A tensor of the model is none here."""
+    def name_bound(self, name: str, tensor: Any, iteration: int = 0, /) -> None:
+        """Record that a variable names a tensor. The Node of a custom Function is met then. Tensors of the model are
+        ignored.
+        """
         if not isinstance(tensor, self._tensor_class):
             return
         self.nodes.look_at_bound(tensor)
-        super().name_bound(name, tensor, turn)
+        super().name_bound(name, tensor, iteration)
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
     def _kernel_called(
         self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any], thread: ThreadState
     ) -> None:
-        """A kernel is about to run that a call selected; the first argument is its key set. What follows from the cell
-        and the raw sets, the builder does."""
+        """Note that a kernel begins because a call selected it. The first argument is its key set. The builder derives
+        the rest from the cell and the raw sets.
+        """
         if thread.inside is None:
             self._call_begins(thread)
         if cell.is_select:
@@ -232,12 +246,14 @@ class LiveRecorder(ProgramRecorder):
             self.note(("kernel_called_with_generator", cell, own, local[0], local[1], given, kind))
 
     def device_chosen(self, kwargs: Mapping[str, Any], /) -> None:
-        """A kernel at BackendSelect is about to look up the backend of a device: what it then calls is to be seen."""
+        """Watch the kernels at Meta if a kernel at BackendSelect is about to choose the meta device."""
         if "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
 
     def _call_begins(self, thread: ThreadState) -> None:
-        """The outermost one of a line, or of a Node. Beyond the frame of ``step`` is that of whoever called it."""
+        """Note the program's line at the outermost call of a line or of a Node. The frame beyond that of ``step`` is
+        the caller's.
+        """
         frame = _getframe(2).f_back
         if thread.depth:
             if thread.evaluation is not None and self._current_node() is None:
@@ -247,10 +263,10 @@ class LiveRecorder(ProgramRecorder):
             if self._top == top and frame is not None and id(frame.f_back) == run and not has_more_to_do:
                 self.note(note)
                 return
-        self._arrives(frame)
+        self._line_calls(frame)
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
-        """The tensors among the arguments, with their key sets."""
+        """Return the tensors among the arguments, with their key sets."""
         known, key_set, raw, many = self._known, self._key_set, self._raw, len(args)
         sets: Sets = ()
         for place, name, is_list in cell.operator.tensors:
@@ -270,7 +286,9 @@ class LiveRecorder(ProgramRecorder):
                 yield from (f"{name}[{at}]", self._given(one), self._set_of(one))
 
     def _set_of(self, tensor: Any) -> int:
-        """Its key set; of a wrapped number the one that PyTorch's has, which ours may have more than."""
+        """Return the raw key set of a tensor. For a wrapped number it is that of PyTorch's own tensor, because ours may
+        have more keys.
+        """
         return (
             self.wrapped.key_set(tensor) if id(tensor) in self.wrapped.texts else int(self._raw(self._key_set(tensor)))
         )
@@ -280,8 +298,9 @@ class LiveRecorder(ProgramRecorder):
         return known if known >= 0 else self._unknown(tensor)
 
     def _unknown(self, tensor: Any) -> int:
-        """The serial number of an argument that has none yet. A wrapped number is of each outermost call a tensor of
-        its own: ours is kept for the next time."""
+        """Return the serial number of an argument that has none yet. A wrapped number counts as a new tensor in each
+        outermost call, although ours is kept for the next one.
+        """
         texts, thread = self.wrapped.texts, self.thread
         if id(tensor) not in texts:
             return self._introduced(tensor, self.origin)
@@ -293,9 +312,9 @@ class LiveRecorder(ProgramRecorder):
         return number
 
     def _kernel_returned(self, result: Any, thread: ThreadState) -> None:
-        """It came back."""
+        """Note that a kernel returned."""
         if thread.inside is None:
-            return  # to enter it failed
+            return  # entering it failed
         cell, sets, around, _ = thread.inside
         if isinstance(result, self._tensor_class):
             known = self._known.get(id(result))
@@ -310,13 +329,15 @@ class LiveRecorder(ProgramRecorder):
             self.note(("kernel_returned", serials))
 
     def _returned(self, tensor: Any) -> int:
-        """The serial number of a result that has none yet; the kernel may hand back a wrapped number that it got."""
+        """Return the serial number of a result that has none yet. A kernel may return a wrapped number that it was
+        given.
+        """
         if id(tensor) in self.wrapped.texts:
             return self._unknown(tensor)
         return self._introduced(tensor, "new", "", True, True)
 
     def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> tuple[int, ...]:
-        """Serial numbers of the tensors in a result that is no tensor."""
+        """Return the serial numbers of the tensors in a result that is not a tensor."""
         tensors = _tensors_of(result, self._tensor_class)
         known = self.live_tensors.get
         serials = [n if (n := known(one)) >= 0 else self._returned(one) for one in tensors]
@@ -325,23 +346,25 @@ class LiveRecorder(ProgramRecorder):
         return tuple(serials)
 
     def kernel_failed(self, thread: ThreadState, around: Kernel | None, /) -> None:
-        """It raised, or an exception from outside came before it began or after it returned. ``around`` was the
-        innermost kernel before; as long as it is not again, no note has closed this one."""
+        """Note that a kernel raised, or that an exception from outside came before it began or after it returned.
+
+        ``around`` was the innermost kernel before. Until it is so again, no note has closed this kernel.
+        """
         while thread.inside is not around and thread.inside is not None:
             cell, _, thread.inside, _ = thread.inside
             self.note(("kernel_failed", cell))
 
     # -- the user's code ----------------------------------------------------------------------------------------------
 
-    def arrives(self, frames: int = 4, /) -> Note | None:
-        """The program's line calls something: the first kernel in it is about to run, or the engine. Gives the note
-        that says so as long as the line goes on.
+    def line_calls(self, frames: int = 4, /) -> Note | None:
+        """Note that the program's line makes a call: its first kernel is about to run, or the engine. Return the note,
+        which holds until the line ends.
 
-        So many frames are of this package.
+        ``frames`` is the number of frames of this package on the stack.
         """
-        return self._arrives(_getframe(frames))
+        return self._line_calls(_getframe(frames))
 
-    def _arrives(self, frame: FrameType | None) -> Note | None:
+    def _line_calls(self, frame: FrameType | None) -> Note | None:
         if len(self.notes) > self.many_notes:
             self.hand_over()
         if self.names.seen_again:
@@ -356,14 +379,14 @@ class LiveRecorder(ProgramRecorder):
                 self.note(note)
                 return note
             if announced != OTHER:
-                return self._arrives_anew(frame, announced)
+                return self._line_calls_anew(frame, announced)
             if is_base(frame, self.base):
                 return None
             frame = frame.f_back
         return None
 
-    def _arrives_anew(self, frame: FrameType, announced: int) -> Note:
-        """From another frame than last time, or one that does not say when it goes on to another line."""
+    def _line_calls_anew(self, frame: FrameType, announced: int) -> Note:
+        """Note a call from another frame than last time, or from one that does not announce its lines."""
         place = id(frame.f_code), frame.f_lasti
         known = self._arrivals.get(place)
         if announced == USERS and known is not None and same_way(frame, known[0]):
@@ -381,11 +404,12 @@ class LiveRecorder(ProgramRecorder):
 
 
 RESETTING = "aten::set_"
-"""The operator whose autograd kernel resets the AccumulateGrad of what it writes to
-(``RESET_GRAD_ACCUMULATOR`` in ``tools/autograd/gen_variable_type.py``; ``resize_`` refuses what requires grad)."""
+"""The operator whose autograd kernel resets the AccumulateGrad of the tensor that it writes to
+(``RESET_GRAD_ACCUMULATOR`` in ``tools/autograd/gen_variable_type.py``). ``resize_`` refuses tensors that require grad.
+"""
 
 OTHER, USERS, ANNOUNCED = 0, 1, 2
-"""Whose code a frame runs, and whether it announces its lines."""
+"""The owner of a frame's code: another's, the user's, or the user's with lines that are announced."""
 
 
 def _tensors_of(result: Any, kind: type) -> list[Any]:
@@ -398,21 +422,23 @@ def _tensors_of(result: Any, kind: type) -> list[Any]:
 
 
 MakeStep = Callable[[WatchedCell, Step], Step]
-"""Of a cell and what calls the kernel there: the kernel to put in its place."""
+"""A function from a cell and the caller of its original kernel to the kernel that replaces it."""
 
 
 def steps(watch: LiveRecorder) -> MakeStep:
-    """Make kernels that tell the recorder and do what was done before: thousands, so what they share is bound out here
-    (the collector looks at each variable). Each runs often, so ``SafetyNet`` is written out in it, and so are the two
-    commonest notes: with these in methods of the recorder, 1,000 recorded adds and their backward took a tenth longer
-    (73 ms instead of 66, ``benchmarks/live.py``).
+    """Return a function that makes our kernels, which notify the recorder and then call the original kernel.
+
+    There are thousands of kernels, so they share the variables that are bound here (the garbage collector looks at each
+    variable). Each runs often, so ``SafetyNet`` is inlined, and so are the two most common notes. With these in methods
+    of the recorder, 1,000 recorded adds and their backward took a tenth longer (73 ms instead of 66,
+    ``benchmarks/live.py``).
     """
     wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
     called, returned, failed, falls = watch._kernel_called, watch._kernel_returned, watch.kernel_failed, watch._failed
     raw, known, grad_mode, past = watch._raw, watch._known, watch._grad_mode, InferenceNumbers(watch.torch).onward
 
     def make(cell: WatchedCell, call: Step) -> Step:
-        def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first: so all are handed on as they came
+        def step(*args: Any, **kwargs: Any) -> Any:  # the key set comes first, so all are passed on unchanged
             given = args
             for value in args:
                 if type(value) in KINDS:
@@ -421,10 +447,10 @@ def steps(watch: LiveRecorder) -> MakeStep:
                         return onward(*given, **kwargs)
                     args = args if cell.is_python else given
                     break
-            told = recorder.listening is watch and (thread := threads.state).watched
-            before = thread.inside if told else None
+            recorded = recorder.listening is watch and (thread := threads.state).watched
+            before = thread.inside if recorded else None
             try:
-                if told:
+                if recorded:
                     try:
                         inside = before
                         if (
@@ -446,7 +472,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
                 result = call(*args, **kwargs)
                 if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
                     result = wrapped(result)
-                if told:
+                if recorded:
                     try:
                         one, inside = known.get(id(result)), thread.inside
                         if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
@@ -458,7 +484,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
                         falls(fault, LiveRecorder._kernel_returned, result, thread)
                 return result
             except BaseException as error:
-                if told:
+                if recorded:
                     failed(thread, before)
                 as_in_pytorch(error, watch.cells)
                 raise

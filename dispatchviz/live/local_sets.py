@@ -1,8 +1,9 @@
-"""The key sets that a thread includes and excludes, read where PyTorch keeps them: ``raw_local_dispatch_key_set``
+"""The thread-local include and exclude sets, read where PyTorch keeps them: ``raw_local_dispatch_key_set``
 (``c10/core/impl/LocalDispatchKeySet.h``), two numbers for each thread.
 
-Each kernel is noted with both. To ask for them makes two objects, whose numbers are asked for then: ten times as long
-as to read memory. Where the variable is not found by its name, or does not do what it should, PyTorch is asked.
+Each kernel is noted with both sets. PyTorch's functions make two objects and then read their numbers, which takes ten
+times as long as reading memory. They are used only where the variable is not found by its name, or does not behave as
+it should.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ _Pair = ctypes.c_uint64 * 2
 
 
 class LocalSets:
-    """Finds those of each thread; what a thread begins with is a pair of zeros for PyTorch, whatever it includes."""
+    """The thread-local sets of each thread. PyTorch stores a thread's default sets as a pair of zeros."""
 
     def __init__(self, c: Any) -> None:
         raw, included, excluded = raw_of(c), c._dispatch_tls_local_include_set, c._dispatch_tls_local_exclude_set
         self._asked: tuple[Callable[[], int], Callable[[], int]] = (lambda: raw(included()), lambda: raw(excluded()))
         self._library = ctypes.CDLL(c.__file__)
         self.defaults = 0, 0
-        """What a zero stands for: a set is kept as its difference from this."""
+        """The sets that a zero means. PyTorch stores a set as its difference from them."""
         self._is_found = self._finds(c)
 
     def of_this_thread(self) -> Sequence[int]:
-        """The included and the excluded set, as they are whenever one is read."""
+        """Return the included and excluded sets of this thread. They are current whenever one is read."""
         return self._there() if self._is_found else _Asked(self._asked)
 
     def _there(self) -> Sequence[int]:
-        """The loader of programs gives the address of the calling thread's variable."""
+        """Return the memory of the calling thread's variable, whose address the dynamic loader gives."""
         return memoryview(_Pair.in_dll(self._library, _NAME)).cast("B").cast("Q")
 
     def _finds(self, c: Any) -> bool:
@@ -60,7 +61,7 @@ class LocalSets:
 
 
 class _Asked(Sequence[int]):
-    """The same, by asking."""
+    """The same two sets, read through PyTorch's functions."""
 
     def __init__(self, asked: tuple[Callable[[], int], Callable[[], int]]) -> None:
         self._asked = asked
@@ -84,11 +85,11 @@ _NAMES = {
     _AUTOGRAD: "AutoDispatchBelowAutograd",
     _ADINPLACE: "AutoDispatchBelowADInplaceOrView",
 }
-"""By what is excluded more than before, apart from autocast."""
+"""Names of guards by the keys that they newly exclude, apart from autocast."""
 
 
 def guard_name(old_included: int, included: int, old_excluded: int, excluded: int) -> str:
-    """PyTorch's name of the guard between two states of the thread."""
+    """Return PyTorch's name for the guard between two states of a thread."""
     more = excluded & ~old_excluded & ~BACKEND_MASK
     if more & _FRONT and more & ~_FRONT:
         return "SaveLocalDispatchKeySet"  # a transform gets the call, without the keys of others

@@ -1,7 +1,7 @@
-"""Before PyTorch 2.9 kernels are watched only while no other thread of Python's runs that may call them.
+"""The rule for releases before PyTorch 2.9: kernels are watched only while no other Python thread may call them.
 
-There ours leaves its cell while the kernel runs (``kernel_calls.py``), and PyTorch frees it. Another thread that has
-just chosen it, and waits for its turn to run Python, would go on in memory that is gone.
+In these releases our kernel leaves its cell while the original one runs (``kernel_calls.py``), and PyTorch frees it.
+Another thread that has just selected our kernel and waits for the GIL would continue in freed memory.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from dispatchviz.live.watched_cells import WatchedCells
 CALLING_NONE = ("multiprocessing.queues", "tqdm._monitor", "dispatchviz.running.process.early_end")
 """Modules whose threads call no kernel."""
 STARTERS = ("_start_new_thread", "_start_joinable_thread")
-"""Of the module ``threading``, what ``Thread.start`` calls: which one depends on the release of Python."""
+"""The functions of the module ``threading`` that ``Thread.start`` calls. Which of them it is depends on the release of
+Python.
+"""
 RETURNS = 3
-"""So often our kernels come back when the last thread has ended: each time takes about a second."""
+"""The number of times that our kernels are put back when the last thread has ended. Each time takes about a second."""
 
 
 @contextmanager
 def lone_thread_watched(torch: Any, cells: WatchedCells) -> Iterator[None]:
-    """Inside the block our kernels are out of all cells while the program has threads."""
+    """Keep our kernels out of all cells while the program has other threads, inside the block."""
     if hands_out_kernels(torch._C):
         yield
         return
     threads = _Threads(cells)
     before = {name: vars(threading)[name] for name in STARTERS if name in vars(threading)}
-    vars(threading).update({name: threads.told(original) for name, original in before.items()})
+    vars(threading).update({name: threads.counting(original) for name, original in before.items()})
     try:
         yield
     finally:
@@ -44,7 +46,7 @@ def _calls_none(thread: threading.Thread) -> bool:
 
 
 class _Threads:
-    """Those that run."""
+    """The other threads that run."""
 
     def __init__(self, cells: WatchedCells) -> None:
         self._cells = cells
@@ -52,8 +54,10 @@ class _Threads:
         self._lock = threading.RLock()
         self.returns = RETURNS
 
-    def told(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """What starts a thread, given its method ``_bootstrap``, and tells."""
+    def counting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a function that starts a thread, given the thread's method ``_bootstrap``, so that the thread is
+        counted.
+        """
 
         def start(bootstrap: Any, *args: Any, **kwargs: Any) -> Any:
             thread = bootstrap.__self__
@@ -61,14 +65,14 @@ class _Threads:
                 self.about_to_start(thread)
             try:
                 return original(bootstrap, *args, **kwargs)
-            except RuntimeError:  # there are too many
+            except RuntimeError:  # there are too many threads
                 self.ended(thread)
                 raise
 
         return start
 
     def about_to_start(self, thread: threading.Thread) -> None:
-        """Its ``run`` tells when it has ended."""
+        """Take our kernels out of all cells. Wrap the thread's ``run``, so that it reports its end."""
         run = thread.run
 
         def watched_run() -> None:
@@ -84,7 +88,7 @@ class _Threads:
             self._running.add(thread)
 
     def ended(self, thread: threading.Thread) -> None:
-        """The last one brings our kernels back."""
+        """Put our kernels back if this was the last thread."""
         with self._lock:
             if thread not in self._running:
                 return

@@ -1,8 +1,8 @@
-"""Nodes of a real PyTorch: which one a kernel's result has, where its edges lead, what it saved.
+"""Nodes of an installed PyTorch: the Node of a kernel's result, the targets of its edges, the values that it saved.
 
-A Node can be asked when the kernel that made it has returned, by the ``grad_fn`` of a result; nothing is asked that
-would make another Node (the ``grad_fn`` of a view whose base was written to without grad mode) or run a hook (what a
-Node saved while hooks pack it).
+The recorder reads a Node when the kernel that made it has returned, through the ``grad_fn`` of a result. It reads
+nothing that would make another Node (the ``grad_fn`` of a view whose base was written to without grad mode) or run a
+hook (saved tensors while hooks pack them).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.packing_hooks import PackingHooks
-from dispatchviz.live.retained_gradients import goes_along
+from dispatchviz.live.retained_gradients import move_retained_hook
 from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from dispatchviz.live.watched_operators import WatchedCell
 
 NOWHERE, UNMET = -1, -2
-"""In place of the serial number of a Node."""
+"""Stand-ins for the serial number of a Node."""
 
 COMPOSITE: ev.CellReason = "math kernel"
-"""The reason of a cell with a composite, which calls other operators and makes no Node itself."""
+"""The reason of a cell that holds a composite kernel. A composite calls other operators and makes no Node itself."""
 
 
 Saved = Sequence[tuple[weakref.ref[Any], int, int] | None]
-"""Of each tensor that a custom Function saves a reference, its serial number and its version."""
+"""For each tensor that a custom Function saves: a reference, its serial number and its version."""
 
 Results = Mapping[str, Any]
 """The tensors that an operator returns, by name."""
 
 
 class NodeWatch:
-    """Emits the notes of Nodes; knows those that were met."""
+    """The recorder of Nodes. It emits their notes and knows which Nodes were met."""
 
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
@@ -52,12 +52,14 @@ class NodeWatch:
         self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._c._FunctionBase)
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[tuple[Member, ...], bool]] = {}
-        """Of each kind of Node what it saves, and whether any of that may be packed."""
+        """For each kind of Node its saved members, and whether any of them may be packed."""
         self._custom: dict[int, tuple[weakref.ref[Any], Saved]] = {}
-        """What custom Functions saved, by the ``id`` of their context, which comes first, until it is met as a Node."""
+        """The tensors that custom Functions saved, by the ``id`` of their context (the first item of the pair), until
+        the context is met as a Node.
+        """
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
-        """An autograd kernel has returned these, in grad mode."""
+        """Note the Nodes of tensors that an autograd kernel returned in grad mode."""
         if cell.operator.rebases:
             self._look_at_bases(tensors, cell)
         results = tensors
@@ -80,7 +82,7 @@ class NodeWatch:
                     self._watch.note(("history_set", serial, number, tensor.output_nr))
 
     def _look_at_bases(self, tensors: Sequence[Any], cell: WatchedCell) -> None:
-        """A write through a view is in the history of its base, too."""
+        """Note the new history of bases. A write through a view changes the history of its base too."""
         watch = self._watch
         for tensor in tensors:
             if tensor.requires_grad and tensor._is_view() and (node := (base := tensor._base).grad_fn) is not None:
@@ -90,18 +92,20 @@ class NodeWatch:
                     self._has_history(base, serial, number)
 
     def _has_history(self, tensor: Any, serial: int, number: int) -> None:
-        """What wrote to it has given it another one."""
+        """Emit the event that a write has given a tensor another Node."""
         watch = self._watch
         fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
         watch._emit(ev.HistoryRebased, *fields)
-        goes_along(watch, tensor, number - watch.first_node)
+        move_retained_hook(watch, tensor, number - watch.first_node)
 
     def look_at_bound(self, tensor: Any) -> None:
-        """A tensor gets a name: if no kernel gave it its Node, a custom Function did. A leaf may require grad now."""
+        """Note the Node of a tensor that gets a name. If no kernel gave it its Node, a custom Function did. A leaf may
+        require grad now.
+        """
         watch = self._watch
         if type(tensor) is not watch.torch.Tensor or watch.live_tensors.has_node(tensor):
             return
-        with self._c.DisableTorchFunction():  # no function mode of the program's is to see what is asked here
+        with self._c.DisableTorchFunction():  # the program's function modes must not see these calls
             own = tensor.requires_grad and not tensor._is_view()
             node, output_nr = tensor.grad_fn if own else None, tensor.output_nr
         if own and node is None:
@@ -112,13 +116,13 @@ class NodeWatch:
             watch.note(("history_set", serial, number, output_nr))
 
     def saves(self, context: Any, tensors: Sequence[Any]) -> None:
-        """A custom Function saves these: its context is its Node, which is met later."""
+        """Remember the tensors that a custom Function saves. Its context is its Node, which is met later."""
         key = id(context)
         gone = weakref.ref(context, partial(self._custom.pop, key))  # no Python code: exceptions are ignored there
         self._custom[key] = gone, [self._own(one) for one in tensors]
 
     def _own(self, tensor: Any) -> tuple[Any, int, int] | None:
-        """Reference, serial number and version; None of what is no tensor."""
+        """Return a reference, the serial number and the version of a tensor. Return None for anything else."""
         if not isinstance(tensor, self._watch.torch.Tensor):
             return None
         return weakref.ref(tensor), self._watch.serial(tensor), -1 if tensor.is_inference() else tensor._version
@@ -136,8 +140,9 @@ class NodeWatch:
                 self._watch._emit(ev.VariableSaved, own, name, serial - first, version, is_output)
 
     def resetting(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The kernel of an operator that resets the AccumulateGrad of its first argument
-        (``reset_grad_accumulator``)."""
+        """Wrap the kernel of an operator that resets the AccumulateGrad of its first argument
+        (``reset_grad_accumulator``).
+        """
 
         def resets(keys: Any, leaf: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.listening is self._watch and self._watch.thread.watched:
@@ -151,16 +156,16 @@ class NodeWatch:
             self.numbers.is_reset(leaf, self._watch.engine.accumulator(leaf))
 
     def known(self, node: Any) -> int:
-        """The number of a Node, which it gets now if it has none."""
+        """Return the number of a Node. Number the Node if it has none yet."""
         number = self.numbers.get(node)
         return number if number >= 0 else self.met(node)
 
     def met(self, node: Any) -> int:
-        """Number a Node that is met for the first time, and those before it that nobody has met; give its number."""
+        """Number a Node that is met for the first time, and unmet Nodes before it. Return its number."""
         return self._introduce(node, node.name(), node._sequence_nr(), self._known_targets(node), True)
 
     def _known_targets(self, node: Any) -> list[int]:
-        """The same as ``_targets``; meets those of them that nobody has met."""
+        """Return the same as ``_targets``, after numbering those of them that were unmet."""
         targets = self._targets(node)
         if UNMET in targets:
             self._meet_those_before(node)
@@ -168,8 +173,9 @@ class NodeWatch:
         return targets
 
     def _targets(self, node: Any) -> list[int]:
-        """Where its edges lead: of each, one after the other, the serial number of a Node and the number of its
-        input."""
+        """Return the targets of a Node's edges: for each edge, one after the other, the serial number of a Node and its
+        input number.
+        """
         get, targets = self.numbers.get, list[int]()
         for to, input_nr in node.next_functions:
             targets += NOWHERE if to is None else number if (number := get(to)) >= 0 else UNMET, input_nr
@@ -203,7 +209,7 @@ class NodeWatch:
         return number
 
     def _named(self, results: Sequence[Any], cell: WatchedCell) -> Results:
-        """The results of an operator by their names: those of its schema, else ``result`` or ``result0``."""
+        """Return the results of an operator by name: the names of its schema, otherwise ``result`` or ``result0``."""
         names = cell.operator.returns
         if len(names) != len(results):
             return {f"result{place or ''}": one for place, one in enumerate(results)}
@@ -213,11 +219,13 @@ class NodeWatch:
             for place, (name, one) in enumerate(zip(names, results, strict=True))
         }
 
-    # -- what it saved ------------------------------------------------------------------------------------------------
+    # -- saved members ------------------------------------------------------------------------------------------------
 
     def _saved(self, node: Any, name: str, number: int, sets: Sets, tensors: Sequence[Any], cell: WatchedCell) -> None:
-        """Tells of its members; ``tensors``: the results of the cell's kernel, if none of them has a Node that was met
-        before this one."""
+        """Note the saved members of a Node.
+
+        ``tensors`` are the results of the cell's kernel, if none of them has a Node that was met before this one.
+        """
         known = self._members.get(name)
         if known is None:
             members = _members_of(type(node))
@@ -232,7 +240,7 @@ class NodeWatch:
             note(("attribute_saved", number, member.name, _signed(value) if type(value) in PLAIN else _text(value)))
 
     def _saved_tensors(self, node: Any, number: int, members: Sequence[Member], sets: Sets, results: Results) -> None:
-        """To read a member that is a tensor runs kernels."""
+        """Note the saved members of a Node without recording the kernels that run when a tensor is read."""
         packed, thread = self.hooks.there(), self._watch.thread
         thread.watched = False
         try:
@@ -247,7 +255,7 @@ class NodeWatch:
     def _read(
         self, node: Any, number: int, members: Sequence[Member], packed: bool, sets: Sets, results: Results
     ) -> None:
-        """Tells of the members, but for those that a hook would unpack."""
+        """Note the saved members, except those that a hook would unpack."""
         for member in members:
             if not (packed and member.may_be_packed):
                 self._member(node, number, member, sets, results)
@@ -256,7 +264,9 @@ class NodeWatch:
         return any(raw & self._python for raw in sets[2::3])
 
     def _is_python(self, tensor: Any) -> bool:
-        """To get such a tensor back from its Node calls its class, unless that is disabled."""
+        """Return whether a tensor has the Python key. Reading it from its Node would then call its class, unless that
+        is disabled.
+        """
         return bool(self._c._dispatch_keys(tensor).raw_repr() & self._python)
 
     def _member(self, node: Any, number: int, member: Member, sets: Sets, results: Results) -> None:
@@ -283,8 +293,11 @@ class NodeWatch:
             self._watch.note(("attribute_saved", number, name, _text(value)))
 
     def _variable(self, node: int, name: str, value: Any, sets: Sets, results: Results) -> None:
-        """A saved result is another object for Python than the one that was saved, and so may an argument be: which one
-        that was is then told by the member's name."""
+        """Emit the event of a saved tensor.
+
+        Python gets another object for a saved result than the one that was saved, and sometimes for a saved argument.
+        The member's name then identifies the tensor.
+        """
         known = self._watch.live_tensors.get
         serial = known(value)
         is_output = serial >= 0 and name not in sets and serial in map(known, results.values())
@@ -300,17 +313,17 @@ class NodeWatch:
 
 
 _NOT_THERE = object()
-"""In place of a member that PyTorch does not hand out."""
+"""A stand-in for a member that PyTorch does not hand out."""
 
 
 class Member(NamedTuple):
-    """Something that Nodes of a kind save."""
+    """A member that Nodes of one kind save."""
 
     name: str
     attribute: str
-    """Of the Node."""
+    """The attribute of the Node."""
     may_be_packed: bool
-    """It is a tensor, which hooks may have packed."""
+    """True if it is a tensor, which hooks may have packed."""
 
 
 def _members_of(kind: type) -> tuple[Member, ...]:
@@ -319,7 +332,7 @@ def _members_of(kind: type) -> tuple[Member, ...]:
 
 
 def _number_in(sets: Sets, name: str) -> int:
-    """The serial number of an argument."""
+    """Return the serial number of an argument, or -1 if there is none."""
     place = sets.index(name) if name in sets else -1
     return -1 if place < 0 else int(sets[place + 1])
 
@@ -329,5 +342,5 @@ def _text(value: Any) -> str:
 
 
 def _signed(value: Any) -> Any:
-    """Python is given a negative SymInt as a number without a sign."""
+    """Return a value with its sign. Python receives a negative SymInt as an unsigned number."""
     return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value

@@ -1,5 +1,6 @@
-"""The installed release's own dispatch tables, as a trace keeps them: of operators that were called, when no kernel of
-ours is in a cell any more.
+"""The installed release's own dispatch tables, as a trace keeps them.
+
+They cover the operators that were called, and are read when none of our kernels is in a cell any more.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.record.trace_file import Filling, KeptTables
 from dispatchviz.core.table.operator_entry import Cell
 from dispatchviz.live.installed_registrations import InstalledPyTorch
-from dispatchviz.live.registration import filled_cells, place_said
+from dispatchviz.live.registration import filled_cells, place_in
 
 EMPTY = Filling()
 
 
 def own_tables(build: InstalledPyTorch, operators: Iterable[str]) -> KeptTables:
-    """Those that there still are."""
+    """Return the tables of the operators that still exist."""
     numbers: dict[Filling, int] = {EMPTY: 0}
     kept = {}
     for name in operators:
@@ -26,7 +27,9 @@ def own_tables(build: InstalledPyTorch, operators: Iterable[str]) -> KeptTables:
 
 
 def _cells(build: InstalledPyTorch, name: str) -> Iterator[Filling]:
-    """By our rules where PyTorch 2.13 has the key, which say more; as the release's dump has it elsewhere."""
+    """Yield the cells of an operator. Our rules, which say more, give those of keys that PyTorch 2.13 has; the
+    release's own dump gives the others.
+    """
     entry = build.registry().operators[name]
     ours = {str(cell.key): cell for cell in entry.table}
     dumped = filled_cells(build.torch._C._dispatch_dump_table(name))
@@ -35,7 +38,7 @@ def _cells(build: InstalledPyTorch, name: str) -> Iterator[Filling]:
             yield _filling(ours[key])
         elif key in dumped:
             debug, reason, is_skipped = dumped[key]
-            yield Filling(FALLTHROUGH if is_skipped else place_said(debug), reason, key, build.location(debug))
+            yield Filling(FALLTHROUGH if is_skipped else place_in(debug), reason, key, build.location(debug))
         else:
             yield EMPTY
 
@@ -44,4 +47,4 @@ def _filling(cell: Cell) -> Filling:
     if cell.kernel is None:
         return EMPTY
     source = "" if cell.source is None else str(cell.source)
-    return Filling(cell.kernel.name or place_said(cell.kernel.debug), cell.reason, source, cell.kernel.debug)
+    return Filling(cell.kernel.name or place_in(cell.kernel.debug), cell.reason, source, cell.kernel.debug)

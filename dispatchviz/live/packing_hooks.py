@@ -1,5 +1,6 @@
-"""Whether hooks pack the tensors that Nodes save (``torch.autograd.graph.saved_tensors_hooks``): to read such a member
-of a Node would call the program's.
+"""The test whether hooks pack the tensors that Nodes save (``torch.autograd.graph.saved_tensors_hooks``).
+
+Reading a packed member of a Node would call the program's hook.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ _PUSH, _POP = "_push_saved_tensors_default_hooks", "_pop_saved_tensors_default_h
 
 
 class PackingHooks:
-    """Asks PyTorch for those of this thread; PyTorch 2.6 does not tell, so there those of all threads are counted."""
+    """The packing hooks of this thread. PyTorch 2.6 cannot report them, so there the hooks of all threads are
+    counted.
+    """
 
     def __init__(self, c: Any) -> None:
         self._autograd = c._autograd
@@ -20,12 +23,12 @@ class PackingHooks:
         self._pushed = 0
 
     def there(self) -> bool:
-        """Return whether there are any."""
+        """Return whether this thread has packing hooks."""
         return self._pushed > 0 if self._asked is None else self._asked(True) is not None
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Inside the block they are counted where Python pushes and pops them, if PyTorch does not tell."""
+        """Count the hooks inside the block, where Python pushes and pops them, if PyTorch cannot report them."""
         if self._asked is not None:
             yield
             return

@@ -1,5 +1,6 @@
-"""Errors that PyTorch raises while it is watched, with the text that they have otherwise: where no kernel is found, it
-lists those that there are, and ours among them.
+"""Corrections of the errors that PyTorch raises while it is watched.
+
+When PyTorch finds no kernel, its error lists the registered kernels, and ours would be among them.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ if TYPE_CHECKING:
 
 _OPERATOR = re.compile(r"Could not run '([^']+)'")
 _FILES = "|".join(map(re.escape, (watched_cells.__file__, kernel_calls.__file__, UNKNOWN_FILE)))
-"""Where a kernel of ours is registered, and where it is according to releases that do not tell of Python's kernels."""
+"""The file where our kernels are registered, and the text that releases print that do not report the place of Python's
+kernels.
+"""
 _OURS = re.compile(rf"(?m)^(\w+): registered at (?:{_FILES}):0 \[kernel\]$")
 _ROW = re.compile(r"(?m)^(\w+): .*$")
 
 TOO_DEEP = "Python error details: RecursionError: "
-"""What ``call_boxed`` says in a RuntimeError, if the stack ends while it converts an argument."""
+"""The text of ``call_boxed`` in a RuntimeError if the stack ends while it converts an argument."""
 
 
 def as_in_pytorch(error: BaseException, cells: WatchedCells) -> None:
-    """Give an error the text that it has without a recorder. Raises RecursionError for one that ``call_boxed`` hid."""
+    """Give an error the text that it has without a recorder. Raise RecursionError for one that ``call_boxed`` hid."""
     if type(error) is NotImplementedError:
         plainly(error, cells)
     elif type(error) is RuntimeError and TOO_DEEP in str(error):
@@ -33,7 +36,7 @@ def as_in_pytorch(error: BaseException, cells: WatchedCells) -> None:
 
 
 def plainly(error: NotImplementedError, cells: WatchedCells) -> None:
-    """Take our kernels out of the text of an error."""
+    """Remove our kernels from the text of an error."""
     text = error.args[0] if error.args else None
     if not isinstance(text, str) or not _OURS.search(text):
         return

@@ -1,7 +1,8 @@
-"""Kernels that Python registered under the very key of a cell.
+"""Kernels that Python registered under the exact key of a cell.
 
-PyTorch keeps such a function a second time, by operator and key, and calls that one where a mode or a tensor with the
-Python key is met: ours is then what it keeps. So ours calls the function itself, and puts it back in the end.
+PyTorch keeps such functions a second time, by operator and key, and calls that copy for a mode or a tensor with the
+Python key. With our kernel in the cell, ours is the copy. So ours calls the function itself, and PyTorch gets the
+function back in the end.
 """
 
 from __future__ import annotations
@@ -23,31 +24,33 @@ class Registered(NamedTuple):
 
 
 class PythonKernels:
-    """The functions behind such kernels, as far as they are known."""
+    """The functions behind these kernels, as far as they are known."""
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         self._known: dict[tuple[str, str], list[Registered]] = {}
-        """By operator and key, the newest first."""
+        """Functions by operator and key, newest first."""
         self.put: dict[tuple[str, str], Found] = {}
-        """Those that ours stand in front of."""
+        """Functions that our kernels replace."""
 
     def registered(self, operator: str, key: str, registered: Registered) -> None:
-        """The program registers one."""
+        """Remember a kernel that the program registers."""
         self._known.setdefault((operator, key), []).insert(0, registered)
 
     def gone(self, library: int) -> None:
-        """A library goes, with its kernels."""
+        """Forget the kernels of a library that is deleted."""
         for known in self._known.values():
             known[:] = [one for one in known if one.library != library]
 
     def names(self, operator: str, key: str) -> list[str]:
-        """Of the functions that the program registered there, the newest first, as PyTorch's errors call a function."""
+        """Return the names of the functions that the program registered for an operator and a key, newest first, as
+        PyTorch's errors name a function.
+        """
         known = self._known.get((operator, key), ())
         return [getattr(one.function, "__name__", type(one.function).__name__) for one in known]
 
     def find(self, operator: str, key: str) -> Found | None:
-        """The function in a cell; None if it is not known."""
+        """Return the function in a cell, or None if it is not known."""
         known = self._known.get((operator, key))
         if known:
             return known[0].function, known[0].with_keys
@@ -60,7 +63,7 @@ class PythonKernels:
         return None if function is None else (function, False)
 
     def restore(self) -> None:
-        """Let PyTorch keep the functions again; ours are out of the cells."""
+        """Give PyTorch the functions back, once ours are out of the cells."""
         for (operator, key), (function, with_keys) in self.put.items():
             library = self._torch._C._dispatch_library("FRAGMENT", operator.partition("::")[0], "", __file__, 0)
             library.impl(operator, key, function, with_keys)
@@ -68,6 +71,6 @@ class PythonKernels:
 
 
 def caller(found: Found) -> Function:
-    """What calls the function as a kernel is called, with the key set."""
+    """Return a function that calls the registered one as a kernel is called, with the key set."""
     function, with_keys = found
     return function if with_keys else lambda keys, *args, **kwargs: function(*args, **kwargs)

@@ -1,7 +1,7 @@
-"""Hooks that a program registers, and removes: told where PyTorch makes the handle.
+"""Hooks that a program registers and removes, recorded where PyTorch makes the handle.
 
-Which Node has got one of its own is found in ``hooks_of_nodes.py``; ``Tensor.retain_grad``, which makes no handle, is
-in ``retained_gradients.py``; hooks as they run are in ``running_hooks.py``.
+The Node of a hook is found in ``hooks_of_nodes.py``. ``Tensor.retain_grad``, which makes no handle, is in
+``retained_gradients.py``; running hooks are in ``running_hooks.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.hooks_of_nodes import node_hooks_followed, node_with
 from dispatchviz.live.retained_gradients import retaining_followed
-from dispatchviz.live.running_hooks import NOBODY
+from dispatchviz.live.running_hooks import NO_NODE
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def hooks_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
-    """Inside the block; ``RemovableHandle`` is of ``torch/utils/hooks.py``."""
+    """Record registered and removed hooks inside the block. ``RemovableHandle`` is in ``torch/utils/hooks.py``."""
     handle = torch.utils.hooks.RemovableHandle
     initialize, take_away = handle.__init__, handle.remove
-    kinds, told = _kinds(torch.Tensor), _RegisteredHooks(watch)
+    kinds, recorded = _kinds(torch.Tensor), _RegisteredHooks(watch)
 
     @wraps(initialize)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -40,24 +40,24 @@ def hooks_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         kind = kinds.get(_getframe(1).f_code)
         if kind is not None and recorder.listening is watch and watch.thread.watched:
             place = _getframe(1).f_locals
-            watch.guarded(lambda: told.registered(kind, self, place["self"], place["hook"]))
+            watch.guarded(lambda: recorded.registered(kind, self, place["self"], place["hook"]))
 
     @wraps(take_away)
     def remove(self: Any) -> None:
         if recorder.listening is watch and watch.thread.watched and isinstance(self, handle):
-            watch.guarded(lambda: told.removed(vars(self).get("id")))
+            watch.guarded(lambda: recorded.removed(vars(self).get("id")))
         take_away(self)
 
     handle.__init__, handle.remove = __init__, remove
     try:
-        with node_hooks_followed(torch, watch, told.registered_on_node), retaining_followed(torch, watch):
+        with node_hooks_followed(torch, watch, recorded.registered_on_node), retaining_followed(torch, watch):
             yield
     finally:
         handle.__init__, handle.remove = initialize, take_away
 
 
 def _kinds(tensor: Any) -> dict[CodeType | None, ev.HookKind]:
-    """By the code that makes the handle."""
+    """Return the kinds of hooks by the code that makes the handle."""
     return {
         getattr(tensor.register_hook, "__code__", None): "tensor pre hook",
         getattr(tensor.register_post_accumulate_grad_hook, "__code__", None): "post-accumulate hook",
@@ -65,39 +65,44 @@ def _kinds(tensor: Any) -> dict[CodeType | None, ev.HookKind]:
 
 
 class _RegisteredHooks:
-    """Emits their events."""
+    """The recorder of registered hooks."""
 
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
         self._running = watch.engine.hooks
         self._numbers: dict[int, int] = {}
-        """Of hooks that are there, by the id of the handle."""
+        """Numbers of the present hooks, by the id of the handle."""
         self._fresh = count()
 
     def registered(self, kind: ev.HookKind, handle: Any, tensor: Any, hook: Any) -> None:
-        """A tensor is about to get a hook."""
+        """Record that a tensor is about to get a hook."""
         watch, hooks = self._watch, handle.hooks_dict_ref()
-        watch.arrives(1)
+        watch.line_calls(1)
         kept = self._running.of(hooks) or self._kept(kind, hooks, tensor)
         number = self._numbers[handle.id] = next(self._fresh)
-        node = None if kept.node == NOBODY else kept.node - watch.first_node
+        node = None if kept.node == NO_NODE else kept.node - watch.first_node
         output_nr = tensor.output_nr
         watch._emit(ev.HookRegistered, kind, recorded_name(hook), number, node, watch._tensor(tensor), output_nr, False)
         self._running.gets_another(kept)
 
     def _kept(self, kind: ev.HookKind, hooks: Any, tensor: Any) -> KeptHooks:
-        """``Tensor.register_hook`` asks for ``grad_fn`` when it makes the dictionary; to ask again later might make
-        another Node, of a view that was written to."""
+        """Return the record of a tensor's dictionary of hooks.
+
+        ``Tensor.register_hook`` reads ``grad_fn`` when it makes the dictionary. Reading it later might make another
+        Node, for a view that was written to.
+        """
         node = None if kind == "post-accumulate hook" else tensor.grad_fn
         if node is None:
-            return self._running.keep(hooks, kind, NOBODY, leaf=tensor)
+            return self._running.keep(hooks, kind, NO_NODE, leaf=tensor)
         several = len(node._input_metadata) > 1
         return self._running.keep(hooks, kind, self._watch.nodes.known(node), several=several)
 
     def registered_on_node(self, hooks: Any, handle: Any, hook: Any, near: Iterable[Any]) -> None:
-        """A Node has got a hook of its own; ``near`` is what it may be among. Nothing is told where it is not found."""
+        """Record that a Node has got a hook of its own. ``near`` are objects among which the Node may be. Nothing is
+        recorded if it is not found.
+        """
         watch = self._watch
-        watch.arrives(1)
+        watch.line_calls(1)
         kept = self._running.of(hooks)
         if kept is None:
             if (found := node_with(hooks, near)) is None:
@@ -110,8 +115,10 @@ class _RegisteredHooks:
         self._running.gets_another(kept)
 
     def removed(self, handle: int | None) -> None:
-        """The handle with this id is asked to remove its hook; those of modules and older ones are not told of."""
+        """Record that the handle with this id is asked to remove its hook. Hooks of modules and older hooks are not
+        recorded.
+        """
         number = None if handle is None else self._numbers.pop(handle, None)
         if number is not None:
-            self._watch.arrives(1)
+            self._watch.line_calls(1)
             self._watch._emit(ev.HookRemoved, number)

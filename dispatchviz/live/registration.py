@@ -1,4 +1,4 @@
-"""A registration as PyTorch's dumps say it, and a registry of such registrations."""
+"""A registration as PyTorch's dumps print it, and registries of registrations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from dispatchviz.core.table.precedence import Members, covering, rules_with
 from dispatchviz.core.table.registry import Registry, Stock
 
 Kind = Literal["unboxed", "sym_unboxed", "boxed", "fallthrough"]
-"""What a kernel is: a C++ function, one with ``SymInt`` in its signature, a function on the stack, or skipped."""
+"""The kind of a kernel: a C++ function, one with ``SymInt`` in its signature, a boxed function (on the stack), or a
+fallthrough.
+"""
 
 UNKNOWN_FILE = "/dev/null"
-"""PyTorch 2.6 says this of kernels that Python registered."""
+"""The place that PyTorch 2.6 prints for kernels that Python registered."""
 
 _ROW = re.compile(
     r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]"
@@ -28,34 +30,36 @@ _ROW = re.compile(
 _CELL = re.compile(r"(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<debug>.*) \[(?P<reason>[^\]]*)\]")
 _AT = "registered at "
 _PART = re.compile(r"_\d+(?=\.\w+$)")
-"""Numbers the parts of a generated file."""
+"""The number of a part of a generated file."""
 
 
 class Registration(msgspec.Struct, frozen=True, array_like=True):
-    """One kernel under one key; a backend fallback is one, too."""
+    """A kernel that is registered under a key; also a backend fallback."""
 
     key: str
     kind: Kind
     place: str
-    """``FILE:LINE``; what PyTorch says instead where it says none: ``registered by RegisterOperators``."""
+    """``FILE:LINE``, or PyTorch's text where it has no place: ``registered by RegisterOperators``."""
 
     @property
     def file(self) -> str:
-        """Without the line, and the parts of a generated file are one: ``build/aten/src/ATen/RegisterCPU.cpp``."""
+        """The file without the line number. The parts of a generated file count as one:
+        ``build/aten/src/ATen/RegisterCPU.cpp``.
+        """
         return _PART.sub("", self.place.rpartition(":")[0] or self.place)
 
     @property
     def debug(self) -> str:
-        """As PyTorch's dumps have it."""
-        return said_place(self.place)
+        """The place as PyTorch's dumps print it."""
+        return registered_at(self.place)
 
     @property
     def is_python(self) -> bool:
-        """Python registered it."""
-        return is_pythons(self.place)
+        """True if Python registered it."""
+        return is_in_python_file(self.place)
 
     def kernel(self, name: str = "") -> Kernel:
-        """A kernel with these facts and no function."""
+        """Return a kernel with these facts and no function."""
         fallthrough, typed = self.kind == "fallthrough", self.kind.endswith("unboxed")
         return Kernel(
             FALLTHROUGH if fallthrough else name,
@@ -68,13 +72,13 @@ class Registration(msgspec.Struct, frozen=True, array_like=True):
         )
 
 
-def said_place(place: str) -> str:
-    """``registered at FILE:LINE``"""
+def registered_at(place: str) -> str:
+    """Return ``registered at FILE:LINE``."""
     return place if place.startswith("registered ") else f"{_AT}{place}"
 
 
-def is_pythons(place: str) -> bool:
-    """Return whether a place is in a file of Python's, which need have no ending: ``<string>:3``."""
+def is_in_python_file(place: str) -> bool:
+    """Return whether a place is in a Python file, whose name need not have a suffix: ``<string>:3``."""
     file, _, line = place.rpartition(":")
     return line.isdecimal() and not file.endswith(_OF_CPP)
 
@@ -82,17 +86,19 @@ def is_pythons(place: str) -> bool:
 _OF_CPP = (".cpp", ".h", ".cu", ".cuh", ".cc", ".cxx", ".hpp", ".c", ".mm", ".inl")
 
 
-def place_said(debug: str) -> str:
-    """The inverse."""
+def place_in(debug: str) -> str:
+    """Return the place without ``registered at``: the inverse of the text of a place."""
     return debug.removeprefix(_AT)
 
 
 def registrations_in(dump: str) -> Iterator[Registration]:
-    """Of ``_dispatch_dump``, in the order of PyTorch's keys, newest first under each key."""
+    """Yield the registrations in the text of ``_dispatch_dump``, in the order of PyTorch's keys, newest first for each
+    key.
+    """
     for row in map(_ROW.fullmatch, dump.splitlines()):
         if row is not None:
             yield Registration(
-                row["key"], _kind(row["schema"] != "(none)", row["flags"].split()), place_said(row["debug"])
+                row["key"], _kind(row["schema"] != "(none)", row["flags"].split()), place_in(row["debug"])
             )
 
 
@@ -105,33 +111,37 @@ def _kind(typed: bool, flags: list[str]) -> Kind:
 
 
 def defined_operators(c: Any) -> set[str]:
-    """Full names of the operators that have a schema. PyTorch names those, too, that have kernels alone: a build with
-    Vulkan has one of its own."""
+    """Return the full names of the operators that have a schema. PyTorch also lists names that have only kernels; a
+    build with Vulkan has one.
+    """
     dangling = c._dispatch_find_dangling_impls()
     return {*c._dispatch_get_all_op_names()} - {dump.partition("\n")[0].removeprefix("name: ") for dump in dangling}
 
 
 def filled_cells(table: str) -> dict[str, tuple[str, str, bool]]:
-    """Of ``_dispatch_dump_table``, by key: where the cell's kernel was registered, PyTorch's tag, whether calls skip
-    it."""
+    """Return the cells in the text of ``_dispatch_dump_table`` by key: where the kernel was registered, PyTorch's tag,
+    and whether calls skip it.
+    """
     rows = (row for row in map(_CELL.fullmatch, table.splitlines()) if row is not None)
     return {row["key"]: (row["debug"], row["reason"], bool(row["fallthrough"])) for row in rows}
 
 
 def fallbacks_in(table: str) -> Iterator[Registration]:
-    """Of ``_dispatch_dump_table`` of an operator without kernels, which has nothing but fallbacks."""
+    """Yield the fallbacks in the text of ``_dispatch_dump_table``, for an operator without kernels, whose table holds
+    only fallbacks.
+    """
     for key, (debug, _, is_skipped) in filled_cells(table).items():
-        yield Registration(key, "fallthrough" if is_skipped else "boxed", place_said(debug))
+        yield Registration(key, "fallthrough" if is_skipped else "boxed", place_in(debug))
 
 
 @cache
 def known_key(name: str) -> DispatchKey | None:
-    """None for a key that PyTorch 2.13 has not."""
+    """Return the key with this name, or None for a key that PyTorch 2.13 does not have."""
     return DispatchKey.__members__.get(name)
 
 
 def kernels_by_key(rows: Iterable[tuple[Registration, str]]) -> dict[DispatchKey, list[Kernel]]:
-    """Kernels per known key or alias, in the same order; each registration comes with its kernel's name."""
+    """Return kernels by known key or alias, in the same order. Each registration comes with its kernel's name."""
     found: dict[DispatchKey, list[Kernel]] = {}
     for row, name in rows:
         if key := known_key(row.key):
@@ -140,12 +150,12 @@ def kernels_by_key(rows: Iterable[tuple[Registration, str]]) -> dict[DispatchKey
 
 
 def file_name(place: str) -> str:
-    """``RegisterCPU.cpp`` of any part of it, wherever it is."""
+    """Return the file name without its folder and part number: ``RegisterCPU.cpp``."""
     return _PART.sub("", place.rpartition(":")[0].rpartition("/")[2] or place)
 
 
 def registry_with(stock: Stock, fallbacks: Mapping[DispatchKey, Kernel], members: Members) -> Registry:
-    """A registry of operators and fallbacks whose tables follow the rules of a PyTorch with these aliases."""
+    """Return a registry of operators and fallbacks whose tables follow the rules of a PyTorch with these aliases."""
     rules = rules_with(members)
     registry = Registry(type("EntryOfRelease", (OperatorEntry,), {"rules": rules, "covering_rules": covering(rules)}))
     registry.adopt(stock)

@@ -1,4 +1,6 @@
-"""What an installed release registers otherwise than the one that the model is of, of some operators, in sentences."""
+"""Sentences on how the registrations of some operators in an installed release differ from those of the model's
+release.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,17 @@ from dispatchviz.core.table.pytorch_registrations import (
     pytorch_version,
 )
 from dispatchviz.foundation.english import listed
-from dispatchviz.live.registration import Registration, place_said
+from dispatchviz.live.registration import Registration, place_in
 from dispatchviz.live.snapshot import VERSION, Operator, Snapshot
 from dispatchviz.live.snapshot_difference import OperatorDifference, difference
 
 
 def release_changes(installed: Snapshot, names: Collection[str], keys: Collection[str]) -> Iterator[str]:
-    """A sentence for each of these operators that both releases do not register alike, under an alias or a key of
-    ``keys``: a kernel of another key is no reason."""
-    ours, release = of_the_model(names, installed.build), installed.torch.partition("+")[0]
+    """Yield a sentence for each operator in ``names`` that the two releases register differently.
+
+    Only kernels under an alias or under a key in ``keys`` count.
+    """
+    ours, release = snapshot_of_model(names, installed.build), installed.torch.partition("+")[0]
     theirs = msgspec.structs.replace(
         installed, operators=tuple(one for one in installed.operators if one.name in names)
     )
@@ -34,12 +38,12 @@ def release_changes(installed: Snapshot, names: Collection[str], keys: Collectio
     for name in found.removed:
         yield f"PyTorch {ours.torch} has {name}, and PyTorch {release} does not"
     for name, one in found.operators.items():
-        if said := list(_said(one, {*keys, *ours.aliases})):
-            yield f"PyTorch {release} registers {name} otherwise than PyTorch {ours.torch}: {listed(said)}"
+        if changes := list(_changes(one, {*keys, *ours.aliases})):
+            yield f"PyTorch {release} registers {name} differently from PyTorch {ours.torch}: {listed(changes)}"
 
 
-def _said(one: OperatorDifference, keys: Collection[str]) -> Iterator[str]:
-    """A kernel that only moved to another file is the same kernel."""
+def _changes(one: OperatorDifference, keys: Collection[str]) -> Iterator[str]:
+    """Yield the differences of an operator. A kernel that only moved to another file is the same kernel."""
     if one.schema is not None:
         yield "its schema differs"
     cells = {change.key: change for change in one.cells if change.key in keys}
@@ -51,11 +55,11 @@ def _said(one: OperatorDifference, keys: Collection[str]) -> Iterator[str]:
 
 
 def _before(kernel: str) -> str:
-    return f" (before: {kernel})" if kernel else ", where there was none"
+    return f" (before: {kernel})" if kernel else " (before: none)"
 
 
-def of_the_model(names: Collection[str], installed_build: str) -> Snapshot:
-    """The snapshot of the model's release, of these operators and the same build."""
+def snapshot_of_model(names: Collection[str], installed_build: str) -> Snapshot:
+    """Return the snapshot of the model's release, with these operators and the same kind of build."""
     build = "cuda" if installed_build.startswith(("CUDA", "ROCm")) else "cpu"
     known = [name for name in names if name in pytorch_operators()]
     operators = (
@@ -77,7 +81,7 @@ def of_the_model(names: Collection[str], installed_build: str) -> Snapshot:
 
 
 def _row(key: DispatchKey, kernel: Kernel) -> Registration:
-    place = place_said(kernel.debug)
+    place = place_in(kernel.debug)
     if kernel.fallthrough:
         return Registration(key.name, "fallthrough", place)
     if not kernel.signature:

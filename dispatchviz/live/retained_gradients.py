@@ -1,6 +1,6 @@
-"""Tensors that begin to retain their gradient: each has from then on a hook, which is C++, on its Node.
+"""Tensors that begin to retain their gradient. Each then has a C++ hook on its Node.
 
-That such a hook runs is not told: what it calls is seen.
+The run of that hook is not recorded, only its calls are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def retaining_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
-    """Inside the block ``Tensor.retain_grad`` tells."""
+    """Record calls of ``Tensor.retain_grad`` inside the block."""
     torch.Tensor.retain_grad = _RetainGrad(watch)
     try:
         yield
@@ -27,9 +27,10 @@ def retaining_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         del torch.Tensor.retain_grad  # the base class has the original
 
 
-def retained_from_now_on(watch: LiveRecorder, tensors: Iterable[Any]) -> None:
-    """Tells of those that do not retain their gradient yet and are no leaves: a backward for these ``inputs`` begins
-    (``THPEngine_run_backward``)."""
+def record_newly_retained(watch: LiveRecorder, tensors: Iterable[Any]) -> None:
+    """Record the tensors that retain their gradient because a backward for these ``inputs`` begins
+    (``THPEngine_run_backward``). Leaves and tensors that already retain it are left out.
+    """
     known = set[int]()
     for tensor in tensors:
         if isinstance(tensor, watch.torch.Tensor) and id(tensor) not in known and not is_retained(watch, tensor):
@@ -38,14 +39,14 @@ def retained_from_now_on(watch: LiveRecorder, tensors: Iterable[Any]) -> None:
 
 
 def is_retained(watch: LiveRecorder, tensor: Any) -> bool:
-    """Return whether a tensor has such a hook."""
+    """Return whether a tensor retains its gradient."""
     c = watch.torch._C
     with c.DisableTorchFunction():
         return bool(c.TensorBase.retains_grad.__get__(tensor))
 
 
 def _retains(watch: LiveRecorder, tensor: Any) -> None:
-    """PyTorch has asked for ``grad_fn``, or is about to."""
+    """Emit the event that a tensor retains its gradient. PyTorch reads its ``grad_fn`` at this point too."""
     with watch.torch._C.DisableTorchFunction():
         node = tensor.grad_fn
         if node is None:
@@ -55,15 +56,17 @@ def _retains(watch: LiveRecorder, tensor: Any) -> None:
     watch._emit(ev.HookRegistered, "retains-grad hook", *fields)
 
 
-def goes_along(watch: LiveRecorder, tensor: Any, node: int) -> None:
-    """A tensor has got another Node, with this number: so has the hook, if there is one."""
+def move_retained_hook(watch: LiveRecorder, tensor: Any, node: int) -> None:
+    """Emit the event that the retain_grad hook of a tensor, if there is one, moves to the tensor's new Node."""
     if is_retained(watch, tensor):
         fields = "retain_grad", None, node, watch._tensor(tensor), tensor.output_nr, True
         watch._emit(ev.HookRegistered, "retains-grad hook", *fields)
 
 
 class _RetainGrad:
-    """``retain_grad`` of a tensor tells; of the class it is PyTorch's, which ``__torch_function__`` gets."""
+    """A descriptor for ``retain_grad`` that records calls on a tensor. Read from the class, it is PyTorch's own method,
+    which ``__torch_function__`` receives.
+    """
 
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
@@ -80,12 +83,12 @@ class _RetainGrad:
             before = watch.guarded(lambda: is_retained(watch, tensor))
             result = self._original(tensor, *args, **kwargs)  # names the class in its errors as a call of a method does
             if before is False:
-                watch.guarded(lambda: self._told(tensor))
+                watch.guarded(lambda: self._record(tensor))
             return result
 
         return retain_grad
 
-    def _told(self, tensor: Any) -> None:
+    def _record(self, tensor: Any) -> None:
         if is_retained(self._watch, tensor):
-            self._watch.arrives(1)
+            self._watch.line_calls(1)
             _retains(self._watch, tensor)

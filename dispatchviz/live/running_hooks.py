@@ -1,9 +1,11 @@
-"""Hooks of a real PyTorch as they run: while the engine does, a hook that was seen to be registered stands in its
-dictionary within something that calls it and tells; so do those that are registered meanwhile, once the hook that
-registers them has returned. Afterwards the dictionary holds what it held.
+"""Hooks of an installed PyTorch while they run.
 
-PyTorch takes a hook's name for its errors from what is in the dictionary, so that has all that the hook has. The hook
-of ``Tensor.retain_grad`` is in no dictionary.
+While the engine runs, each hook whose registration was seen is replaced in its dictionary by a wrapper that calls and
+records it. Hooks that are registered meanwhile are replaced once the hook that registers them has returned. Afterwards
+the dictionary has its old contents.
+
+PyTorch takes a hook's name for its errors from the object in the dictionary, so the wrapper has all attributes of the
+hook. The hook of ``Tensor.retain_grad`` is in no dictionary.
 """
 
 from __future__ import annotations
@@ -29,40 +31,40 @@ if TYPE_CHECKING:
 
 
 class KeptHooks(weakref.ref[Any]):
-    """Hooks of one kind on one thing, which this does not keep alive."""
+    """A weak reference to a dictionary of hooks: those of one kind on one tensor or Node."""
 
     __slots__ = ("kind", "leaf", "node", "several")
     kind: ev.HookKind
     node: int
-    """Serial number of the Node that has them; NOBODY if a leaf has."""
+    """The serial number of the Node that has the hooks, or NO_NODE if a leaf has them."""
     leaf: weakref.ref[Any] | None
     several: bool
-    """Each gets one of several gradients that the Node receives."""
+    """True if each hook receives one of several gradients that the Node receives."""
 
 
-NOBODY = -1
-"""In place of the number of a Node."""
+NO_NODE = -1
+"""A stand-in for the number of a Node."""
 
 
 class RunningHooks:
-    """Emits their events."""
+    """The recorder of hooks as they run."""
 
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
         self._kept: dict[int, KeptHooks] = {}
-        """By ``id`` of the dictionary."""
+        """Dictionaries of hooks by their ``id``."""
         self._fresh: list[KeptHooks] = []
-        """Those that get a hook while the engine runs."""
+        """Dictionaries that get a hook while the engine runs."""
         self._passes = 0
         self._lock = Lock()
 
     def of(self, hooks: Any) -> KeptHooks | None:
-        """What is known of a dictionary of hooks."""
+        """Return the record of a dictionary of hooks, or None if it is unknown."""
         kept = self._kept.get(id(hooks))
         return kept if kept is not None and kept() is hooks else None
 
     def keep(self, hooks: Any, kind: ev.HookKind, node: int, leaf: Any = None, several: bool = False) -> KeptHooks:
-        """Knows of a dictionary from now on."""
+        """Remember a dictionary of hooks."""
         key = id(hooks)
         kept = self._kept[key] = KeptHooks(
             hooks, partial(self._kept.pop, key)
@@ -72,21 +74,21 @@ class RunningHooks:
         return kept
 
     def gets_another(self, kept: KeptHooks) -> None:
-        """A hook is about to be in there."""
+        """Note that a dictionary is about to get another hook."""
         if self._passes:
             self._fresh.append(kept)
 
-    # -- who stands in the dictionaries -------------------------------------------------------------------------------
+    # -- the dictionaries ---------------------------------------------------------------------------------------------
 
     def put(self) -> None:
-        """The engine begins. Where it hands the hooks to PyTorch's compiler, they are as they are."""
+        """Replace the hooks by wrappers, because the engine begins. PyTorch's compiler gets them unchanged."""
         with self._lock:
             self._passes += 1
             for kept in list(self._kept.values()):
                 self._wrap(kept)
 
     def take_out(self) -> None:
-        """The engine has returned."""
+        """Put the hooks back, because the engine has returned."""
         with self._lock:
             self._passes -= 1
             if not self._passes:
@@ -105,10 +107,10 @@ class RunningHooks:
             while self._fresh:
                 self._wrap(self._fresh.pop())
 
-    # -- as one runs --------------------------------------------------------------------------------------------------
+    # -- running hooks ------------------------------------------------------------------------------------------------
 
     def call(self, hook: Any, kept: KeptHooks, args: tuple[Any, ...], caller: FrameType | None) -> Any:
-        """The result of the hook, which the engine calls on this thread; otherwise nothing is told."""
+        """Return the result of a hook. Record it if the engine calls it on this thread."""
         watch = self._watch
         if recorder.listening is not watch or not watch.thread.watched or not watch.engine.calls(caller):
             return hook(*args)
@@ -125,7 +127,7 @@ class RunningHooks:
         return result
 
     def _ran(self, hook: Any, kept: KeptHooks, before: Any, result: Any) -> None:
-        """It returned; what the engine refuses is no event."""
+        """Emit the event that a hook returned. A result that the engine refuses is no event."""
         watch, node = self._watch, self._node(kept)
         replaced = result is not None and result is not before
         if node < 0 or (replaced and not self._accepts(before, result)):
@@ -139,14 +141,14 @@ class RunningHooks:
         watch._emit(ev.HookRan, kept.kind, node - watch.first_node, recorded_name(hook), replaced, False, after)
 
     def _node(self, kept: KeptHooks) -> int:
-        """Its serial number; -1 if nobody knows it."""
+        """Return the serial number of the Node that has the hooks, or -1 if it is unknown."""
         if kept.leaf is None:
             return kept.node
         leaf = kept.leaf()
-        return NOBODY if leaf is None else self._watch.nodes.numbers.accumulators.get(leaf)
+        return NO_NODE if leaf is None else self._watch.nodes.numbers.accumulators.get(leaf)
 
     def _accepts(self, before: Any, result: Any) -> bool:
-        """Return whether the engine does (``check_result`` of ``python_hook.cpp``)."""
+        """Return whether the engine accepts the result (``check_result`` of ``python_hook.cpp``)."""
         if not isinstance(before, tuple):
             return self._fits(before, result)
         return (
@@ -164,7 +166,7 @@ class RunningHooks:
 
 
 class WatchedHook:
-    """In the place of a hook while the engine runs: what is asked of this is asked of the hook."""
+    """A wrapper in the place of a hook while the engine runs. Its attributes are those of the hook."""
 
     __slots__ = ("__getattribute__", "__weakref__", "_hook", "_kept", "_running")
 
@@ -187,13 +189,13 @@ class WatchedHook:
 
 
 hook_of, _kept_of, _running_of = (vars(WatchedHook)[name].__get__ for name in WatchedHook.__slots__[2:])
-"""What such a thing has of its own."""
+"""Readers of a wrapper's own attributes."""
 
 copyreg.pickle(WatchedHook, lambda watched: (copy.copy, (hook_of(watched),)))
 
 
 def _items(hooks: Any) -> Sequence[tuple[Any, Any]]:
-    """As they are now; none of a dictionary that is gone."""
+    """Return the present hooks; none for a dictionary that is gone."""
     return () if hooks is None else list(hooks.items())
 
 

@@ -1,7 +1,7 @@
-"""A snapshot: what an installed PyTorch registers, as a value and as a file.
+"""A snapshot of the registrations of an installed PyTorch, as a value and as a file.
 
-The file is one JSON object. Its first line says what it is; keys, aliases, owners and fallbacks have a line each, every
-operator has one. ``.json.gz`` is the same compressed. ``from_installed`` is the only part that needs a PyTorch.
+The file is one JSON object. Its first line identifies the format; keys, aliases, owners, fallbacks and each operator
+have a line of their own. ``.json.gz`` is the same compressed. Only ``from_installed`` needs a PyTorch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.operator_entry import FROM_SCHEMA
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.live.registration import Registration, kernels_by_key, known_key, registry_with, said_place
+from dispatchviz.live.registration import Registration, kernels_by_key, known_key, registered_at, registry_with
 from dispatchviz.live.snapshot_file import SNAPSHOTS, looks_like_snapshot
 
 if TYPE_CHECKING:
@@ -30,28 +30,30 @@ if TYPE_CHECKING:
     from dispatchviz.live.installed_registrations import InstalledPyTorch
 
 VERSION = 1
-"""Of the format."""
+"""The version of the format."""
 
 
 class SnapshotError(DispatchvizError, ValueError):
-    """A file that is no snapshot, or one that cannot be read or written."""
+    """Raised for a file that is not a snapshot, or that cannot be read or written."""
 
 
 class Operator(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One operator."""
+    """An operator with its kernels."""
 
     name: str
     """``aten::add.Tensor``"""
     schema: str
     place: str
-    """Where it is defined: FILE:LINE."""
+    """The place of its definition: FILE:LINE."""
     kernels: tuple[Registration, ...]
-    """By the order of PyTorch's keys, newest first under each key: the others are inactive."""
+    """The kernels in the order of PyTorch's keys, newest first for each key. All but the first of a key are
+    inactive.
+    """
     alias_analysis: str = FROM_SCHEMA
 
 
 class Snapshot(msgspec.Struct, frozen=True, dict=True):
-    """What a PyTorch registers."""
+    """The registrations of a PyTorch."""
 
     dispatchviz_snapshot: Annotated[int, msgspec.Meta(ge=1)]
     """The version of the format."""
@@ -63,27 +65,27 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
     git: str
     """The commit that it was built from."""
     keys: tuple[str, ...]
-    """The runtime keys that sets have, low to high."""
+    """The runtime keys that key sets may contain, low to high."""
     aliases: dict[str, tuple[str, ...]]
-    """Alias key to its runtime keys, of those that PyTorch 2.13 knows."""
+    """A mapping from each alias key to its runtime keys, limited to keys that PyTorch 2.13 knows."""
     owners: dict[str, str]
-    """Namespace to where its TORCH_LIBRARY block is."""
+    """A mapping from each namespace to the place of its TORCH_LIBRARY block."""
     fallbacks: tuple[Registration, ...]
     operators: tuple[Operator, ...]
 
     @cached_property
     def by_name(self) -> dict[str, Operator]:
-        """Full name to operator."""
+        """Operators by full name."""
         return {operator.name: operator for operator in self.operators}
 
     @property
     def title(self) -> str:
-        """``PyTorch 2.13.0+cpu, CPU build, release``"""
+        """The description of the PyTorch: ``PyTorch 2.13.0+cpu, CPU build, release``."""
         return f"PyTorch {self.torch}, {self.build} build, {'debug' if self.debug else 'release'}"
 
 
 def from_installed(pytorch: InstalledPyTorch) -> Snapshot:
-    """Of the PyTorch that is there."""
+    """Return the snapshot of the installed PyTorch."""
     from dispatchviz.live.installed_torch import accelerator
 
     pytorch.read_all()
@@ -115,7 +117,7 @@ _IN_FIRST_LINE = 5
 
 
 def snapshot_text(snapshot: Snapshot) -> str:
-    """The text of the file: JSON with a line for every operator."""
+    """Return the text of the file: JSON with a line for each operator."""
     *head, _ = ((name, getattr(snapshot, name)) for name in snapshot.__struct_fields__)
     facts = [f'"{name}":{_json(value)},' for name, value in head]
     operators = ",\n".join(map(_json, snapshot.operators))
@@ -129,7 +131,7 @@ def _json(value: object) -> str:
 
 
 def write_snapshot(snapshot: Snapshot, path: str | Path) -> None:
-    """Compressed if the name ends in ``.gz``. SnapshotError if the file cannot be written."""
+    """Write a snapshot, compressed if the name ends in ``.gz``. Raise SnapshotError if the file cannot be written."""
     data = snapshot_text(snapshot).encode()
     try:
         write_whole(path, gzip.compress(data, mtime=0) if str(path).lower().endswith(".gz") else data)
@@ -138,7 +140,7 @@ def write_snapshot(snapshot: Snapshot, path: str | Path) -> None:
 
 
 def read_snapshot(path: str | Path) -> Snapshot:
-    """SnapshotError if it cannot be read or is none."""
+    """Return the snapshot in a file. Raise SnapshotError if it cannot be read or is not a snapshot."""
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
@@ -147,19 +149,19 @@ def read_snapshot(path: str | Path) -> Snapshot:
 
 
 def decoded(raw: bytes, path: str | Path) -> Snapshot:
-    """The same of bytes; ``path`` is what errors call them."""
+    """Return the snapshot in some bytes. Errors call them ``path``."""
     if not looks_like_snapshot(raw):
-        raise SnapshotError(f"{path} is no snapshot: dispatchviz snapshot -o FILE{SNAPSHOTS[0]} writes one")
+        raise SnapshotError(f"{path} is not a snapshot: dispatchviz snapshot -o FILE{SNAPSHOTS[0]} writes one")
     try:
         text = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
         _check_version(text, path)
         return msgspec.json.decode(text, type=Snapshot)
     except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SnapshotError(f"{path} is a snapshot and is damaged: {error}; write it again") from None
+        raise SnapshotError(f"{path} is a damaged snapshot: {error}; write it again") from None
 
 
 def _check_version(text: bytes, path: str | Path) -> None:
-    """What a later version has besides may mean anything."""
+    """Raise SnapshotError if the file has a later version, whose additions are unknown."""
     version = msgspec.json.decode(text, type=_Version).dispatchviz_snapshot
     if version > VERSION:
         raise SnapshotError(
@@ -175,38 +177,38 @@ class _Version(msgspec.Struct):
 
 
 class SnapshotStock:
-    """The operators of a snapshot, as a registry's stock; their kernels have no names."""
+    """The operators of a snapshot, as a registry's stock. Their kernels have no names."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
 
     def names(self) -> Iterable[str]:
-        """Full names of all operators."""
+        """Return the full names of all operators."""
         return self.snapshot.by_name
 
     def owners(self) -> dict[str, str]:
-        """Namespace -> where its DEF library was made."""
+        """Return a mapping from each namespace to the place of its DEF library."""
         return self.snapshot.owners
 
     def schema(self, name: str) -> FunctionSchema:
-        """KeyError if there is no such operator, as in all of these."""
+        """Return the schema of an operator. Like the methods below, raise KeyError if there is no such operator."""
         return parse_schema(self.snapshot.by_name[name].schema)
 
     def debug(self, name: str) -> str:
-        """Where it was defined."""
-        return said_place(self.snapshot.by_name[name].place)
+        """Return the place where an operator was defined."""
+        return registered_at(self.snapshot.by_name[name].place)
 
     def alias_analysis(self, name: str) -> str:
-        """Kind of alias analysis, as dumps print it."""
+        """Return the kind of alias analysis, as dumps print it."""
         return self.snapshot.by_name[name].alias_analysis
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
-        """Kernels per key or alias that PyTorch 2.13 has, newest first."""
+        """Return the kernels of an operator by the keys and aliases that PyTorch 2.13 has, newest first."""
         return kernels_by_key(_unnamed(self.snapshot.by_name[name].kernels))
 
 
 def snapshot_registry(snapshot: Snapshot) -> Registry:
-    """A registry with what a snapshot has; its tables follow the aliases of that release."""
+    """Return a registry with the contents of a snapshot. Its tables follow the aliases of that release."""
     members = {DispatchKey[alias]: _known(names) for alias, names in snapshot.aliases.items()}
     fallbacks = {key: kernel for key, (kernel,) in kernels_by_key(_unnamed(snapshot.fallbacks)).items()}
     return registry_with(SnapshotStock(snapshot), fallbacks, members)
@@ -217,5 +219,5 @@ def _known(names: Iterable[str]) -> frozenset[DispatchKey]:
 
 
 def _unnamed(rows: Iterable[Registration]) -> Iterator[tuple[Registration, str]]:
-    """A snapshot has no names of kernels."""
+    """Yield registrations with empty kernel names, because a snapshot has no names of kernels."""
     return ((row, "") for row in rows)

@@ -1,10 +1,10 @@
-"""What differs between two snapshots: operators, schemas, registrations, fallbacks, keys, computed cells.
+"""The differences between two snapshots: operators, schemas, registrations, fallbacks, keys, computed cells.
 
-A kernel is the same if its kind and its file are: the line does not count, nor which part of a generated file it is in.
-Kernels of a backend that only one of the two builds has are left out unless they are asked for, and so is a file where
-one of the releases does not say it.
+Two kernels are the same if their kind and their file are the same. The line does not count, nor does the part of a
+generated file. Kernels of a backend that only one of the builds has are left out unless they are requested, and so are
+files that one of the releases does not report.
 
-Not here: how it is printed (``difference_text.py``).
+Not here: how the differences are printed (``difference_text.py``).
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ COMPARED = ("CPU", "CUDA", "AutogradCPU", "AutogradCUDA", "Meta")
 """The keys whose cells are compared."""
 
 BACKENDS = {"CPU": "", "CUDA": "CUDA", "ROCm": "CUDA", "XPU": "XPU"}
-"""The backend that a build has besides the CPU; ROCm's kernels are under CUDA's keys."""
+"""The backend that a build has besides the CPU. ROCm's kernels are under CUDA's keys."""
 
 
 KernelChangeKind = Literal["new", "gone", "moved", "other kind", "replaced"]
-"""Moved: to another file; of another kind in the same file; replaced: both differ."""
+"""The kind of a change. Moved: to another file. Of another kind: in the same file. Replaced: both differ."""
 
 
 class KernelChange(msgspec.Struct, frozen=True):
-    """Under one key. Without ``before`` the kernel is new, without ``after`` it is gone."""
+    """A change of a kernel under one key. Without ``before`` the kernel is new, without ``after`` it is gone."""
 
     key: str
     before: str
@@ -43,7 +43,7 @@ class KernelChange(msgspec.Struct, frozen=True):
 
     @property
     def what(self) -> KernelChangeKind:
-        """In a word."""
+        """The kind of the change, in a word."""
         if not self.before or not self.after:
             return "gone" if self.before else "new"
         (kind, _, file), (new_kind, _, new_file) = self.before.partition(" "), self.after.partition(" ")
@@ -53,23 +53,23 @@ class KernelChange(msgspec.Struct, frozen=True):
 
 
 class SchemaChange(msgspec.Struct, frozen=True):
-    """Arguments and returns that only one of the two schemas has; both are empty if only their order differs."""
+    """The arguments and returns that only one of the two schemas has. Both are empty if only their order differs."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
 
 
 class CellChange(msgspec.Struct, frozen=True):
-    """What a cell of the dispatch table holds."""
+    """A change of a cell in the dispatch table."""
 
     key: str
     before: str
-    """PyTorch's reason: ``math kernel``, ``fallthrough kernel``, ``missing``."""
+    """PyTorch's reason for the cell: ``math kernel``, ``fallthrough kernel``, ``missing``."""
     after: str
 
 
 class KeyMove(msgspec.Struct, frozen=True):
-    """A key that has another place in the order: the keys right below it."""
+    """A key with another place in the order, given as the keys right below it."""
 
     key: str
     before: str
@@ -77,7 +77,7 @@ class KeyMove(msgspec.Struct, frozen=True):
 
 
 class AliasChange(msgspec.Struct, frozen=True):
-    """The runtime keys that an alias has no longer, and those that are new in it, among keys of both."""
+    """The runtime keys that an alias has lost, and those that it has gained, among keys of both releases."""
 
     alias: str
     gone: tuple[str, ...]
@@ -85,7 +85,7 @@ class AliasChange(msgspec.Struct, frozen=True):
 
 
 class OperatorDifference(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Of an operator that both have."""
+    """The differences of an operator that both snapshots have."""
 
     kernels: tuple[KernelChange, ...] = ()
     schema: SchemaChange | None = None
@@ -93,45 +93,47 @@ class OperatorDifference(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KeysDifference(msgspec.Struct, frozen=True):
-    """Of the dispatch keys."""
+    """The differences of the dispatch keys."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
     renamed: tuple[tuple[str, str], ...]
-    """A key and the one that is in its place, between the same two keys."""
+    """A key, and the key that is in its place between the same two keys."""
     moved: tuple[KeyMove, ...]
     aliases: tuple[AliasChange, ...]
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """Of two snapshots."""
+    """The differences between two snapshots."""
 
     before: str
-    """Which PyTorch."""
+    """The PyTorch of the first snapshot."""
     after: str
     counts: tuple[int, int]
-    """How many operators they have."""
+    """The numbers of operators in the two snapshots."""
     keys: KeysDifference
     fallbacks: tuple[KernelChange, ...]
     added: tuple[str, ...]
-    """Operators."""
+    """Operators that only the second snapshot has."""
     removed: tuple[str, ...]
     operators: dict[str, OperatorDifference]
-    """Those of both that differ."""
+    """Operators of both snapshots that differ."""
     left_out: tuple[str, ...]
-    """Keys of a backend that only one of the builds has: their registrations and cells are not compared."""
+    """Keys of a backend that only one of the builds has. Their registrations and cells are not compared."""
     unsaid: int
-    """Kernels whose file is unknown in one of the two, so that it is not compared."""
+    """The number of kernels that are not compared, because one of the two snapshots does not have their file."""
 
     @property
     def same(self) -> bool:
-        """Nothing differs."""
+        """True if nothing differs."""
         keys = self.keys
         return not any((self.fallbacks, self.added, self.removed, self.operators, *msgspec.structs.astuple(keys)))
 
 
 def difference(before: Snapshot, after: Snapshot, everything: bool = False) -> Difference:
-    """``everything``: also what only one of the builds can have."""
+    """Return the differences between two snapshots. With ``everything`` the result includes keys that only one of the
+    builds can have.
+    """
     left_out = () if everything else _keys_of_one_build(before, after)
     both = [name for name in before.by_name if name in after.by_name]
     cells = CellComparison(before, after, [key for key in COMPARED if key not in left_out])
@@ -151,7 +153,7 @@ def difference(before: Snapshot, after: Snapshot, everything: bool = False) -> D
 
 
 def of_operators(found: Difference, names: Collection[str]) -> Difference:
-    """The part of it that is of some operators."""
+    """Return the part of the differences that concerns some operators."""
     return msgspec.structs.replace(
         found,
         keys=KeysDifference((), (), (), (), ()),
@@ -163,7 +165,9 @@ def of_operators(found: Difference, names: Collection[str]) -> Difference:
 
 
 def _keys_of_one_build(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    """With the autograd keys of such a backend: what fills their cells depends on its kernels."""
+    """Return the keys of a backend that only one of the builds has, with its autograd keys, whose cells depend on the
+    backend's kernels.
+    """
     first, second = (BACKENDS.get(snapshot.build.partition(" ")[0], "") for snapshot in (before, after))
     if first == second:
         return ()
@@ -172,13 +176,15 @@ def _keys_of_one_build(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
 
 
 def _backend(key: str) -> str:
-    """``CUDA`` of SparseCUDA; a key that is no backend's has its own name."""
+    """Return the backend of a key, such as ``CUDA`` for SparseCUDA; a key without a backend returns its own name."""
     known = known_key(key)
     return known.backend.name.removesuffix("Bit") if known is not None and known.backend else key
 
 
 def _unsaid(before: Snapshot, after: Snapshot) -> int:
-    """Kernels of operators of both whose file the first does not say, if the other one says all."""
+    """Return the number of kernels, in operators of both, whose file the first snapshot does not have, if the second
+    one has all files.
+    """
     operators = (operator for operator in before.operators if operator.name in after.by_name)
     return sum(row.file == UNKNOWN_FILE for operator in operators for row in operator.kernels)
 
@@ -219,7 +225,7 @@ def _kernels(
 
 
 def _under(key: str, before: list[Registration], after: list[Registration]) -> Iterator[KernelChange]:
-    """One that is gone and one that is new are one change."""
+    """Yield the changes under a key. A removed kernel and a new one are one change."""
     for same in (_identity, _kind_if_unsaid):
         before, after = _without_pairs(before, after, same)
     for position in range(max(len(before), len(after))):
@@ -254,14 +260,14 @@ def _text(row: Registration) -> str:
 
 
 class CellComparison:
-    """The cells of some keys, computed of either snapshot."""
+    """The cells of some keys, computed from either snapshot."""
 
     def __init__(self, before: Snapshot, after: Snapshot, keys: Iterable[str]) -> None:
         self._registries = snapshot_registry(before), snapshot_registry(after)
         self._keys = [DispatchKey[key] for key in keys]
 
     def of(self, name: str) -> Iterator[CellChange]:
-        """What differs for an operator that both have."""
+        """Yield the changed cells of an operator that both snapshots have."""
         for key in self._keys:
             before, after = (_cell(registry, name, key) for registry in self._registries)
             if before != after:
@@ -305,7 +311,7 @@ def _neighbors(keys: Sequence[str], key: str) -> tuple[str, str]:
 
 
 def _moved(before: Sequence[str], after: Sequence[str]) -> Iterator[KeyMove]:
-    """The fewest keys of both whose move makes the one order of the other."""
+    """Yield the fewest keys, among those of both, whose move makes one order equal to the other."""
     first, second = ([key for key in keys if key in other] for keys, other in ((before, after), (after, before)))
     stay = {
         first[block.a + offset]

@@ -1,6 +1,8 @@
-"""Functions of PyTorch that make a tensor of a subclass. Some raise for a tensor which has a Python object already, as
-every tensor has that a watched kernel returned. Of a class with a ``__torch_dispatch__`` it is known from here whether
-it tells its sizes itself.
+"""Functions of PyTorch that make a tensor of a subclass.
+
+Some of them raise an error for a tensor that already has a Python object, as each tensor has that a watched kernel
+returned. This is also where the recorder learns whether a class with a ``__torch_dispatch__`` answers for the sizes of
+its tensors itself.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
-    """Inside the block ``_make_subclass``, ``as_subclass`` and the class itself (``THPVariable_pynew``) take such
-    tensors too, and do what they always do.
+    """Let ``_make_subclass``, ``as_subclass`` and the constructor of the class (``THPVariable_pynew``) accept these
+    tensors too, inside the block.
 
-    Of a class with a ``__torch_dispatch__`` the tensor gets the Python key, which only they can give: what they call is
-    then not watched.
+    For a class with a ``__torch_dispatch__`` the original functions run, because only they can give the tensor the
+    Python key. The operators that they call are not watched then.
     """
     tensor, c, cells = torch.Tensor, torch._C, watch.cells
     make, convert, wrap = tensor._make_subclass, tensor.as_subclass, tensor._make_wrapper_subclass
@@ -36,7 +38,7 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         if not _is_plain(tensor, cls, self):
             seen(cls, True)
             return _unseen(cells, ["aten::alias"], lambda: convert(self, cls))
-        with c.DisableTorchFunction():  # nor does a function mode see these calls
+        with c.DisableTorchFunction():  # a function mode must not see these calls either
             alias = torch.ops.aten.alias.default(self)
         alias.__class__ = cls
         return alias
@@ -45,7 +47,7 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         if kwargs or not _is_plain(tensor, cls, data):
             seen(cls, not any(map(kwargs.get, POLICIES)))
             return _unseen(cells, ["aten::detach"], lambda: make(cls, data, requires_grad, **kwargs))
-        with c.DisableTorchFunction():  # nor does a function mode see these calls
+        with c.DisableTorchFunction():  # a function mode must not see these calls either
             detached = data.detach()
             if requires_grad and not (detached.is_floating_point() or detached.is_complex()):
                 raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -57,9 +59,9 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         seen(cls, len(args) <= PLAIN and not any(map(kwargs.get, POLICIES)))
         return wrap(cls, *args, **kwargs)
 
-    def new(*args: Any, **kwargs: Any) -> Any:  # PyTorch's compiler expects such a signature, or none
+    def new(*args: Any, **kwargs: Any) -> Any:  # PyTorch's compiler expects this signature, or none
         cls, args = args[0], args[1:]
-        if cls is tensor or "cdata" in kwargs:  # the second is a tensor that is there already
+        if cls is tensor or "cdata" in kwargs:  # with ``cdata`` it is an existing tensor
             return construct(cls, *args, **kwargs)
         if not _is_plain(tensor, cls, *args[:1] if args and isinstance(args[0], tensor) else ()):
             return _unseen(cells, CONSTRUCTING, lambda: construct(cls, *args, **kwargs))
@@ -77,15 +79,15 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
 
 
 CONSTRUCTING = ("aten::alias", "aten::empty.memory_format", "aten::lift_fresh", "aten::detach", "aten::to.device")
-"""Operators whose result a constructor may give a class."""
+"""Operators whose result a constructor may convert to another class."""
 POLICIES = ("dispatch_sizes_strides_policy", "dispatch_device", "dispatch_layout")
-"""Parameters with which the class is asked for its sizes, its device, its layout."""
+"""Parameters that make PyTorch ask the class for its sizes, its device or its layout."""
 PLAIN = 9
-"""So many parameters of ``_make_wrapper_subclass`` come between the class and those."""
+"""The number of parameters of ``_make_wrapper_subclass`` between the class and those."""
 
 
 def _is_plain(tensor: Any, cls: Any, *data: Any) -> bool:
-    """Return whether a Python class is all that the tensor needs; ``data`` is what it is made of."""
+    """Return whether changing the Python class is enough. ``data`` is the tensor that the new one is made from."""
     plain = tensor.__torch_dispatch__
     return (
         isinstance(cls, type)
@@ -96,7 +98,7 @@ def _is_plain(tensor: Any, cls: Any, *data: Any) -> bool:
 
 
 def _unseen(cells: WatchedCells, operators: Sequence[str], call: Callable[[], Any]) -> Any:
-    """The result of a call while the operators are not watched."""
+    """Return the result of a call, without watching the given operators."""
     cells.lift(operators)
     try:
         return call()

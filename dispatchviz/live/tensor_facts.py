@@ -1,4 +1,4 @@
-"""What a tensor of a real PyTorch is, read without running an operator or the code of a subclass."""
+"""The facts of a tensor of an installed PyTorch, read without running an operator or the code of a subclass."""
 
 from __future__ import annotations
 
@@ -11,29 +11,37 @@ from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_sup
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 
 Facts = tuple[tuple[int, ...], tuple[int, ...], Any, Any, int, Any, bool]
-"""Sizes, strides, dtype and device (objects whose text is theirs), key set, where its storage begins (None: no memory),
-whether it requires grad."""
+"""Sizes, strides, dtype and device (objects with the same text), key set, address of the storage (None: no memory),
+whether it requires grad.
+"""
 
 
 class TensorFacts:
-    """Reads them; what a tensor refuses to tell (the sizes of a nested one, strides of a sparse one) is empty."""
+    """The reader of a tensor's facts. A fact that a tensor does not give is empty: sizes of a nested tensor, strides of
+    a sparse one.
+    """
 
     def __init__(self, torch: Any, keys: KeyNumbers) -> None:
         self._torch, self._keys = torch, keys
         self._key_set, self._raw = torch._C._dispatch_keys, raw_of(torch._C)
         self._address = torch._C._data_address
-        """Where its storage begins, wherever in it the tensor does; 0 if that is empty. No Python object of the storage
-        is made: that would hold it, and the engine adds in place only to what nobody else holds."""
+        """The function that returns the address of a tensor's storage, wherever in it the tensor begins; 0 if the
+        storage is empty.
+
+        It makes no Python object of the storage. That object would hold it, and the engine adds in place only to memory
+        that has no other holder.
+        """
         self._same = _Same().__getitem__
         self._function_modes = torch._C._len_torch_function_stack
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
         self._size, self._stride = torch.Tensor.size, torch.Tensor.stride
         self._wrappers: dict[type, bool] = {}
-        """By class with a ``__torch_dispatch__`` whether its tensors have sizes and a device that are not asked of it;
-        of those whose making was seen."""
+        """For each class with a ``__torch_dispatch__``: whether its tensors have sizes and a device of their own. Only
+        classes whose tensors were seen being made are here.
+        """
 
     def of(self, tensor: Any) -> Facts:
-        """All of them."""
+        """Return the facts of a tensor."""
         ks = self._keys[self._raw(self._key_set(tensor))]
         if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY and not self._function_modes():
             try:
@@ -47,7 +55,9 @@ class TensorFacts:
             return self._careful_facts(tensor, ks)
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:
-        """Of a subclass, which may compute its sizes itself; of layouts without strides or storage."""
+        """Return the facts of a subclass, which may compute its sizes itself, or of a layout without strides or
+        storage.
+        """
         size: tuple[int, ...] = ()
         stride: tuple[int, ...] = ()
         storage = None
@@ -61,15 +71,18 @@ class TensorFacts:
         return size, stride, dtype, device, ks, storage, requires_grad
 
     def geometry(self, tensor: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Its sizes and strides; None of a subclass, and of a layout without them."""
+        """Return the sizes and strides of a tensor; None for a subclass and for a layout without them."""
         if type(tensor) in self._plain:
             with own_errors_suppressed(RuntimeError):
                 return self._same(tensor.size()), self._same(tensor.stride())
         return None
 
     def wrapper_made(self, kind: type, is_plain: bool) -> None:
-        """A tensor of a class with a ``__torch_dispatch__`` is made; ``is_plain``: without asking that class, it has
-        sizes, a device and a layout. Of a class with tensors of both kinds nothing is read."""
+        """Note that a tensor of a class with a ``__torch_dispatch__`` is made.
+
+        ``is_plain`` is True if it has sizes, a device and a layout without asking that class. Nothing is read from a
+        class with both kinds of tensors.
+        """
         self._wrappers[kind] = is_plain and self._wrappers.get(kind, True)
 
     def _kind(self, tensor: Any, ks: int) -> tuple[Any, Any, bool]:
@@ -80,7 +93,7 @@ class TensorFacts:
 
 
 def _numbers(sizes: Sequence[Any]) -> tuple[int, ...]:
-    """Symbols are not told."""
+    """Return sizes as numbers; empty if one of them is a symbol."""
     return tuple(sizes) if all(type(one) is int for one in sizes) else ()
 
 
@@ -95,7 +108,9 @@ _WITHOUT_MEMORY = _PYTHON | 1 << BackendComponent.MetaBit - 1
 
 
 class _Same(dict[tuple[int, ...], tuple[int, ...]]):
-    """The same tuple for equal ones: there are few sizes and strides, and notes keep one for each tensor."""
+    """A cache that keeps one tuple for equal ones. Sizes and strides repeat often, and notes keep them for each
+    tensor.
+    """
 
     def __missing__(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
         known = self[numbers] = tuple(numbers)

@@ -1,6 +1,6 @@
-"""Numbers for the objects of a real PyTorch, which have no place for them: tensors, storages and Nodes.
+"""Numbers for the tensors, storages and Nodes of an installed PyTorch, which have no place for a number of their own.
 
-Nothing is kept alive: whether a gradient may be stolen depends on reference counts.
+Nothing is kept alive, because reference counts decide whether a gradient may be stolen.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from ctypes import c_size_t, sizeof
 from typing import Any, Protocol
 
 MANY = 1 << 12
-"""So many numbers of objects that may be gone are kept before they are looked through."""
+"""The number of entries, some for objects that are gone, that are kept before they are looked through."""
 
 
 class Numbered(weakref.ref[Any]):
-    """An object with a number, which this does not keep alive. One thing for the collector of garbage to look at, where
-    a tuple with a weak reference would be two."""
+    """A weak reference to an object, with its number. The garbage collector looks at one object instead of two, as it
+    would for a tuple with a weak reference.
+    """
 
-    __slots__ = ("node", "number", "told")
+    __slots__ = ("node", "number", "reported")
     number: int
-    told: tuple[tuple[int, ...], tuple[int, ...]] | None
-    """The sizes and strides that the innermost kernel gave this tensor, if it gave any."""
+    reported: tuple[tuple[int, ...], tuple[int, ...]] | None
+    """The sizes and strides that the innermost kernel gave this tensor, if any."""
     node: int
-    """Of a tensor: the number of the Node that it had when it was looked at last; -1 if it had none."""
+    """The number of a tensor's Node when it was last looked at; -1 if it had none."""
 
 
 class WeakNumbers:
@@ -31,24 +32,24 @@ class WeakNumbers:
 
     def __init__(self) -> None:
         self.known: dict[int, Numbered] = {}
-        """By ``id``; of an object that is gone until it is looked through."""
+        """References by ``id``. Those of objects that are gone stay until they are looked through."""
         self._many = MANY
 
     def get(self, thing: object) -> int:
-        """Its number; -1 if it has none."""
+        """Return the number of an object; -1 if it has none."""
         known = self.known.get(id(thing))
         return known.number if known is not None and known() is thing else -1
 
     def set(self, thing: object, number: int) -> Numbered:
-        """Number it."""
+        """Number an object."""
         if len(self.known) > self._many:
             self._forget_gone()
         known = self.known[id(thing)] = Numbered(thing)
-        known.number, known.node, known.told = number, -1, None
+        known.number, known.node, known.reported = number, -1, None
         return known
 
     def gets_node(self, tensor: object, node: int) -> int:
-        """The number of a tensor that has a Node; -1 if it had the same one before, or is unknown."""
+        """Return the number of a tensor that has a Node; -1 if it had the same Node before, or if it is unknown."""
         known = self.known.get(id(tensor))
         if known is None or known.node == node or known() is not tensor:
             return -1
@@ -56,7 +57,7 @@ class WeakNumbers:
         return known.number
 
     def has_node(self, tensor: object) -> bool:
-        """Return whether a Node of it was noted."""
+        """Return whether a Node of the tensor was noted."""
         known = self.known.get(id(tensor))
         return known is not None and known.node >= 0 and known() is tensor
 
@@ -67,12 +68,17 @@ class WeakNumbers:
 
 
 There = weakref.ref[Any] | list[weakref.ref[Any]]
-"""The tensors that were met on a storage: of one, as there mostly is, no list for the collector to look at."""
+"""The tensors that were met on a storage. If there is only one, which is common, there is no list for the garbage
+collector to look at.
+"""
 
 
 class StorageNumbers:
-    """Numbers of storages by where they begin, as long as a tensor lives that was met there. After that a tensor which
-    no kernel made (a Node unpacks what it saved) is on the storage of old, one that a kernel made on a new one."""
+    """Numbers of storages by their address, as long as a tensor lives that was met there.
+
+    After that, a tensor that no kernel made (one that a Node unpacks) is on the old storage. A tensor that a kernel
+    made is on a new one.
+    """
 
     def __init__(self, fresh: Iterator[int]) -> None:
         self._fresh = fresh
@@ -81,7 +87,7 @@ class StorageNumbers:
         self._many = MANY
 
     def of(self, address: int, tensor: weakref.ref[Any], made: bool) -> int:
-        """The number of a tensor's storage, a fresh one if it has none."""
+        """Return the number of a tensor's storage, and give it one if it has none."""
         there = self._there.get(address)
         if there is None or not address or (made and not _any_lives(there)):
             if len(self._there) > self._many:
@@ -113,43 +119,48 @@ class HasNewest(Protocol):
     """The state of a thread."""
 
     newest: int
-    """The highest sequence number of its own Nodes that was met; -1 before the first."""
+    """The highest sequence number among the thread's own Nodes that were met; -1 before the first one."""
 
 
 class NodeNumbers:
-    """Numbers of Nodes. Python's object of a Node lives no longer than somebody holds it, so a Node is known by its
-    address and the sequence number that its thread gave it, and an AccumulateGrad, which has none, by its leaf and its
-    address. A Node that the program renumbers (``_set_sequence_nr``) is known by its address, and the Node of a custom
-    Function by its object, which lives as long.
+    """Numbers of Nodes.
 
-    NB: an AccumulateGrad that its leaf gave up while a Node held it has one number with the next one at its address.
+    Python's object for a Node lives only as long as it is referenced. So a Node is identified by its address and the
+    sequence number that its thread gave it. An AccumulateGrad, which has no sequence number, is identified by its leaf
+    and its address. A Node that the program renumbers (``_set_sequence_nr``) is identified by its address, and the Node
+    of a custom Function by its object, which lives as long.
+
+    NB: an AccumulateGrad that its leaf gave up while a Node held it shares its number with the next one at its address.
     """
 
     def __init__(self, next_sequence_nr: Callable[[], int], function: type) -> None:
-        """``next_sequence_nr`` gives the number of the next Node of this thread; ``function`` is the class of the Nodes
-        of custom Functions."""
+        """Create the numbers. ``next_sequence_nr`` returns the number of the next Node of this thread; ``function`` is
+        the class of the Nodes of custom Functions.
+        """
         self._next_sequence_nr = next_sequence_nr
         self._function = function
         self._functions = WeakNumbers()
         self._known: dict[str, dict[int, tuple[int, int]]] = {}
-        """By name and address, of the last Node that was met there, its sequence number and its number."""
+        """The sequence number and the number of the last Node that was met at a name and address."""
         self.accumulators = WeakNumbers()
-        """By leaf, of the AccumulateGrad that it had when this was last asked."""
+        """The number of each leaf's AccumulateGrad when it was last read."""
         self._addresses: dict[int, int] = {}
-        """By number, of each AccumulateGrad."""
+        """The address of each AccumulateGrad by its number."""
         self._replaced: dict[int, tuple[weakref.ref[Any], int]] = {}
-        """By address, of each AccumulateGrad that its leaf will not use again the leaf and the number."""
+        """The leaf and the number of each AccumulateGrad that its leaf will not use again, by its address."""
         self._highest = -1
         """The highest sequence number so far."""
 
     def of_result(self, node: Any, sequence_nr: int, thread: HasNewest) -> int:
-        """The same as ``get`` of a Node with this sequence number, which mostly is a new one of this thread."""
+        """Return the same as ``get`` for a Node with this sequence number, which is usually a new one of this
+        thread.
+        """
         if thread.newest < sequence_nr < self._next_sequence_nr():
             return -1
         return self.get(node)
 
     def get(self, node: Any) -> int:
-        """Its number; -1 if it has none."""
+        """Return the number of a Node; -1 if it has none."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             number, address = self.accumulators.get(leaf), _address(node)
@@ -168,7 +179,7 @@ class NodeNumbers:
         return found[1] if found[0] == sequence_nr or is_renumbered else -1
 
     def is_reset(self, leaf: Any, now: Any) -> None:
-        """A leaf is about to give up its AccumulateGrad; ``now`` is the one that it has."""
+        """Note that a leaf is about to give up its AccumulateGrad. ``now`` is the current one."""
         number = self.accumulators.get(leaf)
         self.accumulators.set(leaf, -1)
         address = self._addresses.pop(number, 0)
@@ -192,16 +203,16 @@ class NodeNumbers:
 
 
 def _address(node: Any) -> int:
-    """Where a Node is in memory: the first member of Python's object of it points there. (Not of a custom Function,
-    whose first member is something else.)
+    """Return the address of a Node, from the first member of its Python object. This does not work for a custom
+    Function, whose first member is something else.
 
-    A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of one that is gone until there is
-    another: so that one is elsewhere.
+    A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of a deleted one until there is another.
+    So the new one has another address.
     """
     return _MEMORY[(id(node) + object.__basicsize__) // sizeof(c_size_t)]
 
 
 _MEMORY = (c_size_t * (1 << 59)).from_address(0)
-"""All of it, as numbers: to make an object for each that is read would take five times as long."""
+"""All memory as an array of numbers. Making an object for each read would take five times as long."""
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 """``Node::name`` of an AccumulateGrad."""

@@ -1,4 +1,4 @@
-"""An installed PyTorch as what a program runs on and is recorded from."""
+"""The engine that runs programs on an installed PyTorch and records them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TorchEngine:
-    """The installed PyTorch. InstalledTorchError if there is none, or none that can be watched."""
+    """The installed PyTorch. Raise InstalledTorchError if there is none, or if it cannot be watched."""
 
     name: EngineName = "torch"
 
@@ -43,26 +43,26 @@ class TorchEngine:
         self._tables: KeptTables | UnsetType = UNSET
 
     def prepare(self) -> None:
-        """It is imported by now."""
+        """Do nothing, because PyTorch is imported by now."""
 
     def recorder(self) -> LiveRecorder:
-        """Make what records."""
+        """Create the recorder."""
         return LiveRecorder(self.torch)
 
     def process_state(self) -> AbstractContextManager[None]:
-        """The state of the process is the program's, as it is."""
+        """Leave the state of the process to the program."""
         return nullcontext()
 
     def imports(self) -> AbstractContextManager[None]:
-        """``import torch`` means what it means."""
+        """Leave ``import torch`` its normal meaning."""
         return nullcontext()
 
     def children(self) -> AbstractContextManager[None]:
-        """Processes that a program begins find the installed PyTorch as they would."""
+        """Let child processes of the program find the installed PyTorch as usual."""
         return nullcontext()
 
     def header(self, looking: bool) -> Mapping[str, Any]:
-        """What a trace's header says of it."""
+        """Return the facts for a trace's header."""
         return {
             "engine": self.name,
             "pytorch": str(self.torch.__version__),
@@ -75,12 +75,12 @@ class TorchEngine:
         }
 
     def about(self) -> str:
-        """Release and build, in words."""
+        """Return the release and build, in words."""
         return build_text(self.torch)
 
     @contextmanager
     def watching(self, watch: ProgramRecorder) -> Iterator[None]:
-        """Inside the block kernels, Nodes and the engine tell the recorder."""
+        """Record kernels, Nodes and the engine inside the block."""
         assert isinstance(watch, LiveRecorder)
         build = InstalledPyTorch(watch.cells.python.names)
         watch.operators.read(build)
@@ -103,7 +103,7 @@ class TorchEngine:
             try:
                 yield
             finally:
-                TENSOR_CLASSES.discard(self.torch.Tensor)  # a recorder of the model has no number for such a tensor
+                TENSOR_CLASSES.discard(self.torch.Tensor)  # a recorder of the model cannot number it
                 watch.cells.take_out()
                 if release(self.torch.__version__) != DESCRIBED:
                     self._tables = own_tables(build, watch.operators.called())

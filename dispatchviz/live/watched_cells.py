@@ -1,8 +1,8 @@
-"""Puts a kernel of ours in front of those in the cells of an installed PyTorch.
+"""Our kernels in front of the kernels in the cells (dispatch table entries) of an installed PyTorch.
 
-Each is handed the key set, tells whoever watches, and calls the kernel that was there with the very same set: so every
-level shows its true key set, those too that are reached by a redispatch. Fallthrough cells are left alone, since no
-call ever picks them. Registrations are read before any cell is changed (``installed_registrations.py``).
+Each of our kernels receives the key set, notifies the recorder, and calls the original kernel with the same set. So
+each level shows its true key set, including levels that a redispatch reaches. Fallthrough cells are left alone, because
+no call selects them. Registrations are read before any cell is changed (``installed_registrations.py``).
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from dispatchviz.live.python_kernels import PythonKernels, caller
 from dispatchviz.live.registration import defined_operators
 
 Step = Callable[..., Any]
-"""A kernel: takes the key set, then the arguments."""
+"""A kernel. It takes the key set and then the arguments."""
 MakeStep = Callable[[str, str, Step, bool], Step]
-"""Of an operator, a key, what calls the kernel in that cell, and whether that is Python's: the kernel to put in its
-place."""
+"""A function from an operator, a key, the caller of the kernel in that cell, and whether Python registered it, to the
+kernel that replaces it.
+"""
 
 K = DispatchKey
 _TRANSFORMS = (
@@ -46,32 +47,35 @@ ON_DEMAND = (
     (raw(K.Conjugate), (K.Conjugate,)),
     (raw(K.AutogradOther), (K.AutogradOther,)),
 )
-"""Keys that are watched when the first tensor with one of these bits is met: each takes a tenth of a second."""
+"""Keys that are watched only when the first tensor with one of the bits is met, because each takes a tenth of a
+second.
+"""
 GIVING_A_BIT = {"aten::_conj": raw(K.Conjugate), "aten::_neg_view": raw(K.Negative)}
-"""Operators that set such a bit on a tensor that was met before it had it."""
+"""Operators that set a bit of ``ON_DEMAND`` on a tensor that was met before."""
 OF_BACKENDS = (K.CPU, K.CUDA)
-"""Backends whose cells are watched from the start, with their Autograd keys, as far as the build has kernels there."""
+"""Backends whose cells are watched from the start, with their Autograd keys, if the build has kernels there."""
 BY_REGISTRATION = (
     *(K.ADInplaceOrView, K.BackendSelect, K.AutocastCPU, K.AutocastCUDA),
     *(K.SparseCPU, K.SparseCsrCPU, K.QuantizedCPU, K.NestedTensorCPU, K.MkldnnCPU, K.PrivateUse1),
     *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA),
     *(K.AutogradNestedTensor, K.AutogradPrivateUse1),
 )
-"""Keys of which those cells are watched that have a kernel registered under the key itself."""
+"""Keys for which only cells with a kernel registered under the key itself are watched."""
 LEFT_ALONE = frozenset({"aten::div_.Tensor_mode"})
-"""Wrapped numbers are made with it."""
+"""Operators that are never watched, because wrapped numbers are made with them."""
 WITHOUT_TENSORS = {
     "aten::_nnpack_available": "CompositeImplicitAutograd",
     "profiler::_record_function_enter_new": "CompositeExplicitAutograd",
     "profiler::_record_function_exit._RecordFunction": "CompositeExplicitAutograd",
 }
-"""Operators that kernels and optimizers call and that no tensor gives a key, with the alias of their kernel: a
-registration for Undefined itself would be one for CompositeImplicitAutograd."""
+"""Operators that kernels and optimizers call, and that get no key from a tensor, with the alias of their kernel. A
+registration for Undefined itself would count as one for CompositeImplicitAutograd.
+"""
 _WITHOUT_TENSORS = [(name, "Undefined") for name in WITHOUT_TENSORS]
 
 
 class WatchedCells:
-    """Our kernels in the cells of one process, until they are taken out."""
+    """Our kernels in the cells of a process, until they are taken out."""
 
     def __init__(self, torch: Any, make_step: MakeStep) -> None:
         c = self._c = torch._C
@@ -81,20 +85,20 @@ class WatchedCells:
         self._calls = kernel_calls(torch)
         self._autograd = c._dispatch_key_parse("Autograd")
         self._libraries: dict[str, Any] = {}
-        """What keeps our kernels in the cells of an operator."""
+        """The libraries that keep our kernels in the cells of an operator."""
         self._keys: dict[str, Any] = {}
         """Keys whose cells are watched."""
         self.waiting = 0
-        """Bits of key sets that ask for more."""
+        """Bits of key sets that are not watched yet."""
         self._away = False
 
     @property
     def in_parallel(self) -> bool:
-        """A kernel runs that calls others on threads of OpenMP, too."""
+        """True while a kernel runs that calls others on threads of OpenMP too."""
         return self._calls.in_parallel > 0
 
     def put(self) -> None:
-        """Into the cells that most programs reach."""
+        """Put our kernels into the cells that most programs reach."""
         keys = [key.name for key in BY_REGISTRATION if _has_registrations(self._c, key.name)]
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
@@ -103,7 +107,7 @@ class WatchedCells:
         self.waiting = sum(bits for bits, _ in ON_DEMAND)
 
     def meet(self, ks: int) -> None:
-        """A key set was met: from now on its keys are watched."""
+        """Watch the keys of a key set that was met."""
         wanted, self.waiting = self.waiting & ks, self.waiting & ~ks
         for bits, keys in ON_DEMAND:
             if wanted & bits:
@@ -111,13 +115,13 @@ class WatchedCells:
                 self._put(list(self._cells_of([key.name for key in keys if key.name not in self._keys])))
 
     def lift(self, operators: Iterable[str]) -> None:
-        """Out of the cells of operators, for ``put_again``."""
+        """Take our kernels of some operators out of their cells, until ``put_again``."""
         for operator in operators:
             self._libraries.pop(operator, None)
             self._calls.lift(operator)
 
     def table(self, operator: str) -> str:
-        """``_dispatch_dump_table`` as it is without us."""
+        """Return the text of ``_dispatch_dump_table`` without our kernels."""
         self.lift((operator,))
         try:
             return str(self._c._dispatch_dump_table(operator))
@@ -125,13 +129,13 @@ class WatchedCells:
             self.put_again((operator,))
 
     def put_again(self, operators: Sequence[str]) -> None:
-        """Into those of operators whose registrations have changed."""
+        """Put our kernels into the cells of operators whose registrations have changed."""
         cells = [(operator, key) for operator in operators for key in self._keys]
         self._put([(operator, key) for operator, key in cells if self._holds_kernel(operator, key)])
         self._put_errors(operators)
 
     def take_out(self) -> None:
-        """Out of all cells: each holds again what it held."""
+        """Take our kernels out of all cells, which get their old contents."""
         self._lift_all()
         self._keys.clear()
         self.waiting = 0
@@ -144,7 +148,7 @@ class WatchedCells:
 
     @contextmanager
     def out(self) -> Iterator[None]:
-        """Inside the block all cells hold what they held."""
+        """Take our kernels out of all cells inside the block."""
         keys, waiting = list(self._keys), self.waiting
         self.take_out()
         try:
@@ -156,7 +160,7 @@ class WatchedCells:
 
     @contextmanager
     def without(self, key: str) -> Iterator[None]:
-        """Inside the block the cells of a key hold what they held."""
+        """Take our kernels out of the cells of a key inside the block."""
         if key not in self._keys:
             yield
             return
@@ -174,8 +178,11 @@ class WatchedCells:
         self._put_errors(name for name in defined_operators(self._c) if name.startswith("aten::"))
 
     def _put_errors(self, operators: Iterable[str]) -> None:
-        """Into empty cells of a backend: the error that PyTorch raises there lists the kernels of the operator, and
-        ours shall not be among them (``plain_errors.py`` mends it where one of ours has been called before)."""
+        """Put kernels that raise PyTorch's error into the empty cells of a backend.
+
+        PyTorch's own error there lists the kernels of the operator, and ours must not be among them
+        (``plain_errors.py`` corrects it where one of ours has been called before).
+        """
         if self._away:
             return
         keys = [key.name for key in OF_BACKENDS if key.name in self._keys]
@@ -196,12 +203,12 @@ class WatchedCells:
         return fails
 
     def leave(self) -> None:
-        """Out of all cells; what is to be put from now on waits until they ``come_back``."""
+        """Take our kernels out of all cells. Later ones wait until ``come_back`` is called."""
         self._away = True
         self._lift_all()
 
     def come_back(self) -> None:
-        """Into the cells of all keys that are watched by now."""
+        """Put our kernels into the cells of all keys that are watched by now."""
         self._away = False
         if self._keys:
             self._put_all(list(self._keys))
@@ -230,9 +237,12 @@ class WatchedCells:
         self._calls.put(operator, under, step, self._library(operator))
 
     def _without_us(self, call: Step) -> Step:
-        """The same call; where its kernel calls others on several threads no kernel of ours is in a cell meanwhile. Of
-        releases in which ours leave their cells to call what was there: one thread may be about to call a kernel that
-        another one takes out."""
+        """Wrap a call so that none of our kernels is in a cell while it runs, if its kernel calls others on several
+        threads.
+
+        This is for releases in which our kernels leave their cells: one thread may be about to call a kernel that
+        another one takes out.
+        """
 
         def calls(*args: Any, **kwargs: Any) -> Any:
             if self._threads() == 1:
@@ -243,7 +253,7 @@ class WatchedCells:
         return calls
 
     def _meeting(self, bits: int, call: Step) -> Step:
-        """The same call, and the keys of these bits are watched from then on."""
+        """Wrap a call so that it begins to watch the keys of some bits."""
 
         def meets(*args: Any, **kwargs: Any) -> Any:
             if self.waiting & bits:
@@ -293,12 +303,13 @@ class WatchedCells:
 
 
 LATER_BY_REGISTRATION = (K.FuncTorchVmapMode, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)
-"""The same of keys that are watched on demand. NB: with a kernel of ours under a sparse key a CompositeImplicitAutograd
-kernel would be ambiguous at AutogradOther."""
+"""The same for keys that are watched on demand. NB: with a kernel of ours under a sparse key, a
+CompositeImplicitAutograd kernel would be ambiguous at AutogradOther.
+"""
 _BY_REGISTRATION = frozenset(key.name for key in (*BY_REGISTRATION, *LATER_BY_REGISTRATION))
 
 MANY = 500
-"""A backend has kernels for so many operators at least; a CPU build has some 20 for CUDA."""
+"""The smallest number of operators for which a backend has kernels. A CPU build has some 20 for CUDA."""
 
 
 def _has_registrations(c: Any, key: str, at_least: int = 1) -> bool:

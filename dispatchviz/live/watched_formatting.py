@@ -1,4 +1,4 @@
-"""Tensors formatted as text: the operators that this takes are within an event that says so."""
+"""Formatting of tensors as text: the operators that it calls are inside an event that says so."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 @contextmanager
 def formatting_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
-    """Inside the block; ``Tensor.__repr__`` calls ``_tensor_str._str``."""
+    """Record inside the block when a tensor is formatted. ``Tensor.__repr__`` calls ``_tensor_str._str``."""
     text, tensor = torch._tensor_str, torch.Tensor
     to_text, to_format = text._str, tensor.__format__
-    text._str = _told(watch, "Tensor.__repr__", to_text)
-    tensor.__format__ = _told(watch, "Tensor.__format__", to_format)
+    text._str = _recorded(watch, "Tensor.__repr__", to_text)
+    tensor.__format__ = _recorded(watch, "Tensor.__format__", to_format)
     try:
         yield
     finally:
         text._str, tensor.__format__ = to_text, to_format
 
 
-def _told(watch: LiveRecorder, name: ev.FormattingMethod, original: Callable[..., str]) -> Callable[..., str]:
+def _recorded(watch: LiveRecorder, name: ev.FormattingMethod, original: Callable[..., str]) -> Callable[..., str]:
     has_torch_function = watch.torch.overrides.has_torch_function_unary
 
     @wraps(original)
     def formatted(self: Any, *args: Any, **kwargs: Any) -> str:
         if recorder.listening is not watch or not watch.thread.watched or has_torch_function(self):
             return original(self, *args, **kwargs)
-        watch.arrives(2)
+        watch.line_calls(2)
         watch._emit_span(ev.TensorFormatted, watch._tensor(self), name)
         try:
             return original(self, *args, **kwargs)

@@ -1,5 +1,5 @@
-"""What is known of an operator whose kernels are watched: where its tensors are among the arguments, and what its cells
-hold according to the installed build's own registrations.
+"""The operators whose kernels are watched: where their tensors are among the arguments, and the contents of their cells
+according to the installed build's own registrations.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ _TENSOR = ("Tensor", "Optional[Tensor]")
 _TENSORS = ("List[Tensor]", "Optional[List[Tensor]]", "List[Optional[Tensor]]")
 
 IN_PLACE_VIEWS = frozenset({"aten::as_strided_", "aten::squeeze_", "aten::t_", "aten::transpose_", "aten::unsqueeze_"})
-"""In-place operators, without overloads, whose autograd kernel sets a history and rebases none (``emit_history`` in
-``tools/autograd/gen_variable_type.py``: those that are named as a view is)."""
+"""In-place operators, without overload names, whose autograd kernel sets a history and does not rebase one
+(``emit_history`` in ``tools/autograd/gen_variable_type.py``: those that are named like a view).
+"""
 
 FIRST = 1
-"""Position of a kernel's first argument: before it comes the key set."""
+"""The position of a kernel's first argument. The key set comes before it."""
 
 
 class WatchedOperator:
-    """One operator, by its full name with overload."""
+    """An operator, by its full name with overload."""
 
     def __init__(self, name: str, schema: Any, entry: Callable[[], OperatorEntry]) -> None:
         self.name = name
@@ -35,23 +36,25 @@ class WatchedOperator:
         self._cells: dict[str, Cell] = {}
         arguments = [(argument.name, str(argument.type)) for argument in schema.arguments]
         self.numbers = frozenset(i for i, (_, kind) in enumerate(arguments, FIRST) if kind in _TENSOR)
-        """Positions of parameters that may be given a wrapped number."""
+        """Positions of parameters that may receive a wrapped number."""
         kinds = enumerate(arguments, FIRST)
         self.tensors = tuple((place, name, kind in _TENSORS) for place, (name, kind) in kinds if _has_tensors(kind))
-        """Position, name, whether it is a list; of each parameter whose keys count."""
+        """Position, name and whether it is a list, for each parameter whose keys count."""
         self.one_tensor = [str(returned.type) for returned in schema.returns] == ["Tensor"]
         self.returns = tuple([returned.name for returned in schema.returns])
-        """Their names in the schema; empty of those that have none."""
+        """The names of the returns in the schema; empty if they have none."""
         generators = [(i, n) for i, (n, kind) in enumerate(arguments, FIRST) if kind == "Optional[Generator]"]
         self.generator = generators[0] if generators else None
-        """Position and name of the parameter for a random generator: its key counts."""
+        """Position and name of the parameter for a random generator, whose key counts."""
         returns_it = any(one.alias_info is not None and one.alias_info.is_write for one in schema.returns)
         self.rebases = returns_it and name.partition(".")[0] not in IN_PLACE_VIEWS
-        """It returns what it writes to, with a history that goes on from the one it had (``modifies_arguments`` in
-        torchgen: an operator that only updates ``running_mean`` beside its results rebases nothing)."""
+        """True if it returns the tensor that it writes to, with a history that continues the earlier one
+        (``modifies_arguments`` in torchgen). An operator that only updates ``running_mean`` beside its results rebases
+        nothing.
+        """
 
     def cell(self, key: str) -> Cell:
-        """What its table has for a key."""
+        """Return the entry of the operator's dispatch table for a key."""
         known = self._cells.get(key)
         if known is None:
             entry = self._entry()
@@ -59,25 +62,25 @@ class WatchedOperator:
         return known
 
     def forget(self) -> None:
-        """Its registrations change."""
+        """Forget the cells, because the registrations change."""
         self._cells.clear()
 
     def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Any]:
-        """The tensors among the key set and the arguments of a call."""
+        """Yield the tensors in a call, given its key set and arguments."""
         many = len(args)
         for place, name, is_list in self.tensors:
             value = args[place] if place < many else kwargs.get(name)
             yield from (value or ()) if is_list else (value,)
 
     def generator_among(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The random generator among the arguments of a call; None without one."""
+        """Return the random generator among the arguments of a call, or None."""
         if self.generator is None:
             return None
         place, name = self.generator
         return args[place] if place < len(args) else kwargs.get(name)
 
     def with_tensors(self, args: tuple[Any, ...], wrapped: Callable[[complex], Any]) -> tuple[Any, ...]:
-        """The key set and the arguments, with tensors for numbers where a tensor is expected."""
+        """Return the key set and the arguments, with tensors for numbers where a tensor is expected."""
         numbers = self.numbers
         for place, value in enumerate(args):
             if type(value) in KINDS and place in numbers:
@@ -102,7 +105,7 @@ class WatchedCell:
 
     def __init__(self, operators: WatchedOperators, name: str, key: str, is_python: bool) -> None:
         self.is_python = is_python
-        """The kernel behind ours is a function of Python's, which is handed numbers as they are."""
+        """True if the original kernel is a Python function, which receives numbers unchanged."""
         self.operators, self.name, self.key = operators, name, key
         self.calls_again = key in CALLING_AGAIN
         self.is_autograd = key[:8] == "Autograd"
@@ -113,13 +116,14 @@ class WatchedCell:
 
 
 class UnmetCell(WatchedCell):
-    """One whose operator was never asked for, as that of most cells never is. Once it is, this is a ``WatchedCell``:
-    what a class with a ``__getattr__`` has takes long to reach."""
+    """A cell whose operator has not been needed yet, which holds for most cells. Once it is, the object becomes a
+    ``WatchedCell``, because attributes of a class with ``__getattr__`` are slow to reach.
+    """
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        """The operator."""
+        """Read the operator, and return the attribute."""
         if name != "operator":
             raise AttributeError(name)
         self.operator = self.operators.of(self.name)
@@ -133,12 +137,13 @@ CALLING_AGAIN = frozenset(
         *("FuncTorchDynamicLayerBackMode", "Functionalize", "AutocastCPU", "AutocastCUDA", "Python"),
     )
 )
-"""Kernels there never redispatch: whatever they do is a call. At its own key any kernel calls again, as forward
-formulas do."""
+"""Keys whose kernels never redispatch, so each of their calls is a new call. Any kernel calls again at its own key, as
+forward formulas do.
+"""
 
 
 class WatchedOperators:
-    """The operators of a process, each made when it is first watched."""
+    """The operators of a process. Each is made when it is first watched."""
 
     def __init__(self, c: Any) -> None:
         self._c = c
@@ -152,28 +157,32 @@ class WatchedOperators:
         self._build, self._registry = build, build.registry()
 
     def called(self) -> list[str]:
-        """Those whose kernels were seen to run, sorted."""
+        """Return the names of the operators whose kernels were seen to run, sorted."""
         return sorted(self._made)
 
     # -- registrations that change ------------------------------------------------------------------------------------
 
     def forget(self, name: str) -> None:
-        """The registrations of an operator have changed: they are read now, while no kernel of ours is among them."""
+        """Read the registrations of an operator again, because they have changed. None of our kernels is among them at
+        this point.
+        """
         assert self._build is not None
         self._made.pop(name, None)
         self._build.forget(name)
 
     def is_defined(self, name: str) -> bool:
-        """Return whether there is such an operator."""
+        """Return whether an operator with this name exists."""
         return self._registry is not None and name in self._registry.operators
 
     def registered(self, name: str) -> Iterator[tuple[Registration, str]]:
-        """Its kernels with their names, as they were read."""
+        """Yield the kernels of an operator with their names, as they were read."""
         assert self._build is not None
         return self._build.named(name)
 
     def definition(self, name: str) -> tuple[str, int, int]:
-        """Its schema as PyTorch prints it; how many cells fallbacks fill, and how many its kernels."""
+        """Return an operator's schema as PyTorch prints it, the number of cells that fallbacks fill, and the number
+        that its kernels fill.
+        """
         assert self._build is not None
         filled = filled_cells(
             self._c._dispatch_dump_table(name)
@@ -182,7 +191,7 @@ class WatchedOperators:
         return self._build.definition(name).schema, fallbacks, len(filled) - fallbacks
 
     def of(self, name: str) -> WatchedOperator:
-        """By full name."""
+        """Return the operator with a full name."""
         known = self._made.get(name)
         if known is None:
             schema = self._c._get_schema(*name.partition(".")[::2])
@@ -190,7 +199,7 @@ class WatchedOperators:
         return known
 
     def _find(self, name: str) -> OperatorEntry:
-        """Its schema may have types that ours have not."""
+        """Return the entry of an operator. Its schema may have types that ours do not have."""
         assert self._registry is not None
         return self._registry.operators[name]
 

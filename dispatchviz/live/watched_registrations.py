@@ -1,7 +1,7 @@
-"""Operators and kernels that a program registers while it is watched: their cells are watched from then on.
+"""Operators and kernels that a program registers while it is watched. Their cells are then watched too.
 
-Our kernels of an operator are out of its cells while its registrations change, so PyTorch says of them what it always
-says, and are put in front of what is there then.
+Our kernels of an operator leave its cells while its registrations change, so PyTorch's messages stay as usual. Then
+they are put in front of the new kernels.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Function = Callable[..., Any]
 
 @contextmanager
 def registrations_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
-    """Inside the block."""
+    """Record the program's registrations inside the block."""
     follower = _Follower(torch, watch)
     library, module, ops = torch.library.Library, torch._C._DispatchModule, torch._ops._Ops
     replaced: list[tuple[Any, str, Function]] = [
@@ -62,15 +62,15 @@ def _instead_of(original: Function, new: Function) -> Function:
 
 
 class _Follower:
-    """Stands where Python registers."""
+    """The functions that replace PyTorch's functions for registration."""
 
     def __init__(self, torch: Any, watch: LiveRecorder) -> None:
         self._c, self._watch = torch._C, watch
         self._of_library: dict[int, set[str]] = {}
-        """Operators of a library, by the ``id`` of its C++ object."""
+        """Operators of each library, by the ``id`` of its C++ object."""
 
     def define(self, original: Function, library: Any, schema: Any, *args: Any, **kwargs: Any) -> Any:
-        """``Library.define``"""
+        """Record ``Library.define``."""
         name = str(schema).partition("(")[0].strip()
         with self._changed(self._operators(library, name)):
             return original(library, schema, *args, **kwargs)
@@ -78,7 +78,7 @@ class _Follower:
     def impl(
         self, original: Function, library: Any, name: Any, fn: Any, dispatch_key: Any = "", *args: Any, **kwargs: Any
     ) -> Any:
-        """``Library.impl``"""
+        """Record ``Library.impl``."""
         operators = self._operators(library, name)
         with self._changed(operators):
             result = original(library, name, fn, dispatch_key, *args, **kwargs)
@@ -89,30 +89,30 @@ class _Follower:
             return result
 
     def impl_compiled(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
-        """``Library._impl_with_aoti_compile``"""
+        """Record ``Library._impl_with_aoti_compile``."""
         with self._changed(self._operators(library, name)):
             return original(library, name, *args, **kwargs)
 
     def register_fake(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
-        """``Library._register_fake``, which asks whether there is a kernel for Meta."""
+        """Record ``Library._register_fake``, which checks whether there is a kernel for Meta."""
         with self._changed(self._operators(library, name)):
             return original(library, name, *args, **kwargs)
 
     def fallback(self, original: Function, library: Any, *args: Any, **kwargs: Any) -> Any:
-        """``Library.fallback``. NB: it is not read, and the cells that it fills are not watched."""
+        """Call ``Library.fallback``. NB: the fallback is not read, and the cells that it fills are not watched."""
         if recorder.listening is self._watch:
             self._watch.settle()
         return original(library, *args, **kwargs)
 
     def reset(self, original: Function, module: Any) -> Any:
-        """A library goes, and its kernels with it."""
+        """Record that a library is deleted with its kernels."""
         names = self._of_library.pop(id(module), set())
         with self._changed(names):
             self._watch.cells.python.gone(id(module))
             return original(module)
 
     def load(self, original: Function, ops: Any, *args: Any, **kwargs: Any) -> Any:
-        """``torch.ops.load_library``. NB: kernels that a file registers for operators that were there are not seen."""
+        """Record ``torch.ops.load_library``. NB: kernels that a file registers for existing operators are not seen."""
         before = self._names()
         try:
             return original(ops, *args, **kwargs)
@@ -124,13 +124,13 @@ class _Follower:
         return set(self._c._dispatch_get_all_op_names())
 
     def _operators(self, library: Any, named: Any) -> tuple[str, ...]:
-        """The full name of an operator; it is one of the library's from now on."""
+        """Return the full name of an operator, and note that it belongs to the library."""
         schema = getattr(named, "_schema", None)
         name = str(named) if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
         full = name if "::" in name else f"{library.ns}::{name}"
         try:
             self._c._dispatch_dump(full)
-        except RuntimeError as error:  # it is no name
+        except RuntimeError as error:  # it is not a name
             if is_from_outside(error):
                 raise
             return ()
@@ -139,10 +139,10 @@ class _Follower:
 
     @contextmanager
     def _changed(self, names: Iterable[str]) -> Iterator[None]:
-        """Inside the block the registrations of operators change."""
+        """Let the registrations of operators change inside the block, and emit the events for it."""
         watch, names = self._watch, sorted(names)
         if names and recorder.listening is watch:
-            watch.settle()  # earlier notes are of the cells as they were
+            watch.settle()  # earlier notes describe the old cells
         before = {name: self._known(name) for name in names}
         watch.cells.lift(names)
         try:
@@ -150,18 +150,18 @@ class _Follower:
         finally:
             for name in names:
                 watch.operators.forget(name)
-                if recorder.listening is watch and not _of_import():
-                    self._tell(name, before[name])
-            watch.cells.lift(names)  # what happened within may have put them
+                if recorder.listening is watch and not _is_importing():
+                    self._emit_changes(name, before[name])
+            watch.cells.lift(names)  # the code within may have put them back
             watch.cells.put_again([name for name in names if watch.operators.is_defined(name)])
 
     def _known(self, name: str) -> tuple[bool, Rows]:
-        """Whether it is defined, and its kernels."""
+        """Return whether an operator is defined, and its kernels."""
         operators = self._watch.operators
         return operators.is_defined(name), list(operators.registered(name))
 
-    def _tell(self, name: str, before: tuple[bool, Rows]) -> None:
-        """The events of what has changed."""
+    def _emit_changes(self, name: str, before: tuple[bool, Rows]) -> None:
+        """Emit the events of the changes to an operator."""
         watch, (was_defined, rows_before) = self._watch, before
         is_defined, rows = self._known(name)
         if is_defined and not was_defined:
@@ -171,8 +171,8 @@ class _Follower:
             watch._emit(ev.KernelRegistered, name, row.key, _name(row, kernel), is_removed)
 
 
-def _of_import() -> bool:
-    """Return whether a library that is imported right now registers, and not the program."""
+def _is_importing() -> bool:
+    """Return whether a library that is being imported registers, rather than the program."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users(frame.f_code):
         if frame.f_code.co_filename == IMPORTER:
@@ -188,12 +188,12 @@ NO_KEY = "CompositeImplicitAutograd"
 
 
 def _name(row: Registration, kernel: str) -> str:
-    """Of a function in C++ nothing is known."""
+    """Return the name of a registered kernel, or its place for a C++ function, whose name is unknown."""
     return FALLTHROUGH if row.kind == "fallthrough" else kernel or row.place
 
 
 def _more(now: Rows, before: Rows) -> Rows:
-    """Those that were not there before."""
+    """Return the registrations that were not there before."""
     rest = before.copy()
     found = []
     for row in now:

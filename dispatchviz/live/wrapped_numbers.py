@@ -1,5 +1,6 @@
-"""Wrapped numbers: tensors that PyTorch made of Python numbers. A kernel in Python is handed the number, while the
-kernel that was in its cell shall get the tensor.
+"""Wrapped numbers: tensors that PyTorch made from Python numbers.
+
+A Python kernel receives the number, but the original kernel of the cell must receive the tensor.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ NUMBERS = (bool, int, float, complex)
 FLOAT = 2
 NO_TENSOR: tuple[int, bool, Any] = (-1, False, None)
 KINDS: set[type] = {*NUMBERS}
-"""Types of what a kernel in Python is handed for one: symbolic numbers, too."""
+"""Types of the numbers that a Python kernel receives, including symbolic ones."""
 
 Unwatched = Callable[[Callable[[], Any]], Any]
-"""Calls a function whose kernels are not told."""
+"""A function that calls another one without recording its kernels."""
 
 MANY = 1 << 12
-"""So many are kept."""
+"""The number of tensors that are kept."""
 
 
 class WrappedNumbers(dict[tuple[type, str], Any]):
-    """By type and text of the number, its tensor with the mark that makes it yield in promotion."""
+    """A cache of tensors by the type and text of the number. The tensors are marked as wrapped numbers, so they yield
+    in type promotion.
+    """
 
     def __init__(self, torch: Any, unwatched: Unwatched) -> None:
         super().__init__()
@@ -33,10 +36,10 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
         self.texts: dict[int, str] = {}
         """The number as text, by the ``id`` of each tensor that is kept."""
         self._thread = threading.local()
-        """``makes`` is set on a thread that makes one."""
+        """The state of a thread. ``makes`` is set while the thread makes a tensor."""
 
     def of(self, number: complex) -> Any:
-        """The tensor of a number."""
+        """Return the tensor of a number."""
         if type(number) in self._symbolic:
             return self._of_symbol(number)
         if hasattr(self._thread, "makes"):
@@ -53,8 +56,9 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
         return known
 
     def key_set(self, tensor: Any) -> int:
-        """The raw key set of the tensor that PyTorch made of the number: ours is never made in inference mode, where it
-        has no keys for autograd (``inference_numbers.py``)."""
+        """Return the raw key set of the tensor that PyTorch made from the number. Ours is never made in inference mode,
+        where PyTorch's has no autograd keys (``inference_numbers.py``).
+        """
         if self._torch.is_inference_mode_enabled():
             return self._in_inference_mode
         return int(self._torch._C._dispatch_keys(tensor).raw_repr())
@@ -68,11 +72,11 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
             return int(self._torch._C._dispatch_keys(self._torch.empty(0, device="cpu")).raw_repr())
 
     def differentiated(self, number: complex, tensors: Sequence[Any]) -> Any:
-        """The tensor of a number in a call with these tensors, where a transform of ``torch.func`` wraps it.
+        """Return the tensor of a number in a call with these tensors, where a transform of ``torch.func`` wraps it.
 
-        A wrapper with the mark cannot be handed to Python, so this one has none; its dtype is such that promotion comes
-        to the same. NB: of tensors without dimensions alone, the number is rounded to their dtype (half
-        precision), and the tangent of a float32 is one where PyTorch's is a float64.
+        A wrapper with the mark cannot be handed to Python, so this one has no mark. Its dtype makes promotion come to
+        the same result. NB: if no tensor has dimensions, the number is rounded to their dtype (half precision), and the
+        tangent of a float32 is a float32 where PyTorch's is a float64.
         """
         if type(number) in self._symbolic:
             return self.of(number)
@@ -97,19 +101,23 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
         return (torch.bool, torch.int64, default, default.to_complex())[level]
 
     def _level(self, dtype: Any) -> int:
-        """The place of its kind in ``NUMBERS``."""
+        """Return the place of a number's kind in ``NUMBERS``."""
         return 3 if dtype.is_complex else FLOAT if dtype.is_floating_point else int(dtype != self._torch.bool)
 
     def _of_symbol(self, symbol: Any) -> Any:
-        """PyTorch's argument parser lets a tensor with some number of its kind have the symbol as an attribute."""
+        """Return the tensor of a symbolic number. PyTorch's argument parser lets a tensor with some number of the same
+        kind have the symbol as an attribute.
+        """
         tensor = self._made(self._symbolic[type(symbol)])
         tensor._wrapped_number = symbol
         return tensor
 
     def _made(self, number: complex) -> Any:
-        """A Node that saved one hands it out unchanged. The Node is one of ``div_``, whose cells are not watched
-        (``watched_cells.LEFT_ALONE``), and on another thread, which has sequence numbers and a state of its own: it is
-        never in inference mode, where there are no Nodes.
+        """Return the tensor of a number, unpacked from a Node, which returns a saved wrapped number unchanged.
+
+        The Node is one of ``div_``, whose cells are not watched (``watched_cells.LEFT_ALONE``). It is made on another
+        thread with its own sequence numbers and its own state: that thread is never in inference mode, where there are
+        no Nodes.
         """
         return on_another_thread(lambda: self._unwatched(lambda: self._saved(number)))
 
@@ -121,13 +129,13 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
         return one.clone().div_(number, rounding_mode=None).grad_fn._saved_other
 
     def _plain(self, number: complex) -> Any:
-        """A tensor of no dimension with the dtype that the number has."""
+        """Return a tensor without dimensions, with the dtype of the number."""
         wide = {float: self._torch.float64, complex: self._torch.complex128}
         return self._torch.tensor(number, dtype=wide.get(type(number)), device="cpu")
 
 
 def on_another_thread(function: Callable[[], Any]) -> Any:
-    """The result of a function on a thread that nobody watches begin; what it raises is raised here."""
+    """Return the result of a function on a new, unwatched thread. Raise its error here."""
     result: list[Any] = []
     errors: list[BaseException] = []
     done = threading.Event()

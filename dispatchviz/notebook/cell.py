@@ -1,7 +1,7 @@
-"""A cell as a program: which lines it has, under which name, and what it leaves to be displayed.
+"""A cell as a program: its lines, its name, and the value that it displays.
 
-Its lines have the numbers that the notebook shows: the first one is that of the magic. Python's tracebacks, and
-IPython's, find the text.
+Lines have the numbers that the notebook shows; the first one is the magic. The tracebacks of Python and IPython find
+the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dispatchviz.running.instrumented_source import Watcher, compile_instrumente
 MAGIC = "%%dispatchviz"
 
 _DISPLAYED = "\0dispatchviz displayed"
-"""A constant that no sane program contains; the code has the function to call in its place."""
+"""A placeholder constant that no sane program contains. The compiled code has the display function in its place."""
 
 
 @dataclass(frozen=True)
@@ -26,33 +26,33 @@ class Cell:
     """A cell of a notebook."""
 
     text: str
-    """As a Python program: what was the magic is a comment."""
+    """The cell as a Python program; the magic is a comment."""
     file: str
-    """As in code objects."""
+    """The file name in code objects."""
     name: str
-    """As a reader knows it: ``Cell In[3]``."""
+    """The name for readers: ``Cell In[3]``."""
 
     def compiled(self, watcher: Watcher, display: Callable[[Any], None]) -> CodeType:
-        """Code that reports to the watcher, and hands the value of its last expression to ``display``.
+        """Compile the cell. The code reports to the watcher and passes the value of its last expression to ``display``.
 
-        Raises SyntaxError as ``compile`` does.
+        Raise SyntaxError as ``compile`` does.
         """
         code = compile_instrumented(self.text, self.file, watcher, _with_last_displayed)
         return with_constants(code, {_DISPLAYED: display})
 
 
 def cell_of(shell: Any, line: str, body: str) -> Cell:
-    """The cell that a shell is running, with the rest of its first line."""
+    """Return the cell that a shell is running. ``line`` is the rest of its first line."""
     text = f"# {MAGIC} {line}".rstrip() + f"\n{shell.transform_cell(body)}"
-    number = len(shell.history_manager.input_hist_raw) - 1  # the count is that of the next one already
+    number = len(shell.history_manager.input_hist_raw) - 1  # the counter is already that of the next cell
     return Cell(text, _kept_for_tracebacks(shell, text, number), f"Cell In[{number}]")
 
 
 def _kept_for_tracebacks(shell: Any, text: str, number: int) -> str:
-    """The name under which tracebacks find the text, and call it ``Cell In[3]``.
+    """Register the text for tracebacks, which call it ``Cell In[3]``; return its file name.
 
-    As IPython names cells itself. A kernel names them after files that do not exist; of those it shows, once a frame
-    has gone on after an error, the line that this has come to.
+    IPython names cells the same way. A kernel uses names of files that do not exist. For those, a traceback of a frame
+    that went on after an error shows the frame's current line.
     """
     from IPython.core.compilerop import code_name
 
@@ -64,7 +64,7 @@ def _kept_for_tracebacks(shell: Any, text: str, number: int) -> str:
 
 
 def _with_last_displayed(tree: ast.Module) -> ast.Module:
-    """The same with a call around the last statement, if that is an expression."""
+    """Wrap the last statement in a call to the display function, if it is an expression."""
     last = tree.body[-1] if tree.body else None
     if isinstance(last, ast.Expr):
         place = ast.Constant(_DISPLAYED)

@@ -1,8 +1,8 @@
-"""Runs a cell on the model, or on the installed PyTorch, and records it.
+"""Run a cell on the model or on the installed PyTorch, and record it.
 
-It is a part of the notebook: it reads and sets the notebook's variables, and numbers go on from cell to cell as in one
-process. While it runs, ``torch`` is what it runs on, by import and in the notebook's variables; afterwards both are as
-they were.
+A cell is a part of the notebook: it reads and sets the notebook's variables, and its numbers continue from cell to cell
+as in one process. While it runs, ``torch`` is the chosen engine, both when imported and in the notebook's variables.
+Afterward both are as before.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from dispatchviz.trace import Trace
 
 
 class Ran(NamedTuple):
-    """What came of a cell."""
+    """The result of a cell."""
 
     trace: Trace
     value: Any
-    """Of its last expression; None if there is none."""
+    """The value of its last expression; None if there is none."""
     error: BaseException | None
-    """What left it; its traceback has the user's own frames."""
+    """The exception that it raised. Its traceback has the user's own frames."""
 
 
 def run_cell(cell: Cell, variables: dict[str, Any], engine: Engine) -> Ran:
-    """Run it in the notebook's namespace. Raises SyntaxError as ``compile`` does."""
+    """Run a cell in the notebook's namespace. Raise SyntaxError as ``compile`` does."""
     watcher = engine.recorder()
     watcher.base = id(sys._getframe()), sys._getframe().f_code
     trace = Recording(cell.name, watcher, about=engine.header)
@@ -76,7 +76,7 @@ def run_cell(cell: Cell, variables: dict[str, Any], engine: Engine) -> Ran:
 
 @contextmanager
 def _torch_is_the_engines(variables: dict[str, Any], engine: Engine) -> Iterator[None]:
-    """Inside the block the variables that are modules of torch are those of what the cell runs on."""
+    """Replace the variables that are modules of torch by the engine's modules while the block runs."""
     before = {name: value for name, value in variables.items() if _torch_name(value)}
     meant = {name: importlib.import_module(_torch_name(value)) for name, value in before.items()}
     variables.update(meant)
@@ -88,7 +88,7 @@ def _torch_is_the_engines(variables: dict[str, Any], engine: Engine) -> Iterator
 
 
 def _torch_name(value: Any) -> str:
-    """``torch.nn`` of a module of PyTorch or of the model; empty for all else."""
+    """Return the name ``torch.nn`` for that module of PyTorch or of the model; empty for any other value."""
     if not isinstance(value, ModuleType):
         return ""
     name = value.__name__.removeprefix("dispatchviz.")

@@ -1,4 +1,6 @@
-"""The magics: ``%%dispatchviz`` runs a cell and shows its trace, ``%dispatchviz`` looks up what commands look up."""
+"""The magics: ``%%dispatchviz`` runs a cell and shows its trace, ``%dispatchviz`` looks things up as the commands
+do.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ NAME = "dispatchviz"
 USAGE = f"%%{NAME} [NAME] [--engine model|torch] [--level LEVEL] [--no-picture] [--quiet]"
 
 FORMATTERS = {"text/html": key_set_html, "text/markdown": key_set_markdown}
-"""What a notebook shows of a key set. The class itself has only what PyTorch's has."""
+"""The notebook's views of a key set. The class itself has only the methods that PyTorch's has."""
 
 
 def load(shell: Any) -> None:
@@ -32,7 +34,7 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """Take them away."""
+    """Remove the magics from an IPython shell."""
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop(NAME, None)
     for mime in FORMATTERS:
@@ -40,10 +42,10 @@ def unload(shell: Any) -> None:
 
 
 def magic(line: str, cell: str | None = None) -> Shown | None:
-    """``%%dispatchviz [NAME] [--engine model|torch] [--level LEVEL] [--no-picture] [--quiet]``: runs the cell recorded
-    and shows its trace, which NAME names afterwards.
+    """Run a cell, record it and show its trace: ``%%dispatchviz [NAME] [--engine model|torch] [--level LEVEL]
+    [--no-picture] [--quiet]``. NAME becomes a variable with the trace.
 
-    ``%dispatchviz table|why|keys|codegen ...``: what the command of that name prints.
+    ``%dispatchviz table|why|keys|codegen ...`` prints the output of that command.
     """
     if cell is None:
         return looked_up(line)
@@ -77,19 +79,21 @@ def _run(shell: Any, line: str, body: str) -> None:
 
 
 def _with_own_traceback(shell: Any, error: BaseException) -> BaseException:
-    """The error, of which IPython shows the frames of the cell and none of those around it."""
+    """Return the error, for which IPython shows the frames of the cell and no frames around it."""
     frames = error.__traceback__
 
     def rendered() -> list[str]:
         found: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, frames, tb_offset=0)
         return found
 
-    error._render_traceback_ = rendered  # type: ignore[attr-defined]  # IPython asks for it
+    error._render_traceback_ = rendered  # type: ignore[attr-defined]  # IPython calls it
     return error
 
 
 def _syntax_error(shell: Any, error: SyntaxError) -> Exception:
-    """The error as IPython shows one of a cell: of a real one that is raised while a cell runs it shows all frames."""
+    """Return an error that IPython shows as a syntax error of a cell. For a real one, raised while a cell runs, it
+    would show all frames.
+    """
 
     def rendered(self: Exception) -> list[str]:
         found: list[str] = shell.SyntaxTB.structured_traceback(type(error), error, [])
@@ -100,7 +104,7 @@ def _syntax_error(shell: Any, error: SyntaxError) -> Exception:
 
 
 def _options(line: str) -> Any:
-    """What is behind the magic. DispatchvizError for what means nothing there."""
+    """Read the words after the magic. Raise DispatchvizError for words that are not understood."""
     import argparse
     import shlex
 
@@ -115,7 +119,7 @@ def _options(line: str) -> Any:
     except ValueError as error:
         raise DispatchvizError(str(error)) from None
     if options.name and not options.name.isidentifier():
-        raise DispatchvizError(f"{shown(options.name)} is no name for the trace: %%{NAME} NAME --options")
+        raise DispatchvizError(f"{shown(options.name)} cannot be a variable for the trace: %%{NAME} NAME --options")
     return options
 
 
@@ -123,10 +127,10 @@ def _parser_class() -> type:
     import argparse
 
     class Parser(argparse.ArgumentParser):
-        """Raises instead of ending the process."""
+        """An argument parser that raises an error instead of ending the process."""
 
         def error(self, message: str) -> Any:
-            """DispatchvizError."""
+            """Raise DispatchvizError."""
             raise DispatchvizError(f"{message}; {USAGE}")
 
     return Parser

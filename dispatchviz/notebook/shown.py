@@ -1,4 +1,4 @@
-"""What a cell displays: the same in every form that a front end may want."""
+"""The output of a cell, in every form that a front end may want."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.outputs.page.in_notebook import notebook_player
 from dispatchviz.views.text.console import Console
 
 WIDTH = 110
-"""Columns of a text."""
+"""The width of a text in columns."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Shown:
 
     @classmethod
     def of_trace(cls, trace: Trace, level: str, picture: bool) -> Shown:
-        """A trace with as much of its log as a level has, and the backward graph."""
+        """Show a trace with the part of its log that a level includes, and the backward graph."""
         drawn = trace_svg(trace) if picture else None
         return cls(
             trace_text(trace),
@@ -41,7 +41,7 @@ class Shown:
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> Shown:
-        """A text."""
+        """Show a text."""
         kept = list(lines)
         return cls("\n".join(kept), block(kept), "\n".join(fenced("\n".join(kept))))
 
@@ -59,11 +59,13 @@ class Shown:
 
 
 def looked_up(line: str) -> Shown:
-    """What ``table``, ``why``, ``keys`` or ``codegen`` prints. UsageError of IPython for what means nothing."""
+    """Show the output of ``table``, ``why``, ``keys`` or ``codegen``. Raise IPython's UsageError for words that are not
+    understood.
+    """
     command, _, typed = line.strip().partition(" ")
     try:
         if command not in FAST_COMMANDS:
-            raise DispatchvizError(f"%dispatchviz is followed by one of {', '.join(FAST_COMMANDS)}")
+            raise DispatchvizError(f"%dispatchviz needs one of {', '.join(FAST_COMMANDS)}")
         return Shown.of_lines(look_up(command, typed.strip())(Console(WIDTH, colors=False)))
     except DispatchvizError as error:
         from IPython.core.error import UsageError

@@ -1,1 +1,1 @@
-"""A trace as a file or as printed text, a folder per format."""
+"""A trace as a file or as printed text, with a folder for each format."""

@@ -1,4 +1,4 @@
-"""Which steps of a trace a log or a hand-out has."""
+"""The choice of the steps of a trace that a log or a hand-out contains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RANGE = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps that are wanted, and how much of each."""
+    """The requested steps, and how much of each is shown."""
 
     steps: str | None = None
     """``45`` or ``45-80``."""
@@ -23,12 +23,12 @@ class Steps:
 
     @property
     def given(self) -> list[str]:
-        """The options."""
+        """The options that were given."""
         values = {"--steps": self.steps, "--level": self.level, "--view": self.views}
         return [option for option, value in values.items() if value]
 
     def check(self) -> None:
-        """Raise DispatchvizError for what is no range, and for a view that does not exist."""
+        """Raise DispatchvizError if the range cannot be read or if a view does not exist."""
         from dispatchviz.outputs.step.step_text import check_view
 
         if self.steps is not None and RANGE.fullmatch(self.steps) is None:
@@ -37,7 +37,7 @@ class Steps:
             check_view(view)
 
     def range(self, trace: Trace) -> range:
-        """The steps, of which a trace has some. Raises DispatchvizError if it has none of them."""
+        """Return the requested steps that the trace has. Raise DispatchvizError if it has none of them."""
         if self.steps is None:
             return range(len(trace))
         match = RANGE.fullmatch(self.steps)

@@ -1,4 +1,4 @@
-"""One format of files that a trace becomes, as a value."""
+"""A format for files that are made from a trace, as a value."""
 
 from __future__ import annotations
 
@@ -15,43 +15,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """One file that is wanted of a trace."""
+    """A request for a file."""
 
     path: str
-    """Where to; ``-`` is standard output."""
+    """The path of the file; ``-`` is standard output."""
     suffix: str
-    """Which form of the format."""
+    """The form of the format."""
     chosen: Chosen | None = None
-    """Which picture; None: the backward graph."""
+    """The requested picture; None is the backward graph."""
     steps: Steps = field(default_factory=Steps)
-    """Which steps, how much of them."""
+    """The requested steps, and how much of each."""
     run: str = ""
     """The name of the run in a table."""
     source: str = ""
-    """What the command names: a program or a trace."""
+    """The program or trace that the command names."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its files are found, checked, written and described by it alone."""
+    """A format. It alone finds, checks, writes and describes its files."""
 
     suffixes: tuple[str, ...]
     named: str
-    """With its article, as errors name it: ``a picture``."""
+    """The format's name with its article, as errors print it: ``a picture``."""
     help: str
     """A line of ``dispatchviz export --help``."""
     docs: str
     """The page of the documentation about it."""
     check: Callable[[str, str], None]
-    """Raises DispatchvizError if a file of a path and suffix cannot be written, or would replace another kind."""
+    """Check a path and a suffix. Raise DispatchvizError if the file cannot be written or if it would replace a file of
+    another kind.
+    """
     write: Callable[[Trace, Request], str]
-    """Writes the file; returns a remark about it, or an empty text. Raises DispatchvizError if it cannot."""
+    """Write the file and return a note about it, which may be empty. Raise DispatchvizError if that fails."""
     options: frozenset[str] = frozenset()
-    """Options of ``export`` that it takes, besides those of every recording."""
+    """Options of ``export`` that the format accepts, besides those of every recording."""
     binary: tuple[str, ...] = ()
-    """Suffixes whose files are no text for a terminal."""
+    """Suffixes of files that are not text for a terminal."""
     form: str = ""
-    """Its word for ``--format``, if that is not the suffix without its dot."""
+    """The format's word for ``--format``, if it is not the suffix without its dot."""
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -60,11 +62,11 @@ class Format:
 
     @property
     def listed(self) -> str:
-        """``a picture is .svg, .dot, .png or .pdf``."""
+        """The format with its suffixes: ``a picture is .svg, .dot, .png or .pdf``."""
         return f"{self.named} is {either(self.suffixes)}"
 
 
 def either(suffixes: Sequence[str]) -> str:
-    """``.a, .b or .c``."""
+    """Return the suffixes as a list in words: ``.a, .b or .c``."""
     *others, last = suffixes
     return f"{', '.join(others)} or {last}" if others else last

@@ -1,7 +1,7 @@
-"""All formats of files that a trace becomes; the suffix of a name determines which.
+"""All formats for files that are made from a trace. The suffix of a file name selects the format.
 
-A new format is a module or folder with its ``Format`` and a name in ``FORMATS``: suffixes, errors, help, checks and
-the command ``export`` follow.
+A new format is a module or folder with a ``Format``, and a name in ``FORMATS``. Suffixes, errors, help, checks and the
+command ``export`` follow from that.
 """
 
 from __future__ import annotations
@@ -26,26 +26,28 @@ if TYPE_CHECKING:
     from dispatchviz.outputs.picture.chosen_picture import Chosen
 
 FORMATS: tuple[Format, ...] = (PICTURE, TRACE, TABLE, PAGE, PERFETTO, LOG, HAND_OUT)
-"""In the order of help and errors."""
+"""The formats in the order of the help and of errors."""
 
 
 def format_of(suffix: str) -> Format:
-    """The format that a suffix belongs to."""
+    """Return the format of a suffix."""
     return next(each for each in FORMATS if suffix in each.suffixes)
 
 
 def suffix_of(path: str | Path) -> str:
-    """The suffix of a file that ``export`` writes; empty for all others."""
+    """Return the suffix of a file that ``export`` can write, or an empty text."""
     name = Path(path).name.lower()
     return next((suffix for each in FORMATS for suffix in each.suffixes if name.endswith(suffix)), "")
 
 
 def check_suffix(path: str | Path) -> str:
-    """The suffix of a file to write. Raises DispatchvizError with all formats for any that means nothing."""
+    """Return the suffix of a file to write. Raise DispatchvizError, which lists all formats, if the suffix is
+    unknown.
+    """
     if suffix := suffix_of(path):
         return suffix
     known = ", ".join(each.listed for each in FORMATS)
-    raise DispatchvizError(f"cannot infer from its name what {path} is to be: {known}")
+    raise DispatchvizError(f"cannot write {path}: {known}")
 
 
 def check_export(path: str, suffix: str) -> None:
@@ -54,14 +56,14 @@ def check_export(path: str, suffix: str) -> None:
     if path != STANDARD_OUTPUT:
         found.check(path, suffix)
     elif suffix in found.binary and sys.stdout.isatty():
-        raise DispatchvizError(f"{suffix} is no text for a terminal: give a file with -o, or a pipe")
+        raise DispatchvizError(f"{suffix} is not text for a terminal: write it to a file with -o, or to a pipe")
 
 
 def export(trace: Trace, path: str | Path, suffix: str = "", chosen: Chosen | None = None) -> str:
-    """Write the file that ``suffix``, else its own name, means; to standard output for ``-``.
+    """Write a file in the format of ``suffix`` or else of its own suffix; ``-`` is standard output.
 
-    ``chosen``: which picture it is to be, left out the backward graph. Returns a remark about the file, or an empty
-    text. Raises DispatchvizError or RenderError if it cannot be written.
+    ``chosen`` selects a picture; the default is the backward graph. Return a note about the file, which may be empty.
+    Raise DispatchvizError or RenderError if the file cannot be written.
     """
     suffix = suffix or check_suffix(path)
     return format_of(suffix).write(trace, Request(str(path), suffix, chosen))

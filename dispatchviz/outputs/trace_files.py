@@ -12,29 +12,29 @@ from dispatchviz.outputs.format import Format, Request, either
 from dispatchviz.outputs.written_files import STANDARD_OUTPUT, check_place, write_bytes, writing
 
 TRACES = SUFFIXES
-"""Suffixes of traces."""
+"""The suffixes of traces."""
 
 
 def check_save(path: str) -> None:
-    """Raise DispatchvizError if a trace cannot be saved there, or would replace a file that is no trace."""
+    """Raise DispatchvizError if a trace cannot be saved there, or if it would replace another kind of file."""
     if not Path(path).name.lower().endswith(TRACES):
         raise DispatchvizError(f"cannot save the trace as {path}: the name of a trace ends in {either(TRACES)}")
     check_trace(path)
 
 
 def check_trace(path: str, suffix: str = "") -> None:
-    """The same whatever its name is."""
+    """Check the same for any file name."""
     check_place(path, "trace", looks_like_trace)
 
 
 def save_trace(trace: Trace, path: str | Path) -> None:
-    """Save a trace. Raises DispatchvizError if the file cannot be written."""
+    """Save a trace. Raise DispatchvizError if the file cannot be written."""
     with writing(path):
         trace.save(path)
 
 
 def print_jsonl(trace: Trace) -> None:
-    """Print the trace, a JSON value a line."""
+    """Print the trace, one JSON value on each line."""
     print_json_lines(encode(part).decode() for part in (trace.header, *trace.events))
 
 

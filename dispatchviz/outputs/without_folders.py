@@ -1,8 +1,8 @@
-"""A trace as others may see it: its files by names that tell nothing of the user's folders.
+"""A trace for other people: the names of its files reveal nothing of the user's folders.
 
-A page, a picture, a hand-out, a log, a table and what Perfetto opens are passed on. The program is its base name there,
-and a file of its folder is relative to that. Traces keep the paths, because they run the program again; tracebacks
-keep them, because Python printed them.
+Pages, pictures, hand-outs, logs, tables and Perfetto files are passed on. In them the program is its base name, and a
+file of its folder is relative to that. Traces keep the paths, because they run the program again. Tracebacks keep them,
+because Python printed them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HAVE_FILES = (
 
 
 def without_folders(trace: Trace) -> Trace:
-    """Return the trace with other names of files, or the trace itself where no name tells of a folder."""
+    """Return the trace with other names of files, or the trace itself if no name reveals a folder."""
     program = trace.header.program
     names = _names(program, trace.header.sources)
     if all(name == new for name, new in names.items()):
@@ -49,7 +49,9 @@ def new_name(program: str) -> str:
 
 
 def _names(program: str, sources: Mapping[str, str]) -> dict[str, str]:
-    """Return the new name of each file. Two files that would have one name keep as many folders as tell them apart."""
+    """Return the new name of each file. Two files that would have the same name keep the folders that distinguish
+    them.
+    """
     file, *test = program.split("::", 1)  # pytest's name of a test
     names = {each: _name(each, file) for each in dict.fromkeys((file, *sources))}
     for each in names:
@@ -69,7 +71,7 @@ def _name(file: str, program: str) -> str:
 
 
 class _Events(Sequence[ev.AnyEvent]):
-    """Events with other names of files, made when they are looked at."""
+    """Events with other names of files. They are made when they are read."""
 
     def __init__(self, events: Sequence[ev.AnyEvent], names: Mapping[str, str]) -> None:
         self._events, self._names = events, names

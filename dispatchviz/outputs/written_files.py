@@ -1,6 +1,6 @@
-"""Writing files for a user: every failure is one sentence, and only a file of the same kind is replaced.
+"""Files that are written for a user. Every failure is one sentence, and only a file of the same kind is replaced.
 
-A command checks this before a program runs. Not here: how a format is made (its folder).
+A command checks this before a program runs. Not here: the formats, which are in their folders.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from dispatchviz.foundation.terminal_output import chunks
 STANDARD_OUTPUT = "-"
 
 BEGINNING = 1 << 16
-"""Bytes of a file that are read to recognize it."""
+"""The number of bytes of a file that are read to recognize it."""
 
 
 def check_place(path: str, kind: str, begins: Callable[[bytes], object] = bool) -> None:
-    """Raise DispatchvizError if no file can be written there, or one is there that does not begin as its kind."""
+    """Raise DispatchvizError if no file can be written there, or if an existing file does not begin as its kind."""
     with writing(path):
         check_writable(path)
     if (there := _beginning(path)) and not begins(there):
@@ -32,12 +32,12 @@ def check_place(path: str, kind: str, begins: Callable[[bytes], object] = bool) 
 
 
 def taken(path: str, kind: str) -> DispatchvizError:
-    """The error for a file of another kind."""
-    return DispatchvizError(f"{path} is there and is no {kind}: it is not overwritten, choose another name")
+    """Return the error for a file of another kind."""
+    return DispatchvizError(f"{path} exists and is not a {kind}: it is not overwritten, choose another name")
 
 
 def _beginning(path: str) -> bytes:
-    """Return the first bytes of an existing file; none of what is no regular file, such as a pipe."""
+    """Return the first bytes of an existing file; empty if it is not a regular file, such as a pipe."""
     if not os.path.isfile(path):
         return b""
     with reading(path), open(path, "rb") as stream:
@@ -45,12 +45,12 @@ def _beginning(path: str) -> bytes:
 
 
 def write_text(path: str | Path, lines: Iterable[str]) -> None:
-    """Write lines, without line ends. Raises DispatchvizError if the file cannot be written."""
+    """Write lines, without line ends. Raise DispatchvizError if the file cannot be written."""
     write_bytes(path, "".join(chunks(lines)).encode())
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Make or replace a file; ``-`` is standard output. Raises DispatchvizError if it cannot be written."""
+    """Create or replace a file; ``-`` is standard output. Raise DispatchvizError if it cannot be written."""
     if str(path) == STANDARD_OUTPUT:
         _print([data])
         return
@@ -59,12 +59,12 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 
 def write_pieces(path: str | Path, pieces: Iterable[bytes]) -> None:
-    """Does so piece by piece."""
+    """Create or replace a file piece by piece."""
     if str(path) == STANDARD_OUTPUT:
         _print(pieces)
         return
     with stream_to(path) as stream:
-        buffered = io.BufferedWriter(stream)  # the stream itself may take less than all
+        buffered = io.BufferedWriter(stream)  # the stream itself may write only a part
         buffered.writelines(pieces)
         buffered.flush()
         buffered.detach()
@@ -77,7 +77,7 @@ def _print(pieces: Iterable[bytes]) -> None:
 
 @contextmanager
 def stream_to(path: str | Path) -> Iterator[BinaryIO]:
-    """A file that takes its place when all of it is written. Raises DispatchvizError if that fails."""
+    """Yield a stream to a file, which takes its place once it is complete. Raise DispatchvizError if that fails."""
     with writing(path), replacing(path) as stream:
         yield stream
 

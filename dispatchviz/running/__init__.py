@@ -1,1 +1,1 @@
-"""Running a program, recorded: its lines and names, its process, and how it ends."""
+"""Running and recording a program: its lines and names, its process, and how it ends."""

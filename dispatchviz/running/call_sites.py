@@ -1,6 +1,6 @@
-"""Where the user's own code is: the frame that called in, its file as traces write it, its statement's first line.
+"""The places in the user's own code: the calling frame, its file as traces write it, the first line of its statement.
 
-Frames of this package, of the standard library and of installed packages are not the user's.
+Frames of this package, of the standard library and of installed packages do not belong to the user.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
 
 
 Base = tuple[int, CodeType | None]
-"""``id`` and code of a frame that is no part of the program, nor are those that called it.
+"""The ``id`` and the code of a frame that does not belong to the program. Its callers do not belong to it either.
 
-The frame itself would keep its variables alive; it may be gone, and another one have its ``id``."""
+The frame itself would keep its variables alive. It may be gone, and another frame may have its ``id``.
+"""
 
 
 def user_frame(frame: FrameType | None = None, base: Base = (0, None)) -> FrameType | None:
-    """The innermost frame of the user's own code, from a frame or the caller's on, or None; up to the base."""
+    """Return the innermost frame of the user's own code, starting at a frame or at the caller's and ending at the base,
+    or None.
+    """
     frame = frame or sys._getframe(1)
     while frame is not None and not (is_users_file(frame.f_code.co_filename) or id(frame.f_code) in _of_users):
         frame = None if id(frame) == base[0] and frame.f_code is base[1] else frame.f_back
@@ -37,7 +40,7 @@ def user_frame(frame: FrameType | None = None, base: Base = (0, None)) -> FrameT
 
 
 CodeLocations = tuple[tuple[CodeType, int], ...]
-"""Where the user's frames stand, outermost first: code and instruction of each."""
+"""The places of the user's frames, outermost first: code and instruction of each."""
 
 
 def is_base(frame: FrameType, base: Base) -> bool:
@@ -46,7 +49,7 @@ def is_base(frame: FrameType, base: Base) -> bool:
 
 
 def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
-    """Of a frame and those that called it, up to the base."""
+    """Return the places of a frame and of its callers, up to the base."""
     found = []
     while frame is not None and not (id(frame) == base[0] and frame.f_code is base[1]):
         code = frame.f_code
@@ -57,15 +60,15 @@ def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
 
 
 def suspends(frame: FrameType) -> bool:
-    """Return whether a frame waits for what it delegates to (``await``, ``yield from``): both are suspended
-    together.
+    """Return whether a frame waits for another one to which it delegates (``await``, ``yield from``). Both are
+    suspended together.
     """
     code = frame.f_code
     return may_wait(code) and code.co_code[frame.f_lasti] == _SEND
 
 
 def may_wait(code: CodeType) -> bool:
-    """Return whether a frame of the code may be suspended: a generator's, a coroutine's."""
+    """Return whether a frame of the code may be suspended: generators and coroutines."""
     return bool(code.co_flags & _MAY_WAIT)
 
 
@@ -79,11 +82,13 @@ def is_users(code: CodeType) -> bool:
 
 
 _of_users: dict[int, CodeType] = {}
-"""Code of programs, by its ``id``: one that ships with a package, or is called ``<string>``, is run as any other."""
+"""The code of programs, by its ``id``. A program from a package, or one called ``<string>``, counts as the user's
+too.
+"""
 
 
 def count_as_users(code: CodeType) -> None:
-    """A program's code, with the functions in it, is the user's, whatever its file is called."""
+    """Count a program's code and the functions in it as the user's own, whichever name its file has."""
     _of_users[id(code)] = code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -92,7 +97,7 @@ def count_as_users(code: CodeType) -> None:
 
 @cache
 def is_users_file(file: str) -> bool:
-    """Return whether a file is the user's own: of no package, no library."""
+    """Return whether a file is the user's own, and not part of a package or library."""
     path = os.path.abspath(file)
     installed = _is_installed(path) or is_pythons_file(file)
     nameless = file.startswith("<") and file != "<stdin>"  # compiled from a string, and a program without a file
@@ -104,25 +109,25 @@ def _is_installed(path: str) -> bool:
 
 
 INSTALLED = "site-packages", "dist-packages"
-"""Folders of installed packages; the second is Debian's."""
+"""Folders of installed packages. The second one is Debian's."""
 
 
 @cache
 def is_pythons_file(file: str) -> bool:
-    """Return whether a file is of Python's own library."""
+    """Return whether a file belongs to Python's standard library."""
     path = os.path.abspath(file)
     return path.startswith(_LIBRARY) and not _is_installed(path)
 
 
 @cache
 def line_of(code: CodeType, instruction: int) -> int:
-    """The line of an instruction (``frame.f_lasti``) of a piece of code."""
+    """Return the line of an instruction (``frame.f_lasti``) in a code object."""
     at = (line for start, end, line in code.co_lines() if start <= instruction < end and line is not None)
     return next(at, code.co_firstlineno)
 
 
 def user_location(traceback: TracebackType | None) -> tuple[str, int]:
-    """File and line of the innermost frame of the user's code that an exception came through; ("", 0) if none."""
+    """Return file and line of the innermost user frame in a traceback; ("", 0) if there is none."""
     location = ("", 0)
     while traceback is not None:
         if is_users(traceback.tb_frame.f_code):
@@ -133,7 +138,7 @@ def user_location(traceback: TracebackType | None) -> tuple[str, int]:
 
 @cache
 def source_of(file: str) -> str:
-    """Text of a Python file; empty if it cannot be read."""
+    """Return the text of a Python file; empty if it cannot be read."""
     try:
         with tokenize.open(file) as stream:
             return stream.read()
@@ -143,7 +148,7 @@ def source_of(file: str) -> str:
 
 @cache
 def statement_starts(source: str) -> dict[int, int]:
-    """For each line of a program the first line of the statement, or of the head of a statement, that it is in."""
+    """Return, for each line of a program, the first line of the statement (or of its head) that contains the line."""
     starts: dict[int, int] = {}
     for statement in ast.walk(ast.parse(source)):
         if isinstance(statement, ast.stmt):

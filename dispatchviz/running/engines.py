@@ -1,4 +1,4 @@
-"""What a program runs on, and is recorded from: the model, or an installed PyTorch (``live/torch_engine.py``)."""
+"""The engines that run and record a program: the model, or an installed PyTorch (``live/torch_engine.py``)."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from dispatchviz.running.recording import EngineName, model_header
 
 
 class Engine(Protocol):
-    """What a program runs on."""
+    """An engine that runs a program."""
 
     @property
     def name(self) -> EngineName:
-        """What ``--engine`` takes."""
+        """The engine's name for ``--engine``."""
 
     def prepare(self) -> None:
-        """What is loaded before a program runs, and is no part of it."""
+        """Load the parts that a program needs but that do not belong to it."""
 
     def recorder(self) -> ProgramRecorder:
-        """Make what records."""
+        """Create the recorder."""
 
     def process_state(self) -> AbstractContextManager[None]:
-        """Inside, the process is as a new one."""
+        """Return a context manager that gives the process the state of a new one."""
 
     def imports(self) -> AbstractContextManager[None]:
-        """Inside, ``import torch`` means it."""
+        """Return a context manager in which ``import torch`` means this engine."""
 
     def children(self) -> AbstractContextManager[None]:
-        """Inside, processes that the program begins run on the same."""
+        """Return a context manager in which child processes use this engine."""
 
     def watching(self, watch: ProgramRecorder) -> AbstractContextManager[None]:
-        """Inside, what happens is told to the recorder."""
+        """Return a context manager in which the recorder receives the events."""
 
     def header(self, looking: bool) -> Mapping[str, Any]:
-        """What a trace's header says of it; without ``looking`` no GPU is looked for."""
+        """Return the facts for a trace's header. Without ``looking`` no GPU is searched for."""
 
 
 class ModelEngine:
@@ -53,27 +53,27 @@ class ModelEngine:
         importlib.import_module("dispatchviz.torch")
 
     def recorder(self) -> ProgramRecorder:
-        """The machine tells it by itself."""
+        """Create the recorder. The machine calls it by itself."""
         return ProgramRecorder()
 
     def process_state(self) -> AbstractContextManager[None]:
-        """Nothing has happened yet."""
+        """Return a context manager that gives the process the state of a new one."""
         return clean_process_state()
 
     def imports(self) -> AbstractContextManager[None]:
-        """``import torch`` means the model."""
+        """Let ``import torch`` mean the model."""
         return torch_is_the_model()
 
     def children(self) -> AbstractContextManager[None]:
-        """New processes find the model."""
+        """Let new processes find the model."""
         return model_on_the_path()
 
     def watching(self, watch: ProgramRecorder) -> AbstractContextManager[None]:
-        """The machine tells the active recorder."""
+        """Do nothing, because the machine calls the active recorder."""
         return nullcontext()
 
     def header(self, looking: bool) -> Mapping[str, Any]:
-        """What stands behind ``cuda``."""
+        """Return the device behind ``cuda``."""
         return model_header(looking)
 
 
@@ -81,7 +81,9 @@ MODEL: Engine = ModelEngine()
 
 
 def engine_named(name: EngineName) -> Engine:
-    """By what ``--engine`` takes. DispatchvizError if there is no PyTorch that can be watched."""
+    """Return the engine with a name for ``--engine``. Raise DispatchvizError if there is no PyTorch that can be
+    watched.
+    """
     if name == "model":
         return MODEL
     from dispatchviz.live.torch_engine import TorchEngine

@@ -1,7 +1,7 @@
-"""What a variable's value holds, and how that is written: the parameters and buffers of a module by their paths
-(``net.head.weight``), items of a tuple, a list or a dictionary (``params[0]``), an object's attributes (``net.w1``).
+"""The tensors that the value of a variable holds, and the text for each: parameters and buffers of a module by their
+paths (``net.head.weight``), items of a tuple, list or dictionary (``params[0]``), attributes of an object (``net.w1``).
 
-No code of the user's runs: what an object holds is read off its ``__dict__``, no attribute is asked for.
+No code of the user runs: attributes are read from ``__dict__``.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.core.tensor.tensor import Tensor
 
 MANY = 64
-"""So many items of a list are looked at: longer ones are data."""
+"""The number of items of a list that are read. Longer lists are data."""
 
 HOLDS_NOTHING = PLAIN | {ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, bytes, range}
-"""Types of values that nobody reads a tensor's name off."""
+"""Types of values that hold no named tensors."""
 
 Items = Iterator[tuple[str, Any]]
-"""What is held, each with how it is written behind what it was found in."""
+"""The held values, each with the text that follows the name of its container."""
 Held = Items
-"""The same of tensors and modules alone."""
+"""The same for tensors and modules only."""
 
 
 def held_by(value: Any, is_named: Callable[[Any], bool]) -> Held:
-    """The tensors and modules in a value, the module itself first; nothing in those of most types.
+    """Return the tensors and modules in a value, with the module itself first; empty for most types.
 
     Modules that have a name of their own are left out of lists and other objects.
     """
@@ -35,7 +35,7 @@ def held_by(value: Any, is_named: Callable[[Any], bool]) -> Held:
     if kind is tuple or kind is list:
         yield from _of_items(((f"[{place}]", item) for place, item in enumerate(value[:MANY])), is_named)
     elif kind is dict:
-        first = list(islice(value.items(), MANY))  # in one piece: another thread may change it meanwhile
+        first = list(islice(value.items(), MANY))  # one call, because another thread may change it meanwhile
         yield from _of_items(((f"[{key!r}]", item) for key, item in first if type(key) in (str, int)), is_named)
     elif is_module(value):
         yield from _of_module("", value, {})
@@ -44,16 +44,16 @@ def held_by(value: Any, is_named: Callable[[Any], bool]) -> Held:
 
 
 def is_tensor(value: Any) -> TypeGuard[Tensor]:
-    """Whether a value is a tensor by its type: ``isinstance`` would ask other objects for their ``__class__``."""
+    """Return whether a value is a tensor by its type. ``isinstance`` would run ``__class__`` of other objects."""
     return not TENSOR_CLASSES.isdisjoint(type(value).__mro__)
 
 
 TENSOR_CLASSES: set[type] = {Tensor}
-"""Those that a program's values may be tensors of: the model's, and that of an installed PyTorch which is watched."""
+"""The tensor classes of a program: the model's, and that of an installed PyTorch that is watched."""
 
 
 def is_module(value: Any) -> bool:
-    """Return whether a value is a ``torch.nn.Module``: has a place for parameters and one for modules."""
+    """Return whether a value is a ``torch.nn.Module``: it has a dictionary of parameters and one of modules."""
     own = _own_attributes(value)
     return own is not None and isinstance(own.get("_parameters"), dict) and isinstance(own.get("_modules"), dict)
 
@@ -66,7 +66,7 @@ def _own_attributes(value: Any) -> dict[str, Any] | None:
 
 
 def _attributes(value: Any) -> Items:
-    """The public attributes that an object has for itself, none that its class may give or take."""
+    """Return the public attributes in an object's own namespace, without those that its class may add or remove."""
     for name, item in islice(_items(_own_attributes(value)), MANY):
         if type(name) is str and not name.startswith("_") and not any(name in vars(one) for one in type(value).__mro__):
             yield f".{name}", item
@@ -81,7 +81,9 @@ def _of_items(items: Items, is_named: Callable[[Any], bool]) -> Held:
 
 
 def _of_module(path: str, module: Any, seen: dict[int, Any]) -> Held:
-    """As ``named_parameters`` and ``named_buffers`` go through it: what is at two places counts where it is first."""
+    """Return the parameters and buffers as ``named_parameters`` and ``named_buffers`` list them. One at two places
+    counts where it is first.
+    """
     if id(module) in seen or not is_module(module):
         return
     seen[id(module)] = module
@@ -97,5 +99,5 @@ def _of_module(path: str, module: Any, seen: dict[int, Any]) -> Held:
 
 
 def _items(members: Any) -> list[tuple[Any, Any]]:
-    """Those of a dictionary, whatever methods a class of its own gives it."""
+    """Return the items of a dictionary, without calling methods that its class may override."""
     return list(dict.items(members)) if isinstance(members, dict) else []

@@ -1,8 +1,8 @@
-"""The import hook by which ``import torch`` means ``dispatchviz.torch`` for a while, in the running program and in
-whatever it imports.
+"""The import hook that makes ``import torch`` mean ``dispatchviz.torch`` for a while, in the running program and in its
+imports.
 
-What was imported before under these names is put back afterwards, and modules that the program brought along are
-forgotten, so that the next program finds the interpreter as this one did.
+Modules that were imported before under these names are restored afterwards. Modules that the program imported are
+forgotten, so that the next program finds the interpreter in the same state.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from dispatchviz.torch.missing_names import install, missing_module
 if TYPE_CHECKING:
     from importlib.abc import Loader
 else:
-    Loader = object  # importing the real one loads ten modules more
+    Loader = object  # importing the real one loads ten more modules
 
 _MODEL = "dispatchviz."
-"""In front of ``torch.nn`` it names the module that stands in for it."""
+"""The prefix that, before ``torch.nn``, names the module that replaces it."""
 
 
 @contextmanager
 def torch_is_the_model() -> Iterator[None]:
-    """Inside the block ``torch`` and all below it are the model's."""
+    """Let ``torch`` and all modules below it be the model's inside the block."""
     before = dict(sys.modules)
     finder = _Finder()
     _forget_torch()
@@ -47,7 +47,7 @@ def torch_is_the_model() -> Iterator[None]:
 
 
 def stay_the_model() -> None:
-    """From now on ``torch`` and all below it are the model's, as long as the process lives."""
+    """Let ``torch`` and all modules below it be the model's for the rest of the process."""
     _forget_torch()
     sys.meta_path.insert(0, _Finder())
     when_loaded.append(_count_as_imported)
@@ -55,8 +55,9 @@ def stay_the_model() -> None:
 
 @contextmanager
 def modules_forgotten(folder: str) -> Iterator[None]:
-    """The user's modules that are first imported inside the block, from a folder or below, are imported again
-    the next time."""
+    """Forget the user's modules that are first imported inside the block from a folder or below it, so that they are
+    imported again the next time.
+    """
     before = set(sys.modules)
     try:
         yield
@@ -88,7 +89,7 @@ class _Finder:
 
 
 class _Loader(Loader):
-    """Hands out the model's own module; the import system must not leave its mark on it."""
+    """A loader that returns the model's own module, on which the import system must leave no mark."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(_MODEL + spec.name)
@@ -96,15 +97,16 @@ class _Loader(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """All parts that came along count as imported."""
+        """Count all parts that came along as imported."""
         vars(module).update(self._own)
         install()
         _count_as_imported()
 
 
 def _count_as_imported() -> None:
-    """All parts of the model that are there: or importing ``torch.nn.utils.weight_norm`` would put the module under the
-    name of the function."""
+    """Mark all present parts of the model as imported. Otherwise importing ``torch.nn.utils.weight_norm`` would put the
+    module under the name of the function.
+    """
     for name, part in list(sys.modules.items()):
         if name.startswith(_MODEL) and _is_torch(name.removeprefix(_MODEL)):
             sys.modules.setdefault(name.removeprefix(_MODEL), part)

@@ -1,11 +1,11 @@
-"""Instrumentation of a program's source: compiled, it reports which line it is at and which names it binds, and cannot
-notice it itself.
+"""Instrumentation of a program's source. The compiled program reports its lines and the names that it binds, and cannot
+notice this itself.
 
-Before each statement a call is put in, after each assignment another one. What they call is a constant of the code
-object itself, so that no name appears in the program's namespaces; every statement keeps its position, so tracebacks
-read as they always do. Docstrings, ``from __future__`` imports and the compiler's own warnings stay as they are.
+A call is inserted before each statement, and another one after each assignment. The called functions are constants of
+the code object, so that no name appears in the program's namespaces. Each statement keeps its position, so tracebacks
+read as usual. Docstrings, ``from __future__`` imports and the compiler's own warnings stay as they are.
 
-NB: a debugger also stops at the head of a ``for`` loop once per turn; here it counts as reached once.
+NB: a debugger also stops at the head of a ``for`` loop in each iteration; here it counts as reached once.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any, Protocol
 
-_LINE, _BEGIN, _NAME, _TURN, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
-    f"\0dispatchviz {what}" for what in ("line", "begin", "name", "turn", "binds", "items", "here", "away", "within")
+_LINE, _BEGIN, _NAME, _ITERATION, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
+    f"\0dispatchviz {what}"
+    for what in ("line", "begin", "name", "iteration", "binds", "items", "here", "away", "within")
 )
-"""Constants that no sane program contains; the compiled code has the functions to call in their place."""
+"""Constants that no normal program contains. The compiled code has the functions to call in their place."""
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
@@ -31,59 +32,61 @@ _INNER = ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictCo
 
 
 class Watcher(Protocol):
-    """What a program calls; the frame that calls is the one that it is about."""
+    """The functions that a program calls. Each call concerns the calling frame."""
 
     def line_reached(self, line: int) -> None:
-        """A statement begins."""
+        """Note that a statement begins."""
 
     def call_begins(self, line: int) -> None:
-        """The same of the first statement of a function, whose frame begins with it; without a line (0) if the
-        statement is about to report its line itself."""
+        """Note that the first statement of a function begins, and with it the frame. ``line`` is 0 if the statement is
+        about to report its line itself.
+        """
 
     def variable_bound(self, scope: str, name: str, value: Any) -> None:
-        """A variable has a value now; ``scope`` is the function that it belongs to (empty: the module)."""
+        """Note that a variable has a value now. ``scope`` is the function that it belongs to (empty: the module)."""
 
-    def bound_in_turn(self, scope: str, name: str, value: Any) -> None:
-        """The same, by the only statement of a loop or of a function that binds a variable of this name."""
+    def bound_in_iteration(self, scope: str, name: str, value: Any) -> None:
+        """Note the same for the only statement of a loop or a function that binds a variable with this name."""
 
     def binding(self, scope: str, name: str, value: Any) -> Any:
-        """A variable is about to get a value within an expression (``:=``); returns the value."""
+        """Note that a variable is about to get a value within an expression (``:=``). Return the value."""
 
     def items_changed(self, scope: str, name: str, value: Any) -> None:
-        """An item or an attribute of what a variable names may be another one now."""
+        """Note that an item or an attribute of a variable's value may have changed."""
 
     def here(self, value: Any = None) -> Any:
-        """The frame resumes within a statement; returns the value."""
+        """Note that the frame resumes within a statement. Return the value."""
 
     def away(self, value: Any = None) -> Any:
-        """The frame is about to return, to yield or to await; returns the value."""
+        """Note that the frame is about to return, yield or await. Return the value."""
 
     def within(self) -> Callable[[Any], Any]:
-        """A lambda's frame, or a generator expression's, begins. The result is called with the value when it
-        ends; if an error ends it, it is dropped."""
+        """Note that the frame of a lambda or a generator expression begins. The result is called with the value when
+        the frame ends; if an error ends it, the result is dropped.
+        """
 
 
 Changed = Callable[[ast.Module], ast.Module]
-"""Makes of a program's syntax tree the one that runs; statements keep their positions."""
+"""A function that makes the syntax tree to run from a program's own. Statements keep their positions."""
 
 
 def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Changed = lambda tree: tree) -> CodeType:
-    """Code of a whole program, possibly ``changed``, that reports to the watcher where it is.
+    """Return the code of a whole program, possibly ``changed``, which reports to the watcher.
 
-    Raises SyntaxError as ``compile`` does.
+    Raise SyntaxError as ``compile`` does.
     """
-    compile(source, file, "exec", dont_inherit=True)  # says what the compiler has to say about it, once
+    compile(source, file, "exec", dont_inherit=True)  # raises the compiler's errors and warnings once
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
         try:
             code = _compiled(source, file, _Watched(), changed)
-        except SyntaxError:  # too many blocks within each other, with ours: then without ours
+        except SyntaxError:  # with ours, too many blocks are nested
             code = _compiled(source, file, _Watched(blocks=False), changed)
     called: dict[str, Any] = {
         _LINE: watcher.line_reached,
         _BEGIN: watcher.call_begins,
         _NAME: watcher.variable_bound,
-        _TURN: watcher.bound_in_turn,
+        _ITERATION: watcher.bound_in_iteration,
         _BINDS: watcher.binding,
         _ITEMS: watcher.items_changed,
         _HERE: watcher.here,
@@ -94,16 +97,18 @@ def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Chan
 
 
 def _compiled(source: str, file: str, watched: _Watched, changed: Changed) -> CodeType:
-    with deep_recursion():  # Python has compiled it as it is: so the compiler's own calls end, too
+    with deep_recursion():  # Python has compiled the original, so this recursion ends too
         tree = changed(ast.parse(source, file))
-        watched.in_turns = names_bound_in_turns(tree)
+        watched.in_iterations = names_bound_in_iterations(tree)
         tree = watched.visit(_Frames().visit(tree))
         code: CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code
 
 
 def with_constants(code: CodeType, replacements: dict[str, Callable[..., Any]]) -> CodeType:
-    """The same code with some of its string constants, here and in all inner functions, replaced by functions."""
+    """Return the same code with some of its string constants, here and in all inner functions, replaced by
+    functions.
+    """
     constants: list[Any] = []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -114,21 +119,23 @@ def with_constants(code: CodeType, replacements: dict[str, Callable[..., Any]]) 
 
 
 class _Watched(ast.NodeTransformer):
-    """Puts the calls in, suite by suite; ``blocks``: also those that need a block around a suite."""
+    """The transformer that inserts the calls, suite by suite. With ``blocks`` it also inserts those that need a block
+    around a suite.
+    """
 
     def __init__(self, blocks: bool = True) -> None:
         self._scope: list[str] = []
         self._loops: list[ast.stmt] = []
         self._blocks = blocks
-        self.in_turns: frozenset[str] = frozenset()
-        """Variables that one statement of a loop or of a function binds."""
+        self.in_iterations: frozenset[str] = frozenset()
+        """Variables that only one statement within loops and functions binds."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         node.body = self._suite(node.body, 0, documented=True)
         return node
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Statements with suites; an expression holds no statement and stays as it is."""
+        """Visit statements with suites. An expression contains no statement and is left unchanged."""
         if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
             self._visit_suites(node)
         return node
@@ -136,7 +143,7 @@ class _Watched(ast.NodeTransformer):
     def _visit_suites(self, node: ast.AST) -> None:
         if isinstance(node, _SCOPES):
             self._scope.append(node.name)
-        # what is written behind the colon on the same line is a line of its own only where it runs at another time
+        # a suite on the line of its head is a line of its own only if it runs at another time
         head = node.lineno if isinstance(node, ast.stmt) and not isinstance(node, _SCOPES | _LOOPS) else 0
         bound = list(self._bound_at_entry(node))
         for field in ("body", "orelse", "finalbody"):
@@ -165,20 +172,21 @@ class _Watched(ast.NodeTransformer):
         what: str,
         first: int,
     ) -> None:
-        """``try: suite finally: call``."""
+        """Wrap a suite as ``try: suite finally: call``."""
         if self._blocks and node.body[first:]:
             block = ast.Try(node.body[first:], [], [], [_call(node, what)])
             node.body[first:] = [ast.copy_location(block, node)]
 
     def _suite(self, suite: list[ast.stmt], line: int, documented: bool, begins: bool = False) -> list[ast.stmt]:
-        """The statements with their calls; ``line`` is one that has been reported already; ``begins``: they are all
-        of a function."""
+        """Return the statements with their calls. ``line`` has been reported already; ``begins`` is True for the suite
+        of a function.
+        """
         first = _first_real(suite, documented)
         result = suite[:first]
         for statement in suite[first:]:
             if _line_of(statement) != line:
                 line = _line_of(statement)
-                reports_itself = isinstance(statement, ast.While)  # its condition does, each time
+                reports_itself = isinstance(statement, ast.While)  # its condition does so in each iteration
                 if begins or not reports_itself:
                     announced = ast.Constant(0 if reports_itself else line)
                     result.append(_call(statement, _BEGIN if begins else _LINE, announced))
@@ -194,7 +202,9 @@ class _Watched(ast.NodeTransformer):
         return result
 
     def _bound_at_entry(self, node: ast.AST) -> Iterator[ast.stmt]:
-        """A loop's variables and what ``with`` names: bound when the suite begins, on the line of its head."""
+        """Yield calls for a loop's variables and for the names of ``with``, which are bound when the suite begins, on
+        the line of its head.
+        """
         targets: list[ast.expr | None] = []
         if isinstance(node, ast.For | ast.AsyncFor):
             targets = [node.target]
@@ -205,7 +215,7 @@ class _Watched(ast.NodeTransformer):
             yield from (self._bind(name, repeats) for name in _names(target))
 
     def _bind(self, name: ast.Name, repeats: bool = False) -> ast.stmt:
-        return self._about(name, _TURN if repeats and name.id in self.in_turns else _NAME, _value_of(name))
+        return self._about(name, _ITERATION if repeats and name.id in self.in_iterations else _NAME, _value_of(name))
 
     def _unbind(self, name: ast.Name) -> ast.stmt:
         return self._about(name, _NAME, ast.Constant(None))
@@ -217,22 +227,28 @@ class _Watched(ast.NodeTransformer):
         return _call(name, what, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
 
     def _line_then(self, test: ast.expr, line: int) -> ast.expr:
-        """A loop's condition that reports its line each time: the call gives None, so ``or`` gives the condition."""
+        """Return a loop's condition that reports its line each time. The call returns None, so ``or`` gives the
+        condition.
+        """
         call = _call(test, _LINE, ast.Constant(line)).value
         return ast.copy_location(ast.BoolOp(ast.Or(), [call, test]), test)
 
 
 class _Frames(ast.NodeTransformer):
-    """Frames that begin, wait or end within an expression, and variables that are bound in one. Annotations may be kept
-    as text: they stay as they are."""
+    """The transformer for frames that begin, wait or end within an expression, and for variables that are bound in one.
+
+    Annotations are left unchanged, because they may be kept as text.
+    """
 
     def __init__(self) -> None:
         self._scope: list[str] = []
         self._inner = 0
-        """Lambdas and comprehensions around: what is bound in them is not looked at, since they have frames."""
+        """The number of lambdas and comprehensions around. Names bound in them are ignored, because they have frames of
+        their own.
+        """
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """All but annotations."""
+        """Visit everything except annotations."""
         annotations = [(name, getattr(node, name, None)) for name in ("annotation", "returns")]
         for name, annotation in annotations:
             if annotation is not None:
@@ -289,7 +305,7 @@ class _Frames(ast.NodeTransformer):
 
 
 def _entered_and_left(value: ast.expr) -> ast.expr:
-    """``within()(value)``."""
+    """Return ``within()(value)``."""
     return ast.copy_location(ast.Call(_call(value, _WITHIN).value, [value], []), value)
 
 
@@ -302,7 +318,7 @@ def _call(at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
 
 
 def _first_real(suite: list[ast.stmt], documented: bool) -> int:
-    """How many statements must stay first: the docstring and ``from __future__`` imports."""
+    """Return the number of statements that must stay first: the docstring and ``from __future__`` imports."""
     at = 0
     if documented and ast.get_docstring(ast.Module(suite, []), clean=False) is not None:
         at = 1
@@ -316,7 +332,7 @@ def _is_future(statement: ast.stmt) -> bool:
 
 
 def _line_of(statement: ast.stmt) -> int:
-    """A decorated definition begins at its first decorator."""
+    """Return the line of a statement. A decorated definition begins at its first decorator."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
@@ -326,7 +342,7 @@ def _value_of(name: ast.Name) -> ast.expr:
 
 
 def _deleted(statement: ast.stmt) -> Iterator[ast.Name]:
-    """The variables that a ``del`` deletes."""
+    """Yield the variables that a ``del`` deletes."""
     if isinstance(statement, ast.Delete):
         for target in statement.targets:
             yield from _names(target)
@@ -335,11 +351,13 @@ def _deleted(statement: ast.stmt) -> Iterator[ast.Name]:
 _CHANGING = frozenset(
     ["append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem"]
 )
-"""The methods of lists and dictionaries that change which items they have."""
+"""The methods of lists and dictionaries that add, remove or reorder items."""
 
 
 def _with_other_items(statement: ast.stmt) -> Iterator[ast.Name]:
-    """The variables whose items or attributes a statement changes: ``ws[0] = w``, ``ws.append(w)``, ``net.w = w``."""
+    """Yield the variables whose items or attributes a statement changes: ``ws[0] = w``, ``ws.append(w)``, ``net.w =
+    w``.
+    """
     targets = statement.targets if isinstance(statement, ast.Delete) else _targets(statement)
     for target in targets:
         if isinstance(target, ast.Subscript | ast.Attribute) and isinstance(target.value, ast.Name):
@@ -353,15 +371,15 @@ def _with_other_items(statement: ast.stmt) -> Iterator[ast.Name]:
                     yield name
 
 
-def names_bound_in_turns(tree: ast.AST) -> frozenset[str]:
-    """The variables for which there is one statement, of all in loops and in functions, that binds them."""
+def names_bound_in_iterations(tree: ast.AST) -> frozenset[str]:
+    """Return the variables that exactly one statement within loops and functions binds."""
     counts = Counter(_bound_again_and_again(tree, False))
     in_expressions = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)}
     return frozenset(name for name, count in counts.items() if count == 1) - in_expressions
 
 
 def _bound_again_and_again(node: ast.AST, again: bool) -> Iterator[str]:
-    """The variables that statements within loops and functions bind, and those of the loops themselves."""
+    """Yield the variables that statements within loops and functions bind, and those of the loops themselves."""
     targets = _targets(node) if isinstance(node, ast.stmt) else []
     if isinstance(node, ast.For | ast.AsyncFor):
         again, targets = True, [node.target]
@@ -386,7 +404,7 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
 
 
 def _names(target: ast.expr | None) -> Iterator[ast.Name]:
-    """The plain variables of an assignment's left side, in order."""
+    """Yield the plain variables of an assignment's left side, in order."""
     match target:
         case ast.Name():
             yield target
@@ -398,12 +416,12 @@ def _names(target: ast.expr | None) -> Iterator[ast.Name]:
 
 
 DEEPEST = 100_000
-"""Calls within each other; they are Python's own, which take no place on the stack of C."""
+"""The number of nested calls. They are Python's own, which take no place on the C stack."""
 
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """In the block functions of Python may call each other that deep."""
+    """Let Python functions nest their calls that deep inside the block."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, DEEPEST))
     try:

@@ -1,9 +1,10 @@
-"""The state of the process as a new one has it: a program that runs twice has equal random numbers and traces.
+"""The state of a new process: a program that runs twice has equal random numbers and traces.
 
-The thread's sets and modes, its sequence numbers and those of device threads, the numbers of backwards, anomaly mode,
-the open dual levels, CUDA streams, the default random generators, switches, print options, autocast's cache, and no
-registration of another program. The modes of the process (``core/seam/process_modes.py``) are off, so hot functions are
-those without modes: the next program does not pay for what another one used.
+The state covers the thread's key sets and modes, its sequence numbers and those of device threads, the numbers of
+backwards, anomaly mode, the open dual levels, CUDA streams, the default random generators, switches, print options,
+autocast's cache, and the absence of registrations from other programs. The modes of the process
+(``core/seam/process_modes.py``) are off, so hot functions are those without modes: the next program does not pay for
+modes that another one used.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _SWITCHES: tuple[tuple[ModuleType, str, Any], ...] = (
     (forward_transforms, "_nesting", 0),
     (_python_dispatch, "_open_blocks", 0),
 )
-"""Variables of modules, and what they are at first."""
+"""Variables of modules, with their initial values."""
 
 
 @contextmanager
@@ -58,12 +59,12 @@ def _switches_as_new() -> Iterator[None]:
 
 
 def _switch(module: ModuleType, name: str, first: Any) -> Any:
-    """Its value; of a module that is not loaded yet, the first."""
+    """Return the value of a variable, or its initial value if the module is not loaded yet."""
     return first if is_unloaded(module) else getattr(module, name)
 
 
 def _set_switches(values: Iterable[tuple[ModuleType, str, Any]]) -> None:
-    """A module that is not loaded yet has its first values when it is."""
+    """Set variables. A module that is not loaded yet will have its initial values."""
     for module, name, value in values:
         if not is_unloaded(module):
             setattr(module, name, value)
@@ -71,7 +72,7 @@ def _set_switches(values: Iterable[tuple[ModuleType, str, Any]]) -> None:
 
 @contextmanager
 def clean_process_state() -> Iterator[None]:
-    """Inside the block nothing has happened yet; afterwards the thread is as it was."""
+    """Give the process the state of a new one inside the block. Afterwards the thread has its old state."""
     before, thread.state = thread.state, State(thread.state.thread_id)
     ids, graph_task._ids = graph_task._ids, itertools.count()
     modes = process_modes.exchange({**NEW_PROCESS, Mode.THREADS: int(several_alive())})

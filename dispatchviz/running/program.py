@@ -1,8 +1,8 @@
-"""Runs a user's script on the model and records it: the program cannot notice that it is not PyTorch that it imports,
-nor that its lines, its variables and its output are recorded.
+"""Running and recording a user's script on the model. The program cannot notice that its ``torch`` is not PyTorch, nor
+that its lines, variables and output are recorded.
 
-Not here: where it comes from (``program_source.py``), how lines are announced (``instrumented_source.py``), what
-``import torch`` means (``import_hook.py``), how a program's process ends, writes and forks (``process``), commands
+Not here: how a program is found (``program_source.py``), how lines are announced (``instrumented_source.py``), the
+meaning of ``import torch`` (``import_hook.py``), how its process ends, writes and forks (``process``), commands
 (``cli``).
 """
 
@@ -56,11 +56,13 @@ class Outcome:
 
     trace: Trace
     status: int
-    """As the program would have ended on its own: 0, what it gave to ``sys.exit``, 1 if it raised, 130 at Ctrl+C."""
+    """The exit status that the program would have had on its own: 0, the argument of ``sys.exit``, 1 for an error, 130
+    for Ctrl+C.
+    """
     error: BaseException | None = None
-    """What left the program, if anything did."""
+    """The error that left the program, if any."""
     location: tuple[str, int] = ("", 0)
-    """The user's file and line that it came from; line 0 if there is none."""
+    """The user's file and line where it was raised; line 0 if there is none."""
     signal: int = 0
     """The signal by which the program's process would have ended."""
 
@@ -78,7 +80,7 @@ class Outcome:
 
 
 Keeping = Callable[[Recording], Keeper]
-"""Makes what keeps a recording if the process ends early."""
+"""A function that makes the keeper of a recording, for the case that the process ends early."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +90,14 @@ class _Program:
     source: Source
     argv: list[str]
     code: CodeType | None
-    """None of a module that runs as it is."""
+    """The program's code. None for a module that runs unchanged."""
     output: TextIO | None
-    """Where it writes to, if not to standard output."""
+    """The stream for its output, if that is not standard output."""
     shows_errors: bool
     engine: Engine
 
     def begin(self, space: dict[str, Any]) -> None:
-        """Run it in its namespace."""
+        """Run the program in its namespace."""
         if self.source.module:
             run_module(self.source.module, self.source.path, self.code)
         elif self.code is not None:
@@ -118,15 +120,15 @@ def run(
     changed: Changed = lambda tree: tree,
     engine: Engine = MODEL,
 ) -> Outcome:
-    """Run a program as ``python script args`` would, ``-c`` and ``-m`` included, on the model, and records it.
+    """Run a program on the model as ``python script args`` would, including ``-c`` and ``-m``, and record it.
 
-    What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
-    leaves it, Ctrl+C included, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-``
-    as the script means the program ``stdin_source``; ``only`` selects what is kept, ``hashes`` adds hashes of results,
-    ``values`` the numbers of tensors of so many elements at most, ``most_values`` times at most (0: without an end);
-    ``rewritten`` makes of the file's text the one that runs, ``changed`` of its syntax tree, whose text stays in the
-    trace. A child that the program forks does not return from here: it ends. Raises DispatchvizError if the file cannot
-    be read or is not Python.
+    Its output goes to ``output`` (by default to the usual place) and into the trace. An exception that leaves it,
+    including Ctrl+C, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-`` as the
+    script means the program ``stdin_source``. ``only`` selects the events that are kept. ``hashes`` adds hashes of
+    results. ``values`` adds the numbers of tensors with at most this number of elements, at most ``most_values`` times
+    (0: no limit). ``rewritten`` makes the text to run from the file's text. ``changed`` makes the syntax tree to run
+    from the file's own; the trace keeps the file's text. A child that the program forks does not return from here, but
+    ends. Raise DispatchvizError if the file cannot be read or is not Python.
     """
     source = read_source(script, stdin_source)
     if source.text is not None:
@@ -150,7 +152,7 @@ def run(
 
 
 def run_untraced(script: Script, args: Sequence[str] = (), stdin_source: bytes = b"") -> End:
-    """The same without a recording: nothing is compiled in, what the program prints is the same."""
+    """Run a program without a recording. Nothing is compiled in, and its output is the same."""
     source = read_source(script, stdin_source)
     code = _compiled(source, None, lambda tree: tree)
     MODEL.prepare()
@@ -172,7 +174,7 @@ def run_untraced(script: Script, args: Sequence[str] = (), stdin_source: bytes =
 def _run_recorded(
     program: _Program, watcher: ProgramRecorder, trace: Recording, keeper: Keeper
 ) -> tuple[End, tuple[str, int]]:
-    """The end of a program, and where what left it came from."""
+    """Return the end of a program, and the place where the error that left it was raised."""
     engine = program.engine
     with engine.process_state(), put_back_afterwards(), _as_main_program(program) as space:
         if program.output is not None:
@@ -195,7 +197,9 @@ def _run_recorded(
 
 
 def _begin(program: _Program, space: dict[str, Any], watcher: ProgramRecorder) -> None:
-    """Begin it; what the traceback of its error keeps is freed when it is over, which is no part of it."""
+    """Run the program. Objects that the traceback of its error keeps are freed when it is over, which does not count as
+    part of it.
+    """
     try:
         program.begin(space)
     except BaseException:
@@ -204,12 +208,12 @@ def _begin(program: _Program, space: dict[str, Any], watcher: ProgramRecorder) -
 
 
 def _hint(watcher: ProgramRecorder) -> str:
-    """How the rest of a program that takes long runs at full speed, where that was not asked for."""
+    """Return a hint on how to run the rest of a long program at full speed, unless this was requested."""
     return LIMIT_HINT if watcher.stream is not None and not watcher.stream.limit.chosen else ""
 
 
 def _count(watcher: ProgramRecorder) -> int:
-    """About how many events are recorded, without reading a note."""
+    """Return about how many events are recorded, without reading a note."""
     return len(watcher.builder.events) + len(watcher.notes) // NOTE_LENGTH
 
 
@@ -224,7 +228,7 @@ def _family(watcher: ProgramRecorder, trace: Recording, keeper: Keeper, stop_tel
 
 
 def _end_child(family: Family, end: End) -> None:
-    """A forked child ends where its program does: what follows is the parent's."""
+    """End a forked child where its program ends. The rest belongs to the parent."""
     if family.is_child:
         if end.signal:
             die_of(end.signal)
@@ -232,7 +236,9 @@ def _end_child(family: Family, end: End) -> None:
 
 
 def _compiled(source: Source, watcher: ProgramRecorder | None, changed: Changed) -> CodeType | None:
-    """The program's code, which tells the watcher where it is, if there is one; None where Python's own has to do."""
+    """Return the program's code, which reports to the watcher, if there is one. Return None for a module that Python
+    itself must load.
+    """
     if source.text is None:
         return None
     code = _compile(source.text, source.path, source.shown, watcher, changed)
@@ -253,13 +259,13 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None, 
         raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None
     except ValueError as error:  # older Pythons raise this for a NUL
         raise DispatchvizError(f"{shown} is not a Python program: {error}") from None
-    except (RecursionError, MemoryError):  # the last one is what the parser calls its limits
-        raise DispatchvizError(f"{shown} is nested deeper than Python takes it") from None
+    except (RecursionError, MemoryError):  # the parser raises the last one at its limits
+        raise DispatchvizError(f"{shown} is nested too deeply for Python") from None
 
 
 @contextmanager
 def _as_main_program(program: _Program) -> Iterator[dict[str, Any]]:
-    """The interpreter as under ``python path``; yields the script's namespace."""
+    """Prepare the interpreter as under ``python path``, and yield the script's namespace."""
     source = program.source
     module = ModuleType("__main__")
     vars(module).update(__builtins__=builtins, __loader__=BuiltinImporter)
@@ -282,19 +288,19 @@ def _as_main_program(program: _Program) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _recorded(watcher: ProgramRecorder) -> Iterator[None]:
-    """Inside the block the recorder is active."""
+    """Activate the recorder inside the block."""
     recorder.start(watcher)
     try:
         yield
     finally:
         watcher.all_written()
         if recorder.listening is watcher:
-            watcher.settle()  # what is noted of a cell is true as long as the program's libraries are there
-        recorder.stop(watcher)  # what puts the machine back as it was is no part of the program
+            watcher.settle()  # notes about cells are valid only while the program's libraries exist
+        recorder.stop(watcher)  # restoring the machine is not part of the program
 
 
 def run_module(name: str, path: str, code: CodeType | None) -> None:
-    """Run a module in ``sys.modules["__main__"]``; with ``code`` instead of its own if it is found at ``path``."""
+    """Run a module in ``sys.modules["__main__"]``. If it is found at ``path``, ``code`` replaces its own."""
     python: Any = runpy
     own_details = python._get_module_details
 

@@ -1,6 +1,6 @@
-"""The recorder that knows the user's program: which of its lines runs, and what its variables are called.
+"""The recorder that knows the user's program: its current line and the names of its variables.
 
-Code that is instrumented announces its lines itself; in any other the frames are looked at when something is called.
+Instrumented code announces its lines itself. For other code the recorder looks at the frames when something is called.
 
 Not here: how events are made (``core/record``), finding frames (``call_sites.py``), reading the notes again
 (``user_lines.py``), the trace that grows (``recording.py``).
@@ -47,47 +47,48 @@ if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import AllWritten, Arrival, BindingCalledAgain
 
 Way = tuple[tuple[CodeType, int], ...]
-"""Frames that wait, innermost first: code and instruction of each, be it the user's or not."""
+"""The waiting frames, innermost first: code and instruction of each, both the user's and others'."""
 
 
 class _Site(Struct, gc=False):
-    """How an instruction of the user's called a binding the last time; other tensors may have other names."""
+    """The last call of a binding by an instruction of the user's. Other tensors may have other names."""
 
     code: CodeType
-    """Whose ``id`` stands for it: kept alive here."""
+    """The code of the instruction, kept alive because it is identified by its ``id``."""
     plan: Plan
     serials: tuple[int, ...]
     first: int
     """The first serial number, -1 if there is none."""
     second: int
     way: Way | None
-    """From where the function that it is in was called; None if its code announces its lines."""
+    """The way by which its function was called; None if its code announces its lines."""
     arrival: Arrival | None = None
-    """What was noted of ``way``, once it has been."""
+    """The note about ``way``, once it was emitted."""
     note: Any = None
-    """The BindingCalledAgain to emit if it does so again, once it has."""
+    """The BindingCalledAgain to emit if the call is repeated; None before that."""
 
 
 class _Within:
-    """An object on the value stack of a frame without statements. If an error ends the frame, this is deleted, and
-    reports it."""
+    """An object on the value stack of a frame without statements. It is deleted if an error ends the frame, and then
+    reports this.
+    """
 
     __slots__ = ("__del__", "recorder")
     __del__: Deletion
     recorder: ProgramRecorder
 
     def __call__(self, value: Any) -> Any:
-        """The value that the frame ends with."""
+        """Return the value that the frame ends with, and report the end."""
         self.__del__ = NO_DELETION
         self.recorder.left(_getframe(1))
         return value
 
 
 class ProgramRecorder(Recorder):
-    """Also records which of the user's lines calls in and which variables name which tensors.
+    """A recorder that also records which of the user's lines make calls and which variables name which tensors.
 
-    A script compiled by ``instrumented_source.py`` announces its lines and names itself and is listed in ``announced``;
-    for all other files of the user the calling frame is looked at whenever the machine is entered.
+    A script compiled by ``instrumented_source.py`` announces its lines and names itself and is listed in ``announced``.
+    For all other files of the user, the recorder looks at the calling frame whenever the machine is entered.
     """
 
     finds_callers = True
@@ -96,39 +97,40 @@ class ProgramRecorder(Recorder):
         self._program = builder or ProgramEventBuilder()
         super().__init__(self._program)
         self.announced = self._program.announced
-        """File name as in the code object, to the name that the trace shows."""
+        """A mapping from the file name in the code object to the name that the trace shows."""
         self.names = Names(self)
-        self._turns: dict[str, int] = {}
-        """How often the statement has run that binds a variable again and again."""
+        self._iterations: dict[str, int] = {}
+        """The number of runs of each statement that alone binds a variable in iterations."""
         self._sites: dict[tuple[int, int], _Site] = {}
-        """By code object and instruction of the user's."""
+        """Sites by code object and instruction of the user's."""
         self.base: Base = 0, None
-        """The innermost frame that is no more part of the program."""
+        """The innermost frame that no longer belongs to the program."""
         self._top = 0
-        """``id`` of the frame in which, as noted, Python stands."""
+        """The ``id`` of the frame that was noted as the current one."""
         self._top_code: CodeType | None = None
         self._beginning = 0
-        """``id`` of the frame of a function that is about to report its first statement."""
+        """The ``id`` of the frame of a function that is about to report its first statement."""
         self._found = 0, 0
-        """``id`` of the frame and instruction from which the machine was entered, as far as noted."""
+        """The ``id`` of the frame and the instruction from which the machine was last noted to be entered."""
         self._found_way: Way = ()
         self._entered: dict[int, int] = {}
-        """``id`` of frames of calls, bindings, backwards and Nodes that were entered from there, with that of their
-        code: a frame that is over leaves its ``id`` to another one."""
+        """The ``id`` of frames of calls, bindings, backwards and Nodes that were entered from there, with that of their
+        code. A frame that is over leaves its ``id`` to another one.
+        """
         self._kinds: dict[int, int] = {}
-        """What a code object is, by its ``id``: the hash of a code object is that of all it holds."""
+        """The kind of a code object by its ``id``. Hashing a code object would hash everything in it."""
         self._codes: list[CodeType] = []
-        """They stay alive, so that their ``id`` is theirs alone."""
+        """Code objects that are kept alive, so that each ``id`` stays unique."""
 
     @property
     def sources(self) -> dict[str, str]:
-        """Text of the user's files by name, as far as the trace refers to them."""
+        """The text of the user's files by name, as far as the trace refers to them."""
         return self._program.sources
 
     # -- called by the program that instrumented_source.py compiled ----------------------------------------------------
 
     def line_reached(self, line: int, /) -> None:
-        """The frame that calls begins a statement."""
+        """Note that the calling frame begins a statement."""
         if len(self.notes) > self.many_notes:
             self.hand_over()
         self._last_error = None
@@ -141,9 +143,9 @@ class ProgramRecorder(Recorder):
             self.names.settle()
 
     def call_begins(self, line: int, /) -> None:
-        """The frame that calls begins its first statement; without a line, the statement reports that next.
+        """Note that the calling frame begins its first statement. Without a line, the statement reports the line next.
 
-        NB: what may wait resumes later, and which of its frames does is not noted: then it counts as any other frame.
+        NB: a frame that may wait resumes later, and it is not noted which one does. So it counts as any other frame.
         """
         if len(self.notes) > self.many_notes:
             self.hand_over()
@@ -159,34 +161,34 @@ class ProgramRecorder(Recorder):
             self.names.settle()
 
     def _statement_begins(self, frame: FrameType, line: int, begins: bool) -> None:
-        """In another frame than before; ``begins``: its first one."""
+        """Note a statement in another frame than before. ``begins`` is True for the frame's first statement."""
         self._top, self._top_code, self._beginning = id(frame), frame.f_code, 0
         locations = user_locations(frame, self.base)
         self.note(("call_begins", locations, line) if begins else ("frame_entered", locations, line))
 
     def variable_bound(self, scope: str, name: str, value: Any, /) -> None:
-        """The calling frame has bound a variable."""
+        """Note that the calling frame has bound a variable."""
         if type(value) not in PLAIN:
             self._resumed(_getframe(_CALLER))
         self.names.bind(scope, name, value)
 
     @hands_on
     def binding(self, scope: str, name: str, value: Any, /) -> Any:
-        """The calling frame is about to bind one within an expression."""
+        """Note that the calling frame is about to bind a variable within an expression. Return the value."""
         if type(value) not in PLAIN:
             self._resumed(_getframe(_CALLER))
         self.names.bind(scope, name, value)
         return value
 
-    def bound_in_turn(self, scope: str, name: str, value: Any, /) -> None:
-        """The same of the only statement that binds it again and again."""
-        turn = self._turns[name] = self._turns.get(name, 0) + 1
+    def bound_in_iteration(self, scope: str, name: str, value: Any, /) -> None:
+        """Note a variable that only one statement binds, again and again."""
+        iteration = self._iterations[name] = self._iterations.get(name, 0) + 1
         if type(value) not in PLAIN:
             self._resumed(_getframe(_CALLER))
-        self.names.bind(scope, name, value, turn)
+        self.names.bind(scope, name, value, iteration)
 
     def items_changed(self, scope: str, name: str, value: Any, /) -> None:
-        """What a variable names may have other items or attributes."""
+        """Note that a variable's value may have other items or attributes."""
         if type(value) is list or type(value) is dict:
             self._resumed(_getframe(_CALLER))
             self.names.bind(scope, name, value)
@@ -195,13 +197,15 @@ class ProgramRecorder(Recorder):
 
     @hands_on
     def here(self, value: Any = None, /) -> Any:
-        """The calling frame resumes, with the value."""
+        """Note that the calling frame resumes. Return the value."""
         self.resumed(_getframe(_CALLER))
         return value
 
     @hands_on
     def away(self, value: Any = None, /) -> Any:
-        """The frame that calls is about to be left with the value, and those that wait for it alone with it."""
+        """Note that the calling frame is about to end or wait, together with those that only wait for it. Return the
+        value.
+        """
         frame = _getframe(_CALLER)
         if self.names.running:
             self.names.left(scope_of(frame.f_code))
@@ -209,14 +213,16 @@ class ProgramRecorder(Recorder):
         return value
 
     def left(self, frame: FrameType, /) -> None:
-        """A frame is about to be left."""
+        """Note that a frame is about to end or wait."""
         caller = frame.f_back
         while caller is not None and suspends(caller):
             caller = caller.f_back
         self._resumed(caller)
 
     def within(self, /) -> _Within:
-        """The frame that calls begins, a lambda's or a generator expression's."""
+        """Note that the calling frame, of a lambda or a generator expression, begins. Return the object that reports
+        its end.
+        """
         self.resumed(_getframe(_CALLER))
         within = _Within()  # without ``__init__``, which an exception might interrupt
         within.recorder = self
@@ -224,13 +230,13 @@ class ProgramRecorder(Recorder):
         return within
 
     def _ended_by_error(self) -> None:
-        """A frame's ``_Within`` is deleted, or the traceback that kept it, long after."""
+        """Note that a frame's ``_Within`` is deleted, possibly long after with the traceback that kept it."""
         if recorder.listening is self:
             with suppress(RecursionError):  # that ended the frame, and Python would write that it ignores another one
                 self.left(_getframe(2))
 
     def resumed(self, frame: FrameType, /) -> None:
-        """A frame resumes."""
+        """Note that a frame resumes."""
         self._resumed(frame)
 
     def _resumed(self, frame: FrameType | None) -> None:
@@ -245,7 +251,7 @@ class ProgramRecorder(Recorder):
     # -- called by the machine ----------------------------------------------------------------------------------------
 
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
-        """Look for the user's frame, unless something nearer was entered from where it stood last.
+        """Look for the user's frame, unless something nearer was entered from its last place.
 
         That is a call, a backward, a Node, a binding that has ``parsed`` its arguments or, where one may run
         (``in_kernel``), a kernel.
@@ -275,10 +281,9 @@ class ProgramRecorder(Recorder):
             entered.update(passed)
 
     def _is_same_sum(self, call: FrameType) -> bool:
-        """Return whether the engine adds up gradients in a graph task in which it was followed to the user's frame
-        before.
+        """Return whether the engine adds up gradients in a graph task that was already followed to the user's frame.
 
-        That is most calls of a backward outside of Nodes, and in between are frames of the engine's alone.
+        Most calls of a backward outside of Nodes are of this kind, and only frames of the engine are in between.
         """
         caller, task = call.f_back, thread.state.graph_task
         if task is None or caller is None or caller.f_code is not _SUM:
@@ -298,12 +303,12 @@ class ProgramRecorder(Recorder):
         return kind
 
     def backward_over(self, task: GraphTask) -> None:
-        """The frame of the engine ends: another frame may get its address."""
+        """Forget the entered frames, because the frame of the engine ends and another frame may get its address."""
         super().backward_over(task)
         self._entered.clear()
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
-        """The line that calls, then the binding."""
+        """Note the calling line and the binding."""
         if len(self.notes) > self.many_notes:
             self.hand_over()
         if self.names.seen_again:
@@ -312,9 +317,10 @@ class ProgramRecorder(Recorder):
         super().binding_entered(binding, signature, values)
 
     def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...], /) -> None:
-        """The line that calls, then the binding.
+        """Note the calling line and the binding.
 
-        Where the same line called with the same tensors before, it is as it was then: lines that run often are cheap.
+        If the same line called with the same tensors before, the note is reused, which makes lines that run often
+        cheap.
         """
         if len(self.notes) > self.many_notes:
             self.hand_over()
@@ -352,7 +358,7 @@ class ProgramRecorder(Recorder):
             self._sites[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, plan, serials, first, second, way)
 
     def _called_with_others(self, site: _Site, frame: FrameType, binding: Binding, args: tuple[Any, ...]) -> None:
-        """The same instruction, with other tensors."""
+        """Note a call of the same instruction with other tensors."""
         self._last_error = None
         if site.way is None:
             self.note(self._arrival(frame))
@@ -374,13 +380,13 @@ class ProgramRecorder(Recorder):
         site.first, site.second = serials if len(serials) == 2 else (-1, -1)
 
     def _again(self, site: _Site, frame: FrameType, binding: Binding) -> BindingCalledAgain:
-        """The note to emit from now on if the instruction does the same."""
+        """Return the note for further calls of the same kind by the instruction."""
         note: BindingCalledAgain = ("binding_called_again", (self._arrival(frame), binding, site.plan, site.serials))
         site.note = note
         return note
 
     def _arrive(self, values: Sequence[Any], within: FrameType | None = None) -> FrameType | None:
-        """Emit the user's line and, unless the program announces them itself, its names; give its frame."""
+        """Note the user's line and, unless the program announces them itself, its names. Return its frame."""
         frame = user_frame(within, self.base)
         if frame is not None:
             self.note(self._arrival(frame))
@@ -391,7 +397,7 @@ class ProgramRecorder(Recorder):
         return frame
 
     def _arrival(self, frame: FrameType) -> Arrival:
-        """The note that a binding is about to be entered from a frame of the user's."""
+        """Return the note that a binding is about to be entered from one of the user's frames."""
         code = frame.f_code
         announced = code.co_filename in self.announced
         if announced and self._top == id(frame):
@@ -411,11 +417,11 @@ class ProgramRecorder(Recorder):
         return tuple(way)
 
     def name_locals(self, frame: FrameType, /) -> None:
-        """Emit the names of a frame's tensors that this recording has numbered; they belong to the last line."""
+        """Note the names of a frame's tensors that this recording has numbered. They belong to the last line."""
         self._name_locals(frame, scope_of(frame.f_code), ())
 
     def _name_locals(self, frame: FrameType, scope: str, arguments: Sequence[object]) -> None:
-        """The same, and of those that are arguments now."""
+        """Note the names of a frame's tensors that are numbered or are arguments now."""
         first, bind = self.first_tensor, self.names.bind
         for name, value in list(frame.f_locals.items()):
             if type(value) in PLAIN or not is_tensor(value):
@@ -424,7 +430,7 @@ class ProgramRecorder(Recorder):
                 bind(scope, name, value)
 
     def _name_modules(self, frame: FrameType, scope: str) -> None:
-        """Emit the names of what a frame's modules hold."""
+        """Note the names of the tensors that a frame's modules hold."""
         if self.names.changed:
             self.names.look_again()
         for name, value in list(frame.f_locals.items()):
@@ -432,29 +438,31 @@ class ProgramRecorder(Recorder):
                 self.names.bind(scope, name, value)
 
     def module_called(self, module: Any, /) -> None:
-        """The line that calls, then the module."""
+        """Note the calling line and the module."""
         if len(self.notes) > self.many_notes:
             self.hand_over()
         self._arrive(())
         super().module_called(module)
 
     def module_name(self, module: Any, /) -> str:
-        """The path of a module, as the program's variables give it."""
+        """Return the path of a module, as the program's variables give it."""
         return self.names.module_name(module)
 
     def module_changed(self, module: Any, /) -> None:
-        """Its names are looked at again before the next line."""
+        """Read the module's names again before the next line."""
         self.names.holder_changed(module)
 
     def raised(self, error: BaseException, traceback: str = "") -> tuple[str, int]:
-        """An exception leaves the program: the last event. Gives the user's file and line that it came from."""
+        """Record that an exception leaves the program, as the last event. Return the user's file and line where it was
+        raised.
+        """
         file, line = user_location(error.__traceback__)
         shown = self._shown(file)
         self.program_raised(error, shown, line, traceback)
         return shown, line
 
     def warning_shown(self, category: str, message: str, file: str, line: int) -> None:
-        """A warning that points to a line of a file."""
+        """Record a warning that points to a line of a file."""
         if recorder.listening is self:  # the limit of the recording may be reached, and a forked child is not recorded
             self.warned(category, message, self._shown(file), line)
 
@@ -462,7 +470,9 @@ class ProgramRecorder(Recorder):
         return self.announced.get(file) or (shown_file(file) if file else "")
 
     def all_written(self, /) -> None:
-        """What was written so far belongs to the line that ran last, though no line of output has ended."""
+        """Note that all text written so far belongs to the line that ran last, even if the line of output is
+        unfinished.
+        """
         self.note(_ALL_WRITTEN)
 
 
@@ -470,23 +480,25 @@ _ENTERED_FROM_THERE = {Binding.__call__.__code__, Binding._call_under_modes.__co
 _OTHER, _ENTERED, _USERS, _BASE = 1, 2, 3, 4
 _SUM = input_buffer._accumulate.__code__
 _ENGINE = -1
-"""In ``_entered``, the graph task in which a sum was followed to the user's frame."""
+"""The key in ``_entered`` for the graph task in which a sum was followed to the user's frame."""
 _KERNELS = (
     *(os.path.join(os.path.dirname(core.__file__), folder, "") for folder in ("native", "generated")),
     Binding.__call__.__code__.co_filename,
 )
 
 _CALLER, _CALLERS_CALLER = 2, 3
-"""How many frames away those are from a method of the recorder; the first one is the safety net's."""
+"""The distance in frames from a method of the recorder. The first frame is the safety net's."""
 
 _BINDINGS_CALLER = 4
-"""In between are the safety net, ``Binding._run_plan_recorded`` and ``Binding.__call__``."""
+"""The distance of the binding's caller. The frames in between are the safety net, ``Binding._run_plan_recorded`` and
+``Binding.__call__``.
+"""
 
 _ALL_WRITTEN: AllWritten = ("all_written",)
 
 
 def scope_of(code: CodeType) -> str:
-    """The function that variables of a frame belong to; empty for the module."""
+    """Return the function that the variables of a frame belong to; empty for the module."""
     return "" if code.co_name == "<module>" else code.co_qualname.replace(".<locals>", "")
 
 

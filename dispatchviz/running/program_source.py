@@ -1,7 +1,7 @@
-"""Programs before they run, as Python's command line names them: a file, ``-`` for standard input, ``-c CODE``,
-``-m MODULE``; and the text of each, with the names that Python gives it.
+"""Programs before they run, as Python's command line names them: a file, ``-`` for standard input, ``-c CODE``, ``-m
+MODULE``; and the text of each, with the names that Python gives it.
 
-Not here: running one (``program.py``), reading a command line (``cli/options.py``), for which this is imported: so it
+Not here: running one (``program.py``). ``cli/options.py``, which reads the command line, imports this module, so it
 imports little.
 """
 
@@ -32,22 +32,22 @@ class Module(NamedTuple):
 
 
 Script = str | Code | Module
-"""A program as it is asked for; text is a file's name, or ``-``."""
+"""A requested program; a text is a file's name, or ``-``."""
 
 STANDARD_INPUT = "-"
-"""Instead of a script's name: its text is given, as ``python -`` reads it."""
+"""The name of a script that is given as text, as ``python -`` reads it."""
 
 STDIN, STRING = "<stdin>", "<string>"
-"""What Python calls programs that have no file."""
+"""Python's names for programs without a file."""
 
 
 def script_of(kind: Literal["file", "code", "module"], program: str) -> Script:
-    """The program of a file's name, a text or a module's name."""
+    """Return the program for a file's name, a text or a module's name."""
     return Code(program) if kind == "code" else Module(program) if kind == "module" else program
 
 
 def typed(script: Script) -> tuple[str, ...]:
-    """What runs it, behind ``dispatchviz run``."""
+    """Return the words after ``dispatchviz run`` that run a program."""
     match script:
         case Code(text):
             return ("-c", text)
@@ -57,7 +57,7 @@ def typed(script: Script) -> tuple[str, ...]:
 
 
 def name_of(script: Script) -> str:
-    """What it is called before it is read."""
+    """Return a program's name before it is read."""
     return script.name if isinstance(script, Module) else STRING if isinstance(script, Code) else script
 
 
@@ -69,17 +69,19 @@ class Source(NamedTuple):
     path: str
     """Its name in the code object."""
     text: str | None
-    """None of a module that is not the user's own, or whose file only its package knows: it runs as it is."""
+    """The source text. None for a module that is not the user's own or whose file only its package knows; it runs
+    unchanged.
+    """
     argument: str
-    """What ``sys.argv`` begins with."""
+    """The first item of ``sys.argv``."""
     folder: str
-    """What ``sys.path`` begins with."""
+    """The first item of ``sys.path``."""
     module: str = ""
-    """Its name, if it runs as ``-m`` runs it."""
+    """The module's name, if it runs as ``-m`` runs it."""
 
 
 def working_folder() -> str:
-    """The folder that the process is in; empty if that is gone."""
+    """Return the working folder of the process; empty if it no longer exists."""
     try:
         return os.getcwd()
     except OSError:
@@ -87,7 +89,7 @@ def working_folder() -> str:
 
 
 def read_source(script: Script, stdin_source: bytes = b"") -> Source:
-    """Find a program and read it. Raises DispatchvizError if there is none, or it is no text in its encoding."""
+    """Find and read a program. Raise DispatchvizError if there is none, or if it is not text in its encoding."""
     if isinstance(script, Code):
         return Source(STRING, STRING, _code(script.text), "-c", "")
     if isinstance(script, Module):
@@ -104,7 +106,7 @@ def read_source(script: Script, stdin_source: bytes = b"") -> Source:
 
 
 def _code(text: str) -> str:
-    """As Python takes it: newer ones let all of it be indented."""
+    """Return the text of ``-c`` as Python takes it. Newer releases allow all of it to be indented."""
     if not MAY_BE_INDENTED:
         return text
     import textwrap
@@ -113,7 +115,7 @@ def _code(text: str) -> str:
 
 
 MAY_BE_INDENTED, IS_QUOTED = sys.version_info >= (3, 14), sys.version_info >= (3, 13)
-"""What this Python does with the text of ``-c``: takes it as indented as a whole, quotes it in tracebacks."""
+"""The treatment of ``-c`` in this Python: whether all of the text may be indented, and whether tracebacks quote it."""
 
 
 def _decoded(script: str, raw: bytes) -> str:
@@ -130,7 +132,7 @@ def _decoded(script: str, raw: bytes) -> str:
 
 
 def _module(name: str) -> Source:
-    """A module, looked for without importing its packages: what these do is a part of the program."""
+    """Find a module without importing its packages, because their code is part of the program."""
     from dispatchviz.running.call_sites import is_pythons_file, shown_file
 
     folder = working_folder()
@@ -141,9 +143,9 @@ def _module(name: str) -> Source:
 
 
 def _spec(name: str, folder: str) -> ModuleSpec | None:
-    """Where the module is, of a package its ``__main__``; None if only running it can tell.
+    """Return the spec of a module, or of a package's ``__main__``. Return None if only running it can find it.
 
-    Raises DispatchvizError if the first part of the name is the name of no module.
+    Raise DispatchvizError if no module has the first part of the name.
     """
     first, *rest = name.split(".")
     spec = PathFinder.find_spec(first, [folder, *sys.path[1:]]) if first else None
@@ -172,22 +174,23 @@ def _check_there(first: str, name: str, folder: str) -> None:
     except (ImportError, ValueError):
         there = False
     if not there:
-        raise DispatchvizError(f"no module is named {name}: {first or 'nothing'} is neither in {folder} nor installed")
+        part = first or "an empty name"
+        raise DispatchvizError(f"there is no module named {name}: {part} is neither in {folder} nor installed")
 
 
 def _text(spec: ModuleSpec) -> str | None:
-    """The source of a module; None if it has none."""
+    """Return the source of a module, or None if it has none."""
     get_source = getattr(spec.loader, "get_source", None)
     try:
         text: str | None = get_source(spec.name) if get_source is not None else None
-    except (ImportError, SyntaxError, UnicodeDecodeError):  # Python says so when it runs it
+    except (ImportError, SyntaxError, UnicodeDecodeError):  # Python reports it when it runs the module
         return None
     return text
 
 
 @contextmanager
 def lines_in_tracebacks(source: Source) -> Iterator[None]:
-    """Inside the block tracebacks quote the lines of ``-c``, where Python's own do."""
+    """Let tracebacks quote the lines of ``-c`` inside the block, if Python's own do."""
     if source.path != STRING or not IS_QUOTED or source.text is None:
         yield
         return

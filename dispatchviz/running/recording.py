@@ -1,4 +1,4 @@
-"""Recording what a piece of the user's own Python does: ``record()``, and the trace that grows meanwhile.
+"""Recording of a piece of the user's own Python: ``record()``, and the trace that grows meanwhile.
 
 Not here: how events are made (``core/record``), the recorder of the user's lines and names (``program_recorder.py``),
 running a whole script on the model (``program.py``).
@@ -33,23 +33,23 @@ from dispatchviz.running.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
 
 EngineName = Literal["model", "torch"]
-"""What a program runs on."""
+"""The name of an engine, which runs a program."""
 
 About = Callable[[bool], Mapping[str, Any]]
-"""What a header says of what the program runs on; asked whether a GPU may be looked for."""
+"""A function that returns the facts about an engine for a header. Its argument says whether it may look for a GPU."""
 
 
 def model_header(looking: bool) -> Mapping[str, str]:
-    """Of the model: what stands behind ``cuda``."""
+    """Return the header facts for the model: the device behind ``cuda``."""
     choice = cuda_choice()
     return {"cuda": str(state_under(choice)) if looking else cuda_without_looking(choice)}
 
 
 class Recording(Trace):
-    """A recording in progress: its events are those recorded so far.
+    """A recording in progress. Its events are those recorded so far.
 
-    ``finish`` makes it the value that it is from then on, a ``Trace`` like one that was loaded: the same object, since
-    ``with record() as trace`` holds it already.
+    ``finish`` makes it a complete ``Trace``, like one that was loaded. It stays the same object, because ``with
+    record() as trace`` already holds it.
     """
 
     def __init__(
@@ -74,16 +74,15 @@ class Recording(Trace):
         _children: UnrecordedChildren
 
     def family(self, in_child: Callable[[], None]) -> Family:
-        """The processes that the recorded program begins, which the header tells of; ``in_child`` is called in one
-        that it forks."""
+        """Return the processes that the recorded program begins, which the header lists. ``in_child`` is called in a
+        child that it forks.
+        """
         return Family(in_child, self._children.forked, self._children.begun)
 
     def stream_to(self, path: str | Path, limit: Limit = NO_LIMIT, unbuffered: bool = False) -> TraceStream:
-        """From now on events go to a file, and no more are in memory; to be called before anything is recorded.
+        """Send further events to a file, and keep no more in memory. Call this before anything is recorded.
 
-        ``unbuffered``: the program waits until each is written.
-
-        Raises OSError if the file cannot be written.
+        With ``unbuffered`` the program waits until each event is written. Raise OSError if the file cannot be written.
         """
         header = _header(self._program, self._arguments, self._source.sources, self._about(False), self._only)
         chosen = None if self._only is None else EventFilter(self._only)
@@ -96,7 +95,7 @@ class Recording(Trace):
         return Trace
 
     def __deepcopy__(self, memo: object) -> Trace:  # type: ignore[override]
-        """What was recorded so far."""
+        """Return a trace of the events so far."""
         make, arguments = self.__reduce__()
         return cast(Trace, make(*arguments))
 
@@ -104,7 +103,7 @@ class Recording(Trace):
         return self.__deepcopy__({})
 
     def finish(self) -> None:
-        """The recording has ended: nothing is added from now on."""
+        """End the recording. Nothing is added afterwards."""
         value = self._value_in_file() if self._source.stream is not None else self._value_in_memory()
         vars(self).clear()
         vars(self).update(value)
@@ -116,7 +115,7 @@ class Recording(Trace):
         return self._program
 
     def finish_stream(self, keep: bool) -> TraceStream:
-        """Complete the file; ``keep`` puts it into its place."""
+        """Complete the file. ``keep`` moves it to its place."""
         stream = self._source.stream
         assert stream is not None
         stream.finish(self._header_so_far(), keep)
@@ -127,7 +126,7 @@ class Recording(Trace):
         return {"events": events, "notice": self.notice, "_make_header": self._header_so_far()}
 
     def _value_in_file(self) -> dict[str, Any]:
-        """What a stream has written; nothing in a forked child."""
+        """Return the parts that a stream has written; nothing in a forked child."""
         header, stream = self._header_so_far(), self.finish_stream(keep=False)
         if stream.given_up:
             return {"events": (), "notice": "", "_make_header": header}
@@ -143,20 +142,22 @@ class Recording(Trace):
 
     @property
     def events(self) -> Sequence[AnyEvent]:
-        """What was recorded so far."""
+        """The events so far."""
         return tuple(self._source.events) if self._source.stream is None else self._in_file()[1]
 
     def __len__(self) -> int:
-        return len(self._so_far())
+        return len(self._events_so_far())
 
     def __getitem__(self, at: Any) -> Any:
-        return self._so_far()[at]
+        return self._events_so_far()[at]
 
-    def _so_far(self) -> Sequence[AnyEvent]:
+    def _events_so_far(self) -> Sequence[AnyEvent]:
         return self._source.events if self._source.stream is None else self._in_file()[1]
 
     def _in_file(self) -> Opened:
-        """What a stream has written; ``header`` has what the file does not tell yet."""
+        """Return the opened file with the events that a stream has written. ``header`` has the facts that the file does
+        not have yet.
+        """
         stream = self._source.stream
         assert stream is not None
         stream.flush()
@@ -164,7 +165,7 @@ class Recording(Trace):
 
     @property
     def header(self) -> Header:
-        """With the text of the files that the events so far are in."""
+        """The header, with the text of the files that the events so far refer to."""
         return self._header_so_far()()
 
     def _header_so_far(self) -> Callable[[], Header]:
@@ -176,7 +177,7 @@ class Recording(Trace):
 
     @property
     def notice(self) -> str:  # type: ignore[override]
-        """What went wrong with the recording, or empty."""
+        """The problem with the recording, or an empty text."""
         self._source.settle()
         return _stopped_by_fault(self._source.failed, len(self._source.builder.events)) or self._end_in_memory()
 
@@ -186,7 +187,7 @@ class Recording(Trace):
 
     @property
     def columns(self) -> Columns:
-        """Of the events so far."""
+        """The columns of the events so far."""
         if self._source.stream is not None:
             return self._in_file()[1].columns
         from dispatchviz.core.record.trace_file.column_builder import columns_of
@@ -195,13 +196,13 @@ class Recording(Trace):
 
 
 def _steps_of(source: ProgramRecorder) -> int:
-    """How many steps a recording has so far."""
+    """Return the number of steps that a recording has so far."""
     source.settle()
     return len(source.builder.events) if source.stream is None else source.stream.events
 
 
 def _stopped_by_fault(failed: Exception | None, step: int) -> str:
-    return "" if failed is None else f"recording stopped at step {step} by a fault of dispatchviz: {failed!r}"
+    return "" if failed is None else f"recording stopped at step {step} because of a bug in dispatchviz: {failed!r}"
 
 
 def _header(
@@ -234,23 +235,23 @@ def record(
     values: int = 0,
     engine: EngineName = "model",
 ) -> Iterator[Trace]:
-    """Record what runs on the model inside the ``with`` block; give the trace, which is complete when it ends.
+    """Record the code inside the ``with`` block on the model. Yield the trace, which is complete when the block ends.
 
-    ``engine="torch"`` records what runs on the installed PyTorch instead, 2.6 or later, unmodified. ``program`` is its
-    name in headers; without it that is the file that the ``with`` is in. ``only`` keeps what it selects, in the end:
-    ``{"op": "add", "line": "3-7", "module": "net", "step": [1, 2]}``, as ``--only`` does. ``save`` is a file that the
-    trace goes to while the block runs, of the kind that its suffix asks for, so that a process that is killed leaves it
-    and memory does not grow; until it is complete it is beside that name (``run.part-4242.dvtrace``). ``limit`` is a
-    number of events, or the size of the file (``"500MB"``), after which nothing more is recorded; ``trace.notice`` then
-    says so, as it does if the file cannot be written to the end. Without one a file grows to 4 GB, or half of the
-    disk's free space if that is less, and a recording that goes to no file ends after about five million events;
-    ``"none"`` lifts that. ``hashes`` records a hash of the numbers of each kernel's result, by which ``dispatchviz
-    diff`` tells where the numbers of two runs part; that takes about as long as reading them. ``values`` records the
-    numbers of tensors of so many elements at most, as text, whenever they may have changed.
+    ``engine="torch"`` records an installed, unmodified PyTorch instead, 2.6 or later. ``program`` is the name in
+    headers, by default the file of the ``with``. ``only`` selects the events that are kept in the end: ``{"op": "add",
+    "line": "3-7", "module": "net", "step": [1, 2]}``, like ``--only``. ``save`` is a file to which the trace is written
+    while the block runs, in the format of its suffix. So a process that is killed leaves a trace, and memory does not
+    grow; until the file is complete it is beside that name (``run.part-4242.dvtrace``). ``limit`` is a number of events
+    or a size of the file (``"500MB"``) after which recording stops; ``trace.notice`` then says so, and also if the file
+    could not be written to the end. Without a limit a file grows to 4 GB, or half of the disk's free space if that is
+    less, and a recording without a file ends after about five million events; ``"none"`` lifts that. ``hashes`` records
+    a hash of the numbers of each kernel's result, with which ``dispatchviz diff`` finds where the numbers of two runs
+    begin to differ; this takes about as long as reading the numbers. ``values`` records the numbers of tensors with at
+    most this number of elements, as text, whenever they may have changed.
 
-    An exception passes through: the trace keeps what led to it, and it as the last event. Raises RuntimeError if a
-    recording is already running: recordings do not nest; DispatchvizError if ``only`` or ``limit`` means nothing, or
-    the file cannot be written, or there is no PyTorch for ``engine``.
+    An exception passes through; the trace keeps the events before it, and the exception as the last event. Raise
+    RuntimeError if a recording is already running, because recordings do not nest. Raise DispatchvizError if ``only``
+    or ``limit`` is invalid, if the file cannot be written, or if there is no PyTorch for ``engine``.
     """
     caller = _getframe(2)  # past contextlib's __enter__
     with recorder.only_recording():
@@ -267,7 +268,7 @@ def _recorded(
     values: int,
     engine: EngineName,
 ) -> Iterator[Trace]:
-    """The recording itself; no other one is running."""
+    """Make the recording. No other one is running."""
     source, watching, about = _listening(engine, hashes, values)
     if caller.f_back is not None:
         source.base = id(caller.f_back), caller.f_back.f_code
@@ -290,7 +291,7 @@ def _recorded(
 def _listening(
     engine: EngineName, hashes: bool, values: int
 ) -> tuple[ProgramRecorder, AbstractContextManager[None], About]:
-    """What records, what tells it inside the block, and what a header says of that."""
+    """Return the recorder, a context manager that connects it, and the facts about both for a header."""
     if engine == "model":
         source = ProgramRecorder()
         source.hashes, source.numbers = hashes, values
@@ -298,7 +299,7 @@ def _listening(
     from dispatchviz.live.torch_engine import TorchEngine
 
     if hashes or values:
-        raise DispatchvizError("hashes and values are of the model, leave them out with engine='torch'")
+        raise DispatchvizError("hashes and values need the model: leave them out with engine='torch'")
     torch = TorchEngine()
     watch = torch.recorder()
     watch.origin = "known before"
@@ -307,7 +308,7 @@ def _listening(
 
 @contextmanager
 def _in_file(trace: Recording, save: str | Path | None, limit: int | str | None) -> Iterator[None]:
-    """What the block records goes to a file: the one to save, or for a limit one that nobody sees."""
+    """Write the recording of the block to a file: the file to save or, for a limit, a temporary one."""
     if save is None and limit is None:
         yield
         return

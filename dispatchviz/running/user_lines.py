@@ -1,7 +1,7 @@
-"""Which of the user's lines each step happens on, and from where the function that the line is in was called.
+"""The user's line for each step, and the place from which the line's function was called.
 
-A note says where Python stands: the user's frames, outermost first, each a code object and an instruction. A line that
-the program reaches is an event at once; one that it comes back to, after a return, becomes one before the next event,
+A note holds the user's frames, outermost first, each as a code object and an instruction. A line that the program
+reaches becomes an event at once. A line to which it comes back after a return becomes an event before the next event,
 if there is one.
 
 Not here: who emits the notes (``program_recorder.py``), finding frames (``call_sites.py``).
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")
 _PARTS_OF_STATEMENTS = (*_COMPREHENSIONS, "<genexpr>", "<lambda>")
-"""Run within the statement that they are written in they are no functions of their own."""
+"""Code that is part of its statement, and no function of its own, if it runs within the statement."""
 
 
 class Location(NamedTuple):
@@ -35,30 +35,34 @@ class Location(NamedTuple):
 
 
 class ProgramEventBuilder(EventBuilder):
-    """Puts the line that the program is on before what happens there."""
+    """The builder that puts the program's line before the events that happen on it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.announced: dict[str, str] = {}
-        """File name as in the code object, to the name that the trace shows; of scripts that announce their lines."""
+        """A mapping from the file name in the code object to the name that the trace shows, for scripts that announce
+        their lines.
+        """
         self._stacks: dict[int, list[Location]] = {}
-        """Where each thread stands, outermost first."""
+        """The user's frames on each thread, outermost first."""
         self._last_line: dict[int, int] = {}
-        """Of each open event the last SourceLine directly within it."""
+        """The last SourceLine directly within each open event."""
         self._last_lines: tuple[int | None, list[Location]] = None, []
-        """The last SourceLine that was appended, and the stack that it and those that it was called from are of."""
+        """The last SourceLine that was appended, and the stack of that line and its callers."""
         self._last_call: tuple[CodeType | None, int, int] = None, -1, 0
         """Code, instruction and depth of the last frame that entered a binding and does not announce its lines."""
         self._shallowest: dict[int, int] = {}
-        """Of each thread, over how many frames it stood at least since a line of its was appended last."""
+        """The smallest number of frames on each thread since its last line was appended."""
         self._begun: set[Location] = set()
-        """Lines that were announced."""
+        """The lines that were announced."""
         self._locations: dict[tuple[int, int], tuple[CodeType, Location]] = {}
         self._last_read: tuple[CodeLocations, list[Location]] = (), []
-        """A line in a loop notes one object again and again."""
+        """The stack that was read last: a line in a loop notes the same object again and again."""
 
     def needed(self) -> set[int]:
-        """Also the last line in each event that is open, and the lines that it was called from."""
+        """Return the events that are still needed: also the last line in each open event, and the lines from which it
+        was called.
+        """
         found = super().needed()
         for seq in tuple(found):
             line: int | None = self._last_line.get(seq, seq)
@@ -78,9 +82,9 @@ class ProgramEventBuilder(EventBuilder):
 
     @reads_note
     def line_reached(self, code: CodeType, line: int) -> None:
-        """The innermost frame begins a statement."""
+        """Append a line because the innermost frame begins a statement."""
         if self.moved and self._shallowest.get(self.thread, 0) < len(self._stack):
-            self._line_events(again=False)  # the frame of a generator, which goes on where it waited
+            self._line_events(again=False)  # the frame of a generator, which continues where it waited
         location = Location(self._file(code), _function(code), line)
         self._begun.add(location)
         self._stack[-1:] = [location]
@@ -88,12 +92,12 @@ class ProgramEventBuilder(EventBuilder):
 
     @reads_note
     def frame_entered(self, locations: CodeLocations, line: int) -> None:
-        """Another frame than before begins a statement."""
+        """Append a line because another frame than before begins a statement."""
         self._statement_begins(locations, line, begins=False)
 
     @reads_note
     def call_begins(self, locations: CodeLocations, line: int) -> None:
-        """The frame of a function that was called begins its first statement."""
+        """Append a line because the frame of a called function begins its first statement."""
         self._statement_begins(locations, line, begins=True)
 
     def _statement_begins(self, locations: CodeLocations, line: int, begins: bool) -> None:
@@ -104,14 +108,16 @@ class ProgramEventBuilder(EventBuilder):
 
     @reads_note
     def frame_resumed(self, locations: CodeLocations) -> None:
-        """Another frame resumes, or another part of a statement; an event if anything happens there."""
+        """Note that another frame resumes, or another part of a statement. It becomes an event if something happens
+        there.
+        """
         stack = self._stacks[self.thread] = self._read_locations(locations)
         self._shallowest[self.thread] = min(len(stack), self._shallowest.get(self.thread, 0))
         self.moved = True
 
     @reads_note
     def called_from_line(self, code: CodeType, instruction: int) -> None:
-        """A binding is about to be entered from the frame that announced its line last."""
+        """Note that a binding is about to be entered from the frame that announced its line last."""
         location, stack = self._location(code, instruction), self._stack
         if stack and (location.file, location.line) == (stack[-1].file, stack[-1].line):
             return
@@ -120,7 +126,9 @@ class ProgramEventBuilder(EventBuilder):
 
     @reads_note
     def called_from_frame(self, locations: CodeLocations) -> None:
-        """A binding is about to be entered from code that does not announce its lines: each turn of a loop counts."""
+        """Append the line of a binding that is about to be entered from code that does not announce its lines. Each
+        iteration of a loop counts.
+        """
         code, instruction = locations[-1]
         last_code, last, depth = self._last_call
         again = last_code is code and instruction <= last and len(locations) == depth
@@ -130,14 +138,16 @@ class ProgramEventBuilder(EventBuilder):
 
     @reads_note
     def binding_called_again(self, how: tuple[Arrival, Binding, Plan, tuple[Any, ...]]) -> None:
-        """Both in one: an instruction calls the same binding with the same tensors."""
+        """Read both notes: an instruction calls the same binding with the same tensors again."""
         (arrival, *where), binding, plan, arguments = how
         getattr(self, arrival)(*where)
         self.binding_called(binding, plan, arguments)
 
     @reads_note
     def wrote(self, text: str) -> None:
-        """What the line wrote that was left belongs to that line."""
+        """Append text that the program wrote. It belongs to the line that wrote it, even if the program has moved
+        on.
+        """
         if self.moved:
             self.line_event()
         super().wrote(text)
@@ -145,17 +155,18 @@ class ProgramEventBuilder(EventBuilder):
     # -- lines --------------------------------------------------------------------------------------------------------
 
     def line_event(self) -> None:
-        """Append the line that the thread is on, unless it is the last one here."""
+        """Append the thread's current line, unless it is the last one here."""
         self._line_events(again=False)
 
     def _line_events(self, again: bool, begins: bool = False) -> None:
-        """Append the lines of the stack that are not there yet; ``again``: the innermost one is reached once more;
-        ``begins``: a call begins with it.
+        """Append the lines of the stack that are not there yet.
+
+        ``again`` is True if the innermost line is reached once more, and ``begins`` if a call begins with it.
         """
         self.moved = False
         stack, here = self._stack, self._line_here()
         self._shallowest[self.thread] = len(stack)
-        if here is not None and here == self._last_lines[0] and stack == self._last_lines[1]:  # as nearly always
+        if here is not None and here == self._last_lines[0] and stack == self._last_lines[1]:  # the common case
             if again:
                 seq = self._append_line(stack[-1], self._line(here).caller, begins=begins)
                 self._last_lines = seq, self._last_lines[1]
@@ -178,8 +189,10 @@ class ProgramEventBuilder(EventBuilder):
         self._last_lines = caller, stack.copy()
 
     def _is_begun(self, location: Location, same: bool) -> bool:
-        """Return whether a frame has begun its statement before: announced lines are when they begin, of others it is
-        known if the frame and those that it was called from stood there when the last line was appended (``same``).
+        """Return whether a frame has begun its statement before.
+
+        An announced line has begun when it was announced. Another one has if the frame and its callers were at the same
+        place when the last line was appended (``same``).
         """
         return location in self._begun if location.file in self.announced.values() else same
 
@@ -192,7 +205,7 @@ class ProgramEventBuilder(EventBuilder):
         return line.seq
 
     def _lines_to(self, seq: int | None) -> list[ev.SourceLine]:
-        """A line and those that it was called from, outermost first."""
+        """Return a line and its callers, outermost first."""
         found = []
         while seq is not None:
             line = self._line(seq)
@@ -256,7 +269,7 @@ def _same_line(one: Location, other: Location) -> bool:
 
 
 def _common(stack: list[Location], other: list[Location]) -> int:
-    """How many frames of two stacks, from the outermost on, stand on the same lines."""
+    """Return how many frames of two stacks, starting at the outermost, are on the same lines."""
     return next(
         (at for at, (a, b) in enumerate(zip(stack, other, strict=False)) if a != b), min(len(stack), len(other))
     )
@@ -268,6 +281,6 @@ def _is_at(line: ev.SourceLine, location: Location) -> bool:
 
 
 def _function(code: CodeType) -> str:
-    """``co_qualname`` without the enclosing functions and without comprehensions."""
+    """Return ``co_qualname`` without the enclosing functions and without comprehensions."""
     parts = [part for part in code.co_qualname.split(".<locals>.") if part not in _COMPREHENSIONS]
     return "" if not parts or parts[-1] == "<module>" else parts[-1]

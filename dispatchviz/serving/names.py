@@ -1,8 +1,8 @@
-"""The names under which browsers may ask for the server, and the pages whose sessions it takes.
+"""The names with which browsers may address the server, and the pages whose sessions it accepts.
 
-A page from elsewhere must not reach the server through its reader's browser. Two headers tell: ``Host`` is the name in
-the browser's address bar, and ``Origin`` is the page that opens a websocket. A foreign domain that resolves to this
-machine (DNS rebinding) has its own name in ``Host``; an address in digits cannot be rebound.
+A page from elsewhere must not reach the server through its reader's browser. Two headers show where a request comes
+from: ``Host`` is the name in the browser's address bar, and ``Origin`` is the page that opens a websocket. A foreign
+domain that resolves to this machine (DNS rebinding) has its own name in ``Host``; a numeric address cannot be rebound.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def is_name(text: str) -> bool:
 
 
 def names_of_this_machine() -> tuple[str, ...]:
-    """The names that this machine gives itself."""
+    """Return the names that this machine gives itself."""
     own = socket.gethostname().lower()
     short = own.partition(".")[0]
     return tuple(dict.fromkeys((LOCALHOST, own, short, f"{short}.local")))
 
 
 def may_be_asked(host: str, names: Collection[str]) -> bool:
-    """Return whether ``Host`` is an address in digits or one of ``names``, with any port."""
+    """Return whether ``Host`` is a numeric address or one of ``names``, with any port."""
     found = NAME.fullmatch(host)
     if found is None:
         return False
@@ -49,7 +49,7 @@ def _host(name: str) -> str:
 
 
 def is_own_page(origin: str, host: str, names: Collection[str]) -> bool:
-    """Return whether ``Origin`` is a page of this server. ``host`` is the request's own, ``names`` are those of a
+    """Return whether ``Origin`` is a page of this server. ``host`` is the request's own; ``names`` are those of a
     proxy.
     """
     scheme, _, place = origin.partition("://")

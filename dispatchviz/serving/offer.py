@@ -1,4 +1,4 @@
-"""What a teacher offers, as the command line hands it to the process of a session."""
+"""A teacher's offer, as the command line passes it to the process of a session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Kind(StrEnum):
-    """What a file is."""
+    """The kind of a file."""
 
     LESSON = "lesson"
     SCRIPT = "script"
@@ -22,21 +22,21 @@ class Offered(msgspec.Struct, frozen=True):
     path: str
     name: str
     shows: str = ""
-    """What there is to see, in one line."""
+    """A description of the content in one line."""
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """All that there is for one session."""
+    """Everything that a session may use."""
 
     files: tuple[Offered, ...]
     answers: str = ""
-    """The file that keeps the answers of this session; empty if they are not kept."""
+    """The file for the answers of this session; empty if answers are not kept."""
 
     def encoded(self) -> str:
-        """As one word of a command line."""
+        """Encode the offer as one word of a command line."""
         return msgspec.json.encode(self).decode()
 
     @staticmethod
     def decoded(word: str) -> Offer:
-        """What ``encoded`` gave."""
+        """Decode a word that ``encoded`` returned."""
         return msgspec.json.decode(word, type=Offer)

@@ -1,11 +1,9 @@
-"""The server of a room: a page, its files and a session for each browser, for who knows the token and nobody else.
+"""The server of a classroom: a page, its files and a session for each browser that knows the token.
 
-Rule 1: the gate comes first. Whatever does not begin with the token is answered with 403, alike for all paths, so what
-there is cannot be told from what there is not.
-Rule 2: nothing is fetched from elsewhere. The page names files of this server alone, and tells the browser to refuse
-all others.
-Rule 3: no page from elsewhere gets in, even if it has the token (``names.py``).
-Rule 4: a browser names no file. It asks for one of a fixed set.
+Rule 1: the gate comes first. A path that does not begin with the token is answered with 403. All such answers are the
+same, so they do not reveal which paths exist. Rule 2: nothing is fetched from elsewhere. The page names only files of
+this server, and makes the browser refuse all others. Rule 3: no page from elsewhere gets in, even if it has the token
+(``names.py``). Rule 4: a browser names no file. It asks for one of a fixed set.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from dispatchviz.serving.names import is_own_page, may_be_asked, names_of_this_m
 from dispatchviz.serving.terminal_process import TerminalProcess
 
 STATIC = Path(textual_serve.__file__).parent / "static"
-"""The terminal for browsers, its style and its font: textual-serve's files."""
+"""The files of textual-serve: the terminal for browsers, its style and its font."""
 
 HERE = Path(__file__).parent
 
@@ -43,7 +41,7 @@ FETCHED = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; "
     "img-src 'self' data: blob:; connect-src {sessions}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
-"""What a browser may fetch. ``sessions`` are the addresses of the websocket, or none."""
+"""The rules for what a browser may fetch. ``sessions`` are the addresses of the websocket, or none."""
 
 HEADERS = {
     "Server": "dispatchviz",
@@ -54,23 +52,23 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     RULES: FETCHED.format(sessions="'none'"),
 }
-"""With every answer."""
+"""The headers of every answer."""
 
 MOST_SESSIONS = 64
-"""Browsers at once; each has a process."""
+"""The most browsers at once; each has a process."""
 
 LONGEST_MESSAGE = 1 << 16
-"""Bytes of one message of a browser."""
+"""The most bytes of one message from a browser."""
 
 FONT_SIZES = range(8, 41)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class RoomServer:
-    """Serves sessions until it is ended. ``command`` makes the command line of the session of a number, from 1.
+class ClassroomServer:
+    """A server of sessions. ``command`` returns the command line for a session by its number, counted from 1.
 
-    ``names`` are those under which browsers ask for it beside this machine's own, such as that of a proxy.
+    ``names`` are names of the server besides this machine's own, such as that of a proxy.
     """
 
     def __init__(self, command: Callable[[int], Sequence[str]], names: Sequence[str] = (), token: str = "") -> None:
@@ -85,15 +83,17 @@ class RoomServer:
         self._places = asyncio.Semaphore(MOST_SESSIONS)
         self._sessions: dict[TerminalProcess, web.WebSocketResponse] = {}
 
-    async def serve(self, host: str, port: int, told: Callable[[int], None]) -> None:
-        """Serve until a signal ends it; ``told`` is called with the port. DispatchvizError if that is not free."""
+    async def serve(self, host: str, port: int, announce: Callable[[int], None]) -> None:
+        """Serve until a signal ends it; call ``announce`` with the port. Raise DispatchvizError if the port is not
+        free.
+        """
         async with self.listening(host, port) as bound:
-            told(bound)
+            announce(bound)
             await _signalled()
 
     @asynccontextmanager
     async def listening(self, host: str, port: int) -> AsyncIterator[int]:
-        """Serve meanwhile; give the port. DispatchvizError if that is not free."""
+        """Serve while the block runs; yield the port. Raise DispatchvizError if the port is not free."""
         runner = web.AppRunner(self.application(), shutdown_timeout=1)
         await runner.setup()
         assert runner.server is not None
@@ -110,7 +110,7 @@ class RoomServer:
             await runner.cleanup()
 
     def _connected(self, server: web.Server) -> asyncio.Protocol:
-        """A new connection takes the place of the oldest stranger's, if there is no other place."""
+        """Accept a connection. If there are too many, close the oldest one without the token, or refuse this one."""
         if len(server.connections) >= MOST_CONNECTIONS:
             if not self._strangers:
                 self._refusals.refused(f"there are {MOST_CONNECTIONS} connections; more are refused")
@@ -124,7 +124,7 @@ class RoomServer:
         return made
 
     def _no_stranger(self, connection: object) -> None:
-        """A connection has shown the token, or is closed."""
+        """Forget a connection that has shown the token or is closed."""
         self._strangers.pop(connection, None)
 
     def application(self) -> web.Application:
@@ -144,10 +144,12 @@ class RoomServer:
 
     @web.middleware
     async def _gate(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Nothing without the token. Compared in constant time, so no timing tells how much of a guess is right."""
+        """Refuse requests without the token. The comparison takes constant time, so timing reveals nothing about the
+        token.
+        """
         first = request.path.removeprefix("/").partition("/")[0]
         if not secrets.compare_digest(first.encode("utf-8", "replace"), self.token.encode()):
-            raise web.HTTPForbidden(text="This address lacks its token: ask for the whole address.\n")
+            raise web.HTTPForbidden(text="This address has no token: ask for the whole address.\n")
         self._no_stranger(request.protocol)
         host = request.headers.get("Host", "")
         if not may_be_asked(host, self._hosts):
@@ -156,7 +158,7 @@ class RoomServer:
         return await handler(request)
 
     async def _to_page(self, request: web.Request) -> web.Response:
-        """The address without its last stroke."""
+        """Redirect an address without its last slash."""
         raise web.HTTPFound(f"/{self.token}/")
 
     async def _page(self, request: web.Request) -> web.Response:
@@ -171,10 +173,10 @@ class RoomServer:
         )
 
     async def _session(self, request: web.Request) -> web.StreamResponse:
-        origin = request.headers.get("Origin")  # a program that is no browser sends none
+        origin = request.headers.get("Origin")  # only browsers send it
         if origin is not None and not is_own_page(origin, request.headers["Host"], self._names):
-            self._refusals.refused(f"a page of {origin!r} asked for a session, and was refused")
-            raise web.HTTPForbidden(text="A page from elsewhere opens no session.\n")
+            self._refusals.refused(f"a page of {origin!r} asked for a session and was refused")
+            raise web.HTTPForbidden(text="A page from elsewhere cannot open a session.\n")
         if self._places.locked():
             raise web.HTTPServiceUnavailable(text=f"There are {MOST_SESSIONS} sessions already.\n")
         async with self._places:
@@ -187,7 +189,7 @@ class RoomServer:
         size = _number(request.query.get("width"), 80), _number(request.query.get("height"), 24)
         try:
             process = await TerminalProcess.begin(self._command(self._begun), os.environ, size)
-        except OSError:  # there is no terminal, or no process, left
+        except OSError:  # no terminal or no process is left
             await socket.close(code=WSCloseCode.TRY_AGAIN_LATER)
             return socket
         self._sessions[process] = socket
@@ -205,7 +207,7 @@ class RoomServer:
         return socket
 
     async def _end_all(self, application: web.Application) -> None:
-        """Every session ends before the server does."""
+        """End every session before the server ends."""
         sessions = dict(self._sessions)
         await asyncio.gather(*(process.end() for process in sessions), return_exceptions=True)
         await asyncio.gather(*(socket.close() for socket in sessions.values()), return_exceptions=True)
@@ -224,7 +226,7 @@ async def _sent(file: Path, request: web.Request) -> web.FileResponse:
 
 
 async def _paint(process: TerminalProcess, socket: web.WebSocketResponse) -> None:
-    """What the process paints, to the browser; where it has ended the session has, too."""
+    """Send the process's output to the browser; close the session when the process ends."""
     with suppress(ConnectionError):
         async for painted in process.output():
             await socket.send_bytes(painted)
@@ -232,7 +234,7 @@ async def _paint(process: TerminalProcess, socket: web.WebSocketResponse) -> Non
 
 
 async def _heard(process: TerminalProcess, socket: web.WebSocketResponse, text: str) -> bool:
-    """Do what a message of the browser says; False for one that no page of ours sends."""
+    """Carry out a message from the browser; return False for one that our page never sends."""
     match _message(text):
         case ["stdin", str(typed)]:
             await process.type(typed.encode("utf-8", "replace"))

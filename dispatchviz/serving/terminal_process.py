@@ -1,7 +1,7 @@
-"""A process with a terminal of its own, of which a browser is the screen and the keyboard.
+"""A process with a terminal of its own, whose screen and keyboard are a browser.
 
-Textual's own driver for browsers shows one application and then closes; here one screen follows another, and programs
-print between them, so the process gets a terminal as any other.
+Textual's own driver for browsers shows one application and then closes. Here one screen follows another, and programs
+print between them, so the process gets an ordinary terminal.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.tui.terminal.ending import FAILED
 
 LARGEST = 1000
-"""Columns and rows of a terminal at most."""
+"""The most columns or rows of a terminal."""
 
 CHUNK = 1 << 16
-"""Bytes that are read at once."""
+"""The most bytes that are read at once."""
 
 PATIENCE = 3.0
 """Seconds for a process to end before it is killed."""
 
 FOLDERS = ("XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR")
-"""Variables of the folders in which something is written: in a session they are its own."""
+"""Environment variables that name folders for files; in a session they name its own folder."""
 
 NOT_PASSED_ON = ("DISPLAY", "WAYLAND_DISPLAY", "PAGER", "LESS", "NO_COLOR", "COLUMNS", "LINES")
-"""Variables about the terminal and the screen of who serves."""
+"""Environment variables about the terminal and the screen of the person who serves."""
 
 OF_A_SESSION = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONBREAKPOINT": "0"}
-"""What the browser's terminal is; and a ``breakpoint()`` that was left in a program opens no Python for its readers."""
+"""Environment variables that describe the browser's terminal, and disable ``breakpoint()``, which would open Python to
+readers.
+"""
 
 
 class TerminalProcess:
-    """The process of one session; everything that it writes goes with it."""
+    """The process of one session. Its files are deleted when it ends."""
 
     def __init__(self, process: asyncio.subprocess.Process, screen: int, folder: str) -> None:
         self.process, self._screen, self.folder = process, screen, folder
@@ -51,7 +53,7 @@ class TerminalProcess:
     async def begin(
         cls, command: Sequence[str], environment: Mapping[str, str], size: tuple[int, int]
     ) -> TerminalProcess:
-        """Begin it. OSError if that cannot be done."""
+        """Start the process. Raise OSError if that fails."""
         folder = tempfile.mkdtemp(prefix="dispatchviz-session-")
         screen, terminal = pty.openpty()
         try:
@@ -74,21 +76,21 @@ class TerminalProcess:
         return cls(process, screen, folder)
 
     async def output(self) -> AsyncIterator[bytes]:
-        """What it paints, until it has ended."""
+        """Yield the process's output until it ends."""
         while True:
             await self._when(asyncio.get_running_loop().add_reader, asyncio.get_running_loop().remove_reader)
             try:
                 painted = os.read(self._screen, CHUNK)
             except BlockingIOError:
                 continue
-            except OSError:  # nobody has the terminal open any more
+            except OSError:  # no process has the terminal open
                 return
             if not painted:
                 return
             yield painted
 
     async def type(self, typed: bytes) -> None:
-        """Hand on what was typed, as fast as it is read."""
+        """Pass typed keys on, as fast as the process reads them."""
         left = memoryview(typed)
         while left and not self._ended:
             try:
@@ -99,13 +101,13 @@ class TerminalProcess:
                 return
 
     def resize(self, width: int, height: int) -> None:
-        """The browser's window has another size."""
+        """Give the terminal the size of the browser's window."""
         if not self._ended:
             with suppress(OSError):
                 _resize(self._screen, width, height)
 
     async def end(self) -> None:
-        """End it, and what it has begun: by a hang-up, which it may answer, else by force. May be called again."""
+        """End the process and its children, by a hang-up that it may handle, then by force. May be called again."""
         if self._ended:
             return
         self._ended = True
@@ -118,7 +120,7 @@ class TerminalProcess:
             asyncio.get_running_loop().remove_reader(self._screen)
             os.close(self._screen)
         if await self.process.wait() == FAILED:
-            complain(f"a session failed, its report is in {self.folder}")
+            complain(f"a session failed; its report is in {self.folder}")
         else:
             shutil.rmtree(self.folder, ignore_errors=True)
 

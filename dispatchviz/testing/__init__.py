@@ -1,6 +1,6 @@
-"""Expectations over a trace, for tests of programs, of operators, of dispatchviz itself.
+"""Assertions about a trace, for tests of programs, of operators and of dispatchviz itself.
 
-    from dispatchviz.testing import assert_subsequence, call, kernel, redispatch
+from dispatchviz.testing import assert_subsequence, call, kernel, redispatch
 
     def test_add(dispatch_trace):
         torch.add(x, y)
@@ -88,7 +88,7 @@ _ELSEWHERE = {
     "saved_memory": ("saved_bytes",),
     "trace_texts": ("graph", "hook_order", "keys", "node_order", "saved"),
 }
-"""The modules that names are in; the others are in ``expectations``."""
+"""Names by their module; all others are in ``expectations``."""
 
 _HOME = {name: module for module, names in _ELSEWHERE.items() for name in names}
 

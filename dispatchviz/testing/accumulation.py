@@ -1,4 +1,4 @@
-"""How gradients get into ``.grad``: stolen, or copied, or added to what is there."""
+"""Gradients on their way into ``.grad``: stolen, copied, or added to an existing gradient."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dispatchviz.core.record.events import GradientAccumulated
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing.events_of_kind import events_of
-from dispatchviz.testing.failures import failed, lines, loglessly, still
+from dispatchviz.testing.failures import failed, lines, still, without_log
 from dispatchviz.testing.graph_words import plain_name
 
 COPIED = "copied"
-"""What a trace says of a gradient of which ``.grad`` is a copy."""
+"""The word in a trace for a gradient that was copied into ``.grad``."""
 
 REASONS = 3
-"""So many reasons are told at most."""
+"""The most reasons that a failure lists."""
 
 Named = tuple[str, GradientAccumulated]
 """The name of a leaf, and how its ``.grad`` is written."""
 
 
 def no_copy_in_accumulate(trace: Trace, *leaves: str) -> bool:
-    """No gradient is copied on its way into ``.grad``, of all leaves or of those named; True.
+    """Assert that no gradient is copied on its way into ``.grad``, for all leaves or the named ones; return True.
 
-    AssertionError also if no ``.grad`` of theirs is written at all; ValueError for a name that no leaf has.
+    Also raise AssertionError if no gradient is written at all. Raise ValueError for a name that no leaf has.
     """
     __tracebackhide__ = True
     quiet = still(trace)
@@ -31,7 +31,7 @@ def no_copy_in_accumulate(trace: Trace, *leaves: str) -> bool:
     _check_leaves(named, leaves)
     wanted = [(name, event) for name, event in named if not leaves or name in leaves]
     if not wanted:
-        raise failed(trace, f"no .grad{' of ' * bool(leaves)}{' or '.join(leaves)} is written")
+        raise failed(trace, f"no gradient is written to .grad{' of ' * bool(leaves)}{' or '.join(leaves)}")
     copied = [(name, event) for name, event in wanted if event.how == COPIED]
     if copied:
         raise _copied(trace, copied)
@@ -43,8 +43,8 @@ def _check_leaves(named: Sequence[Named], leaves: Sequence[str]) -> None:
     there = list(dict.fromkeys(name for name, _ in named if name))
     for leaf in leaves:
         if there and leaf not in there:
-            error = ValueError(f"no .grad of a leaf {leaf!r} is written; the leaves are {', '.join(there)}")
-            raise loglessly(error)
+            error = ValueError(f"no leaf {leaf!r} gets a gradient; these leaves do: {', '.join(there)}")
+            raise without_log(error)
 
 
 def _copied(trace: Trace, copied: Sequence[Named]) -> AssertionError:

@@ -1,4 +1,4 @@
-"""The events of one kind, of a whole trace or of one of its backwards, without those of printing tensors."""
+"""The events of one kind in a trace or in one of its backward passes, without those of printing tensors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ E = TypeVar("E", bound=Event)
 
 
 def events_of(trace: Trace, kind: type[E], backward: int | None = None) -> Iterator[E]:
-    """Those within a backward, counted from 0, if one is named, and none of printing. ValueError if there is no such
-    backward."""
+    """Yield the events of a kind, except while a tensor is printed. ``backward``, counted from 0, limits them to one
+    backward pass. Raise ValueError if there is no such pass.
+    """
     begin, end = (0, len(trace)) if backward is None else _span(trace, backward)
     printed = PrintedSteps(trace)
     steps = (step for step in trace.steps_of(kind) if begin <= step <= end and step not in printed)
@@ -25,13 +26,13 @@ def _span(trace: Trace, backward: int) -> tuple[int, int]:
     begun = list(events_of(trace, BackwardStarted))
     found = next((event.seq for event in begun if event.graph_task == backward), None)
     if found is None:
-        there = ", ".join(str(event.graph_task) for event in begun) or "there is none"
+        there = ", ".join(str(event.graph_task) for event in begun) or "none"
         raise ValueError(f"no backward {backward} in this trace; its backwards: {there}")
     return found, trace.ends[found]
 
 
 class PrintedSteps:
-    """Asked with ``in``: whether a step happens while a tensor is formatted."""
+    """The steps that happen while a tensor is formatted; supports ``in``."""
 
     def __init__(self, trace: Trace) -> None:
         self._begins = trace.steps_of(TensorFormatted)

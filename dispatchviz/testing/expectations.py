@@ -1,8 +1,8 @@
-"""Assertions over a trace. A failure names the step, as the stepper does.
+"""Assertions about a trace. A failure names the step by its number in the stepper.
 
-All take a trace, also one that is still being recorded, and optionally ``within``: then only what happened within
-the first event of that pattern counts. Calls that print a tensor count only within that (``events_of_kind.py``).
-A name that does not exist is refused (``known_names.py``).
+Each takes a trace, which may still be recording, and optionally ``within``: then only events within the first match of
+that pattern count. Calls that print a tensor count only if ``within`` matches the printing itself
+(``events_of_kind.py``). A name that does not exist is refused (``known_names.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered, 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.testing.events_of_kind import PrintedSteps
-from dispatchviz.testing.failures import difference, failed, lines, listed, near, says_nothing, times, window
+from dispatchviz.testing.failures import difference, failed, lines, listed, near, proves_nothing, times, window
 from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
@@ -24,7 +24,7 @@ from dispatchviz.testing.trace_texts import key_ways
 
 
 def assert_sequence(trace: Trace, patterns: Sequence[Pattern], within: Pattern | None = None) -> None:
-    """The events of the kinds that the patterns name are these, all of them, in this order."""
+    """Assert that exactly these events happen, in this order. Events of other kinds than the patterns' are ignored."""
     __tracebackhide__ = True
     check_names(trace, patterns)
     kinds = {pattern.kind for pattern in patterns}
@@ -40,7 +40,7 @@ def assert_sequence(trace: Trace, patterns: Sequence[Pattern], within: Pattern |
 
 
 def assert_subsequence(trace: Trace, patterns: Sequence[Pattern], within: Pattern | None = None) -> None:
-    """Events that match the patterns happen in this order; others may lie between."""
+    """Assert that events matching the patterns happen in this order; other events may come between."""
     __tracebackhide__ = True
     check_names(trace, patterns)
     events = list(_part(trace, within))
@@ -48,7 +48,7 @@ def assert_subsequence(trace: Trace, patterns: Sequence[Pattern], within: Patter
     for k, pattern in enumerate(patterns):
         found = next((i for i in range(at, len(events)) if pattern.matches(events[i])), None)
         if found is None:
-            after = f"after step {events[at - 1].seq}, which is the last that matched" if at else ""
+            after = f"after step {events[at - 1].seq}, the last one that matched" if at else ""
             what = f"pattern {k} of {len(patterns)}, {pattern!r}, does not happen {after}".rstrip()
             text = f"{what}; {near(trace, events[at:], pattern)}"
             raise failed(trace, text, events[at - 1].seq if at else None)
@@ -56,13 +56,13 @@ def assert_subsequence(trace: Trace, patterns: Sequence[Pattern], within: Patter
 
 
 def assert_never(trace: Trace, pattern: Pattern, within: Pattern | None = None) -> None:
-    """No event matches."""
+    """Assert that no event matches."""
     __tracebackhide__ = True
     assert_count(trace, pattern, 0, within)
 
 
 def assert_count(trace: Trace, pattern: Pattern, count: int, within: Pattern | None = None) -> None:
-    """So many events match."""
+    """Assert that exactly ``count`` events match."""
     __tracebackhide__ = True
     found = _found(trace, pattern, within)
     if len(found) != count:
@@ -70,7 +70,7 @@ def assert_count(trace: Trace, pattern: Pattern, count: int, within: Pattern | N
 
 
 def assert_at_most(trace: Trace, pattern: Pattern, count: int, within: Pattern | None = None) -> None:
-    """No more than so many events match."""
+    """Assert that at most ``count`` events match."""
     __tracebackhide__ = True
     found = _found(trace, pattern, within)
     if len(found) > count:
@@ -80,22 +80,22 @@ def assert_at_most(trace: Trace, pattern: Pattern, count: int, within: Pattern |
 def _found(trace: Trace, pattern: Pattern, within: Pattern | None) -> list[AnyEvent]:
     __tracebackhide__ = True
     check_names(trace, [pattern])
-    if says_nothing(trace):
-        raise failed(trace, f"whether {pattern!r} happens is not known")
+    if proves_nothing(trace):
+        raise failed(trace, f"it is not known whether {pattern!r} happens")
     return [event for event in _part(trace, within) if pattern.matches(event)]
 
 
 def _miscounted(
     trace: Trace, pattern: Pattern, found: Sequence[AnyEvent], count: int, expected: str, within: Pattern | None
 ) -> AssertionError:
-    """The first event too many is where it shows."""
+    """Return the failure for a wrong count, at the first event too many."""
     where = f"\n{lines(trace, found)}" if found else f"; {near(trace, _part(trace, within), pattern)}"
     text = f"{pattern!r} happens {times(len(found))}, expected {expected}{where}"
     return failed(trace, text, found[min(count, len(found) - 1)].seq if found else None)
 
 
 def assert_kernel_ran(trace: Trace, kernel: str, under: str, within: Pattern | None = None) -> None:
-    """A kernel ran in the cell of a key: ``assert_kernel_ran(trace, "wrapper_CUDA_add_Tensor", under="CUDA")``."""
+    """Assert that a kernel ran for a key: ``assert_kernel_ran(trace, "wrapper_CUDA_add_Tensor", under="CUDA")``."""
     __tracebackhide__ = True
     check_name(trace, "kernel", kernel)
     check_name(trace, "key", under)
@@ -106,7 +106,9 @@ def assert_kernel_ran(trace: Trace, kernel: str, under: str, within: Pattern | N
 
 
 def _not_run(trace: Trace, kernel: str, under: str, ran: dict[tuple[str, str], int]) -> AssertionError:
-    """Where the kernel ran instead, and what ran there, the names that are like it first."""
+    """Return the failure: the keys that the kernel ran for, and the kernels that ran for this key, similar names
+    first.
+    """
     others = [name for name, key in reversed(ran) if key == under]
     alike = difflib.get_close_matches(kernel, others, ALIKE, 0)
     nearest = [step for (name, key), step in ran.items() if name == kernel or (key == under and name == alike[0])]
@@ -120,11 +122,11 @@ def _not_run(trace: Trace, kernel: str, under: str, ran: dict[tuple[str, str], i
 
 
 ALIKE = 4
-"""So many kernels are listed beside one that did not run."""
+"""The most kernels that a failure lists for a key."""
 
 
 def redispatches_to(trace: Trace, operator: Any, *keys: str) -> bool:
-    """Each call of an operator is redispatched to these keys, in this order, and to no other; True.
+    """Assert that each call of an operator is redispatched to these keys, in this order, and to no other; return True.
 
     ``redispatches_to(trace, "aten::add_.Tensor", "ADInplaceOrView", "CPU")``.
     """
@@ -138,7 +140,7 @@ def redispatches_to(trace: Trace, operator: Any, *keys: str) -> bool:
 
 
 def _other_way(trace: Trace, way: Sequence[Part], keys: Sequence[str]) -> tuple[str, int]:
-    """A call goes to other keys than expected."""
+    """Return the failure's text and step for a call that goes to other keys."""
     first, begun = way[0]
     got = [key for key, _ in way[1:]]
     at = next((k for k, (a, b) in enumerate(zip(got, keys, strict=False)) if a != b), min(len(got), len(keys)))
@@ -152,14 +154,14 @@ def _other_way(trace: Trace, way: Sequence[Part], keys: Sequence[str]) -> tuple[
 
 
 def assert_same(trace: Trace, other: Trace | str | Path) -> None:
-    """Event for event the same as another trace or a saved one (headers may differ).
+    """Assert that every event equals that of another trace or of a saved one; headers may differ.
 
-    A file that does not exist fails; ``trace.save(path)`` makes it.
+    A file that does not exist fails; ``trace.save(path)`` creates it.
     """
     __tracebackhide__ = True
     if not isinstance(other, Trace):
         if not Path(other).exists():
-            raise failed(trace, f"there is no {other} to compare with: make it with trace.save({str(other)!r})")
+            raise failed(trace, f"there is no file {other} to compare with: create it with trace.save({str(other)!r})")
         other = Trace.load(other)
     mine, theirs = list(trace), list(other)
     for k, (got, want) in enumerate(zip(mine, theirs, strict=False)):
@@ -168,12 +170,14 @@ def assert_same(trace: Trace, other: Trace | str | Path) -> None:
             raise failed(trace, f"{text}\n  namely    {got!r}", got.seq)
     if len(mine) != len(theirs):
         shorter = min(len(mine), len(theirs))
-        text = f"the same up to step {shorter - 1}, but {len(mine)} steps, expected {len(theirs)}"
+        text = f"the same up to step {shorter - 1}, but there are {len(mine)} steps; expected {len(theirs)}"
         raise failed(trace, text, min(shorter, len(mine) - 1) if mine else None)
 
 
 def part(trace: Trace, within: Pattern | None) -> tuple[int, int]:
-    """Where what counts begins, and where it has ended. AssertionError if what it shall be within does not happen."""
+    """Return the first step that counts, and the first one after that part. Raise AssertionError if ``within`` never
+    matches.
+    """
     __tracebackhide__ = True
     if within is None:
         return 0, len(trace)
@@ -189,7 +193,7 @@ def _part(trace: Trace, within: Pattern | None) -> Sequence[AnyEvent]:
     begin, end = part(trace, within)
     printed = PrintedSteps(trace)
     if begin < len(trace) and (begin in printed or isinstance(trace[begin], TensorFormatted)):
-        return trace[begin:end]  # it is asked for what printing calls
+        return trace[begin:end]  # the pattern asks for the calls of the printing
     return [event for event in trace[begin:end] if event.seq not in printed]
 
 

@@ -1,4 +1,4 @@
-"""What a teacher expects of a log: a text file, written by hand, a line an expectation.
+"""Answer files: a teacher's expectations of a log, written by hand, one per line.
 
     # Homework 2: a product and its gradient
     call aten::mul.Tensor AutogradCPU
@@ -12,9 +12,9 @@
     graph: Sum → Mul → AccumulateGrad(x)
     no copy in accumulate                    # the gradient is stolen
 
-Lines of a log (``log_lines.py``) happen in this order, others may lie between; an indented one happens within the one
-that it stands under. Behind a colon stand counts, and what the functions of ``trace_texts.py`` give. Lines of a golden
-log can be pasted. Not here: whether a trace is so (``marking.py``).
+Lines of a log (``log_lines.py``) must happen in this order, and other steps may come between them. An indented line
+must happen within the line above it. A colon follows a count, or the name of a function of ``trace_texts.py``. Lines of
+a golden log can be pasted. ``marking.py`` compares a trace with the file.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from dispatchviz.testing.trace_texts import graph, hook_order, keys, node_order,
 
 
 class Bounds(NamedTuple):
-    """How often a pattern happens."""
+    """The allowed number of matches of a pattern."""
 
     least: int
     most: int | None
 
     def hold(self, count: int) -> bool:
-        """Return whether so many are enough and not too many."""
+        """Return whether a count is within the bounds."""
         return self.least <= count and (self.most is None or count <= self.most)
 
 
@@ -51,21 +51,21 @@ class Line:
 
     number: int
     text: str
-    """As it was written, with its indentation."""
+    """The line as written, with its indentation."""
     pattern: Pattern | None = None
     names: list[tuple[str, str]] = field(default_factory=list)
-    """Kind and name, of those that the pattern cannot check."""
+    """Kind and name of each name that the pattern cannot check."""
     bounds: Bounds | None = None
-    """None: it happens after the line before."""
+    """The bounds of a count; None if the line must happen after the one before."""
     question: Callable[[Trace], Any] | None = None
-    """What is asked of the whole trace, instead of a pattern."""
+    """A question about the whole trace, instead of a pattern."""
     answer: Any = None
     inner: list[Line] = field(default_factory=list)
-    """What happens within it."""
+    """The lines that must happen within this one."""
 
     @property
     def indent(self) -> int:
-        """How far it is indented."""
+        """The number of spaces before the line's text."""
         return len(self.text) - len(self.text.lstrip())
 
 
@@ -76,19 +76,19 @@ QUESTIONS: dict[str, Callable[[Trace], Any]] = {
     "saved": saved,
     "saved bytes": saved_bytes,
 }
-"""What can stand before a colon, besides counts and ``keys OPERATOR``."""
+"""The words before a colon, besides counts and ``keys OPERATOR``."""
 
 NO_COPY = "no copy in accumulate"
 
 _COMMENT = re.compile(r"(^|\s)#.*")
-"""``Mul#1`` is no comment."""
+"""A comment; ``Mul#1`` is not one."""
 
 _COUNT = re.compile(r"(?P<most>at most )?(?P<count>\d+) times?")
 _NAMED = {"never": Bounds(0, 0), "once": Bounds(1, 1), "anywhere": Bounds(1, None)}
 
 
 def read_expected(text: str, file: str) -> list[Line]:
-    """The expectations of a file. DispatchvizError, with the line, for one that means nothing."""
+    """Read the expectations of a file. Raise DispatchvizError, with the line, for one that is not understood."""
     top: list[Line] = []
     open_: list[Line] = []
     for number, written in enumerate(text.expandtabs().splitlines(), 1):
@@ -106,7 +106,7 @@ def read_expected(text: str, file: str) -> list[Line]:
 
 
 def every(lines: Iterable[Line]) -> list[Line]:
-    """Lines with what is within them, in the order of the file."""
+    """Return all lines, including those within others, in the order of the file."""
     return [each for line in lines for each in (line, *every(line.inner))]
 
 
@@ -114,7 +114,7 @@ def _place(line: Line, open_: list[Line], top: list[Line]) -> None:
     while open_ and open_[-1].indent >= line.indent:
         open_.pop()
     if line.question and open_:
-        raise ValueError(f"{line.text.strip()!r} is about the whole log: it stands at the left")
+        raise ValueError(f"{line.text.strip()!r} is about the whole log: do not indent it")
     (open_[-1].inner if open_ else top).append(line)
     if line.pattern and not line.bounds:
         open_.append(line)
@@ -156,12 +156,12 @@ def _bounds(head: str) -> Bounds | None:
 def _number(head: str, rest: str) -> int:
     plain = rest.replace(",", "")
     if not plain.isdecimal():
-        raise ValueError(f"after {head}: stands a number, not {rest!r}")
+        raise ValueError(f"{head}: needs a number, not {rest!r}")
     return int(plain)
 
 
 def _unknown(head: str) -> str:
     known: Sequence[str] = [*QUESTIONS, "keys OPERATOR", "never", "once", "anywhere", "3 times", "at most 3 times"]
     near = difflib.get_close_matches(head, known, 1) or difflib.get_close_matches(head, FORMS, 1)
-    meant = f", did you mean {near[0]}?" if near else f": before a colon stands {', '.join(known)}"
+    meant = f", did you mean {near[0]}?" if near else f"; a line with a colon begins with {', '.join(known)}"
     return f"there is no {head!r}{meant}"

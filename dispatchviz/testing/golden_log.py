@@ -1,7 +1,8 @@
-"""Golden logs: what a test dispatches, as text beside the test, to be read in a diff and accepted with one command.
+"""Golden logs: the dispatches of a test as text beside the test, to be read in a diff and accepted with one command.
 
-A log has calls, redispatches, kernels, Nodes, what they save, what the engine runs, hooks, gradients that are written,
-and errors, nested (``log_lines.py``). It has no numbers of steps and tensors, no addresses and no lines of the program.
+A log has calls, redispatches, kernels, Nodes with their saved values, the Nodes that the engine runs, hooks, written
+gradients and errors, nested (``log_lines.py``). It has no numbers of steps and tensors, no addresses and no lines of
+the program.
 """
 
 from __future__ import annotations
@@ -15,30 +16,32 @@ from sys import _getframe
 from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing.expectations import part
-from dispatchviz.testing.failures import failed, loglessly, still
+from dispatchviz.testing.failures import failed, still, without_log
 from dispatchviz.testing.log_lines import FORMS, line_of
 from dispatchviz.testing.patterns import Pattern
 
-HEAD = "# written by `pytest --dispatchviz-accept`: what is called, which Nodes are made, what the engine runs"
+HEAD = "# written by `pytest --dispatchviz-accept`: calls, created Nodes, and the Nodes that the engine runs"
 
 SHOWN = 8
-"""So many lines of the difference a failure shows."""
+"""The most lines of the difference that a failure shows."""
 
 FAR = 200
-"""So many lines from the first difference on are compared to show it."""
+"""The number of lines, from the first difference on, that are compared to show it."""
 
 
 class Accepting:
-    """Whether golden logs are written instead of compared, as ``--dispatchviz-accept`` asks, and which ones were."""
+    """The state of ``--dispatchviz-accept``: True writes golden logs instead of comparing, and the files that were
+    written.
+    """
 
     on = False
     written: list[str] = []  # noqa: RUF012 # one for the process
 
 
 def assert_golden(trace: Trace, path: str | Path, within: Pattern | None = None) -> None:
-    """The log is that of a text file; a path that is not absolute begins at the folder of the file that calls this.
+    """Assert that the log equals that of a text file. A relative path starts at the folder of the calling file.
 
-    ``pytest --dispatchviz-accept`` writes the file, instead of comparing it.
+    ``pytest --dispatchviz-accept`` writes the file instead of comparing it.
     """
     __tracebackhide__ = True
     file = Path(_getframe(1).f_code.co_filename).parent / path
@@ -47,13 +50,13 @@ def assert_golden(trace: Trace, path: str | Path, within: Pattern | None = None)
     if Accepting.on:
         _accept(trace, file, [row for row, _ in rows])
     elif not file.exists():
-        raise loglessly(failed(trace, f"there is no golden log {file}\n  {_accepts(trace)} writes it"))
+        raise without_log(failed(trace, f"there is no golden log {file}\n  {_accepts(trace)} writes it"))
     else:
         _compare(trace, file, rows)
 
 
 def golden_rows(trace: Trace, begin: int, end: int) -> Iterator[tuple[str, int]]:
-    """The lines of a log, each with its step."""
+    """Yield the lines of a log, each with its step."""
     ends, open_ = trace.ends, list[int]()
     for event in trace[begin:end]:
         text = line_of(event)
@@ -65,15 +68,15 @@ def golden_rows(trace: Trace, begin: int, end: int) -> Iterator[tuple[str, int]]
 
 
 def _accept(trace: Trace, file: Path, rows: Sequence[str]) -> None:
-    """Write a log, if it is another one; AssertionError if the file is none."""
+    """Write a log if it differs from the file's. Raise AssertionError if the file is not a golden log."""
     __tracebackhide__ = True
     if file.exists():
         kept = [line for _, line in _numbered(trace, file)]
         if kept == list(rows):
             return
         if other := next((line for line in kept if line.split()[0] not in FORMS), None):
-            raise loglessly(
-                failed(trace, f"{file} is no golden log, and stays as it is: it has a line {other.strip()!r}")
+            raise without_log(
+                failed(trace, f"{file} is not a golden log and was not changed: it has a line {other.strip()!r}")
             )
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, "\n".join([HEAD, *rows, ""]).encode())
@@ -81,12 +84,12 @@ def _accept(trace: Trace, file: Path, rows: Sequence[str]) -> None:
 
 
 def _numbered(trace: Trace, file: Path) -> list[tuple[int, str]]:
-    """The lines of a file that count, from 1 on. AssertionError if it is no text."""
+    """Return the lines of a file without comments, numbered from 1. Raise AssertionError if it is not text."""
     __tracebackhide__ = True
     try:
         lines = enumerate(file.read_text("utf-8").splitlines(), 1)
     except UnicodeDecodeError:
-        raise loglessly(failed(trace, f"{file} is no golden log: it is no text")) from None
+        raise without_log(failed(trace, f"{file} is not a golden log: it is not text")) from None
     return [(number, line.rstrip()) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
@@ -106,7 +109,7 @@ def _compare(trace: Trace, file: Path, rows: Sequence[tuple[str, int]]) -> None:
 
 
 def _diff(wanted: Sequence[str], got: Sequence[str], first: int) -> str:
-    """As ``diff -u`` shows it, from just before the first difference on."""
+    """Return the difference as ``diff -u`` shows it, from just before the first one."""
     begin = max(first - 3, 0)
     both = wanted[begin : first + FAR], got[begin : first + FAR]
     lines = list(difflib.unified_diff(*both, lineterm="", n=2))[3:]
@@ -115,6 +118,6 @@ def _diff(wanted: Sequence[str], got: Sequence[str], first: int) -> str:
 
 
 def _accepts(trace: Trace) -> str:
-    """The command that accepts the log of a trace: a test's has its name."""
+    """Return the command that accepts the log of a trace; it names the test if there is one."""
     test = trace.header.program
     return f"pytest --dispatchviz-accept {test!r}" if "::" in test else "pytest --dispatchviz-accept"

@@ -1,4 +1,4 @@
-"""The backward graph, and its Nodes and leaves, as words that a person would write: no numbers, no addresses."""
+"""The backward graph, its Nodes and leaves in words that a person would write: no numbers, no addresses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ Part = tuple[str, int]
 
 
 def graph_words(trace: Trace, backward: int | None) -> Iterator[Part]:
-    """The graph of a backward, or of the last one, from its roots on. ValueError if there is no such backward."""
+    """Yield the graph of a backward pass, by default the last one, from its roots on. Raise ValueError if there is no
+    such pass.
+    """
     if not len(trace):
         return
     drawn = backward_graph(trace, of=backward)
@@ -26,7 +28,7 @@ def graph_words(trace: Trace, backward: int | None) -> Iterator[Part]:
     for k, root in enumerate(drawn.roots):
         left += [*[";"] * bool(k), root]
     left.reverse()
-    told: set[int] = set()
+    met: set[int] = set()
     step = 0
     while left:  # a graph may be deeper than Python's stack
         item = left.pop()
@@ -38,13 +40,13 @@ def graph_words(trace: Trace, backward: int | None) -> Iterator[Part]:
         named = _named(trace, drawn, item, marks.get(item, ""))
         step = named[0][1]
         yield from named
-        if item not in told:
-            told.add(item)
+        if item not in met:
+            met.add(item)
             left += reversed(_behind(drawn, item))
 
 
 def _behind(drawn: BackwardGraph, node: int) -> list[int | str]:
-    """The Nodes that one leads to, with the signs between them."""
+    """Return the Nodes that a Node leads to, with the signs between them."""
     targets = _targets(drawn, node)
     if len(targets) < 2:
         return ["→", *targets] if targets else []
@@ -60,7 +62,7 @@ def _targets(drawn: BackwardGraph, node: int) -> list[int]:
 
 
 def _shared(drawn: BackwardGraph) -> dict[int, str]:
-    """Nodes that are met more than once and lead on: each gets a mark when it is met first."""
+    """Return the Nodes that several edges lead to and that lead on. Each gets a mark when it is first met."""
     uses = Counter(target for node in drawn.nodes for target in _targets(drawn, node))
     shared = [node for node in drawn.nodes if uses[node] > 1 and _targets(drawn, node)]
     return dict.fromkeys(shared, "")
@@ -73,7 +75,9 @@ def _named(trace: Trace, drawn: BackwardGraph, node: int, mark: str) -> list[Par
 
 
 def node_words(trace: Trace, node: int, name: str, step: int) -> list[Part]:
-    """``Add``; of a leaf's Node ``AccumulateGrad(x)``. Without a name the one that the trace has for the Node."""
+    """Return a Node's words: ``Add``, or ``AccumulateGrad(x)`` for that of a leaf. If ``name`` is empty, the trace
+    provides the name.
+    """
     made = index(trace).nodes.get(node)
     plain = short_node(name or (made.name if made else "Node"))
     leaf = index(trace).accumulators.get(node)
@@ -82,11 +86,11 @@ def node_words(trace: Trace, node: int, name: str, step: int) -> list[Part]:
 
 
 def plain_name(trace: Trace, tensor: int, at: int) -> str:
-    """The variable that names a tensor as of a step, or soon will or did; empty if none ever does."""
+    """Return the variable that names a tensor at a step, or did before, or will later; empty if none ever does."""
     known = index(trace)
     return known.shown(known.name(tensor, at) or known.coming_name(tensor, at) or known.lost_name(tensor, at)[0])
 
 
 def numberless(word: str) -> str:
-    """``Mul`` for ``Mul#1``."""
+    """Remove the number of a repeated Node: ``Mul`` for ``Mul#1``."""
     return re.sub(r"#\d+$", "", word)

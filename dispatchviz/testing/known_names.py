@@ -1,6 +1,7 @@
-"""Whether the names in a pattern exist: what is misspelled never happens, and a test that expects so would always pass.
+"""Check that the names in a pattern exist: an event with a misspelled name never happens, so a test that expects none
+would always pass.
 
-A name exists if the trace has it, if it is PyTorch's, or if a library of the program's has registered it by now.
+A name exists if it is in the trace, if PyTorch has it, or if a library of the program has already registered it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dispatchviz.explain.cells.operator_names import USUAL, close_operators, fin
 from dispatchviz.explain.keys.key_names import NAMES as KEYS
 from dispatchviz.explain.keys.key_names import runtime_keys
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.testing.failures import loglessly
+from dispatchviz.testing.failures import without_log
 from dispatchviz.testing.patterns import Pattern
 from dispatchviz.testing.trace_text import short_node
 
@@ -30,7 +31,7 @@ FALLBACK_KERNELS = {*FALLBACKS.values(), *NOT_IMPLEMENTED.values(), FALLTHROUGH,
 
 
 def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
-    """Raise ValueError, with the names that are near, for a pattern with one that does not exist."""
+    """Raise ValueError, with similar names, for a pattern with a name that does not exist."""
     __tracebackhide__ = True
     for pattern in patterns:
         for field, name in pattern.fields.items():
@@ -40,11 +41,13 @@ def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
 
 
 def check_name(trace: Trace, kind: str, name: str, where: str = "") -> None:
-    """The same for a name of a kind: ``operator``, ``key``, ``any key``, ``kernel``, ``Node``, ``short Node``."""
+    """Check a name of a kind: ``operator``, ``key``, ``any key``, ``kernel``, ``Node``, ``short Node``. Raise
+    ValueError if it does not exist.
+    """
     __tracebackhide__ = True
     known = _KNOWN[kind](name)
     if name not in known and name not in _in_trace(trace, kind):
-        raise loglessly(ValueError(f"{where}{_refusal(kind, name, known)}"))
+        raise without_log(ValueError(f"{where}{_refusal(kind, name, known)}"))
 
 
 def _refusal(kind: str, name: str, known: Collection[str]) -> str:
@@ -57,14 +60,14 @@ def _refusal(kind: str, name: str, known: Collection[str]) -> str:
 
 
 def near_names(kind: str, name: str, known: Collection[str]) -> list[str]:
-    """Name that one which does not exist may have meant, best first."""
+    """Return the names that an unknown name may have meant, the best one first."""
     same = [each for each in known if each.casefold() == name.casefold()]
     meant = _meant_operator(name, known) if kind == "operator" else []
     return same or meant or difflib.get_close_matches(name, known, 3, 0.5)
 
 
 def _meant_operator(name: str, known: Collection[str]) -> list[str]:
-    """``add``, ``torch.add`` and ``aten::add`` are no full names, but say which one is meant."""
+    """Return the operators that an incomplete name means, such as ``add``, ``torch.add`` and ``aten::add``."""
     try:
         return [find_operator(name, known).name]
     except DispatchvizError:
@@ -73,13 +76,13 @@ def _meant_operator(name: str, known: Collection[str]) -> list[str]:
 
 
 def _one_of(base: str, known: Collection[str]) -> str:
-    """The overload that people mean mostly, else the first."""
+    """Return the most common overload, else the first."""
     usual = (full for full in (joined(base, overload) for overload in USUAL) if full in known)
     return next(usual, "") or min(name for name in known if name.startswith(f"{base}."))
 
 
 def _kind(pattern: Pattern, field: str) -> str:
-    """What sort of name a field holds; empty if it can be anything."""
+    """Return the kind of name in a field; empty if the field can be anything."""
     if field == "name":
         return "Node" if pattern.kind in (NodeCreated, NodeStarted) else ""
     if field == "key":
@@ -88,18 +91,18 @@ def _kind(pattern: Pattern, field: str) -> str:
 
 
 def _in_trace(trace: Trace, kind: str) -> set[object]:
-    """What the events of a trace hold of that kind."""
+    """Return the names of that kind in the events of a trace."""
     if kind == "short Node":
         return {short_node(event.name) for event in trace if isinstance(event, NodeCreated | NodeStarted)}
     field = {"Node": "name", "any key": "key"}.get(kind, kind)
     return {getattr(event, field, None) for event in trace}
 
 
-# -- what exists ------------------------------------------------------------------------------------------------------
+# -- existing names ---------------------------------------------------------------------------------------------------
 
 
 def _operators(name: str) -> Collection[str]:
-    importlib.import_module("dispatchviz.torch")  # what gives the process its operators
+    importlib.import_module("dispatchviz.torch")  # registers the operators of the process
     return process.operators
 
 
@@ -112,7 +115,9 @@ def _any_keys(name: str) -> Collection[str]:
 
 
 def _kernels(name: str) -> Collection[str]:
-    """Those of operators whose name is in that of the kernel, as PyTorch's rule has it, and of the program's own."""
+    """Return the kernels of operators whose name is part of the kernel's name, as PyTorch names kernels, and those of
+    the program's own operators.
+    """
     named = [op for op in _operators("") if op.partition("::")[2].partition(".")[0] in name]
     made = [op.name for op in process.operators.made()]
     return FALLBACK_KERNELS | {kernel for op in {*named, *made} for kernel in _registered(op)}
@@ -133,7 +138,7 @@ NODE_MODULES = (
     "autograd.kernels.autograd_fallback",
     "generated.nodes",
 )
-"""The modules of the machine that define Nodes. They are loaded when they are first used, which nothing has to do."""
+"""The modules of the model that define Nodes. They load on first use, and a test may not have used them."""
 
 
 def _nodes(name: str) -> Collection[str]:

@@ -1,4 +1,4 @@
-"""A line of a golden log, and of what a teacher expects: an event in a few words, without numbers that shift.
+"""A line of a golden log or of an answer file: an event in a few words, without numbers that change.
 
     call aten::add.Tensor AutogradCPU
     redispatch aten::add.Tensor CPU
@@ -11,8 +11,8 @@
     accumulate stolen
     error RuntimeError
 
-``line_of`` writes them; ``pattern_of`` reads them, and then ``...`` stands for anything, what is left out at the end
-too, and names of Nodes may be short: ``run Add``.
+``line_of`` writes them and ``pattern_of`` reads them. When read, ``...`` matches anything, words at the end may be left
+out, and names of Nodes may be short: ``run Add``.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Form(NamedTuple):
     """A kind of line."""
 
     takes: str
-    """What stands behind the first word, as a person reads it."""
+    """The words after the first one, for a person to read."""
     most: int
-    """So many words at most may stand there."""
+    """The most words that may follow."""
     pattern: Callable[..., Pattern]
-    """Makes the pattern of the words."""
+    """The function that turns the words into a pattern."""
     nodes: bool = False
-    """The word is the name of a Node."""
+    """True if the word is the name of a Node."""
 
 
 def _node_pattern(kind: type[Event]) -> Callable[..., Pattern]:
@@ -62,7 +62,7 @@ def _node_pattern(kind: type[Event]) -> Callable[..., Pattern]:
 
 
 class _NodeNamed:
-    """The condition that a Node's name is this one, in full or short."""
+    """The condition that a Node has this name, in full or short."""
 
     def __init__(self, name: str) -> None:
         self._short, self.__name__ = short_node(name), name
@@ -73,7 +73,7 @@ class _NodeNamed:
 
 def _kernel(name: Any = ..., under: Any = ..., key: Any = ...) -> Pattern:
     if under not in ("under", ...):
-        raise ValueError(f"`under` stands before the key, not {under!r}")
+        raise ValueError(f"write `under` before the key, not {under!r}")
     return kernel(name, under=key)
 
 
@@ -94,11 +94,11 @@ FORMS: dict[str, Form] = {
     "accumulate": Form("stolen | copied | added in place | added out of place", 4, _how),
     "error": Form("CLASS", 1, lambda exception=...: event(ErrorRaised, exception=exception)),
 }
-"""By first word."""
+"""The kinds of lines, by their first word."""
 
 
 def line_of(event: AnyEvent) -> str:
-    """The line for an event; empty if a log has none."""
+    """Return the line for an event; empty if logs leave it out."""
     match event:
         case Dispatched():
             return f"{'call' if event.how.startswith('call') else 'redispatch'} {event.operator} {event.key}"
@@ -122,18 +122,18 @@ def line_of(event: AnyEvent) -> str:
 
 
 def pattern_of(line: str) -> tuple[Pattern, list[tuple[str, str]]]:
-    """The pattern that a line means, and the names of Nodes to be checked besides, each with its kind.
+    """Return the pattern for a line, and the names of Nodes to check separately, each with its kind.
 
-    ValueError for a line of no form.
+    Raise ValueError for a line of an unknown form.
     """
     first, *rest = line.split()
     form = FORMS.get(first)
     if form is None:
         near = difflib.get_close_matches(first, FORMS, 1)
-        meant = f", did you mean {near[0]}?" if near else f": lines begin with {', '.join(FORMS)}"
+        meant = f", did you mean {near[0]}?" if near else f"; lines begin with {', '.join(FORMS)}"
         raise ValueError(f"no line begins with {first!r}{meant}")
     if len(rest) > form.most:
-        raise ValueError(f"after {first} stands {form.takes or 'nothing'}, not {' '.join(rest)!r}")
+        raise ValueError(f"{first} takes {form.takes or 'nothing'}, not {' '.join(rest)!r}")
     pattern = form.pattern(*[... if word == ANYTHING else word for word in rest])
     return pattern.as_written(line.strip()), _nodes(form, rest)
 

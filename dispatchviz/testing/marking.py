@@ -1,8 +1,7 @@
-"""Whether a trace is as a teacher expects it, line by line: what ``dispatchviz check-log`` prints.
+"""The comparison of a trace with an answer file, line by line, which ``dispatchviz check-log`` prints.
 
-Lines that follow each other are looked for in order. Of a line with others within it every event that fits is tried,
-until one holds them all; if none does, the one that holds most of them counts. What is called to print a tensor
-counts nowhere.
+Consecutive lines must happen in order. For a line with others inside, every matching event is tried until one contains
+them all; if none does, the one that contains most counts. Operators that are called to print a tensor do not count.
 """
 
 from __future__ import annotations
@@ -22,18 +21,20 @@ from dispatchviz.testing.trace_text import TraceText
 
 @dataclass(frozen=True)
 class Mark:
-    """What became of a line."""
+    """The result for one line."""
 
     line: Line
     holds: bool
     step: int | None = None
-    """Where it holds, or where it shows that it does not; None if nowhere in particular."""
+    """The step where the line holds, or where its failure shows; None if nowhere in particular."""
     why: str = ""
-    """Of one that does not hold: lines of text."""
+    """The reason if the line does not hold, in one or more lines of text."""
 
 
 def marked(trace: Trace, expected: Sequence[Line], file: str) -> list[Mark]:
-    """A mark for each line. DispatchvizError for a line of the file with a name that does not exist."""
+    """Return a mark for each line. Raise DispatchvizError, with the line of the file, for a name that does not
+    exist.
+    """
     quiet = still(trace)
     for line in every(expected):
         try:
@@ -51,7 +52,7 @@ class _Marker:
         self._printed = PrintedSteps(trace)
 
     def block(self, expected: Sequence[Line], begin: int, end: int, where: str) -> Iterator[Mark]:
-        """The marks of lines that stand together, within some steps."""
+        """Yield the marks of consecutive lines, within a range of steps."""
         after = begin
         for line in expected:
             if line.question:
@@ -64,7 +65,7 @@ class _Marker:
                 after = max([after, *(step + 1 for step in map(_place, marks) if step is not None)])
 
     def _best(self, line: Line, after: int, end: int, where: str) -> list[Mark]:
-        """The marks of a line and of those within it: of the first event that holds all, or of the best one."""
+        """Return the marks of a line and the lines inside it, for the first event that fulfills all, else the best."""
         best: list[Mark] = []
         for event in self._matching(line, after, end):
             inner = self.block(line.inner, event.seq + 1, self._trace.ends[event.seq] + 1, f"within step {event.seq}")
@@ -80,7 +81,7 @@ class _Marker:
         place = where or (f"after step {after - 1}" if after else "")
         text = f"does not happen {place}".rstrip() + f"; {near(self._trace, self._trace[after:end], line.pattern)}"
         why = f"line {line.number} does not happen"
-        inner = [Mark(each, False, None, f"not looked for: {why}") for each in every(line.inner)]
+        inner = [Mark(each, False, None, f"not checked: {why}") for each in every(line.inner)]
         return [Mark(line, False, after - 1 if after else None, text), *inner]
 
     def _counted(self, line: Line, begin: int, end: int) -> Mark:
@@ -115,5 +116,5 @@ class _Marker:
 
 
 def _place(mark: Mark) -> int | None:
-    """Where a line holds that others come after."""
+    """Return the step after which the next lines must happen; None if this line sets no such step."""
     return mark.step if mark.holds and mark.line.bounds is None else None

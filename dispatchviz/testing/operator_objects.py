@@ -1,7 +1,7 @@
-"""Operators given as objects, ``torch.ops.aten.add.Tensor`` and ``torch.ops.aten.add``: what tests have at hand.
+"""Operators given as objects: ``torch.ops.aten.add.Tensor`` and ``torch.ops.aten.add``.
 
-Both are callable, so they must not be taken for a condition. They are known by the methods that PyTorch gives them:
-those of a real PyTorch are as good as the model's.
+Both are callable, so they must not be mistaken for a condition. They are recognized by the methods that PyTorch gives
+them, so those of an installed PyTorch work as well as the model's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Overloads:
-    """Any overload of an operator, as ``torch.ops.aten.add`` names them; equal to the full name of each."""
+    """Any overload of an operator, as ``torch.ops.aten.add`` names them. Equal to the full name of each."""
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -18,7 +18,7 @@ class Overloads:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, str) and (other == self.base or other.startswith(f"{self.base}."))
 
-    __hash__ = None  # type: ignore[assignment] # what is equal to many names has no hash
+    __hash__ = None  # type: ignore[assignment] # equal to many names, whose hashes differ
 
     def __repr__(self) -> str:
         namespace, _, name = self.base.partition("::")
@@ -26,9 +26,9 @@ class Overloads:
 
 
 def plain_operator(operator: Any) -> Any:
-    """The name of an operator that is given as an object, ``Overloads`` for a packet of them; else what was given.
+    """Return the name of an operator object, ``Overloads`` for a packet, and any other value unchanged.
 
-    TypeError for a function of ``torch``, which may call any operator.
+    Raise TypeError for a function of ``torch``, which may call any operator.
     """
     __tracebackhide__ = True
     match type(operator).__name__:
@@ -40,5 +40,7 @@ def plain_operator(operator: Any) -> Any:
             return f"{operator._namespace}::{operator._name}"
         case "Binding":
             name = operator.__name__
-            raise TypeError(f"{name} is a function and no operator: torch.ops.aten.{name} is one, or its name as text")
+            raise TypeError(
+                f"{name} is a function, not an operator: use torch.ops.aten.{name} or the operator's name as text"
+            )
     return operator

@@ -1,7 +1,7 @@
-"""Patterns: what an event should look like, as far as a test cares.
+"""Patterns: descriptions of an event, as precise as a test needs.
 
-A pattern names a kind of event and some of its fields. A field's value is what it must equal, or a function that
-must be true of it, or ``...`` for anything.
+A pattern names a kind of event and some of its fields. Each field has a value that must be equal, a function that must
+return true, or ``...`` for anything.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from dispatchviz.core.record.events import (
 from dispatchviz.testing.operator_objects import Overloads, plain_operator
 
 Expected = str | EllipsisType | Callable[[Any], Any]
-"""What a field of a shorthand below may be given as. An operator may be ``torch.ops.aten.add.Tensor``, too: that one
-overload, or ``torch.ops.aten.add``: any of them."""
+"""The values for a field of a shorthand below. An operator may also be an object: ``torch.ops.aten.add.Tensor`` means
+this overload, ``torch.ops.aten.add`` any overload.
+"""
 
 
 class Pattern:
-    """Events of a kind whose named fields are as given. TypeError for a field that the kind does not have."""
+    """Events of a kind whose named fields have these values. Raise TypeError for a field that the kind lacks."""
 
     def __init__(self, kind: type[Event], fields: Mapping[str, Any], written: str = "") -> None:
         __tracebackhide__ = True
@@ -41,16 +42,16 @@ class Pattern:
         self._written = written
 
     def matches(self, event: AnyEvent) -> bool:
-        """Return whether an event is of the kind and each field as expected."""
+        """Return whether an event has this kind and these fields."""
         return type(event) is self.kind and all(_is(getattr(event, name), want) for name, want in self.fields.items())
 
     def agrees(self, event: AnyEvent) -> bool:
-        """Return whether one of the fields of an event of that kind, that are given as values, is as expected."""
+        """Return whether at least one field that is given as a value agrees with an event of the kind."""
         given = ((name, want) for name, want in self.fields.items() if not callable(want))
         return any(_is(getattr(event, name), want) for name, want in given)
 
     def as_written(self, text: str) -> Pattern:
-        """The same pattern, which is shown as this text."""
+        """Return the same pattern, shown as this text."""
         return Pattern(self.kind, self.fields, text)
 
     def __repr__(self) -> str:
@@ -58,51 +59,53 @@ class Pattern:
 
 
 def event(kind: type[Event], /, **fields: Any) -> Pattern:
-    """Any kind of event: ``event(VersionBumped, before=0)``. TypeError for a field that the kind does not have."""
+    """Match any kind of event: ``event(VersionBumped, before=0)``. Raise TypeError for a field that the kind lacks."""
     __tracebackhide__ = True
     return Pattern(kind, fields)
 
 
 def call(operator: Expected = ..., key: Expected = ...) -> Pattern:
-    """A call of an operator that a key won: ``call("aten::add.Tensor", "AutogradCUDA")``.
+    """Match a call of an operator that goes to a key: ``call("aten::add.Tensor", "AutogradCUDA")``.
 
-    Boxed calls are calls: those of ``torch.ops``, of operators of the program's own, of what a Python fallback makes.
+    Boxed calls count: calls through ``torch.ops``, of the program's own operators, and by a Python fallback.
     """
     operator = plain_operator(operator)
     return Pattern(Dispatched, {"how": _a_call, "operator": operator, "key": key}, _as_written("call", operator, key))
 
 
 def redispatch(operator: Expected = ..., key: Expected = ...) -> Pattern:
-    """A redispatch of an operator to a key, boxed ones too: ``redispatch("aten::add.Tensor", "CUDA")``."""
+    """Match a redispatch of an operator to a key, boxed ones included: ``redispatch("aten::add.Tensor", "CUDA")``."""
     operator = plain_operator(operator)
     fields = {"how": _a_redispatch, "operator": operator, "key": key}
     return Pattern(Dispatched, fields, _as_written("redispatch", operator, key))
 
 
 def kernel(name: Expected = ..., under: Expected = ..., operator: Expected = ...) -> Pattern:
-    """A kernel picked under a key: ``kernel("VariableType::add_Tensor", under="AutogradCUDA")``."""
+    """Match the choice of a kernel for a key: ``kernel("VariableType::add_Tensor", under="AutogradCUDA")``."""
     operator = plain_operator(operator)
     fields = {"kernel": name, "key": under, "operator": operator}
     return Pattern(KernelSelected, fields, _as_written("kernel", name, under=under, operator=operator))
 
 
 def node_created(name: Expected = ...) -> Pattern:
-    """A backward Node: ``node_created("AddBackward0")``."""
+    """Match the creation of a backward Node: ``node_created("AddBackward0")``."""
     return Pattern(NodeCreated, {"name": name}, _as_written("node_created", name))
 
 
 def node_ran(name: Expected = ...) -> Pattern:
-    """A Node that the engine evaluates: ``node_ran("AddBackward0")``."""
+    """Match a Node that the engine evaluates: ``node_ran("AddBackward0")``."""
     return Pattern(NodeStarted, {"name": name}, _as_written("node_ran", name))
 
 
 def hook_ran(function: Expected = ..., kind: Expected = ...) -> Pattern:
-    """A hook that the engine calls, by the function's name: ``hook_ran("scale", kind="post hook")``."""
+    """Match a hook that the engine calls, by its function's name: ``hook_ran("scale", kind="post hook")``."""
     return Pattern(HookRan, {"function": function, "kind": kind}, _as_written("hook_ran", function, kind=kind))
 
 
 def accumulated(how: Expected = ...) -> Pattern:
-    """A gradient that gets into a leaf's ``.grad``: ``accumulated("stolen")``, ``"copied"``, ``"added in place"``."""
+    """Match a gradient on its way into a leaf's ``.grad``: ``accumulated("stolen")``, ``"copied"``, ``"added in
+    place"``.
+    """
     return Pattern(GradientAccumulated, {"how": how}, _as_written("accumulated", how))
 
 
@@ -115,7 +118,7 @@ def _a_redispatch(how: str) -> bool:
 
 
 def _as_written(function: str, *values: Expected, **named: Expected) -> str:
-    """The pattern as the test wrote it."""
+    """Return the pattern as the test wrote it."""
     last = max((k for k, value in enumerate(values, 1) if value is not ...), default=0)
     given = {name: value for name, value in named.items() if value is not ...}
     return f"{function}({', '.join([*map(_shown, values[:last]), *_named(given)])})"

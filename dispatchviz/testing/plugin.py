@@ -1,7 +1,7 @@
-"""The pytest plugin: the fixture ``dispatch_trace``, and its log in the report of a test that fails.
+"""The pytest plugin: the fixture ``dispatch_trace``, and its log in the report of a failed test.
 
-Idle unless a test uses the fixture: nothing of the package is imported before. What a report has is in ``reports.py``,
-which is imported when a test fails.
+Nothing of the package is imported until a test uses the fixture. ``reports.py`` writes the report, and is imported when
+a test fails.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ pytest.register_assert_rewrite("dispatchviz.testing.expectations")
 
 TRACE = pytest.StashKey["Trace"]()
 COMPARED = pytest.StashKey["int | None"]()
-"""The step at which the last comparison with a text showed a difference."""
+"""The step of the first difference in the last comparison with a text."""
 
 ACCEPTED = "dispatchviz accepted"
-"""The property of a report that has the golden logs which a test wrote: it comes to the main process of xdist, too."""
+"""The property of a report with the golden logs that a test wrote. xdist sends it to its main process."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--dispatchviz-keep``, ``--dispatchviz-lines`` and ``--dispatchviz-accept``."""
+    """Add ``--dispatchviz-keep``, ``--dispatchviz-lines`` and ``--dispatchviz-accept``."""
     group = parser.getgroup("dispatchviz", "dispatch traces (fixture dispatch_trace)")
     group.addoption(
         "--dispatchviz-keep",
         action="store_true",
-        help="save the trace of every failed test with the fixture dispatch_trace and print the command that opens it",
+        help="save the trace of every failed test that uses dispatch_trace, and print the command that opens it",
     )
     group.addoption(
         "--dispatchviz-lines",
         type=int,
         default=None,
         metavar="N",
-        help="lines of the log that the report of a failed test shows, around the step that differs (default: as many "
-        "as make the report 26 lines long; 0: all)",
+        help="show this many lines of the log in the report of a failed test, around the step that differs (default: "
+        "so that the report has 26 lines; 0: all)",
     )
     group.addoption(
         "--dispatchviz-accept",
         action="store_true",
-        help="write the golden logs that assert_golden compares with, instead of comparing",
+        help="write the golden logs of assert_golden instead of comparing them",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Golden logs are written from now on if the command line says so."""
+    """Switch to writing golden logs if the command line asks for it."""
     if config.getoption("dispatchviz_accept"):
         from dispatchviz.testing.golden_log import Accepting
 
@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def dispatch_trace(request: pytest.FixtureRequest) -> Iterator[Trace]:
-    """The trace of what this test dispatches, from its setup on; its log is shown if the test fails."""
+    """Record the dispatches of a test, including its setup, as a trace. If the test fails, its report shows the log."""
     from dispatchviz.running.recording import record
 
     with record(program=request.node.nodeid) as trace:
@@ -66,7 +66,7 @@ def dispatch_trace(request: pytest.FixtureRequest) -> Iterator[Trace]:
 
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:
-    """Both texts around their first difference, of ``graph(trace) == "..."`` and its like."""
+    """Explain a failed ``graph(trace) == "..."`` or similar comparison: both texts around their first difference."""
     shown, expected = (left, right) if type(left).__name__ == "TraceText" else (right, left)
     if op != "==" or type(shown).__name__ != "TraceText" or not isinstance(expected, str):
         return None
@@ -80,7 +80,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put the log into the report of a failed test, and into any one which golden logs were written."""
+    """Add the log to the report of a failed test, and the golden logs that were written to any report."""
     trace = item.stash.get(TRACE, None)
     if trace is None or call.excinfo is None:
         report = yield
@@ -103,7 +103,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Which golden logs were written."""
+    """List the golden logs that were written."""
     if terminalreporter.config.getoption("dispatchviz_accept"):
         reports = [report for each in terminalreporter.stats.values() for report in each]
         found = [value for each in reports for name, value in getattr(each, "user_properties", ()) if name == ACCEPTED]

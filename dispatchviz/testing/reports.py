@@ -1,4 +1,4 @@
-"""What the report of a failed test shows of its trace: the log around the step that differs, the command to open it."""
+"""The report of a failed test: the log around the step that differs, and the command that opens the trace."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ from dispatchviz.testing.failures import EMPTY, LOGLESS, STEP, still
 from dispatchviz.views.cards.diagnosis_text import parts
 
 ROOM = 26
-"""So many lines of a report at most, where nobody asks for more: eight failures are read in one go."""
+"""The most lines of a report, unless the user asks for more, so that eight failures can be read at once."""
 
 SOURCE = 8
-"""So many lines of the test are shown up to the one that fails, if the report would be too long otherwise."""
+"""The number of lines of a test that are shown, up to the one that fails, if the report is too long."""
 
 WHOLE_SUMMARY = 2
-"""The verbosity, ``-vv``, from which on pytest's summary has whole messages."""
+"""The verbosity, ``-vv``, from which pytest's summary has whole messages."""
 
 CALLS = LogFilter(level="calls")
-"""What of the log is shown where nobody asks for more: calls, redispatches and Nodes, without their details."""
+"""The part of the log that is shown by default: calls, redispatches and Nodes, without details."""
 
 
 def add_log(
     report: pytest.TestReport, item: pytest.Item, trace: Trace, error: BaseException, compared: int | None
 ) -> None:
-    """Add the sections, and shortens the report to what is read. ``compared``: the step where two texts differ."""
+    """Add the sections of the trace and shorten the report. ``compared`` is the step where two compared texts
+    differ.
+    """
     if getattr(error, LOGLESS, False):
         _shorten(report, item)
         return
@@ -61,7 +63,9 @@ def add_log(
 
 
 def _why(trace: Trace, error: BaseException) -> list[str]:
-    """The parts of the diagnosis of an error that PyTorch raised; none for a failed assertion, or of no known kind."""
+    """Return the lines of the diagnosis of an error that PyTorch raised; none for a failed assertion or an unknown
+    error.
+    """
     failed = None if isinstance(error, AssertionError) else failure_of(trace, error)
     found = None if failed is None else diagnosis_of(failed)
     if found is None or not found.tells_more:
@@ -71,10 +75,10 @@ def _why(trace: Trace, error: BaseException) -> list[str]:
 
 @contextmanager
 def own_frames_hidden(error: BaseException) -> Iterator[None]:
-    """In the block pytest leaves frames of this package out of a traceback, unless ``--full-trace`` is given.
+    """Hide frames of this package from pytest's traceback while the block runs, unless ``--full-trace`` is given.
 
-    An error of a kernel is then shown at the line that called the operator. pytest looks for ``__tracebackhide__``
-    among a function's variables and those of its module.
+    An error of a kernel then shows at the line that called the operator. pytest looks for ``__tracebackhide__`` among a
+    function's variables and those of its module.
     """
     modules = {id(module): module for module in _own_modules(error)}.values()
     for module in modules:
@@ -87,7 +91,7 @@ def own_frames_hidden(error: BaseException) -> Iterator[None]:
 
 
 def _own_modules(error: BaseException | None) -> Iterator[dict[str, Any]]:
-    """The variables of the package's modules that are in the tracebacks of an error and of what caused it."""
+    """Yield the variables of the package's modules in the tracebacks of an error and of its causes."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -100,22 +104,22 @@ def _own_modules(error: BaseException | None) -> Iterator[dict[str, Any]]:
 PACKAGE = os.path.dirname(dispatchviz.__file__) + os.sep
 
 FRAME = 5
-"""Lines that come with a log: the section's title, the log's head, what was left out twice, the command."""
+"""The lines around a log: the section's title, the log's head, two lines about omitted parts, the command."""
 
 
 def _size(report: pytest.TestReport, asked: int | None) -> tuple[int, LogFilter]:
-    """How many lines the log has, and of what: as many as are asked for, else as fit beside what pytest says."""
+    """Return the number of log lines and the part of the log: as many as the user asks for, else as many as fit."""
     if asked is not None:
         return asked or sys.maxsize, ALL_STEPS
     return ROOM - len(report.longreprtext.splitlines()) - FRAME, CALLS
 
 
 def _hint(item: pytest.Item) -> str:
-    return f"to open it here: pytest --dispatchviz-keep {shlex.quote(item.nodeid)}"
+    return f"to open the trace: pytest --dispatchviz-keep {shlex.quote(item.nodeid)}"
 
 
 def _command(item: pytest.Item, trace: Trace, step: int | None) -> str:
-    """What opens the trace, which is kept; empty if it is not."""
+    """Return the command that opens the saved trace; empty if it was not saved."""
     if not item.config.getoption("dispatchviz_keep"):
         return ""
     at = "" if step is None else f"--step {step} "
@@ -123,8 +127,8 @@ def _command(item: pytest.Item, trace: Trace, step: int | None) -> str:
 
 
 def _shorten(report: pytest.TestReport, item: pytest.Item) -> None:
-    """Of a long test the last lines before the one that fails are shown, unless ``--tb`` asks for something else."""
-    traceback: Any = getattr(report.longrepr, "reprtraceback", None)  # what pytest has made, in classes of its own
+    """Shorten a long test to the lines before the one that fails, unless ``--tb`` asks for something else."""
+    traceback: Any = getattr(report.longrepr, "reprtraceback", None)  # pytest's own classes
     if item.config.getoption("tbstyle") != "auto" or traceback is None:
         return
     for entry in traceback.reprentries:
@@ -136,14 +140,14 @@ def _shorten(report: pytest.TestReport, item: pytest.Item) -> None:
 
 
 def _shorten_summary(report: pytest.TestReport) -> None:
-    """A line for a test: where CI is set, pytest repeats the whole message there."""
+    """Shorten a failure's summary to one line. If CI is set, pytest would repeat the whole message there."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
         crash.message = crash.message.partition("\n")[0]
 
 
 def _leave_out_fixture(entry: Any) -> None:
-    """The trace itself is in the log."""
+    """Remove the fixture from the shown arguments, because the log has the trace."""
     arguments = getattr(entry, "reprfuncargs", None)
     if arguments is not None:
         arguments.args = [(name, value) for name, value in arguments.args if name != "dispatch_trace"]
@@ -151,14 +155,14 @@ def _leave_out_fixture(entry: Any) -> None:
 
 
 def _end_of_source(lines: list[str]) -> list[str]:
-    """The first line, and the last ones up to the one that fails; all that is said of the error."""
+    """Return the first line, and the last ones up to the line that fails, with the whole error."""
     at = next((k for k, line in enumerate(lines) if line.startswith(">")), 0)
     begin = at - SOURCE + 2
     return lines if begin < 2 else [lines[0], f"    ... {begin - 1} lines ...", *lines[begin:]]
 
 
 def _log(trace: Trace, step: int | None, most: int, wanted: LogFilter) -> list[str]:
-    """The text log around a step, or why there is none: a report must come out in any case."""
+    """Return the text log around a step, or why it cannot be shown, because a report must always appear."""
     if not len(trace):
         return [EMPTY]
     try:
@@ -171,7 +175,7 @@ def _log(trace: Trace, step: int | None, most: int, wanted: LogFilter) -> list[s
 
 
 def _row_of(rows: list[str], step: int | None) -> int:
-    """The row of a step, or of the one before that has a row; without a step the end."""
+    """Return the row of a step, or of the last step before it that has a row; without a step the end."""
     if step is None:
         return len(rows)
     numbered = [k for k, row in enumerate(rows) if row.split()[0].isdecimal() and int(row.split()[0]) <= step]
@@ -179,7 +183,7 @@ def _row_of(rows: list[str], step: int | None) -> int:
 
 
 def _around(lines: list[str], at: int, most: int) -> list[str]:
-    """So many lines, with one in the middle as far as possible, and how many were left out."""
+    """Return up to ``most`` lines around one, and how many were left out before and after."""
     begin = max(0, min(at - most // 2, len(lines) - most))
     shown = lines[begin : begin + most]
     more = "--dispatchviz-lines=0 shows all"
@@ -189,7 +193,7 @@ def _around(lines: list[str], at: int, most: int) -> list[str]:
 
 
 def _keep(trace: Trace, item: pytest.Item) -> Path:
-    """Save the trace in pytest's cache folder and give its path."""
+    """Save the trace in pytest's cache folder and return its path."""
     folder = item.config.rootpath / ".pytest_cache" / "d" / "dispatchviz"
     cache = getattr(item.config, "cache", None)
     if cache is not None:
@@ -201,11 +205,11 @@ def _keep(trace: Trace, item: pytest.Item) -> Path:
 
 
 LONGEST = 100
-"""So many characters of a test's name are in that of its file."""
+"""The most characters of a test's name in the name of its file."""
 
 
 def _file_name(test: str) -> str:
-    """A name for a test's file; where it leaves something out, with a number that tells tests apart."""
+    """Return a file name for a test. A shortened or changed name gets a hash, so that names differ."""
     plain = re.sub(r"[^\w.-]+", "-", test).strip("-")
     odd = re.sub(r"::|/", "-", test) != plain or len(plain) > LONGEST
     return f"{plain[:LONGEST]}-{hashlib.sha256(test.encode()).hexdigest()[:8]}" if odd else plain

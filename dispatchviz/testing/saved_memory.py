@@ -1,4 +1,4 @@
-"""How much memory backward keeps: of the tensors that Nodes save, memory that several share once."""
+"""The memory that a backward graph keeps: that of the tensors that Nodes save. Shared memory counts once."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ITEM_SIZES = {str(dtype): dtype.itemsize for dtype in ALL}
 
 
 def saved_bytes(trace: Trace) -> int:
-    """Bytes of all memory that the Nodes of a trace save tensors on.
+    """Return the bytes of all memory on which the Nodes of a trace save tensors.
 
-    A view keeps the whole of its base's memory. What pack hooks return instead of a tensor is not counted.
+    A view keeps the whole memory of its base. Values that pack hooks return instead of a tensor do not count.
     """
     quiet = still(trace)
     tensors = {
@@ -29,13 +29,13 @@ def saved_bytes(trace: Trace) -> int:
 
 
 def _on(trace: Trace, storage: int) -> Iterator[TensorCreated]:
-    """The tensors that are on a memory."""
+    """Yield the tensors that use a storage."""
     events = (trace[step] for step in index(trace).about_storage(storage, TensorCreated))
     return (event for event in events if isinstance(event, TensorCreated))
 
 
 def _extent(tensor: TensorCreated) -> int:
-    """The bytes from a tensor's first element to its last."""
+    """Return the bytes from a tensor's first element to its last."""
     if 0 in tensor.shape:
         return 0
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride, strict=True))

@@ -1,7 +1,7 @@
-"""What a trace shows, to be compared with a text: ``assert graph(trace) == "Sum → Add → AccumulateGrad(x)"``.
+"""Properties of a trace to compare with a text: ``assert graph(trace) == "Sum → Add → AccumulateGrad(x)"``.
 
-Each function gives a ``TraceText``; pytest's report of a comparison that fails has the first difference. Names of
-Nodes are short: ``Add`` is ``AddBackward0``.
+Each function returns a ``TraceText``. If a comparison fails, pytest's report shows the first difference. Names of Nodes
+are short: ``Add`` is ``AddBackward0``.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ from dispatchviz.testing.trace_text import SIGNS, TraceText
 
 
 def graph(trace: Trace, backward: int | None = None) -> TraceText:
-    """The backward graph from its roots to the leaves: ``Sum → Add → AccumulateGrad(x)``.
+    """Return the backward graph from its roots to the leaves: ``Sum → Add → AccumulateGrad(x)``.
 
-    Of a Node with several edges what follows is in brackets: ``Mul → (AccumulateGrad(x), AccumulateGrad(y))``; edges
-    that lead nowhere are left out. A Node that several edges lead to, and that goes on itself, has a number by which it
-    is known when it comes again: ``Add → (Exp → Mul#1 → AccumulateGrad(x), Mul#1)``. The graph is that of the last
-    backward; ``backward`` names another, counted from 0. Without any it is all Nodes, from those to which none leads.
+    If a Node has several edges, their targets are in brackets: ``Mul → (AccumulateGrad(x), AccumulateGrad(y))``. Edges
+    that lead nowhere are left out. A Node that several edges lead to, and that leads on, has a number that identifies
+    it when it appears again: ``Add → (Exp → Mul#1 → AccumulateGrad(x), Mul#1)``.
 
-    ValueError if there is no such backward.
+    The graph is that of the last backward pass, or of the one that ``backward`` names, counted from 0. Without any pass
+    it has all Nodes, starting at those that no edge leads to. Raise ValueError if there is no such pass.
     """
     quiet = still(trace)
     return TraceText(list(graph_words(quiet, backward)), "graph(trace)", partial(_check_nodes, quiet))
 
 
 def node_order(trace: Trace, backward: int | None = None) -> TraceText:
-    """The Nodes in the order in which the engine runs them: ``Sum, Add, AccumulateGrad(x)``; of all backwards, or one.
+    """Return the Nodes in the order in which the engine runs them, of all backward passes or of one: ``Sum, Add,
+    AccumulateGrad(x)``.
 
-    ValueError if there is no such backward.
+    Raise ValueError if there is no such pass.
     """
     quiet = still(trace)
     ran = (node_words(quiet, event.node, event.name, event.seq) for event in events_of(quiet, NodeStarted, backward))
@@ -45,16 +46,19 @@ def node_order(trace: Trace, backward: int | None = None) -> TraceText:
 
 
 def hook_order(trace: Trace, backward: int | None = None) -> TraceText:
-    """The functions of the hooks that the engine calls, in order: ``scale, log``; of all backwards, or one.
+    """Return the functions of the hooks that the engine calls, in order, of all backward passes or of one: ``scale,
+    log``.
 
-    ValueError if there is no such backward.
+    Raise ValueError if there is no such pass.
     """
     ran = ([(event.function, event.seq)] for event in events_of(still(trace), HookRan, backward))
     return TraceText(list(_joined(ran, ",")), "hook_order(trace)")
 
 
 def saved(trace: Trace) -> TraceText:
-    """What Nodes save for backward: ``Mul(other=w, self=x), Exp(result)``; a tensor without a name is left out."""
+    """Return the values that Nodes save for backward: ``Mul(other=w, self=x), Exp(result)``. The name of an unnamed
+    tensor is left out.
+    """
     quiet = still(trace)
     nodes: dict[int, list[VariableSaved]] = {}
     for event in events_of(quiet, VariableSaved):
@@ -64,9 +68,10 @@ def saved(trace: Trace) -> TraceText:
 
 
 def keys(trace: Trace, operator: Any) -> TraceText:
-    """The keys that the calls of an operator go to: ``AutogradCPU → CPU``; of different ways each once, behind ``;``.
+    """Return the keys that the calls of an operator go to: ``AutogradCPU → CPU``. Different ways appear once each,
+    separated by ``;``.
 
-    AssertionError if it is never called.
+    Raise AssertionError if the operator is never called.
     """
     __tracebackhide__ = True
     ways = key_ways(trace, operator)
@@ -76,7 +81,9 @@ def keys(trace: Trace, operator: Any) -> TraceText:
 
 
 def key_ways(trace: Trace, operator: Any) -> list[list[Part]]:
-    """Of each call of an operator the keys that it goes to, by way of redispatches. AssertionError without a call."""
+    """Return, for each call of an operator, the keys that it goes to by redispatches. Raise AssertionError if there is
+    no call.
+    """
     __tracebackhide__ = True
     pattern = call(operator)
     check_names(trace, [pattern])
@@ -94,7 +101,7 @@ def key_ways(trace: Trace, operator: Any) -> list[list[Part]]:
 
 
 def _call_around(trace: Trace, event: Dispatched, call_of: dict[int, int]) -> int | None:
-    """The call, among those wanted, that a redispatch of the same operator belongs to."""
+    """Return the wanted call that a redispatch of the same operator belongs to."""
     if not event.how.startswith("redispatch"):
         return None
     outer = next((each for each in trace.ancestors(event.seq) if isinstance(each, Dispatched)), None)
@@ -113,7 +120,7 @@ def _saved_by(trace: Trace, node: int, events: Sequence[VariableSaved]) -> Itera
 
 
 def _joined(parts: Iterable[Iterable[Part]], sign: str) -> Iterator[Part]:
-    """Parts with a sign between them."""
+    """Yield the parts with a sign between them."""
     for number, part in enumerate(parts):
         for k, (word, step) in enumerate(part):
             yield from [(sign, step)] * (number > 0 and k == 0)
@@ -124,7 +131,7 @@ def _joined(parts: Iterable[Iterable[Part]], sign: str) -> Iterator[Part]:
 
 
 def _check_nodes(trace: Trace, words: Sequence[str]) -> None:
-    """The names of Nodes; those of leaves are the program's own."""
+    """Check the names of Nodes, but not those of leaves, which the program chooses."""
     __tracebackhide__ = True
     for k, word in enumerate(words):
         is_leaf = k > 1 and words[k - 1] == "(" and words[k - 2] == "AccumulateGrad"

@@ -1,7 +1,7 @@
 """The ``torch`` namespace: ``import dispatchviz.torch as torch`` runs a PyTorch script on the model.
 
-Functions and methods are the generated bindings; what PyTorch writes in Python (``torch/_tensor.py``,
-``torch/autograd``) is written again in the modules beside this one. A name that the model does not have raises an
+Functions and methods are the generated bindings. The parts of PyTorch that are Python (``torch/_tensor.py``,
+``torch/autograd``) are written again in the modules beside this one. A name that the model does not have raises an
 AttributeError that says so.
 """
 
@@ -12,8 +12,8 @@ import math
 import sys as _sys
 from typing import TYPE_CHECKING, Any
 
-from dispatchviz.torch import _garbage_collection as _garbage_collection  # before all that is made
-from dispatchviz.torch import _lazy_modules as _lazy_modules  # before whatever imports one of them
+from dispatchviz.torch import _garbage_collection as _garbage_collection  # before everything that is created
+from dispatchviz.torch import _lazy_modules as _lazy_modules  # before any import of one of them
 
 # isort: split
 from dispatchviz.core.bindings import python_bindings_manual as _manual
@@ -120,7 +120,7 @@ from dispatchviz.torch.tensor_new import tensor as tensor
 from dispatchviz.torch.type_info import finfo as finfo
 from dispatchviz.torch.type_info import iinfo as iinfo
 
-if TYPE_CHECKING:  # looked up when first used: ``_lazy_modules.ATTRIBUTES``
+if TYPE_CHECKING:  # looked up on first use: ``_lazy_modules.ATTRIBUTES``
     from dispatchviz.torch._functorch.apis import vmap as vmap
 
 __version__ = version.__version__
@@ -150,7 +150,7 @@ globals().update(
 globals().update({name: getattr(_formats, name) for name in _formats.__all__})
 del globals()["unique_dim"]
 _segment_reduce = globals().pop("segment_reduce")
-"""Which PyTorch shows by this name only."""
+"""PyTorch exposes it under this name only."""
 globals().update(_functionalization.NAMES)
 globals().update(_legacy_constructors.TYPES)
 globals().update(_split_meshgrid.FUNCTIONS)
@@ -168,18 +168,18 @@ _install_class_names()
 
 
 def numel(input: Tensor) -> builtins.int:
-    """The number of elements of a tensor. TypeError for what is not one."""
+    """Return the number of elements of a tensor. Raise TypeError for anything but a tensor."""
     functional.check_input("numel", input)
     return _numel(input._size)
 
 
 def can_cast(from_: _dtype.DType, to: _dtype.DType) -> builtins.bool:
-    """Whether a result of one dtype may be written into a tensor of the other."""
+    """Return whether a result of one dtype may be written into a tensor of the other."""
     return _dtype.can_cast(from_, to)
 
 
 def get_device(input: Tensor) -> builtins.int:
-    """The number of a tensor's CUDA device; -1 on the CPU."""
+    """Return the number of a tensor's CUDA device, or -1 on the CPU."""
     return input.get_device()  # type: ignore[attr-defined,no-any-return]
 
 
@@ -199,7 +199,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def typename(obj: Any) -> str:
-    """The type of a value, as error messages name it (``torch.FloatTensor`` for tensors)."""
+    """Return the type of a value as error messages name it (``torch.FloatTensor`` for tensors)."""
     if isinstance(obj, Tensor):
         return obj.type()  # type: ignore[attr-defined,no-any-return]
     kind = obj if hasattr(obj, "__qualname__") else type(obj)
@@ -213,12 +213,14 @@ set_default_tensor_type = _legacy_constructors.set_default_tensor_type
 
 
 def get_default_device() -> _device.Device:
-    """The default device of new tensors."""
+    """Return the default device of new tensors."""
     return _device.concrete(_device_or_default(None))
 
 
 def get_device_module(device: _device.Device | str | None = None) -> Any:
-    """``torch.cpu`` or ``torch.cuda``; of the accelerator if no device is named. RuntimeError where there is none."""
+    """Return ``torch.cpu`` or ``torch.cuda``; without an argument, the module of the accelerator. Raise RuntimeError if
+    there is none.
+    """
     if device is not None and not isinstance(device, (_device.Device, str)):
         raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
     name = "cuda" if device is None else _device.Device(device).type
@@ -228,7 +230,7 @@ def get_device_module(device: _device.Device | str | None = None) -> Any:
 
 
 has_mkl = has_lapack = has_openmp = has_spectral = True
-"""What a PyTorch for Linux is built with."""
+"""The values of a PyTorch build for Linux."""
 
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
@@ -252,7 +254,7 @@ _HELPERS = (
     ),
     *("type_info", "unique_elements", "builtins", "math", "annotations", "TYPE_CHECKING"),
 )
-"""Names in this module that PyTorch's does not have."""
+"""Names in this module that PyTorch's module does not have."""
 
 
 def __getattr__(name: str) -> Any:

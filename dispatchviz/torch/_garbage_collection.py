@@ -1,8 +1,8 @@
-"""The garbage collector while the namespace is imported: it waits, and then leaves alone what the import made.
+"""Pause the garbage collector during the import of the namespace, and exempt the imported objects afterwards.
 
-Collections would be a sixth of the whole import (``dispatchviz/foundation/garbage_collection.py``). So the threshold of
-the youngest generation is out of reach until ``restore``; if an import fails on the way, garbage is still collected,
-though rarely.
+Collections would take a sixth of the whole import (``dispatchviz/foundation/garbage_collection.py``). Therefore the
+threshold of the youngest generation is raised until ``restore``. If an import fails in between, garbage is still
+collected, though rarely.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dispatchviz.foundation.garbage_collection import OBJECTS
 
 _before = gc.get_threshold()
 _YOUNG = 60_000
-"""Objects of a process in which a program has not done much yet: twice those of an import of NumPy."""
+"""The number of objects up to which a process counts as new: twice as many as an import of NumPy creates."""
 
 _is_young = len(gc.get_objects()) < _YOUNG
 
@@ -22,7 +22,7 @@ if _before[0]:  # zero: the program wants no collections at all
 
 
 def restore() -> None:
-    """The thresholds that were set before."""
+    """Restore the thresholds that were set before."""
     gc.set_threshold(*_before)
     if _is_young:
         gc.freeze()

@@ -1,4 +1,4 @@
-"""The modules of the namespace that few programs use: loaded when an attribute of one is first used."""
+"""The modules of the namespace that few programs use. Each is loaded when one of its attributes is first used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = (
     *("optim.lbfgs", "optim.lr_scheduler", "optim.nadam", "optim.radam", "optim.rmsprop", "optim.rprop"),
     *("optim.swa_utils", "utils.benchmark", "utils.checkpoint", "utils.checkpoint_frames", "utils.data"),
 )
-"""Below ``torch``. The package that one belongs to imports it like any other."""
+"""Names below ``torch``. The package that a module belongs to imports it like any other."""
 
 ATTRIBUTES: dict[str, dict[str, str]] = {
     _ROOT: {"vmap": "_functorch.apis"},
@@ -42,21 +42,21 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         "Rprop": "optim.rprop",
     },
 }
-"""Names of a package that stand in one of these modules: package -> name -> module below ``torch``."""
+"""Names of a package that are defined in one of the lazy modules: package -> name -> module below ``torch``."""
 
 when_loaded: list[Callable[[], object]] = []
-"""Called after a module of the table has been loaded, with all that it imported."""
+"""Functions to call after a module of the table has been loaded, with everything that it imported."""
 
 
 def attribute_of(package: ModuleType, name: str) -> Any:
-    """The value of a name of ``ATTRIBUTES``, which becomes an attribute of the package. KeyError for other names."""
+    """Return the value of a name of ``ATTRIBUTES``, and store it in the package. Raise KeyError for other names."""
     module = sys.modules[f"{_ROOT}.{ATTRIBUTES[package.__name__][name]}"]
     value = vars(package)[name] = getattr(module, name)
     return value
 
 
 def names_of(package: ModuleType) -> list[str]:
-    """``dir`` of a package, with the names that it has in modules not loaded yet."""
+    """Return ``dir`` of a package, with the names of modules that are not loaded yet."""
     return sorted({*vars(package), *ATTRIBUTES.get(package.__name__, ())})
 
 

@@ -1,7 +1,7 @@
 """A few eigenvalues of a large symmetric matrix by conjugate gradients (``torch/_lobpcg.py``, ``_linalg_utils.py``).
 
-PyTorch's functions are Python too, so their operators stand in logs one after the other. Knyazev 2001; with orthogonal
-bases: Stathopoulos and Wu 2002, Duersch 2015, Duersch and others 2018.
+PyTorch's functions are Python too, so logs list their operators one after the other. The algorithm is from Knyazev
+2001; the orthogonal bases are from Stathopoulos and Wu 2002, Duersch 2015, and Duersch and others 2018.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dispatchviz.torch.overrides import handle_torch_function, has_torch_functio
 Pair = tuple[Any, Any]
 
 LEAST_STEP = {dtypes.float32: 1.2e-07, dtypes.float64: 2.23e-16}
-"""Of the dtypes that can be computed in; the tolerance is its root."""
+"""The machine epsilon of each dtype that is supported. The default tolerance is its square root."""
 ORTHO_COUNTS = {"ortho_i_max": 3, "ortho_j_max": 3}
 
 
@@ -39,10 +39,10 @@ def lobpcg(
     ortho_fparams: dict[str, float] | None = None,
     ortho_bparams: dict[str, bool] | None = None,
 ) -> Pair:
-    """The k largest (or smallest) eigenvalues [*, k] and eigenvectors [*, m, k] of A x = lambda B x.
+    """Return the k largest (or smallest) eigenvalues [*, k] and eigenvectors [*, m, k] of A x = lambda B x.
 
-    A, B: [*, m, m]; X [*, m, n] is what to begin with, random if there is none; iK: a preconditioner. ``tracker`` is
-    called after each step, with the worker. ValueError if m < 3 n; AssertionError for shapes that do not fit.
+    A, B: [*, m, m]; X: [*, m, n], the first guess, random if None; iK: a preconditioner. ``tracker`` is called with the
+    worker after each iteration. Raise ValueError if m < 3 n, AssertionError for shapes that do not fit.
     """
     given = (A, B, X, iK)
     options = (niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams)
@@ -95,7 +95,7 @@ def _lobpcg(
         bparams = {"ortho_use_drop": False} | bparams | (ortho_bparams or {})
     how = (iK, iparams, fparams, bparams, method, tracker)
     if len(A.shape) > 2:
-        return _of_each(A, B, X, dtype, *how)
+        return _solve_each(A, B, X, dtype, *how)
     X = _beginning(X, "X", m, n, dtype, A.device)
     worker = LOBPCG(A, B, X, *how)
     worker.run()
@@ -116,8 +116,8 @@ def _beginning(X: Any, name: str, m: int, n: int, dtype: Any, device: Any) -> An
     return X
 
 
-def _of_each(A: Any, B: Any, X: Any, dtype: Any, iK: Any, iparams: dict[str, int], *how: Any) -> Pair:
-    """One matrix of the batch after the other."""
+def _solve_each(A: Any, B: Any, X: Any, dtype: Any, iK: Any, iparams: dict[str, int], *how: Any) -> Pair:
+    """Solve for one matrix of the batch after the other."""
     m, n, k = iparams["m"], iparams["n"], iparams["k"]
     count = int(torch.prod(torch.tensor(A.shape[:-2])))
     matrices = A.reshape((count, *A.shape[-2:]))
@@ -139,10 +139,11 @@ def _of_each(A: Any, B: Any, X: Any, dtype: Any, iK: Any, iparams: dict[str, int
 
 
 class LOBPCG:
-    """The state of one search, which a tracker may look at.
+    """The state of one search, which a tracker may read.
 
-    ``X``: eigenvectors so far, ``E``: their values, ``R``: residuals, ``S``: the space that is searched. ``iparams``,
-    ``fparams``, ``bparams``: the options; ``ivars``, ``fvars``, ``bvars``, ``tvars``: the state of the iteration.
+    ``X``: eigenvectors so far, ``E``: their eigenvalues, ``R``: residuals, ``S``: the space that is searched.
+    ``iparams``, ``fparams``, ``bparams``: the options; ``ivars``, ``fvars``, ``bvars``, ``tvars``: the state of the
+    iteration.
     """
 
     def __init__(
@@ -171,12 +172,14 @@ class LOBPCG:
         self.bvars: dict[str, bool] = {"_": False}
 
     def __str__(self) -> str:
-        """Every attribute, a line each."""
+        """Return every attribute, one per line."""
         names = ("iparams", "fparams", "bparams", "ivars", "fvars", "bvars", "tvars", "A", "B", "iK", "X", "E")
         return "".join(f"{line}\n" for line in ("LOBPCG:", *(f"  {name}={getattr(self, name)}" for name in names)))
 
     def run(self) -> None:
-        """Step until enough has converged, or there were too many, or the tracker wants to stop."""
+        """Iterate until enough pairs have converged, the iteration limit is reached, or the tracker stops the
+        search.
+        """
         self._step()
         while not self.stop_iteration():
             self._step()
@@ -187,12 +190,12 @@ class LOBPCG:
             self.tracker(self)
 
     def stop_iteration(self) -> bool:
-        """Return whether that was the last step. A tracker sets ``bvars["force_stop"]``."""
+        """Return whether the last iteration was the final one. A tracker sets ``bvars["force_stop"]``."""
         enough = self.ivars["converged_count"] >= self.iparams["k"]
         return self.bvars.get("force_stop", False) or self.ivars["iterations_left"] == 0 or enough
 
     def update(self) -> None:
-        """One step."""
+        """Do one iteration."""
         if self.ivars["istep"] == 0:
             self._measure()
         methods = {"ortho": (self._begin_ortho, self._go_on_ortho)}
@@ -214,7 +217,7 @@ class LOBPCG:
         self.R = products.matmul(self.A, self.X) - products.matmul(self.B, self.X) * self.E
 
     def update_converged_count(self) -> int:
-        """How many of the first pairs have a small residual. AssertionError if there were more before."""
+        """Return the number of leading pairs with a small residual. Raise AssertionError if it has decreased."""
         before = self.ivars["converged_count"]
         residual = torch.norm(self.R, 2, (0,))
         length = torch.norm(self.X, 2, (0,))
@@ -282,6 +285,6 @@ class LOBPCG:
         self._search_along(bases.orthogonalized(self, self.R[:, found:], self.S[:, :columns]), columns)
 
     def _search_along(self, W: Any, start: int) -> None:
-        """New directions, after the columns that the space has."""
+        """Append new directions after the columns that the space already has."""
         end = self.ivars["converged_end"] = start + W.shape[-1]
         self.S[:, start:end] = W

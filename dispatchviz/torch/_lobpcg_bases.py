@@ -1,5 +1,6 @@
 """Bases of the space that ``lobpcg`` searches (``torch/_lobpcg.py``), and products in which None represents the
-identity. B represents the inner product."""
+identity. B represents the inner product.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from dispatchviz.torch._namespace import torch
 
 
 def rayleigh_ritz(B: Any, S: Any) -> Any:
-    """The upper triangular [n, n] that makes the columns of S [m, n] orthonormal."""
+    """Return the upper triangular [n, n] that makes the columns of S [m, n] orthonormal."""
     SBS = qform(B, S)
     row = SBS.diagonal(0, -2, -1) ** -0.5
     column = row.reshape(row.shape[0], 1)
@@ -18,7 +19,9 @@ def rayleigh_ritz(B: Any, S: Any) -> Any:
 
 
 def _svqb(B: Any, U: Any, drop: bool, tau: float) -> Any:
-    """Orthonormal columns; without those that are zero and, with ``drop``, those that add next to nothing."""
+    """Return orthonormal columns for U, without zero columns and, with ``drop``, without those that add almost
+    nothing.
+    """
     if torch.numel(U) == 0:
         return U
     UBU = qform(B, U)
@@ -45,9 +48,9 @@ def _svqb(B: Any, U: Any, drop: bool, tau: float) -> Any:
 
 
 def orthogonalized(worker: Any, U: Any, V: Any) -> Any:
-    """Orthonormal columns for U that are orthogonal to V, which is orthonormal; none if U lies within V.
+    """Return orthonormal columns for U that are orthogonal to V, which is orthonormal; none if U lies within V.
 
-    ValueError if there are more columns than rows.
+    Raise ValueError if there are more columns than rows.
     """
     fvars, ivars = worker.fvars, worker.ivars
     for key in [key for key in fvars if key.startswith("ortho_") and key.endswith("_rerr")]:
@@ -75,7 +78,7 @@ def orthogonalized(worker: Any, U: Any, V: Any) -> Any:
 
 
 def _normalized(worker: Any, U: Any, i: int) -> tuple[Any, Any, int]:
-    """U orthonormal, B U (None if nothing is left of U), and how often it took."""
+    """Return U orthonormal, B U (None if no column of U is left), and the number of iterations less one."""
     drop = use_drop = worker.bparams["ortho_use_drop"]
     tau = worker.fparams["ortho_tol_drop" if use_drop else "ortho_tol_replace"]
     drop, BU, j = False, None, 0
@@ -106,22 +109,22 @@ def _check_room(worker: Any, U: Any, V: Any) -> None:
 
 
 def matmul(A: Any, B: Any) -> Any:
-    """A B"""
+    """Return A B."""
     return B if A is None else torch.matmul(A, B)
 
 
 def qform(A: Any, S: Any) -> Any:
-    """S^T A S"""
+    """Return S^T A S."""
     columns = S.mT
     return matmul(columns, matmul(A, S))
 
 
 def basis(A: Any) -> Any:
-    """Orthonormal columns that span those of A."""
+    """Return orthonormal columns that span the columns of A."""
     return torch.linalg.qr(A).Q
 
 
 def symeig(A: Any, largest: bool = False) -> tuple[Any, Any]:
-    """Eigenvalues and eigenvectors of a symmetric matrix, the smallest first or the largest."""
+    """Return eigenvalues and eigenvectors of a symmetric matrix, the smallest first, or the largest first."""
     E, Z = torch.linalg.eigh(A, UPLO="U")
     return (torch.flip(E, dims=(-1,)), torch.flip(Z, dims=(-1,))) if largest else (E, Z)

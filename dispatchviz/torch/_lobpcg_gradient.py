@@ -1,4 +1,4 @@
-"""The derivative of ``lobpcg``: a matrix is differentiated by some of its eigenvectors (``torch/_lobpcg.py``)."""
+"""The derivative of ``lobpcg``: differentiate a matrix through some of its eigenpairs (``torch/_lobpcg.py``)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dispatchviz.torch.autograd.function import Function
 
 
 class LOBPCGAutogradFunction(Function):
-    """ValueError in backward for complex matrices, and with a B."""
+    """The autograd function of ``lobpcg``. Its backward raises ValueError for complex matrices and if B is given."""
 
     @staticmethod
     def forward(ctx: Any, A: Any, k: int | None, B: Any, *more: Any) -> tuple[Any, Any]:
-        """Eigenvalues and eigenvectors."""
+        """Return the eigenvalues and eigenvectors."""
         A = A.contiguous()
         if B is not None:
             B = B.contiguous()
@@ -25,7 +25,7 @@ class LOBPCGAutogradFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, D_grad: Any, U_grad: Any) -> tuple[Any, ...]:
-        """Of A alone."""
+        """Return the gradient of A; no other input gets one."""
         A, B, D, U = ctx.saved_tensors
         if any(matrix is not None and matrix.is_complex() for matrix in (A, B)):
             raise ValueError(
@@ -35,14 +35,14 @@ class LOBPCGAutogradFunction(Function):
             raise ValueError("lobpcg.backward does not support backward with B != I yet.")
         largest = True if ctx.largest is None else ctx.largest
         if U.size(-1) == U.size(-2):
-            gradient = _of_all(D_grad, U_grad, D, U)
+            gradient = _from_all_pairs(D_grad, U_grad, D, U)
         else:
-            gradient = _of_some(D_grad, U_grad, A, D, U, largest)
+            gradient = _from_some_pairs(D_grad, U_grad, A, D, U, largest)
         return (gradient, *[None] * 13)
 
 
-def _of_all(D_grad: Any, U_grad: Any, D: Any, U: Any) -> Any:
-    """When all eigenvectors are there."""
+def _from_all_pairs(D_grad: Any, U_grad: Any, D: Any, U: Any) -> Any:
+    """Return the gradient if all eigenvectors are known."""
     F = D.unsqueeze(-2) - D.unsqueeze(-1)
     F.diagonal(dim1=-2, dim2=-1).fill_(float("inf"))
     F.pow_(-1)
@@ -50,8 +50,10 @@ def _of_all(D_grad: Any, U_grad: Any, D: Any, U: Any) -> Any:
     return torch.matmul(U, torch.matmul(torch.diag_embed(D_grad) + torch.matmul(Ut, U_grad) * F, Ut))
 
 
-def _of_some(D_grad: Any, U_grad: Any, A: Any, D: Any, U: Any, largest: bool) -> Any:
-    """Gradients by some eigenpairs; the others contribute by the characteristic polynomial of the known eigenvalues."""
+def _from_some_pairs(D_grad: Any, U_grad: Any, A: Any, D: Any, U: Any, largest: bool) -> Any:
+    """Return the gradient from some eigenpairs, with the characteristic polynomial of the known eigenvalues for the
+    others.
+    """
     Ut = U.mT.contiguous()
     projection = -U.matmul(Ut)
     projection.diagonal(dim1=-2, dim2=-1).add_(1)
@@ -61,11 +63,11 @@ def _of_some(D_grad: Any, U_grad: Any, A: Any, D: Any, U: Any, largest: bool) ->
     others_t = others.mT.contiguous()
     polynomial = _polynomial_of_roots(D)
     series = _series(polynomial, U_grad, A, D)
-    at_A = _of_matrix(polynomial, A)
+    at_A = _value_at_matrix(polynomial, A)
     within = torch.matmul(others_t, torch.matmul(at_A, others))
     sign = -1 if largest and (polynomial.size(-1) - 1) % 2 == 1 else +1
     L = torch.linalg.cholesky(sign * within)
-    result = _of_all(D_grad, U_grad, D, U)
+    result = _from_all_pairs(D_grad, U_grad, D, U)
     result -= others.matmul(sign * torch.cholesky_solve(others_t.matmul(series), L)).matmul(Ut)
     return result
 
@@ -74,13 +76,13 @@ def _series(polynomial: Any, U_grad: Any, A: Any, D: Any) -> Any:
     power = U_grad
     total = power.new_zeros(power.shape)
     for k in range(1, polynomial.size(-1)):
-        total += power * _of_vector(polynomial[..., k:], D).unsqueeze(-2)
+        total += power * _values_at_vector(polynomial[..., k:], D).unsqueeze(-2)
         power = A.matmul(power)
     return total
 
 
 def _polynomial_of_roots(roots: Any) -> Any:
-    """Coefficients of (x - r_1) ... (x - r_n), the constant one first."""
+    """Return the coefficients of (x - r_1) ... (x - r_n), the constant one first."""
     order = roots.shape[-1]
     shape = list(roots.shape)
     shape[-1] += 2
@@ -102,7 +104,7 @@ def _by_horner(polynomial: Any, one: Any, step: Callable[[Any, Any], Any]) -> An
     return result
 
 
-def _of_matrix(polynomial: Any, x: Any) -> Any:
+def _value_at_matrix(polynomial: Any, x: Any) -> Any:
     def step(result: Any, coefficient: Any) -> Any:
         result = x.matmul(result)
         result.diagonal(dim1=-2, dim2=-1).add_(coefficient.unsqueeze(-1))
@@ -113,7 +115,7 @@ def _of_matrix(polynomial: Any, x: Any) -> Any:
     return _by_horner(polynomial, one.view(*([1] * len(list(x.shape[:-2]))), rows, rows), step)
 
 
-def _of_vector(polynomial: Any, x: Any) -> Any:
+def _values_at_vector(polynomial: Any, x: Any) -> Any:
     def step(result: Any, coefficient: Any) -> Any:
         return torch.addcmul(coefficient.unsqueeze(-1), x, result)
 

@@ -1,6 +1,6 @@
 """Singular values of matrices of low rank, by random projections (``torch/_lowrank.py``).
 
-PyTorch's functions call each other by name and theirs are Python, so their operators stand in logs one after the other.
+PyTorch's functions are Python too and call each other by name, so logs list their operators one after the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ Parts = tuple[Any, Any, Any]
 
 
 def get_approximate_basis(A: Any, q: int, niter: int | None = 2, M: Any = None) -> Any:
-    """Q with q orthonormal columns, for which Q @ Q.mH @ (A - M) is close to A - M. A: [*, m, n]; Q: [*, m, q]."""
+    """Return Q with q orthonormal columns, for which Q @ Q.mH @ (A - M) is close to A - M. A: [*, m, n]; Q: [*, m,
+    q].
+    """
     found = _floating(A) if not A.is_complex() else A.dtype
     columns = torch.randn(A.shape[-1], q, dtype=found, device=A.device)
     Q = torch.linalg.qr(_product(A, columns, M)).Q
@@ -27,18 +29,18 @@ def get_approximate_basis(A: Any, q: int, niter: int | None = 2, M: Any = None) 
 
 
 def _floating(A: Any) -> Any:
-    """float32 for what has no fractions."""
+    """Return A's dtype if it is float16, float32 or float64, else float32."""
     return A.dtype if A.dtype in (dtypes.float16, dtypes.float32, dtypes.float64) else dtypes.float32
 
 
 def _product(A: Any, X: Any, M: Any) -> Any:
-    """(A - M) @ X"""
+    """Return (A - M) @ X."""
     product = torch.matmul(A, X)
     return product if M is None else product - torch.matmul(M, X)
 
 
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Parts:
-    """U [*, m, q], S [*, q], V [*, n, q] of A - M, up to rank q; ``niter`` times closer."""
+    """Return U [*, m, q], S [*, q], V [*, n, q] of A - M, up to rank q, refined by ``niter`` iterations."""
     given = A, M
     if has_torch_function(given):
         return handle_torch_function(svd_lowrank, given, A, q=q, niter=niter, M=M)  # type: ignore[no-any-return]
@@ -63,7 +65,9 @@ def _svd_lowrank(A: Any, q: int | None, niter: int | None, M: Any) -> Parts:
 
 
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Parts:
-    """``svd_lowrank`` of A less the mean of its rows. ValueError for a q beyond min(m, n) and for a negative niter."""
+    """Return ``svd_lowrank`` of A minus the mean of its rows. Raise ValueError for a q beyond min(m, n) or a negative
+    niter.
+    """
     if has_torch_function((A,)):
         return handle_torch_function(  # type: ignore[no-any-return]
             pca_lowrank, (A,), A, q=q, center=center, niter=niter

@@ -1,7 +1,7 @@
 """``torch.ops.<namespace>.<operator>.<overload>``: calls that enter the dispatcher boxed (``torch/_ops.py``).
 
-Namespaces, packets and overloads are made at the first lookup and kept; ``forget`` drops what a library that
-goes away had defined. The operators themselves are in ``op_overload.py``.
+Namespaces, packets and overloads are created at the first lookup and kept. ``forget`` drops the definitions of a
+library that is destroyed. The operators themselves are in ``op_overload.py``.
 
 NB: in PyTorch, ``torch.ops`` also has higher-order operators.
 """
@@ -22,7 +22,7 @@ from dispatchviz.torch.operator_base import results as results
 
 
 class _OpNamespace(ModuleType):
-    """``torch.ops.aten``"""
+    """A namespace of operators, such as ``torch.ops.aten``."""
 
     __file__ = "torch.ops"
 
@@ -48,7 +48,7 @@ class _OpNamespace(ModuleType):
 
 
 class _Ops(ModuleType):
-    """``torch.ops``"""
+    """The class of ``torch.ops``."""
 
     __file__ = "_ops.py"
 
@@ -67,7 +67,7 @@ class _Ops(ModuleType):
         return namespace
 
     def load_library(self, path: str) -> NoReturn:
-        """OSError, always: there is no C++ side here that a shared library could register with."""
+        """Raise OSError: the model has no C++ side with which a shared library could register."""
         reason = RuntimeError("dispatchviz models PyTorch in Python and cannot load libraries for PyTorch's C++ side")
         raise OSError(f"Could not load this library: {os.path.realpath(path)}") from reason
 
@@ -76,7 +76,7 @@ ops = _Ops()
 
 
 def overload_of(entry: OperatorEntry) -> OpOverload:
-    """The OpOverload of an operator, as Python fallbacks and modes get it."""
+    """Return the OpOverload of an operator, as Python fallbacks and modes receive it."""
     namespace, _, rest = entry.name.partition("::")
     base, _, overload = rest.partition(".")
     found: OpOverload = getattr(getattr(getattr(ops, namespace), base), overload or "default")
@@ -92,7 +92,7 @@ def refresh(qualified_name: str) -> None:
 
 
 def forget(name: str) -> None:
-    """An operator is going: its packet is made again when it is next used."""
+    """Forget an operator that is destroyed. Its packet is created again on its next use."""
     namespace, _, rest = name.partition("::")
     space = getattr(ops, namespace)
     base = rest.partition(".")[0]

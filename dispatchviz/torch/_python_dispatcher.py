@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dispatchviz.torch import _C
 
 _IN_PYTORCH = re.compile(r"registered at .*FallbackKernel\.cpp.*(?=\[)")
-"""The place of a fallback, which tables here leave out."""
+"""The registration place of a backend fallback, which these tables omit."""
 
 
 class PythonDispatcher:
-    """One operator, ``__test__::foo(Tensor x) -> Tensor``, which goes when the object does."""
+    """One operator, ``__test__::foo(Tensor x) -> Tensor``, which is destroyed with the object."""
 
     namespace = "__test__"
     name = "foo"
@@ -29,11 +29,11 @@ class PythonDispatcher:
         self.ref.def_("foo(Tensor x) -> Tensor")
 
     def keys(self) -> list[str]:
-        """Keys that kernels can be registered for."""
+        """Return the keys for which kernels can be registered."""
         return self.supported_keys
 
     def register(self, dispatchKeys: Sequence[str]) -> None:
-        """Register the kernel ``fn_KEY`` for each key. RuntimeError for a key that is unknown or there twice."""
+        """Register the kernel ``fn_KEY`` for each key. Raise RuntimeError for an unknown or repeated key."""
         if len(set(dispatchKeys)) != len(dispatchKeys):
             raise RuntimeError(f"Overridden is not allowed but found duplicates in {dispatchKeys}.")
         if {"CompositeImplicitAutograd", "CompositeExplicitAutograd"} <= set(dispatchKeys):
@@ -46,21 +46,21 @@ class PythonDispatcher:
             self.ref.impl_t_t("foo", dispatch=key, debug=f"fn_{key}")
 
     def rawRegistrations(self) -> str:
-        """As PyTorch's dump has them."""
+        """Return the registrations in the format of PyTorch's dump."""
         return _C._dispatch_dump(f"{self.namespace}::{self.name}")
 
     def rawDispatchTable(self) -> str:
-        """Every valid cell, as PyTorch's dump has them."""
+        """Return every valid entry of the dispatch table in the format of PyTorch's dump."""
         return _C._dispatch_dump_table(f"{self.namespace}::{self.name}")
 
     def registrations(self) -> str:
-        """A table of the kernels that were registered."""
+        """Return a table of the registered kernels."""
         rows = [row.split(": ", 1) for row in self.rawRegistrations().splitlines()]
         ours = [(key, rest.partition(" ")[0]) for key, rest in rows if key.startswith(tuple(self.supported_keys))]
         return self._table("Registered Kernels", ours)
 
     def dispatchTable(self) -> str:
-        """A table of the cells of ``runtime_keys``."""
+        """Return a table of the dispatch table entries of ``runtime_keys``."""
         rows = [row.split(": ", 1) for row in self.rawDispatchTable().splitlines()]
         ours = [(key, _IN_PYTORCH.sub("", rest)) for key, rest in rows if key in self.runtime_keys]
         return self._table("Computed Dispatch Table", ours)

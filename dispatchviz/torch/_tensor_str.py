@@ -1,4 +1,4 @@
-"""What can be chosen about printed tensors (``torch/_tensor_str.py``)."""
+"""The options for printed tensors (``torch/_tensor_str.py``)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 @dataclass
 class PrinterOptions:
-    """The options in force."""
+    """The options for printing tensors."""
 
     precision: int = 4
-    """Digits after the point."""
+    """The number of digits after the decimal point."""
     threshold: float = 1000
-    """More elements are summarized."""
+    """Tensors with more elements are summarized."""
     edgeitems: int = 3
-    """How many a summary shows at both ends."""
+    """The number of elements that a summary shows at both ends."""
     linewidth: int = 80
     sci_mode: bool | None = None
-    """Scientific notation: always, never, or (None) where the numbers ask for it."""
+    """Scientific notation: True for always, False for never, None to choose by the numbers."""
 
 
 PRINT_OPTS = PrinterOptions()
@@ -41,7 +41,9 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Options that are None keep their value, but for ``sci_mode``; a profile is applied before single values."""
+    """Set print options. None keeps the old value (but for ``sci_mode``); a profile is applied before single
+    options.
+    """
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     for chosen in (_PROFILES.get(profile or "", {}), given):
         for name, value in chosen.items():
@@ -51,13 +53,13 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options in force, as ``set_printoptions`` takes them."""
+    """Return the current options as ``set_printoptions`` takes them."""
     return asdict(PRINT_OPTS)
 
 
 @contextmanager
 def printoptions(**kwargs: Any) -> Iterator[None]:
-    """Options for the time of a block."""
+    """Set print options for a block."""
     before = get_printoptions()
     set_printoptions(**kwargs)
     try:

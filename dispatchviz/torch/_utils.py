@@ -17,7 +17,7 @@ def _rebuild_tensor_v2(
     backward_hooks: Any,
     metadata: Any = None,
 ) -> Any:
-    """A leaf on a storage."""
+    """Return a leaf on a storage."""
     bytes_ = storage.untyped()
     tensor = torch.empty((0,), dtype=storage.dtype, device=bytes_.device)
     tensor.set_(bytes_, storage_offset, tuple(size), tuple(stride))
@@ -26,19 +26,19 @@ def _rebuild_tensor_v2(
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
-    """A Parameter of a tensor."""
+    """Return a Parameter from a tensor."""
     return torch.nn.Parameter(data, requires_grad)
 
 
 def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
-    """A Parameter with attributes."""
+    """Return a Parameter with attributes."""
     parameter = torch.nn.Parameter(data, requires_grad)
     vars(parameter).update(state)
     return parameter
 
 
 def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Any:
-    """A tensor of a subclass, or with attributes."""
+    """Return a tensor of a subclass, or with attributes."""
     made = func(*args)
     if type(made) is not new_type:
         made = made.as_subclass(new_type)

@@ -1,6 +1,6 @@
 """``torch.accelerator``: the machine's accelerator, here CUDA or none (``torch/accelerator/__init__.py``).
 
-NB: PyTorch's memory statistics are missing: what an emulated device holds is the CPU's memory.
+NB: PyTorch's memory statistics are missing, because an emulated device keeps its data in CPU memory.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """One or none."""
+    """Return the number of devices, 0 or 1."""
     return cuda.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
-    """``device(type='cuda')``, without an index. None for a build without CUDA; without a device if that is checked."""
+    """Return ``device(type='cuda')``, without an index. Return None for a build without CUDA, or if availability is
+    checked and there is no device.
+    """
     missing = chosen_build() == "cpu" or (check_available and not is_available())
     return None if missing else Device("cuda")
 
 
 def current_device_index() -> int:
-    """Index of the device. RuntimeError without an accelerator."""
+    """Return the index of the device. Raise RuntimeError without an accelerator."""
     _check()
     return cuda.current_device()
 
@@ -38,7 +40,7 @@ current_device_idx = current_device_index
 
 
 def set_device_index(device: object) -> None:
-    """Make the one device the current one, which it is. RuntimeError for another."""
+    """Make the one device the current one, which it always is. Raise RuntimeError for another."""
     cuda.set_device(device)
 
 
@@ -46,7 +48,7 @@ set_device_idx = set_device_index
 
 
 def synchronize(device: object = None) -> None:
-    """Wait for the accelerator. RuntimeError without one."""
+    """Wait for the accelerator. Raise RuntimeError if there is none."""
     _check()
     cuda.synchronize(device)
 

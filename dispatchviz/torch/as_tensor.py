@@ -1,6 +1,6 @@
 """``torch.as_tensor``, ``torch.asarray`` and ``Tensor.new_tensor`` (``torch/csrc/utils/tensor_new.cpp``).
 
-The first two share memory with what they are given where dtype and device allow it.
+The first two share memory with their argument if dtype and device allow it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _as_tensor(data: Any, dtype: DType | None, device: Device | None, requires_g
 def _asarray(
     obj: Any, dtype: DType | None, device: Device | None, copy: bool | None, requires_grad: bool | None
 ) -> Tensor:
-    """``asarray`` of ``tensor_new.cpp``. ValueError if ``copy`` is False and memory cannot be shared."""
+    """``asarray`` of ``tensor_new.cpp``. Raise ValueError if ``copy`` is False and memory cannot be shared."""
     if requires_grad is None:
         requires_grad = isinstance(obj, Tensor) and variable.requires_grad(obj)
         if requires_grad:
@@ -79,7 +79,7 @@ def new_tensor_like(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``Tensor.new_tensor``: dtype and device are those of self unless given."""
+    """``Tensor.new_tensor``: dtype and device default to those of self."""
     if isinstance(data, Tensor):
         issue(COPY.format("tensor.new_tensor"))
     return copied_data(data, dtype or self._dtype, Device(device or self._device), requires_grad)
@@ -95,6 +95,6 @@ _ASARRAY = (
 )
 
 as_tensor = DataBinding("torch.as_tensor", (_AS_TENSOR, _as_tensor, ""))
-"""``torch.as_tensor(data, *, dtype=None, device=None)``: shares memory where it can."""
+"""``torch.as_tensor(data, *, dtype=None, device=None)``; it shares memory where it can."""
 asarray = _ObjBinding("torch.asarray", (_ASARRAY, _asarray, ""))
 """``torch.asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None)``"""

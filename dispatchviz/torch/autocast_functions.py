@@ -1,5 +1,6 @@
-"""The functions behind ``torch.autocast`` (``torch/csrc/autograd/init.cpp``): what is on in this thread, with which
-dtype, and the cache. The forms for a single device are deprecated."""
+"""The functions behind ``torch.autocast`` (``torch/csrc/autograd/init.cpp``): they read and set this thread's autocast
+state (enabled, dtype) and its cache. The forms for a single device are deprecated.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +22,18 @@ _set_dtype = PythonArgParser(("set_autocast_dtype(str device_type, torch.dtype d
 
 
 def is_autocast_enabled(*args: Any, **kwargs: Any) -> bool:
-    """``is_autocast_enabled(device_type)``; without it, for cuda."""
+    """``is_autocast_enabled(device_type)``; without an argument, the answer for cuda."""
     index, values = _is_enabled.parse(args, kwargs)
     return autocast_mode.is_autocast_enabled("cuda" if index else Device(values[0]).type)
 
 
 def is_any_autocast_enabled() -> bool:
-    """For whatever device."""
+    """Return whether autocast is enabled for any device type."""
     return any(autocast_mode.is_autocast_enabled(kind) for kind in ("cpu", "cuda"))
 
 
 def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
-    """``set_autocast_enabled(device_type, enabled)``; without a device, for cuda."""
+    """``set_autocast_enabled(device_type, enabled)``; without a device type, for cuda."""
     index, values = _set_enabled.parse(args, kwargs)
     autocast_mode.set_autocast_enabled("cuda" if index else Device(values[0]).type, values[-1])
 
@@ -50,27 +51,27 @@ def set_autocast_dtype(*args: Any, **kwargs: Any) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Return whether casts of weights are kept."""
+    """Return whether casts of weights are cached."""
     return autocast_mode.is_autocast_cache_enabled()
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """TypeError if it is no bool."""
+    """Set whether casts of weights are cached. Raise TypeError for anything but a bool."""
     autocast_mode.set_autocast_cache_enabled(_checked("enabled", enabled, bool, "a bool"))
 
 
 def clear_autocast_cache() -> None:
-    """Drop the casts of weights."""
+    """Drop the cached casts of weights."""
     autocast_mode.clear_cache()
 
 
 def autocast_increment_nesting() -> int:
-    """Increment the nesting of ``with torch.autocast``; return it."""
+    """Increment the nesting level of ``with torch.autocast`` and return it."""
     return autocast_mode.increment_nesting()
 
 
 def autocast_decrement_nesting() -> int:
-    """Decrement the nesting of ``with torch.autocast``; return it."""
+    """Decrement the nesting level of ``with torch.autocast`` and return it."""
     return autocast_mode.decrement_nesting()
 
 
@@ -134,4 +135,4 @@ FUNCTIONS = {
     for name, function in list(globals().items())
     if "autocast_" in name and callable(function) and not name.startswith("_")
 }
-"""All of them, by the name that they have in ``torch``."""
+"""All functions by their names in ``torch``."""

@@ -1,4 +1,4 @@
-"""``torch._assert``, ``torch._check`` and its like: checks in Python (``torch/__init__.py``)."""
+"""``torch._assert``, ``torch._check`` and similar checks in Python (``torch/__init__.py``)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ _UNEXPLAINED = (
 
 
 def _assert(condition: Any, message: Any) -> None:
-    """AssertionError unless the condition is true."""
+    """Raise AssertionError unless the condition is true."""
     if not condition:
         raise AssertionError(message)
 
 
 def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None) -> None:
-    """Raise the error, with the function's message, unless it is True. TypeError for what is no bool."""
+    """Raise the error, with the function's message, unless ``cond`` is True. Raise TypeError for anything but a
+    bool.
+    """
     if isinstance(cond, Tensor):
         raise TypeError(
             "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert "
@@ -35,26 +37,26 @@ def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], An
 
 
 def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
-    """RuntimeError unless it is True."""
+    """Raise RuntimeError unless ``cond`` is True."""
     _check_with(RuntimeError, cond, message)
 
 
 def _check_index(cond: Any, message: Callable[[], Any] | None = None) -> None:
-    """IndexError unless it is True."""
+    """Raise IndexError unless ``cond`` is True."""
     _check_with(IndexError, cond, message)
 
 
 def _check_value(cond: Any, message: Callable[[], Any] | None = None) -> None:
-    """ValueError unless it is True."""
+    """Raise ValueError unless ``cond`` is True."""
     _check_with(ValueError, cond, message)
 
 
 def _check_type(cond: Any, message: Callable[[], Any] | None = None) -> None:
-    """TypeError unless it is True."""
+    """Raise TypeError unless ``cond`` is True."""
     _check_with(TypeError, cond, message)
 
 
 FUNCTIONS: dict[str, Callable[..., None]] = {
     function.__name__: function for function in (_assert, _check, _check_with, _check_index, _check_value, _check_type)
 }
-"""By their names in ``torch``."""
+"""The functions by their names in ``torch``."""

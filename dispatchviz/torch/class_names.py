@@ -1,4 +1,4 @@
-"""``__module__`` of our classes as in PyTorch, for their repr: ``<class 'torch.dtype'>``."""
+"""PyTorch's ``__module__`` for the model's classes, for their repr: ``<class 'torch.dtype'>``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _MODULES: dict[ModuleType, str] = {
     streams: "torch.cuda.streams",
     type_info: "torch",
 }
-"""Where PyTorch has the classes of a module of ours."""
+"""Our module -> the PyTorch module that its classes belong to."""
 
 
 def install() -> None:
-    """Give the classes that are loaded PyTorch's names."""
+    """Give the loaded classes PyTorch's module names."""
     for ours, theirs in _MODULES.items():
         for value in vars(ours).values():
             if isinstance(value, type) and value.__module__ == ours.__name__:
@@ -39,7 +39,7 @@ def install() -> None:
 
 
 def _classes_of_nn() -> Iterator[type]:
-    """Those that name no module of PyTorch's themselves, if the package is loaded."""
+    """Yield the classes of ``torch.nn`` that do not name a module of PyTorch themselves, if the package is loaded."""
     if is_unloaded(nn):
         return
     from dispatchviz.torch.nn.attention import bias
@@ -49,7 +49,7 @@ def _classes_of_nn() -> Iterator[type]:
 
 
 def _loaded_optimizers() -> Iterator[type]:
-    """Of those that are loaded when first used."""
+    """Yield the lazily loaded optimizers that are loaded already."""
     for name, home in ATTRIBUTES[optim.__name__].items():
         module = sys.modules[f"dispatchviz.torch.{home}"]
         if not is_unloaded(module):

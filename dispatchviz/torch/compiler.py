@@ -1,6 +1,6 @@
-"""``torch.compiler``: nothing is ever being compiled (``torch/compiler/__init__.py``).
+"""``torch.compiler``: the model never compiles (``torch/compiler/__init__.py``).
 
-NB: what decorators say to a compiler changes nothing.
+NB: decorators that instruct a compiler change nothing.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ _default_backend: Any = "inductor"
 
 
 def is_compiling() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def is_dynamo_compiling() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def is_exporting() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function, or without one a decorator that gives the function."""
+    """Return the function unchanged; without a function, return a decorator that does."""
     return _unchanged if fn is None else fn
 
 
@@ -40,27 +40,27 @@ def _unchanged(fn: _T) -> _T:
 
 
 def allow_in_graph(fn: _T) -> _T:
-    """The argument. AssertionError unless that can be called."""
+    """Return the argument. Raise AssertionError unless it is callable."""
     if not (callable(fn) or isinstance(fn, (list, tuple))):
         raise AssertionError("allow_in_graph expects a callable")
     return fn
 
 
 def assume_constant_result(fn: _T) -> _T:
-    """The argument."""
+    """Return the argument."""
     return fn
 
 
 def reset() -> None:
-    """Forget what was compiled: nothing."""
+    """Do nothing: there is no compiled code to forget."""
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Say that a step begins."""
+    """Mark the beginning of a CUDA graph iteration, which has no effect."""
 
 
 class set_stance:
-    """What to do about compiled code, from now on, for a block or in a function: there is none."""
+    """A setting for compiled code, for a block or a function. It has no effect, since nothing is compiled."""
 
     def __init__(self, stance: str = "default", **options: Any) -> None:
         pass
@@ -76,11 +76,11 @@ class set_stance:
 
 
 def set_default_backend(backend: Any) -> None:
-    """The backend that ``torch.compile`` would use; None: ``inductor``."""
+    """Set the backend that ``torch.compile`` would use; None means ``inductor``."""
     global _default_backend
     _default_backend = "inductor" if backend is None else backend
 
 
 def get_default_backend() -> Any:
-    """``inductor`` by default."""
+    """Return the backend that ``torch.compile`` would use, ``inductor`` by default."""
     return _default_backend

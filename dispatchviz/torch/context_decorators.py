@@ -1,7 +1,7 @@
-"""Context managers that decorate functions too (``torch/utils/_contextlib.py``).
+"""Context managers that also decorate functions (``torch/utils/_contextlib.py``).
 
-Unlike ``contextlib.ContextDecorator`` each call enters a context of its own, and a generator's body runs inside of it
-between any two yields, its caller never.
+Unlike with ``contextlib.ContextDecorator``, each call enters a context of its own. The body of a generator runs inside
+the context between any two yields; its caller never does.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _CLASSES = (
 
 
 class DecoratorContextManager:
-    """Base of context managers that are decorators too."""
+    """Base class of context managers that are also decorators."""
 
     def __call__(self, function: Any) -> Any:
-        """The function within a new context at each call; FutureWarning for a class."""
+        """Return the function within a new context for each call. Issue a FutureWarning for a class."""
         if inspect.isclass(function):
             warnings.warn(_CLASSES, FutureWarning, stacklevel=2)
             return _wrapped(self.clone, lambda *args, **kwargs: function(*args, **kwargs))
@@ -38,15 +38,15 @@ class DecoratorContextManager:
         raise NotImplementedError
 
     def clone(self) -> Any:
-        """Another one of the same settings."""
+        """Return a new context manager with the same settings."""
         return type(self)()
 
 
 class NoParamDecoratorContextManager(DecoratorContextManager):
-    """One that may also decorate without being called before."""
+    """Base class of decorators that may also be used without parentheses."""
 
     def __new__(cls, function: Any = None) -> Any:
-        """The context manager, or what it makes of a function."""
+        """Return the context manager, or the decorated function."""
         return super().__new__(cls) if function is None else cls()(function)
 
 

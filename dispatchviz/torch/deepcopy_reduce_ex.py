@@ -1,7 +1,7 @@
 """``copy``, ``deepcopy`` and pickling of tensors (``torch/_tensor.py``, ``torch/_utils.py``).
 
-NB: in PyTorch, what comes out of a pickle, or of ``copy``, is made by ``empty`` and put on its storage by ``set_``;
-here no operator is called for these.
+NB: in PyTorch, unpickling and ``copy`` create a tensor by ``empty`` and put it on its storage by ``set_``; here they
+call no operator.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from dispatchviz.torch.storage import storage_of
 
 
 def deepcopy(self: Any, memo: dict[int, Any]) -> Tensor:
-    """With its storage; tensors that shared one share the copy. RuntimeError for a tensor with a history."""
+    """Return a copy of the tensor and its storage; tensors that share a storage share the copy. Raise RuntimeError for
+    a non-leaf.
+    """
     if has_torch_function_unary(self):
         return handle_torch_function(deepcopy, (self,), self, memo)  # type: ignore[no-any-return]
     if not variable.is_leaf(self):
@@ -47,12 +49,14 @@ def deepcopy(self: Any, memo: dict[int, Any]) -> Tensor:
 
 
 def _is_cloned(self: Any) -> bool:
-    """Return whether its storage is not copied: there is no memory."""
+    """Return whether the tensor is copied by ``clone``, because it has no memory."""
     return self._device.type == "meta" or (type(self) is not Tensor and self.data_ptr() == 0)
 
 
 def _without_storage_copy(self: Any) -> Any:
-    """A clone. RuntimeError for a subclass whose ``clone`` makes plain tensors, as inside of ``__torch_function__``."""
+    """Return a clone. Raise RuntimeError for a subclass whose ``clone`` returns plain tensors, as inside
+    ``__torch_function__``.
+    """
     made = self.clone()
     if type(made) is not type(self):
         raise RuntimeError(
@@ -65,9 +69,9 @@ def _without_storage_copy(self: Any) -> Any:
 
 
 def _on_copied_storage(self: Any, memo: dict[int, Any]) -> Any:
-    """A tensor like it on a copy of its storage, conjugated and negated where it said so.
+    """Return a tensor with the same metadata on a copy of the storage, conjugate and negative bits included.
 
-    RuntimeError for a subclass whose ``new_empty`` makes plain tensors, NotImplementedError inside of a transform.
+    Raise RuntimeError for a subclass whose ``new_empty`` returns plain tensors, NotImplementedError inside a transform.
     """
     storage = copy.deepcopy(storage_of(self), memo)
     made = self.new_empty([])
@@ -85,14 +89,14 @@ def _on_copied_storage(self: Any, memo: dict[int, Any]) -> Any:
 
 
 def reduce_ex(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """A shallow copy shares the storage, a pickled tensor has its numbers; both are leaves."""
+    """Return the reduce value. A shallow copy shares the storage, a pickled tensor has its numbers; both are leaves."""
     geometry = (self._size, self._stride, self._offset, self._dtype.name, self._device.type)
     cls = None if type(self) is Tensor else type(self)
     return _rebuild_tensor, (_PickledStorage(self._storage), *geometry, variable.requires_grad(self), cls), vars(self)
 
 
 def shallow(self: Any) -> Tensor:
-    """``copy.copy``: a leaf on the same storage."""
+    """Return the ``copy.copy`` of a tensor: a leaf on the same storage."""
     function, arguments, attributes = self.__reduce_ex__(4)
     made: Tensor = function(*arguments)
     vars(made).update(attributes)
@@ -100,7 +104,7 @@ def shallow(self: Any) -> Tensor:
 
 
 class _PickledStorage:
-    """A storage in ``__reduce_ex__``: itself in a shallow copy, bytes in a pickle."""
+    """A storage in ``__reduce_ex__``: the storage itself in a shallow copy, bytes in a pickle."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
@@ -140,7 +144,7 @@ _NAMES = {dtype.name: "bool_" if dtype.name == "bool" else dtype.name for dtype 
 
 
 def _on(storage: Storage, like: Tensor, cls: Any, requires_grad: bool | None = None) -> Tensor:
-    """A leaf with the geometry of a tensor, on a storage."""
+    """Return a leaf with the geometry of a tensor, on a storage."""
     made = empty_strided(like._size, like._stride, like._dtype, like._device)
     made._storage, made._offset = storage, like._offset
     if storage.buffer is not None:

@@ -6,7 +6,7 @@ from dispatchviz.core.device.device import AcceleratorError as AcceleratorError
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device has no memory left: for ``except`` clauses, since nothing here raises it."""
+    """A device has no memory left. It exists for ``except`` clauses; the model never raises it."""
 
 
 OutOfMemoryError.__module__ = "torch"

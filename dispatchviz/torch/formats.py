@@ -1,4 +1,6 @@
-"""``torch.layout`` and ``torch.memory_format`` objects, which live in ``core`` (kernels in Python get them too)."""
+"""``torch.layout`` and ``torch.memory_format`` objects. They live in ``core``, because Python kernels receive them
+too.
+"""
 
 from __future__ import annotations
 

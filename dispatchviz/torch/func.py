@@ -1,6 +1,7 @@
 """``torch.func``: function transforms.
 
-NB: ``linearize`` needs PyTorch's tracer (``make_fx``), ``functionalize`` a layer that the model does not have.
+NB: ``linearize`` is missing because it needs PyTorch's tracer (``make_fx``), ``functionalize`` because it needs a layer
+that the model does not have.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Schemas as Python sees them: ``OpOverload._schema`` and what ``torch._C.parse_schema`` gives.
+"""Schemas as Python sees them: ``OpOverload._schema`` and the result of ``torch._C.parse_schema``.
 
 Mirrors the bindings of ``FunctionSchema`` in ``torch/csrc/jit/python/init.cpp``; the schemas themselves are in
 ``core/schema/function_schema.py``.
@@ -17,13 +17,13 @@ from dispatchviz.core.schema.schema_types import LIST, OPTIONAL, SchemaType, sch
 
 
 class JitType:
-    """The type of an argument: compares by what it is, prints as ``Optional[List[int]]``."""
+    """The type of an argument. Types compare by value and print as ``Optional[List[int]]``."""
 
     def __init__(self, kind: SchemaType) -> None:
         self.schema_type = kind
 
     def kind(self) -> str:
-        """``TensorType``, ``ListType``, ``OptionalType`` ..."""
+        """Return the kind of type: ``TensorType``, ``ListType``, ``OptionalType`` ..."""
         return f"{self.schema_type.kind}Type"
 
     def __repr__(self) -> str:
@@ -32,7 +32,7 @@ class JitType:
     __str__ = __repr__
 
     def annotation_str(self) -> str:
-        """As a type annotation."""
+        """Return the type as an annotation."""
         return self.schema_type.name
 
     def __eq__(self, other: object) -> bool:
@@ -53,7 +53,7 @@ class AliasInfo:
 
 
 class Argument:
-    """One argument, or one return."""
+    """One argument or one return value."""
 
     def __init__(self, argument: core.Argument) -> None:
         self._argument = argument
@@ -62,38 +62,38 @@ class Argument:
 
     @cached_property
     def type(self) -> JitType:
-        """Enumerations and symbolic ints are ints."""
+        """The type; enumerations and symbolic ints are ints."""
         return JitType(schema_type(self._argument.type))
 
     @cached_property
     def alias_info(self) -> AliasInfo | None:
-        """None without an annotation."""
+        """The alias annotation, or None."""
         return None if self._argument.alias is None else AliasInfo(self._argument.alias)
 
     @property
     def is_write(self) -> bool:
-        """The operator writes to it."""
+        """True if the operator writes to the argument."""
         return self._argument.is_write
 
     @property
     def is_out(self) -> bool:
-        """It is written to and given by keyword."""
+        """True if the operator writes to the argument and it is keyword-only."""
         return self._argument.is_write and self.kwarg_only
 
     @property
     def N(self) -> int | None:
-        """The length of a list of known length."""
+        """The length of a list of fixed length, else None."""
         kind = schema_type(self._argument.type)
         kind = kind.inside[0] if kind.kind == OPTIONAL else kind
         return kind.size if kind.kind == LIST else None
 
     def has_default_value(self) -> bool:
-        """A default of None is one too."""
+        """Return whether the argument has a default value, which may be None."""
         return self._argument.default is not None
 
     @property
     def default_value(self) -> Any:
-        """None also if there is none."""
+        """The default value, or None if there is none."""
         value = default_value(self._argument)
         return value if value is None else to_object(self._argument.type, value)
 
@@ -108,21 +108,21 @@ class FunctionSchema:
 
     @cached_property
     def arguments(self) -> list[Argument]:
-        """In order; those after the star are ``kwarg_only``."""
+        """The arguments in order; those after the star are ``kwarg_only``."""
         return [Argument(argument) for argument in self.core.arguments]
 
     @cached_property
     def returns(self) -> list[Argument]:
-        """In order."""
+        """The return values in order."""
         return [Argument(value) for value in self.core.returns]
 
     @property
     def is_mutable(self) -> bool:
-        """It writes to one of its arguments."""
+        """True if the operator writes to one of its arguments."""
         return any(argument.is_write for argument in self.core.arguments)
 
     def _is_view_op(self) -> bool:
-        """Some argument has an alias annotation, and none is written to."""
+        """Return whether an argument has an alias annotation and none is written to."""
         annotated = [argument for argument in self.core.arguments if argument.alias is not None]
         return bool(annotated) and not any(argument.is_write for argument in annotated)
 
@@ -139,5 +139,5 @@ class FunctionSchema:
 
 
 def parse_schema(text: str) -> FunctionSchema:
-    """``torch._C.parse_schema``. RuntimeError for a text that is no schema."""
+    """``torch._C.parse_schema``. Raise RuntimeError for an invalid schema."""
     return FunctionSchema(schema_parser.parse_schema(text))

@@ -1,4 +1,6 @@
-"""``torch.functional``: functions of ``torch`` that are Python around operators (``torch/functional.py``)."""
+"""``torch.functional``: functions of ``torch`` that are written in Python around operators
+(``torch/functional.py``).
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,12 @@ __all__ = [
 
 
 def broadcast_tensors(*tensors: Any) -> Any:
-    """All in their common shape. RuntimeError if there is none."""
+    """Expand all tensors to their common shape. Raise RuntimeError if there is none."""
     return python_bindings.broadcast_tensors(tensors)
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The common shape; a number is a shape of one dimension. RuntimeError if there is none."""
+    """Return the common shape; a number is a shape with one dimension. Raise RuntimeError if there is none."""
     sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     common = [1] * max(map(len, sizes), default=0)
     for position, size in enumerate(sizes):
@@ -57,10 +59,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def einsum(*args: Any) -> Any:
-    """Products of elements of all operands, summed over the letters that the equation's right side lacks.
+    """Multiply elements of all operands and sum over the letters that the right side of the equation lacks.
 
-    Called with an equation and operands, or with operands each followed by a list of numbers for its dimensions.
-    ValueError for fewer than two arguments and numbers outside 0..51; RuntimeError for a wrong equation.
+    Called with an equation and operands, or with operands that are each followed by a list of dimension numbers. Raise
+    ValueError for fewer than two arguments and for numbers outside 0..51, RuntimeError for a wrong equation.
     """
     if len(args) < 2:
         raise _too_few()
@@ -80,7 +82,7 @@ def _too_few() -> ValueError:
 
 
 def _split(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The equation and the operands, which may come as one list."""
+    """Return the equation and the operands, which may be passed as one list."""
     equation, *operands = args
     while len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = list(operands[0])
@@ -90,7 +92,7 @@ def _split(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _equation(args: tuple[Any, ...]) -> str:
-    """Of operands and lists of subscripts, with the result's list at the end or without."""
+    """Return the equation for operands and subscript lists, with or without the result's list at the end."""
     inputs = ",".join("".join(map(_subscript, labels)) for labels in args[1::2])
     return inputs + "->" + "".join(map(_subscript, args[-1])) if len(args) % 2 else inputs
 
@@ -108,11 +110,11 @@ _COMPUTE_MODES = {
     "use_mm_for_euclid_dist": 1,
     "donot_use_mm_for_euclid_dist": 2,
 }
-"""Of ``cdist``, with the operator's number."""
+"""The compute modes of ``cdist`` and the numbers that its operator takes."""
 
 
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
-    """Distances between rows. ValueError for an unknown way to compute them."""
+    """Return the distances between rows. Raise ValueError for an unknown compute mode."""
     if has_torch_function((x1, x2)):
         return handle_torch_function(cdist, (x1, x2), x1, x2, p=p, compute_mode=compute_mode)
     if compute_mode not in _COMPUTE_MODES:
@@ -121,41 +123,41 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
 
 
 def is_floating_point(input: Any) -> bool:
-    """Return whether the dtype has fractions. TypeError for what is not a tensor."""
+    """Return whether the dtype is a floating-point dtype. Raise TypeError for anything but a tensor."""
     check_input("is_floating_point", input)
     return bool(input._dtype.is_floating_point)
 
 
 def is_complex(input: Any) -> bool:
-    """Return whether the dtype has imaginary parts. TypeError for what is not a tensor."""
+    """Return whether the dtype is complex. Raise TypeError for anything but a tensor."""
     check_input("is_complex", input)
     return bool(input._dtype.is_complex)
 
 
 def check_input(name: str, input: Any) -> None:
-    """TypeError for what is not a tensor."""
+    """Raise TypeError for anything but a tensor."""
     if not isinstance(input, Tensor):
         found = type(input).__name__
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {found}")
 
 
 def is_signed(input: Any) -> bool:
-    """Return whether the dtype has numbers below 0."""
+    """Return whether the dtype has negative numbers."""
     return bool(input.is_signed())
 
 
 def is_inference(input: Any) -> bool:
-    """Return whether it was made in inference mode."""
+    """Return whether the tensor was made in inference mode."""
     return bool(input.is_inference())
 
 
 def get_device(input: Any) -> int:
-    """The device's number, -1 for the CPU."""
+    """Return the number of the tensor's device, or -1 for the CPU."""
     return int(input.get_device())
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
-    """The p-norm along dimensions, by default of all elements; ``p="nuc"`` is the nuclear norm of a matrix."""
+    """Return the p-norm along dimensions, by default of all elements; ``p="nuc"`` is the nuclear norm of a matrix."""
     dims = [dim] if isinstance(dim, int) else dim
     options = {} if out is None else {"out": out}
     if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
@@ -166,13 +168,15 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
 
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
-    """The product of matrices, which are arguments of their own; ``linalg.multi_dot`` takes a list."""
+    """Return the product of matrices, which are separate arguments; ``linalg.multi_dot`` takes a list."""
     options = {} if out is None else {"out": out}
     return python_bindings.chain_matmul(matrices, **options)
 
 
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """Both factors in one matrix, the pivots, and ``info`` if requested. TypeError for a wrong number of outputs."""
+    """Return both factors in one matrix, the pivots, and ``info`` if requested. Raise TypeError for a wrong number of
+    outputs.
+    """
     if has_torch_function((A,)):
         return handle_torch_function(lu, (A,), A, pivot=pivot, get_infos=get_infos, out=out)
     result = python_bindings._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
@@ -192,14 +196,16 @@ def _check_list_size(length: int, get_infos: bool, out: Any) -> None:
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
-    """Sums of products along the last dimensions of a and the first of b, or along pairs. RuntimeError if they fail."""
+    """Sum products along the last dimensions of a and the first of b, or along pairs. Raise RuntimeError for dimensions
+    that do not match.
+    """
     dims_a, dims_b = _contracted(a, b, dims)
     options = {} if out is None else {"out": out}
     return python_bindings.tensordot(a, b, dims_a, dims_b, **options)
 
 
 def _listed(dims: Any) -> tuple[list[int], list[int]]:
-    """The dimensions that a tensor names: one row for each operand, or their number."""
+    """Return the dimensions that a tensor names: one row for each operand, or their number."""
     if dims.numel() <= 1:
         return _last_and_first(int(dims.item()))
     if dims.size()[0] != 2:
@@ -230,7 +236,9 @@ def _last_and_first(dims: int) -> tuple[list[int], list[int]]:
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """The coordinates of flat indices, a tensor for each dimension. TypeError, ValueError for a wrong shape."""
+    """Return the coordinates of flat indices, one tensor per dimension. Raise TypeError or ValueError for a wrong
+    shape.
+    """
     if has_torch_function((indices,)):
         return tuple(handle_torch_function(unravel_index, (indices,), indices, shape=shape))
     sizes = _checked_shape(indices, shape)
@@ -267,9 +275,9 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Any:
-    """Spectra of pieces of a signal, which is padded by half a window at both ends (center).
+    """Return the spectra of windows of a signal, which ``center`` pads by half a window at both ends.
 
-    RuntimeError for arguments that do not fit.
+    Raise RuntimeError for arguments that do not fit.
     """
     if has_torch_function((input,)):
         options = {

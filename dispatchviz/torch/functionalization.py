@@ -1,4 +1,4 @@
-"""``torch._to_functional_tensor`` and its like (``torch/csrc/autograd/python_torch_functions_manual.cpp``)."""
+"""``torch._to_functional_tensor`` and similar functions (``torch/csrc/autograd/python_torch_functions_manual.cpp``)."""
 
 from __future__ import annotations
 
@@ -16,46 +16,52 @@ _FILE = "torch/csrc/autograd/python_torch_functions_manual.cpp"
 
 @bound("_to_functional_tensor(arg0: torch.Tensor) -> torch.Tensor")
 def _to_functional_tensor(tensor: Tensor) -> Tensor:
-    """A wrapper around a tensor. RuntimeError if it is one already."""
+    """Wrap a tensor. Raise RuntimeError if it is a wrapper already."""
     return functional_wrapper.to_functional_tensor(tensor)
 
 
 @bound("_from_functional_tensor(arg0: torch.Tensor) -> torch.Tensor")
 def _from_functional_tensor(tensor: Tensor) -> Tensor | None:
-    """The value, as it is: see ``_sync``. RuntimeError for a tensor that is no wrapper."""
+    """Return the wrapped value without applying pending updates (see ``_sync``). Raise RuntimeError for a tensor that
+    is not a wrapper.
+    """
     return functional_wrapper.from_functional_tensor(tensor)
 
 
 @bound("_is_functional_tensor(arg0: torch.Tensor) -> bool")
 def _is_functional_tensor(tensor: Tensor) -> bool:
-    """Return whether it is a wrapper."""
+    """Return whether the tensor is a wrapper."""
     return functional_wrapper.is_functional_tensor(tensor)
 
 
 @bound("_is_functional_tensor_base(arg0: torch.Tensor) -> bool")
 def _is_functional_tensor_base(tensor: Tensor) -> bool:
-    """Return whether it is a wrapper and no view of another one. RuntimeError for a tensor that is no wrapper."""
+    """Return whether the tensor is a wrapper and not a view of another one. Raise RuntimeError for a tensor that is not
+    a wrapper.
+    """
     _check(tensor, 695)
     return not functional_wrapper.functional_wrapper(tensor).view_metas
 
 
 @bound("_functionalize_has_metadata_mutation(arg0: torch.Tensor) -> bool")
 def _functionalize_has_metadata_mutation(tensor: Tensor) -> bool:
-    """Return whether an in-place view changed its geometry. RuntimeError for a tensor that is no wrapper."""
+    """Return whether an in-place view changed the geometry. Raise RuntimeError for a tensor that is not a wrapper."""
     _check(tensor, 695)
     return functional_wrapper.functional_wrapper(tensor).has_metadata_mutation
 
 
 @bound("_functionalize_has_data_mutation(arg0: torch.Tensor) -> bool")
 def _functionalize_has_data_mutation(tensor: Tensor) -> bool:
-    """Return whether it, or a view of its base, was written to. RuntimeError for a tensor that is no wrapper."""
+    """Return whether the tensor, or a view of its base, was written to. Raise RuntimeError for a tensor that is not a
+    wrapper.
+    """
     _check(tensor, 695)
     return functional_wrapper.functional_wrapper(tensor).storage.generation > 0
 
 
 @bound("_sync(arg0: torch.Tensor) -> None")
 def _sync(tensor: Tensor) -> None:
-    """Apply pending updates of other views (``sync_``). RuntimeError for a tensor that is no wrapper."""
+    """Apply pending updates of other views (``sync_``). Raise RuntimeError for a tensor that is not a wrapper."""
     _check(tensor, 702)
     functional_wrapper.sync(tensor)
 
@@ -69,7 +75,7 @@ def _check(tensor: Tensor, line: int) -> None:
 
 
 def _enable_functionalization(*, reapply_views: bool = False) -> None:
-    """Functionalize joins the keys of every call. RuntimeError if it does already."""
+    """Add Functionalize to the keys of every call. Raise RuntimeError if it is there already."""
     if thread.state.included & functional_wrapper.FUNCTIONALIZE:
         raise RuntimeError(
             f'false INTERNAL ASSERT FAILED at "{_FILE}":821, please report a bug to PyTorch. multiple layers of '
@@ -80,13 +86,13 @@ def _enable_functionalization(*, reapply_views: bool = False) -> None:
 
 
 def _disable_functionalization() -> None:
-    """Back to normal."""
+    """Remove Functionalize from the keys of every call."""
     set_dispatch_key_included(DispatchKey.Functionalize, False)
     thread.state.functionalization_reapply_views = False
 
 
 def _functionalization_reapply_views_tls() -> bool:
-    """``torch._C``'s: whether views are taken as views."""
+    """``torch._C._functionalization_reapply_views_tls``: return whether views are reapplied as views."""
     return functional_wrapper.reapply_views()
 
 
@@ -104,4 +110,4 @@ NAMES: dict[str, Any] = {
         _disable_functionalization,
     )
 }
-"""What ``torch`` has of it."""
+"""The functions by their names in ``torch``."""

@@ -1,8 +1,8 @@
 """Global flags of ``torch``, and ``torch.compile``.
 
-NB: operators are computed one by one, on one thread, by the same algorithms and in full precision, whatever is chosen.
-Deterministic algorithms fill memory and refuse (``core/call/deterministic_algorithms.py``); the number of threads
-chooses convolutions.
+NB: the flags never change how operators are computed: one by one, on one thread, with the same algorithms and in full
+precision. Deterministic algorithms fill memory and raise errors (``core/call/deterministic_algorithms.py``). The number
+of threads chooses the convolution.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from dispatchviz.core.thread.context import context
 
 
 def get_num_threads() -> int:
-    """The number of intra-op threads. PyTorch prefers other convolutions if there are several."""
+    """Return the number of intra-op threads. With several threads, PyTorch prefers other convolutions."""
     return context.num_threads
 
 
 def set_num_threads(num: int) -> None:
-    """RuntimeError unless it is positive."""
+    """Set the number of intra-op threads. Raise RuntimeError unless it is positive."""
     _check_threads("intra", "set_num_threads", num)
     context.num_threads = num
 
 
 def get_num_interop_threads() -> int:
-    """The number of inter-op threads."""
+    """Return the number of inter-op threads."""
     return context.num_interop_threads
 
 
 def set_num_interop_threads(num: int) -> None:
-    """RuntimeError unless it is positive."""
+    """Set the number of inter-op threads. Raise RuntimeError unless it is positive."""
     _check_threads("inter", "set_num_interop_threads", num)
     context.num_interop_threads = num
 
@@ -45,22 +45,24 @@ def _check_threads(kind: str, name: str, num: int) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Request deterministic kernels, which ours are anyway, and that memory is not left uninitialized."""
+    """Request deterministic kernels, which the model's always are, and filled memory instead of uninitialized
+    memory.
+    """
     context.deterministic = (1 if warn_only else 2) if mode else 0
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Return whether they were requested."""
+    """Return whether deterministic algorithms were requested."""
     return context.deterministic > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Return whether others would only warn."""
+    """Return whether nondeterministic algorithms only warn."""
     return context.deterministic == 1
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2."""
+    """Return the debug mode, 0, 1 or 2."""
     return context.deterministic
 
 
@@ -68,7 +70,9 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """0, 1 or 2, or its name. TypeError for another type, RuntimeError for another number or name."""
+    """Set the debug mode, 0, 1, 2 or its name. Raise TypeError for another type, RuntimeError for another number or
+    name.
+    """
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str) and debug_mode not in _DEBUG_MODES:
@@ -82,7 +86,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """RuntimeError unless it is a bool. NB: the smallest numbers are never taken for 0, so enabling it fails."""
+    """Return False: denormal numbers are never flushed here. Raise RuntimeError for anything but a bool."""
     if not isinstance(mode, bool):
         raise RuntimeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
     return not mode
@@ -92,12 +96,12 @@ _PRECISIONS = ("highest", "high", "medium")
 
 
 def get_float32_matmul_precision() -> str:
-    """``highest`` by default."""
+    """Return the precision, ``highest`` by default."""
     return context.float32_matmul_precision
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Warn of an unknown precision."""
+    """Set the precision. Warn of an unknown one."""
     if precision not in _PRECISIONS:
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "
@@ -109,19 +113,19 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def compile(model: Any = None, **options: Any) -> Any:
-    """The very function or module, with a warning: it runs as in PyTorch with ``TORCH_COMPILE_DISABLE=1``."""
+    """Return the function or module itself, with a warning. It runs as in PyTorch with ``TORCH_COMPILE_DISABLE=1``."""
     if model is None:
         return lambda function: compile(function, **options)
     warnings.warn(
-        "dispatchviz's model of PyTorch has no compiler: what torch.compile was given runs operator by operator, as it "
-        "does in PyTorch with TORCH_COMPILE_DISABLE=1",
+        "dispatchviz's model of PyTorch has no compiler, so the argument of torch.compile runs operator by operator, "
+        "as in PyTorch with TORCH_COMPILE_DISABLE=1",
         stacklevel=2,
     )
     return model
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """True."""
+    """Return True."""
     return True
 
 

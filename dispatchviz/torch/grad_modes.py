@@ -11,7 +11,7 @@ from dispatchviz.torch.context_decorators import DecoratorContextManager, NoPara
 
 
 class _GradMode(DecoratorContextManager):
-    """Switches grad mode on entry and back on exit."""
+    """A context manager that switches grad mode on entry and back on exit."""
 
     enabled = True
 
@@ -26,23 +26,23 @@ class _GradMode(DecoratorContextManager):
     def __exit__(self, *_: object) -> None:
         try:
             set_grad_mode(self._saved, f"leaving torch.{type(self).__name__}()")
-        except BaseException:  # an exception from outside must not keep the mode in force
+        except BaseException:  # an exception from outside must not leave the mode set
             thread.state.grad_mode = self._saved
             raise
 
 
 class no_grad(_GradMode, NoParamDecoratorContextManager):
-    """No Nodes are made inside; dispatch is unchanged, autograd kernels still run."""
+    """Disable grad mode: no Nodes are created inside. Dispatch is unchanged, and autograd kernels still run."""
 
     enabled = False
 
 
 class enable_grad(_GradMode, NoParamDecoratorContextManager):
-    """Nodes are made inside."""
+    """Enable grad mode: Nodes are created inside."""
 
 
 class set_grad_enabled(_GradMode):
-    """Acts at once; as a context manager it also restores the mode. TypeError for no bool."""
+    """Set grad mode at once; as a context manager, also restore it. Raise TypeError for anything but a bool."""
 
     def __init__(self, mode: Any) -> None:
         if not isinstance(mode, bool):
@@ -53,7 +53,7 @@ class set_grad_enabled(_GradMode):
         set_grad_mode(mode, f"torch.set_grad_enabled({mode})")
 
     def __call__(self, function: Any) -> Any:
-        """The function in this mode; where it is defined, the old one holds again."""
+        """Return the function in this mode, and restore the old mode at its definition."""
         set_grad_mode(self._saved, f"decorating with torch.set_grad_enabled({self.enabled})")
         return super().__call__(function)
 
@@ -61,7 +61,7 @@ class set_grad_enabled(_GradMode):
         pass
 
     def clone(self) -> set_grad_enabled:
-        """Another one of the same mode, which acts at once."""
+        """Return a new one with the same mode, which is set at once."""
         return type(self)(self.enabled)
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class set_grad_enabled(_GradMode):
 
 
 class enforce_grad_layout_policy(DecoratorContextManager):
-    """Whether a first gradient must have the strides of its leaf to become ``.grad`` without a copy; acts at once."""
+    """Set at once whether a first gradient needs the strides of its leaf to become ``.grad`` without a copy."""
 
     def __init__(self, enable: bool = True) -> None:
         self.prev = thread.state.grad_layout_enforced
@@ -77,7 +77,7 @@ class enforce_grad_layout_policy(DecoratorContextManager):
         self.mode = enable
 
     def __call__(self, function: Any) -> Any:
-        """The function in this mode; where it is defined, the old one holds again."""
+        """Return the function in this mode, and restore the old mode at its definition."""
         thread.state.grad_layout_enforced = self.prev
         return super().__call__(function)
 
@@ -88,15 +88,15 @@ class enforce_grad_layout_policy(DecoratorContextManager):
         thread.state.grad_layout_enforced = self.prev
 
     def clone(self) -> enforce_grad_layout_policy:
-        """Another one of the same mode, which acts at once."""
+        """Return a new one with the same mode, which is set at once."""
         return type(self)(self.mode)
 
 
 class inference_mode(DecoratorContextManager):
-    """New tensors get no autograd keys inside, and the autograd keys are excluded."""
+    """Enable inference mode: new tensors get no autograd keys inside, and the autograd keys are excluded."""
 
     def __new__(cls, mode: Any = True) -> Any:
-        """The context manager, or what it makes of a function that it decorates without being called before."""
+        """Return the context manager, or the function if used as a decorator without parentheses."""
         return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
 
     def __init__(self, mode: bool = True) -> None:
@@ -114,15 +114,15 @@ class inference_mode(DecoratorContextManager):
             raise
 
     def clone(self) -> inference_mode:
-        """Another one of the same mode."""
+        """Return a new one with the same mode."""
         return type(self)(self.mode)
 
 
 def is_grad_enabled() -> bool:
-    """Grad mode of this thread."""
+    """Return this thread's grad mode."""
     return thread.state.grad_mode
 
 
 def is_inference_mode_enabled() -> bool:
-    """Inference mode of this thread."""
+    """Return this thread's inference mode."""
     return thread.state.inference_mode

@@ -1,4 +1,4 @@
-"""``torch.hub``: where downloaded models would be (``torch/hub.py``). NB: nothing is downloaded."""
+"""``torch.hub``: the folder of downloaded models (``torch/hub.py``). NB: the model downloads nothing."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, NoReturn
 from urllib.parse import urlparse as urlparse
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
-"""Where a file's name has its hash."""
+"""The hash in a file's name."""
 
 _hub_dir: str | None = None
 
 
 def get_dir() -> str:
-    """The folder that ``set_dir``, ``TORCH_HOME`` or ``XDG_CACHE_HOME`` names."""
+    """Return the folder that ``set_dir``, ``TORCH_HOME`` or ``XDG_CACHE_HOME`` names."""
     return os.path.join(_get_torch_home(), "hub") if _hub_dir is None else _hub_dir
 
 
@@ -24,21 +24,21 @@ def _get_torch_home() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """From now on."""
+    """Set the folder."""
     global _hub_dir
     _hub_dir = os.path.expanduser(d)
 
 
 def load(repo_or_dir: Any, model: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """NotImplementedError."""
-    raise NotImplementedError("dispatchviz's model of PyTorch downloads nothing: torch.hub.load has no models")
+    """Raise NotImplementedError."""
+    raise NotImplementedError("dispatchviz's model of PyTorch downloads nothing, so torch.hub.load has no models")
 
 
 def load_state_dict_from_url(url: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """NotImplementedError."""
-    raise NotImplementedError(f"dispatchviz's model of PyTorch downloads nothing: it cannot load {url}")
+    """Raise NotImplementedError."""
+    raise NotImplementedError(f"dispatchviz's model of PyTorch downloads nothing, so it cannot load {url}")
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> NoReturn:
-    """NotImplementedError."""
+    """Raise NotImplementedError."""
     load_state_dict_from_url(url)

@@ -1,5 +1,5 @@
 """``x[...]`` and ``x[...] = value``: from Python's indices to views and tensors
-(``torch/csrc/autograd/python_variable_indexing.cpp``), and what else looks into a tensor as into a list
+(``torch/csrc/autograd/python_variable_indexing.cpp``), and other access to a tensor as to a list
 (``torch/_tensor.py``).
 """
 
@@ -39,14 +39,14 @@ from dispatchviz.torch.tensor_new import indexing_tensor, lifted
 
 _FILE = "torch/csrc/autograd/python_variable_indexing.cpp"
 _LONGEST_TUPLE = 32
-"""Sequences from this length on are one index, whatever is in them."""
+"""A sequence of at least this length is one index, regardless of its items."""
 
 
 class _SubscriptBinding(Binding):
-    """The binding of a subscript. No argument parser: any object may be an index."""
+    """The binding of a subscript. It has no argument parser, because any object may be an index."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As the function that it implements."""
+        """Call the function that the binding implements."""
         if type(args[0]) is not Tensor or mode_enabled():
             overloaded = overloaded_args(flattened(args, kwargs))
             if overloaded or mode_enabled():
@@ -55,7 +55,7 @@ class _SubscriptBinding(Binding):
 
     @cached_property
     def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
-        """PyTorch's function has no underscores."""
+        """The description for traces, in which PyTorch's function has no underscores."""
         name, function, signatures = super().trace_description
         return name, function.replace("__", ""), signatures
 
@@ -80,7 +80,9 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _unpack_slice(index: slice) -> Slice:
-    """ValueError for the step 0; a missing end is as far as one can go."""
+    """Return the limits and the step of a slice; a missing end is as far as possible. Raise ValueError for the step
+    0.
+    """
     step = 1 if index.step is None else _slice_index(index.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
@@ -96,7 +98,7 @@ def _slice_index(value: Any) -> int:
 
 
 def _converted(self: Tensor, index: Any) -> Index:
-    """One index of a tuple, all but the ellipsis. IndexError for what is none."""
+    """Return one index of a tuple in the form that indexing uses. Raise IndexError for an invalid index."""
     if _is_long(index):
         return _unpack_long(index)
     if isinstance(index, slice):
@@ -155,7 +157,7 @@ def _warned(line: int) -> bool:
 
 
 def _specified_dims(indices: Sequence[Any]) -> int:
-    """The number of indexed dimensions."""
+    """Return the number of indexed dimensions."""
     return sum(
         len(index._size) if isinstance(index, Tensor) and index._dtype in (bool_, uint8) else 1
         for index in indices
@@ -164,7 +166,7 @@ def _specified_dims(indices: Sequence[Any]) -> int:
 
 
 def _apply_slicing(self: Tensor, indices: tuple[Any, ...]) -> MultiDimIndexing:
-    """All views, and the tensors that are left to be read at."""
+    """Apply all views; return the result and the tensors that remain as indices."""
     indexing = MultiDimIndexing(self, _specified_dims(indices))
     for position, index in enumerate(indices):
         if index is Ellipsis:
@@ -199,7 +201,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def _value_to_tensor(self: Tensor, value: Any) -> Tensor:
-    """The value as a tensor. TypeError for anything but tensors and numbers."""
+    """Return the value as a tensor. Raise TypeError for anything but tensors and numbers."""
     if isinstance(value, Tensor):
         return value
     if not (_is_long(value) or isinstance(value, (bool, float, complex))):
@@ -274,4 +276,4 @@ METHODS: dict[str, Any] = {
     "__reversed__": _reversed,
     "__len__": _len,
 }
-"""For Tensor."""
+"""The methods for Tensor."""

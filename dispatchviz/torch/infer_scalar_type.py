@@ -1,4 +1,4 @@
-"""Nested sequences of numbers: their shape, the inferred dtype, and what is stored of each
+"""Nested sequences of numbers: their shape, their inferred dtype, and the stored form of each number
 (``compute_sizes``, ``infer_scalar_type``, ``recursive_store`` of ``torch/csrc/utils/tensor_new.cpp``).
 """
 
@@ -23,13 +23,13 @@ _LONG = range(-(1 << 63), 1 << 63)
 
 
 def numbers_in(data: Any, dtype: DType | None) -> tuple[tuple[int, ...], DType, Callable[[], Any]]:
-    """Their shape, their dtype where none is given, and a function that reads them into an array, later.
+    """Return the shape of the data, its dtype unless given, and a function that reads the numbers into an array later.
 
-    TypeError or RuntimeError for what is no number; the function raises ValueError for ragged sequences, RuntimeError
-    for a number that an integral dtype does not hold.
+    Raise TypeError or RuntimeError for data that is not a number. The function raises ValueError for ragged sequences,
+    RuntimeError for a number that does not fit into an integral dtype.
     """
     if isinstance(data, (str, bytes)):
-        raise _of_text(data)
+        raise _text_error(data)
     size = _size(data)
     kind = inferred_dtype(data) if dtype is None else dtype
     if isinstance(data, list) and data and isinstance(data[0], numpy.ndarray):
@@ -51,12 +51,12 @@ _SLOW = (
 
 
 def is_sequence(value: Any) -> bool:
-    """``PySequence_Check``, which tensors and NumPy's numbers do not pass."""
+    """``PySequence_Check``; tensors and NumPy's scalars fail it."""
     return hasattr(type(value), "__getitem__") and not isinstance(value, (dict, numpy.generic, numpy.dtype, Tensor))
 
 
 def _size(data: Any) -> tuple[int, ...]:
-    """The lengths along the first elements."""
+    """Return the lengths along the first elements."""
     size: list[int] = []
     while is_sequence(data):
         size.append(len(data))
@@ -69,7 +69,9 @@ def _size(data: Any) -> tuple[int, ...]:
 
 
 def inferred_dtype(data: Any) -> DType:
-    """The common dtype of all numbers. TypeError for a text, RuntimeError for anything else that has none."""
+    """Return the common dtype of all numbers. Raise TypeError for a string, RuntimeError for other data without a
+    dtype.
+    """
     if isinstance(data, (numpy.ndarray, numpy.generic)):
         return known_dtype(data.dtype)
     if type(data) in _NUMBERS:
@@ -77,13 +79,13 @@ def inferred_dtype(data: Any) -> DType:
     if isinstance(data, Tensor):
         return data._dtype
     if isinstance(data, (str, bytes)):
-        raise _of_text(data)
+        raise _text_error(data)
     if not is_sequence(data):
         raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
     return _common(data) or default_dtype()
 
 
-def _of_text(data: Any) -> TypeError:
+def _text_error(data: Any) -> TypeError:
     return TypeError(f"new(): invalid data type '{type(data).__name__}'")
 
 
@@ -97,7 +99,7 @@ def _common(data: Sequence[Any]) -> DType | None:
 
 
 def _collect(data: Any, size: tuple[int, ...], dim: int, leaves: list[Any]) -> None:
-    """All numbers in their order. TypeError and ValueError where a sequence is not like the first of its dimension."""
+    """Collect all numbers in order. Raise TypeError or ValueError for a sequence unlike the first of its dimension."""
     if dim == len(size):
         leaves.append(data)
         return
@@ -114,26 +116,28 @@ def _collect(data: Any, size: tuple[int, ...], dim: int, leaves: list[Any]) -> N
         _collect(part, size, dim + 1, leaves)
 
 
-# -- what is stored ----------------------------------------------------------------------------------------------------
+# -- stored values -----------------------------------------------------------------------------------------------------
 
 
 def _stored(leaves: list[Any], dtype: DType) -> Any:
     if dtype.is_floating_point and set(map(type, leaves)) <= {float, int}:
         return numpy.array(list(map(float, leaves)))
     if dtype is bool_:
-        return numpy.array([bool(_of_tensor(leaf, dtype)) for leaf in leaves], numpy.bool_)
+        return numpy.array([bool(_number_in(leaf, dtype)) for leaf in leaves], numpy.bool_)
     if dtype.is_complex:
-        return numpy.array([_complex(_of_tensor(leaf, dtype)) for leaf in leaves], numpy.complex128)
+        return numpy.array([_complex(_number_in(leaf, dtype)) for leaf in leaves], numpy.complex128)
     if dtype.is_floating_point:
-        return numpy.array([_float(_of_tensor(leaf, dtype)) for leaf in leaves], numpy.float64)
+        return numpy.array([_float(_number_in(leaf, dtype)) for leaf in leaves], numpy.float64)
     limits = numpy.iinfo(dtype.numpy)
     if leaves and set(map(type, leaves)) == {int} and limits.min <= min(leaves) and max(leaves) <= limits.max:
         return numpy.array(leaves, numpy.int64)
-    return numpy.array([_integer(_of_tensor(leaf, dtype), dtype, limits) for leaf in leaves], numpy.int64)
+    return numpy.array([_integer(_number_in(leaf, dtype), dtype, limits) for leaf in leaves], numpy.int64)
 
 
-def _of_tensor(leaf: Any, dtype: DType) -> Any:
-    """The number in a tensor of one element. TypeError or ValueError for any other tensor."""
+def _number_in(leaf: Any, dtype: DType) -> Any:
+    """Return the number in a tensor of one element, and any other value unchanged. Raise TypeError or ValueError for
+    any other tensor.
+    """
     if not isinstance(leaf, Tensor):
         return leaf
     one = numel(leaf._size) == 1
@@ -157,7 +161,7 @@ def _complex(value: Any) -> complex:
 
 
 def _integer(value: Any, dtype: DType, limits: Any) -> int:
-    """A number with a fraction loses it; below 0, whole numbers wrap around in bytes."""
+    """Convert to an integer. Fractions are cut off; negative integers wrap around in bytes."""
     if isinstance(value, float):
         number, fits = 0, value == value and limits.min <= value <= limits.max
         number = int(value) if fits else 0

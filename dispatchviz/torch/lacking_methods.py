@@ -26,17 +26,17 @@ _NAMES = (
 
 
 class LackingMethod:
-    """Raises the error where the name is looked up.
+    """A descriptor that raises the error where the name is looked up.
 
-    ``Tensor.__getattr__`` would do that too, but Python calls it for every AttributeError in a property, and forgets
-    the error: it may be one that the program's handler of signals raised there.
+    ``Tensor.__getattr__`` could do that too. But Python calls it for every AttributeError in a property, and discards
+    the error, which may come from a signal handler of the program.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: Tensor | None, owner: type[Tensor]) -> NoReturn:
-        """AttributeError."""
+        """Raise AttributeError."""
         given = owner if instance is None else instance
         raise AttributeError(f"torch.Tensor.{self._name} {LACKS}; {INSTALLED}", name=self._name, obj=given)
 

@@ -1,6 +1,6 @@
 """``torch.Tensor(...)``, ``torch.FloatTensor(...)`` and the like (``legacy_tensor_generic_ctor_new``).
 
-Numbers are a size; a sequence is data; a tensor is aliased, and an array of NumPy's shares its memory.
+Numbers are a size, a sequence is data, a tensor is aliased, and a NumPy array shares its memory.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _FIELDS = ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype",
 
 
 def new(args: tuple[Any, ...], dtype: DType | None, device: Device) -> Tensor:
-    """``dtype`` None: the default one, and a tensor may have any. TypeError for what is neither data nor a size."""
+    """Create a tensor. ``dtype`` None means the default dtype for new tensors, and allows any dtype for an alias. Raise
+    TypeError for anything but data and sizes.
+    """
     if len(args) == 1 and isinstance(args[0], Tensor):
         return _alias(args[0], dtype, device)
     if (
         len(args) == 1 and isinstance(args[0], numpy.ndarray) and not is_index(args[0])
-    ):  # which shares its memory, if it is of the dtype
+    ):  # an array of the dtype shares its memory
         wanted = dtype or dtypes.default_dtype()
         return ops.to_device.call(from_numpy(args[0]), device, wanted, False, False, None)
     if len(args) == 1 and not isinstance(args[0], Size) and not is_index(args[0]):
@@ -74,7 +76,7 @@ _SIZE = Parameter("size", "tuple of SymInts", None, True, False, 0, False)
 
 
 def _construct(tensor: Tensor) -> None:
-    """Initialize a half-made tensor, whose fields are a user's arguments."""
+    """Initialize a half-made tensor whose fields hold the arguments of the user."""
     given = tuple(value for name in _FIELDS if (value := getattr(tensor, name)) is not UNSET)
     made = new(given, None, CPU)
     for name in Tensor.__struct_fields__:
@@ -85,14 +87,15 @@ legacy_constructor.run = _construct
 
 
 class tensortype(type):
-    """The class of ``torch.FloatTensor``: a tensor is an instance if dtype and device are right."""
+    """The class of ``torch.FloatTensor``: a tensor is an instance if its dtype and device match."""
 
     dtype: DType
     device: Device
 
     def __call__(cls, *args: Any) -> Any:
-        """A tensor of this type, of data, of a size, or an alias of a tensor. TypeError for a type of CUDA in a build
-        without it."""
+        """Create a tensor of this type from data or a size, or an alias of a tensor. Raise TypeError for a CUDA type in
+        a build without CUDA.
+        """
         if cls.device.type == "cuda":
             if chosen_build() == "cpu":
                 name = f"{cls.__module__}.{cls.__name__}"
@@ -121,12 +124,14 @@ def _types(module: str, device: Device) -> dict[str, tensortype]:
 
 
 TYPES = _types("torch", CPU)
-"""Of the CPU, by name."""
+"""The CPU types by name."""
 CUDA_TYPES = _types("torch.cuda", CUDA)
 
 
 def type_named(name: object) -> tensortype:
-    """``torch.DoubleTensor``, the class or its name. ValueError for no name of a type, TypeError for anything else."""
+    """Return the type for ``torch.DoubleTensor`` or its name. Raise ValueError for an unknown name, TypeError for
+    anything else.
+    """
     if isinstance(name, tensortype):
         return name
     if isinstance(name, type):
@@ -143,9 +148,9 @@ def type_named(name: object) -> tensortype:
 
 
 def set_default_tensor_type(t: tensortype | str, /) -> None:
-    """Set the default dtype, and for a type of CUDA the default device; warn that it is deprecated.
+    """Set the default dtype, and for a CUDA type also the default device. Warn that the function is deprecated.
 
-    TypeError for what is no type, for a type of CUDA in a build without it, and for one that holds no fractions.
+    Raise TypeError for anything but a type, for a CUDA type in a build without CUDA, and for an integral type.
     """
     chosen = _imported(t) if isinstance(t, str) else t
     warn_python_once("set_default_tensor_type", _DEPRECATED, "torch/csrc/tensor/python_tensor.cpp:434")
@@ -164,7 +169,7 @@ _DEPRECATED = (
 
 
 def _imported(name: str) -> Any:
-    """``torch.DoubleTensor`` by its dotted name; whatever an import raises for others."""
+    """Return an object by its dotted name, such as ``torch.DoubleTensor``. Errors of the import pass through."""
     first, *parts = name.split(".")
     found = torch if first == "torch" else __import__(first)
     for part in parts:

@@ -1,4 +1,4 @@
-"""``torch.library``: defining and implementing operators from Python. The names; what they do is in ``_library/``."""
+"""``torch.library``: define and implement operators from Python. The implementations are in ``_library/``."""
 
 from __future__ import annotations
 

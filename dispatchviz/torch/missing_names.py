@@ -13,28 +13,28 @@ from dispatchviz.torch.version import __version__
 
 LACKS = f"is not in dispatchviz's model of PyTorch {__version__}"
 INSTALLED = "an installed PyTorch may have it: --engine torch records the program there"
-"""The way out that the messages give."""
+"""The remedy that the messages suggest."""
 
 
 def missing(module: str, name: str, close: Sequence[str] = ()) -> Exception:
-    """The error that a module's ``__getattr__`` raises. Call it there: it looks at the frame that asks for the name.
+    """Return the error for a module's ``__getattr__`` to raise. Call it there: it inspects the calling frame.
 
-    An AttributeError in general. Within ``from module import name`` and ``import module.name`` Python replaces that
-    one by a text of its own, but lets an ImportError through.
+    It is an AttributeError in general. Within ``from module import name`` and ``import module.name`` Python replaces an
+    AttributeError by a message of its own, but lets an ImportError through.
     """
     module = module.removeprefix(_MODEL)
     asker = sys._getframe(2)
-    if name == "__path__" and asker.f_code.co_name == "_find_and_load_unlocked":  # importlib's, of `import module.name`
+    if name == "__path__" and asker.f_code.co_name == "_find_and_load_unlocked":  # importlib, for `import module.name`
         return missing_module(asker.f_locals["name"])
     hint = f"; close names that it has: {', '.join(close)}" if close else ""
     text = f"{module}.{name} {LACKS}{hint}; {INSTALLED}"
-    if _imports_from(asker) and f"{_MODEL}{module}.{name}" not in sys.modules:  # there if a circle of imports wants it
+    if _imports_from(asker) and f"{_MODEL}{module}.{name}" not in sys.modules:  # present in a circular import
         return ImportError(f"cannot import name '{name}' from '{module}': {text}", name=module)
     return AttributeError(f"module '{module}' has no attribute '{name}'" if name.startswith("__") else text)
 
 
 def missing_module(name: str) -> ModuleNotFoundError:
-    """The error for a module."""
+    """Return the error for a missing module."""
     name = name.removeprefix(_MODEL)
     return ModuleNotFoundError(f"No module named '{name}': it {LACKS}; {INSTALLED}", name=name)
 
@@ -48,7 +48,7 @@ _MODEL = "dispatchviz."
 
 
 def getter(module: ModuleType) -> Callable[[str], Any]:
-    """For one module. The returned function raises the error of ``missing`` for unknown names."""
+    """Return the ``__getattr__`` of one module. It raises the error of ``missing`` for unknown names."""
     elsewhere = ATTRIBUTES.get(module.__name__, {})
 
     def find(attribute: str) -> Any:
@@ -60,7 +60,7 @@ def getter(module: ModuleType) -> Callable[[str], Any]:
 
 
 def install() -> None:
-    """For all parts that have been loaded and do not answer themselves."""
+    """Install a ``__getattr__`` in all loaded modules that have none."""
     for name, module in list(sys.modules.items()):
         if name.startswith(f"{_MODEL}torch.") and not is_unloaded(module) and "__getattr__" not in vars(module):
             members: dict[str, Any] = vars(module)

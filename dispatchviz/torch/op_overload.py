@@ -1,9 +1,9 @@
 """One operator for Python, and all overloads of a name: ``torch.ops.aten.add.Tensor`` and ``torch.ops.aten.add``.
 
-Mirrors ``OpOverload`` and ``OpOverloadPacket`` of ``torch/_ops.py``; how they are found is in ``_ops.py``.
+Mirrors ``OpOverload`` and ``OpOverloadPacket`` of ``torch/_ops.py``. The lookup is in ``_ops.py``.
 
-NB: in PyTorch, packets also have overloads that only TorchScript knows (``aten::add.int``); here there are the
-dispatcher's operators alone.
+NB: in PyTorch, packets also have overloads that only TorchScript knows (``aten::add.int``); here they have only the
+dispatcher's operators.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dispatchviz.torch.tags import Tag, tags_of
 
 
 class OpOverload(OperatorBase):
-    """One operator. There is one object for each, so identity is equality."""
+    """One operator. Each operator has one object, so identity is equality."""
 
     def __init__(self, packet: OpOverloadPacket, entry: OperatorEntry) -> None:
         super().__init__()
@@ -42,24 +42,24 @@ class OpOverload(OperatorBase):
         self.is_view = self._schema._is_view_op()
 
     def name(self) -> str:
-        """``aten::add.Tensor``"""
+        """Return the full name, such as ``aten::add.Tensor``."""
         return self._name
 
     @property
     def _entry(self) -> OperatorEntry:
-        """The operator of this name; RuntimeError if it was destroyed and not defined again."""
+        """The operator of this name. Raise RuntimeError if it was destroyed and not defined again."""
         if not self._last_entry.has_schema:
             self._last_entry = process.find(self._name)
         return self._last_entry
 
     @property
     def namespace(self) -> str:
-        """``aten``"""
+        """The namespace, such as ``aten``."""
         return self._namespace
 
     @property
     def overloadpacket(self) -> OpOverloadPacket:
-        """The packet that it is an overload of."""
+        """The packet that this overload belongs to."""
         return self._overloadpacket
 
     @property
@@ -88,19 +88,21 @@ class OpOverload(OperatorBase):
     # -- calling ------------------------------------------------------------------------------------------------------
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """``callBoxed`` with the arguments in schema order. RuntimeError if they do not fit the schema."""
+        """Run ``callBoxed`` with the arguments in schema order. Raise RuntimeError if they do not fit the schema."""
         return self._op(*args, **kwargs)
 
     def _op(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._run(stack_for(self._entry.schema, args, kwargs, numbers_as_tensors=True))
 
     def _run(self, stack: list[Any]) -> Any:
-        entry, schema = self._entry, self._entry.schema  # which the call may destroy
+        entry, schema = self._entry, self._entry.schema  # the call may destroy the entry
         call_boxed(entry, stack)
         return results_of(schema, stack)
 
     def redispatch(self, /, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        """Run the kernel that a key set picks, without mask and thread state. TypeError for what is no key set."""
+        """Run the kernel that a key set selects, without mask and thread-local state. Raise TypeError for anything but
+        a key set.
+        """
         if not isinstance(keyset, DispatchKeySet):
             raise TypeError(
                 "redispatch_boxed(): incompatible function arguments. The following argument types are supported:\n"
@@ -111,7 +113,7 @@ class OpOverload(OperatorBase):
         return results(self._entry, stack)
 
     def _op_dk(self, key: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """``callBoxedForDispatchKey``: runs the kernel registered for a key itself, or the key's fallback."""
+        """``callBoxedForDispatchKey``: run the kernel registered for the key itself, or the key's fallback."""
         stack = stack_for(self._entry.schema, args, kwargs, numbers_as_tensors=True)
         call_for_dispatch_key(self._entry, machine_key(key), stack)
         return results(self._entry, stack)
@@ -119,11 +121,11 @@ class OpOverload(OperatorBase):
     # -- kernels ------------------------------------------------------------------------------------------------------
 
     def has_kernel_for_dispatch_key(self, k: Any) -> bool:
-        """Registered for the key itself, in C++ or in Python."""
+        """Return whether a kernel is registered for the key itself, in C++ or in Python."""
         return super().has_kernel_for_dispatch_key(k) or self._entry.kernel(machine_key(k)) is not None
 
     def has_kernel_for_any_dispatch_key(self, ks: Any) -> bool:
-        """Registered for one of the runtime keys of a set."""
+        """Return whether a kernel is registered for one of the runtime keys of a set."""
         registered = any(not key.is_alias and ks.has(key) for key in self._entry.registrations)
         return registered or super().has_kernel_for_any_dispatch_key(ks)
 
@@ -139,11 +141,11 @@ class OpOverload(OperatorBase):
 
 
 defined_in_python: set[str] = set()
-"""Full names of what ``torch.library`` defined."""
+"""Full names of the operators that ``torch.library`` defined."""
 
 
 class OpOverloadPacket:
-    """All overloads of one name; calling it picks the first whose schema fits."""
+    """All overloads of one name. A call runs the first whose schema fits."""
 
     __file__ = "torch.ops"
 
@@ -167,11 +169,11 @@ class OpOverloadPacket:
         return iter(self._dir)
 
     def overloads(self) -> list[str]:
-        """``default`` is the empty overload name."""
+        """Return the names of the overloads; ``default`` is the empty overload name."""
         return [name or "default" for name in self._overload_names]
 
     def op_overloads(self) -> list[OpOverload]:
-        """All of them."""
+        """Return all overloads."""
         return [getattr(self, name) for name in self.overloads()]
 
     @property
@@ -193,7 +195,7 @@ class OpOverloadPacket:
         return overload
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """RuntimeError if no overload fits."""
+        """Call the first overload whose schema fits. Raise RuntimeError if none does."""
         overloads = self.op_overloads()
         if len(overloads) == 1:
             return overloads[0](*args, **kwargs)
@@ -210,12 +212,12 @@ class OpOverloadPacket:
 
 
 def _defined(name: str) -> OperatorEntry | None:
-    """An operator that has a schema."""
+    """Return the operator if it has a schema, else None."""
     entry = process.get(name)
     return entry if entry is not None and entry.has_schema else None
 
 
 def overload_names(qualified_name: str) -> list[str]:
-    """Of the defined operators of a name, in order of definition."""
+    """Return the overload names of the defined operators of a name, in order of definition."""
     known = [name for name in process.names() if name.partition(".")[0] == qualified_name]
     return [name.partition(".")[2] for name in known if _defined(name) is not None]

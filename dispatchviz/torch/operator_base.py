@@ -1,8 +1,8 @@
-"""``OperatorBase``: the base of operators in Python, and the handle of an operator in C++.
+"""``OperatorBase``: the base class of operators in Python, and the handle of an operator in C++.
 
 Mirrors ``OperatorBase`` of ``torch/_ops.py``.
 
-``py_impl`` keeps kernels for the Python dispatcher; ordinary calls do not look at them.
+``py_impl`` stores kernels for the Python dispatcher; ordinary calls do not use them.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ _PYTHON_DISPATCHER = KEY_BITS[DispatchKey.PythonDispatcher]
 
 
 class OperatorBase:
-    """Base of OpOverload: kernels by key that were given in Python."""
+    """Base class of OpOverload: kernels by key that were registered in Python."""
 
     def __init__(self) -> None:
         self._dispatch_cache: dict[Any, Any] = {}
         self.py_kernels: dict[Any, Function] = {}
         self.python_key_table: dict[type, Function] = {}
-        """Mode or subclass -> what to run for it."""
+        """Mode or subclass -> the function to run for it."""
 
     def name(self) -> str:
-        """Full name."""
+        """Return the full name."""
         raise NotImplementedError
 
     def has_kernel_for_dispatch_key(self, k: Any) -> bool:
-        """Given in Python for this key."""
+        """Return whether Python registered a kernel for this key."""
         return k in self.py_kernels
 
     def has_kernel_for_any_dispatch_key(self, ks: Any) -> bool:
-        """Given in Python for a runtime key of the set."""
+        """Return whether Python registered a kernel for a runtime key of the set."""
         return any(not key.is_alias and ks.has(key) for key in self.py_kernels)
 
     def py_impl(self, k: Any) -> Callable[[Function], Function]:
-        """Decorator: a kernel for a key, or for a mode or subclass.
+        """Decorator: register a kernel for a key, a mode or a subclass.
 
-        RuntimeError for a second one under a key, AssertionError for what is neither and for the key Python.
+        Raise RuntimeError for a second kernel under a key, AssertionError for anything else and for the key Python.
         """
         return lambda function: self._register_python_kernel(k, function)
 
@@ -90,7 +90,7 @@ class OperatorHandle:
 
     @staticmethod
     def of(entry: OperatorEntry) -> OperatorHandle:
-        """The handle of an operator."""
+        """Return the handle of an operator."""
         made = OperatorHandle.__new__(OperatorHandle)
         made._entry = entry
         return made
@@ -111,15 +111,15 @@ class OperatorHandle:
 
 
 def results(op: OperatorEntry, stack: list[Any]) -> Any:
-    """The return value of a call in Python: nothing is None, one value is itself, several are a tuple.
+    """Return the value of a call in Python: None for no results, the value for one, a tuple for several.
 
-    Dtypes come out as their numbers: to TorchScript they are ints.
+    Dtypes are returned as their numbers, because TorchScript treats them as ints.
     """
     return results_of(op.schema, stack)
 
 
 def results_of(schema: CoreSchema, stack: list[Any]) -> Any:
-    """The same of what only has a schema."""
+    """Return the value of a call, as ``results`` does, from a schema alone."""
     values = [_result(declared.type, value) for declared, value in zip(schema.returns, stack, strict=False)]
     if not values:
         return None
@@ -132,9 +132,9 @@ def _result(type_: str, value: Any) -> Any:
 
 
 def call_for_dispatch_key(op: OperatorEntry, key: DispatchKey, stack: list[Any]) -> None:
-    """``callBoxedForDispatchKey``: runs the kernel registered for a key, or its backend fallback.
+    """``callBoxedForDispatchKey``: run the kernel registered for a key, or its backend fallback.
 
-    The set that the kernel gets is computed as for a call. RuntimeError if there is neither.
+    The key set that the kernel receives is computed as for a call. Raise RuntimeError if there is neither.
 
     NB: in PyTorch, the process ends if there is neither.
     """
@@ -145,7 +145,7 @@ def call_for_dispatch_key(op: OperatorEntry, key: DispatchKey, stack: list[Any])
     base = (boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)
     ks = base & op.mask_for(base)
     cell = op.redispatch_lookup[ks & ~_PYTHON_DISPATCHER]
-    if cell.kernel is kernel:  # as ever, if the Python dispatcher calls
+    if cell.kernel is kernel:  # always, if the Python dispatcher calls
         _run_boxed("callBoxedForDispatchKey", op, cell, ks, stack)
     else:
         boxed_form(op, kernel)(ks, stack)

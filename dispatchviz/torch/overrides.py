@@ -1,6 +1,6 @@
 """``torch.overrides``: functions and modes around ``__torch_function__`` (``torch/overrides.py``).
 
-NB: in PyTorch, here are also lists of all functions that can be overridden.
+NB: PyTorch's module also has lists of all functions that can be overridden.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return whether a mode or one of these values overrides a call."""
+    """Return whether a mode or one of the values overrides a call."""
     return torch_function.mode_enabled() or bool(torch_function.overloaded_args(relevant_args))
 
 
 def has_torch_function_unary(relevant_arg: Any) -> bool:
-    """The same for one value."""
+    """Return whether a mode or the value overrides a call."""
     return has_torch_function((relevant_arg,))
 
 
 def has_torch_function_variadic(*relevant_args: Any) -> bool:
-    """The same for several."""
+    """Return whether a mode or one of the values overrides a call."""
     return has_torch_function(relevant_args)
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls their ``__torch_function__``. TypeError if all return NotImplemented."""
+    """Call the ``__torch_function__`` of the arguments. Raise TypeError if all return NotImplemented."""
     overloaded = torch_function.overloaded_args(relevant_args, plain=True)
     result = torch_function.handle_torch_function(public_api, overloaded, args, kwargs)
     if result is not NotImplemented:
@@ -61,19 +61,20 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Inside ``__torch_dispatch__``: calls begin again at the keys with which the outermost call began. RuntimeError
-    elsewhere."""
+    """Let calls inside ``__torch_dispatch__`` begin again at the keys of the outermost call. Raise RuntimeError
+    elsewhere.
+    """
     with RestorePythonTLSSnapshot():
         yield
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """A Tensor, or something with ``__torch_function__``."""
+    """Return whether the value is a Tensor or has ``__torch_function__``."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator for functions that can be overridden by the arguments that ``dispatcher`` gives."""
+    """Decorate a function that can be overridden by the arguments that ``dispatcher`` returns."""
 
     def inner(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
@@ -92,12 +93,12 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 
 def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the model, overridable by ``__torch_function__``; parameters with a default are passed by name."""
+    """Make a function overridable by ``__torch_function__``. Parameters with a default are passed by name."""
     return _overridable(function, by_name=False)
 
 
 def overridable_by_name(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same with all parameters by name, as the initialisers do it."""
+    """Make a function overridable, with all parameters passed by name, as the initializers do."""
     return _overridable(function, by_name=True)
 
 
@@ -139,10 +140,10 @@ def _by_signature(
 
 
 class TorchFunctionMode:
-    """Intercepts every function of ``torch`` that is called inside ``with mode:``.
+    """Base class of modes that intercept every function of ``torch`` called inside ``with mode:``.
 
-    Subclasses define ``__torch_function__(self, func, types, args=(), kwargs=None)``; what it calls does not come back
-    to the same mode.
+    Subclasses define ``__torch_function__(self, func, types, args=(), kwargs=None)``. The mode does not intercept the
+    calls that it makes itself.
     """
 
     def __init__(self) -> None:

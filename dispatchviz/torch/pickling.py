@@ -1,4 +1,4 @@
-"""Objects of the model under PyTorch's names in pickles: what ``torch.save`` writes and ``torch.load`` finds.
+"""Objects of the model under PyTorch's names in pickles, for ``torch.save`` and ``torch.load``.
 
 The names are PyTorch's (``torch._utils._rebuild_tensor_v2``, ``torch.FloatStorage``), wherever our functions live, and
 whether or not ``torch`` is imported under that name.
@@ -25,7 +25,7 @@ _MODEL = "dispatchviz."
 
 
 def _name_of(obj: Any) -> tuple[str, str] | None:
-    """PyTorch's module and name for an object of ours."""
+    """Return PyTorch's module and name for an object of ours, or None."""
     if isinstance(obj, DType):
         return "torch", obj.name
     if obj in (Device, Size, Tensor):
@@ -34,11 +34,11 @@ def _name_of(obj: Any) -> tuple[str, str] | None:
 
 
 _PythonPickler: Any = pickle._Pickler
-"""Written in Python, so that what it writes for a global can be chosen."""
+"""Python's pickler in Python, because its ``save_global`` can be overridden."""
 
 
 class Pickler(_PythonPickler):  # type: ignore[misc]
-    """Python's pickler, in which tensors are what PyTorch makes of them."""
+    """Python's pickler with PyTorch's format for tensors."""
 
     dispatch: ClassVar[dict[Any, Any]] = dict(_PythonPickler.dispatch)
 
@@ -48,14 +48,14 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self._storages: list[tuple[Storage, DType]] = []
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
-        """Keys and bytes of the storages that were pickled."""
+        """Yield the keys and bytes of the pickled storages."""
         for key, (storage, _) in enumerate(self._storages):
             buffer = storage.buffer
             host = buffer.get() if hasattr(buffer, "get") else buffer
             yield str(key), b"" if host is None else host.tobytes()
 
     def persistent_id(self, obj: Any) -> Any:
-        """Of a storage. RuntimeError if it was pickled with another dtype."""
+        """Return the persistent id of a storage. Raise RuntimeError if it was pickled with another dtype."""
         if not isinstance(obj, TypedStorage):
             return None
         storage = obj.untyped()._storage
@@ -68,7 +68,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return "storage", legacy_class(obj.dtype), key, location, obj.size()
 
     def reducer_override(self, obj: Any) -> Any:
-        """Of tensors, devices and sizes."""
+        """Return the reduce value of tensors, devices and sizes."""
         if isinstance(obj, Tensor):
             return _reduced(obj)
         if isinstance(obj, Device):
@@ -78,7 +78,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return NotImplemented
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        """Under PyTorch's name, without looking whether it can be imported under it."""
+        """Save a global under PyTorch's name, without checking that it can be imported under it."""
         known = _name_of(obj) if isinstance(obj, (type, DType)) else None
         module = getattr(obj, "__module__", None) or ""
         if known is None and module.startswith((_MODEL + "torch", "torch")):
@@ -93,7 +93,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
 
 
 def _reduced(tensor: Any) -> tuple[Any, ...]:
-    """The reduce value that PyTorch pickles."""
+    """Return the reduce value that PyTorch pickles."""
     state = vars(tensor)
     if isinstance(tensor, torch.nn.Parameter):
         arguments: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
@@ -117,10 +117,12 @@ def is_torch(module: str) -> bool:
 
 
 def named_global(module: str, name: str) -> Any:
-    """The model's object for a global of PyTorch. AttributeError or ModuleNotFoundError if there is none."""
+    """Return the model's object for a global of PyTorch. Raise AttributeError or ModuleNotFoundError if there is
+    none.
+    """
     if module == "torch" and name in LEGACY_CLASSES:
         return LEGACY_CLASSES[name]
-    if module.startswith("torch.nn.modules."):  # of which some are cut in several here
+    if module.startswith("torch.nn.modules."):  # the model splits some of these modules
         return getattr(torch.nn, name)
     found: Any = importlib.import_module(_MODEL + module)
     for part in name.split("."):
@@ -134,7 +136,7 @@ _TORCH = ("torch.Size", "torch.Tensor", "torch.device", "torch.nn.parameter.Para
 
 
 def allowed_global(module: str, name: str, safe: list[Any]) -> Any:
-    """A global that ``weights_only`` allows, or the user has added. UnpicklingError for others."""
+    """Return a global that ``weights_only`` or the user allows. Raise UnpicklingError for others."""
     full = f"{module}.{name}"
     if full in _PLAIN:
         return _PLAIN[full]

@@ -1,4 +1,5 @@
-"""How the Python dispatcher resolves a kernel: ``resolve_key`` and ``OpOverload._get_dispatch`` of ``torch/_ops.py``.
+"""The resolution of kernels in the Python dispatcher: ``resolve_key`` and ``OpOverload._get_dispatch``
+(``torch/_ops.py``).
 
 The rules are those of the dispatcher's own table, for kernels registered in C++ and in Python (``py_impl``) alike.
 Importing this module makes it the Python dispatcher of the machine.
@@ -26,9 +27,9 @@ K = DispatchKey
 
 
 def resolve_key(op: OpOverload, key: DispatchKey) -> DispatchKey:
-    """The key under which the kernel for ``key`` is registered, or ``key`` itself for its backend fallback.
+    """Return the key under which the kernel for ``key`` is registered, or ``key`` itself for its backend fallback.
 
-    NotImplementedError if there is none, RuntimeError where AutogradOther is ambiguous.
+    Raise NotImplementedError if there is none, RuntimeError if AutogradOther is ambiguous.
     """
     for candidate in _candidates(op, key):
         if op.has_kernel_for_dispatch_key(candidate):
@@ -39,7 +40,7 @@ def resolve_key(op: OpOverload, key: DispatchKey) -> DispatchKey:
 
 
 def _candidates(op: OpOverload, key: DispatchKey) -> Iterator[DispatchKey]:
-    """The candidate kernels, best first."""
+    """Yield the candidate kernels, best first."""
     yield key
     for alias in (K.CompositeExplicitAutogradNonFunctional, K.CompositeExplicitAutograd):
         if key == K.Undefined or included_in_alias(key, alias):
@@ -68,7 +69,7 @@ def _implicit(op: OpOverload, key: DispatchKey) -> Iterator[DispatchKey]:
 
 
 def get_dispatch(op: OpOverload, key: DispatchKey) -> Any:
-    """The kernel of an operator at a key: another key, or a function. It is cached in ``_dispatch_cache``."""
+    """Return the kernel of an operator at a key: another key or a function. It is cached in ``_dispatch_cache``."""
     known = PythonKey(int(key))
     if known not in op._dispatch_cache:
         op._dispatch_cache[known] = _chosen(op, key)
@@ -83,7 +84,9 @@ def _chosen(op: OpOverload, key: DispatchKey) -> Any:
 
 
 def _for_modes(op: OpOverload) -> Any:
-    """Run what ``py_impl`` gave for the newest mode's class, else the Python key's kernel."""
+    """Return a function that runs the ``py_impl`` kernel of the newest mode's class, else the kernel of the Python
+    key.
+    """
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         found = op.python_key_table.get(type(_get_current_dispatch_mode()))

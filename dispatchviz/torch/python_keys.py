@@ -1,8 +1,7 @@
-"""``torch._C``'s part of modes and subclasses, and what ``Tensor`` has of it (``torch/csrc/autograd/init.cpp``,
-``python_variable.cpp``).
+"""The part of ``torch._C`` for modes and subclasses, and the methods of ``Tensor`` for them
+(``torch/csrc/autograd/init.cpp``, ``python_variable.cpp``).
 
-Importing this module puts the methods on the class and gives the machine what ``func`` is; the rest is for
-``torch._C``.
+Importing this module installs the methods and gives the machine its ``func``; the rest is for ``torch._C``.
 """
 
 from __future__ import annotations
@@ -40,22 +39,22 @@ _RestorePythonTLSSnapshot = RestorePythonTLSSnapshot
 
 
 def _push_on_torch_dispatch_stack(mode: Any) -> None:
-    """Push a mode, which intercepts calls first from here on."""
+    """Push a mode, which then intercepts calls first."""
     dispatch_modes.push(mode)
 
 
 def _pop_torch_dispatch_stack(mode_key: Any = None) -> Any:
-    """Pop the newest mode. RuntimeError if there is none."""
+    """Pop the newest mode. Raise RuntimeError if there is none."""
     return dispatch_modes.pop()
 
 
 def _len_torch_dispatch_stack() -> int:
-    """How many modes there are."""
+    """Return the number of modes."""
     return len(thread.state.modes)
 
 
 def _get_dispatch_stack_at(index: int) -> Any:
-    """A mode by its index, the oldest is 0. RuntimeError if there are fewer."""
+    """Return a mode by its index; the oldest is 0. Raise RuntimeError if there are fewer."""
     return dispatch_modes.mode_at(index)
 
 
@@ -63,7 +62,7 @@ def _get_dispatch_stack_at(index: int) -> Any:
 
 
 class _DisableTorchDispatch(ExcludeDispatchKeyGuard):
-    """Inside, no mode and no subclass intercepts a call."""
+    """A guard that keeps modes and subclasses from intercepting calls."""
 
     __slots__ = ()
 
@@ -72,7 +71,7 @@ class _DisableTorchDispatch(ExcludeDispatchKeyGuard):
 
 
 class _EnablePreDispatch(IncludeDispatchKeyGuard):
-    """Inside, calls begin at PreDispatch."""
+    """A guard under which calls begin at PreDispatch."""
 
     __slots__ = ()
 
@@ -81,7 +80,7 @@ class _EnablePreDispatch(IncludeDispatchKeyGuard):
 
 
 class _EnablePythonDispatcher(IncludeDispatchKeyGuard):
-    """Inside, the Python dispatcher chooses the kernels of every call, level by level."""
+    """A guard under which the Python dispatcher chooses the kernels of every call, level by level."""
 
     __slots__ = ("_was_on",)
 
@@ -98,7 +97,7 @@ class _EnablePythonDispatcher(IncludeDispatchKeyGuard):
 
 
 class _DisablePythonDispatcher:
-    """Inside, the C++ dispatcher alone chooses."""
+    """A guard under which only the C++ dispatcher chooses kernels."""
 
     def __enter__(self) -> None:
         state = thread.state
@@ -114,7 +113,7 @@ class _DisablePythonDispatcher:
 
 
 class DisableTorchFunctionSubclass:
-    """Inside, no ``__torch_function__`` of a subclass is called."""
+    """A guard under which no ``__torch_function__`` of a subclass is called."""
 
     _how = guards.SUBCLASSES_DISABLED
 
@@ -127,16 +126,18 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """Inside, no ``__torch_function__`` of a subclass or a mode is called."""
+    """A guard under which no ``__torch_function__`` of a subclass or a mode is called."""
 
     _how = guards.ALL_DISABLED
 
 
-# -- on Tensor --------------------------------------------------------------------------------------------------------
+# -- methods of Tensor ------------------------------------------------------------------------------------------------
 
 
 def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
-    """A detached alias of ``data`` as an instance of ``cls``. TypeError if that is no tensor class."""
+    """Return a detached alias of ``data`` as an instance of ``cls``. Raise TypeError if ``cls`` is not a tensor
+    class.
+    """
     tensor_subclass.check_class(cls)
     if not isinstance(data, Tensor):
         raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
@@ -160,7 +161,7 @@ def _make_wrapper_subclass(
     _extra_dispatch_keys: DispatchKeySet | None = None,
     storage_size: int | None = None,
 ) -> Any:
-    """A tensor without memory, on any device. Errors as in ``core``'s ``make_wrapper_subclass``.
+    """Return a tensor without memory, on any device. The errors are those of ``core``'s ``make_wrapper_subclass``.
 
     NB: in PyTorch, sizes, strides, device and layout may be dispatched to ``__torch_dispatch__``.
     """
@@ -170,7 +171,7 @@ def _make_wrapper_subclass(
             f"_make_wrapper_subclass(): argument 'size' (position 2) must be tuple of ints, not {type(size).__name__}"
         )
     if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
-        raise NotImplementedError("sizes, device and layout by __torch_dispatch__ are not in dispatchviz's model yet")
+        raise NotImplementedError("sizes, device and layout from __torch_dispatch__ are not in dispatchviz's model yet")
     return tensor_subclass.make_wrapper_subclass(
         cls,
         tuple(size),
@@ -184,14 +185,14 @@ def _make_wrapper_subclass(
 
 
 def _legacy_new(cls: Any, *args: Any) -> Any:
-    """``T(tensor)``: an alias; ``T(2, 3)``: uninitialized memory; ``T([1., 2.])``: a tensor with these values."""
-    from dispatchviz.torch import legacy_constructors  # which is above: bindings are made of Tensor's methods
+    """Create a tensor: ``T(tensor)`` is an alias, ``T(2, 3)`` is uninitialized, ``T([1., 2.])`` has these values."""
+    from dispatchviz.torch import legacy_constructors  # circular: bindings are made from Tensor's methods
 
     return tensor_subclass.new_with_class(legacy_constructors.new(args, None, CPU), cls)
 
 
 def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """``Tensor.__torch_function__``: runs the function; its results become instances of ``cls``."""
+    """``Tensor.__torch_function__``: run the function and make its results instances of ``cls``."""
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     with guards.torch_function_disabled(guards.SUBCLASSES_DISABLED):
@@ -206,7 +207,7 @@ def _default_nowrap_functions() -> tuple[Any, ...]:
 
 
 def _install(cls: Any) -> None:
-    """Once, on ``Tensor``."""
+    """Install the methods on ``Tensor``, once."""
     cls.__module__ = "torch"
     cls._make_subclass = staticmethod(_make_subclass)
     cls._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)

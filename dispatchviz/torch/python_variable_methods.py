@@ -19,7 +19,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _check(self: Tensor, name: str) -> None:
-    """RuntimeError for a tensor that requires grad, TypeError outside of the CPU."""
+    """Raise RuntimeError for a tensor that requires grad, TypeError for a tensor that is not on the CPU."""
     if variable.requires_grad(self):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if self._device.type == "cuda":
@@ -33,7 +33,7 @@ def _store(self: Tensor, numbers: Any) -> None:
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Call a function for each number, in place; no operator runs."""
+    """Call a function for each number, in place. No operator runs."""
     _check(self, "apply_")
     if self._array is not None:
         _store(self, numpy.array([callable(x) for x in self._array.reshape(-1).tolist()]).reshape(self._size))
@@ -41,7 +41,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Call a function for each pair of numbers, in place. TypeError for tensors of two types."""
+    """Call a function for each pair of numbers, in place. Raise TypeError for tensors of two types."""
     if type_string(tensor) != type_string(self):
         raise TypeError(f"map_: expected {type_string(self)} for 'other' (got {type_string(tensor)})")
     _check(self, "map_")
@@ -54,7 +54,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Call a function for each three numbers, in place. TypeError for tensors of two types."""
+    """Call a function for each triple of numbers, in place. Raise TypeError for tensors of two types."""
     for name, other in (("x", x), ("y", y)):
         if type_string(other) != type_string(self):
             raise TypeError(f"map2_: expected {type_string(self)} for argument '{name}' (got {type_string(other)})")
@@ -67,10 +67,10 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 
 def dim_order(self: Tensor, *, ambiguity_check: bool | list[layout.memory_format] = False) -> tuple[int, ...]:
-    """Dimensions from the slowest to the fastest in memory.
+    """Return the dimensions from the slowest to the fastest in memory.
 
-    RuntimeError if that is to be checked, with True or for memory formats, and several orders would do; TypeError for
-    another check.
+    ``ambiguity_check`` (True or memory formats) raises RuntimeError if several orders fit. Raise TypeError for another
+    check.
     """
     wanted = [] if isinstance(ambiguity_check, bool) else ambiguity_check
     if not isinstance(wanted, list) or not all(isinstance(one, layout.memory_format) for one in wanted):
@@ -99,7 +99,7 @@ def _is_laid_out(tensor: Tensor, memory_format: layout.memory_format) -> bool:
 
 
 def data_ptr(self: Tensor) -> int:
-    """Address of the first element; 0 where there is none."""
+    """Return the address of the first element, or 0 if there is none."""
     array: Any = self._array
     if array is None or not array.size:
         return 0

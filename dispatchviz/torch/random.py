@@ -10,7 +10,7 @@ from dispatchviz.core.native.random.generator import manual_seed as manual_seed
 from dispatchviz.core.tensor.tensor import Tensor
 
 default_generator: Generator = default_generators["cpu"]
-"""The CPU's."""
+"""The default generator of the CPU."""
 
 
 def set_rng_state(new_state: Tensor) -> None:
@@ -19,19 +19,19 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 def get_rng_state() -> Tensor:
-    """The state of the CPU's default generator: a tensor of bytes."""
+    """Return the state of the CPU's default generator, a tensor of bytes."""
     return default_generator.get_state()
 
 
 def seed() -> int:
-    """Seed all default generators with a nondeterministic number; return it."""
+    """Seed all default generators with a nondeterministic number and return it."""
     value = default_generator.seed()
     default_generators["cuda"].manual_seed(value)
     return value
 
 
 def initial_seed() -> int:
-    """The seed from which the CPU's default generator started."""
+    """Return the seed from which the CPU's default generator started."""
     return default_generator.initial_seed()
 
 
@@ -43,9 +43,9 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str | None = None,
 ) -> Iterator[None]:
-    """Restore the generators' states after the block.
+    """Restore the states of the generators after the block.
 
-    RuntimeError for a kind of device that the model does not have.
+    Raise RuntimeError for a kind of device that the model does not have.
     """
     if device_type not in (None, "meta", *default_generators):
         raise RuntimeError(

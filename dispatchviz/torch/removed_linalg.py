@@ -1,4 +1,4 @@
-"""Linear algebra functions that PyTorch removed; the errors name their replacements (``torch/_linalg_utils.py``)."""
+"""Linear algebra functions that PyTorch removed. The errors name their replacements (``torch/_linalg_utils.py``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GONE = "This function was deprecated since version 1.9 and is now removed."
 
 
 def matrix_rank(input: Tensor, tol: Any = None, symmetric: bool = False, *, out: Any = None) -> NoReturn:
-    """RuntimeError."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         f"{_GONE}\nPlease use the `torch.linalg.matrix_rank` function instead. "
         "The parameter 'symmetric' was renamed in `torch.linalg.matrix_rank()` to 'hermitian'."
@@ -18,7 +18,7 @@ def matrix_rank(input: Tensor, tol: Any = None, symmetric: bool = False, *, out:
 
 
 def solve(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
-    """RuntimeError."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         f"{_GONE} `torch.solve` is deprecated in favor of `torch.linalg.solve`. "
         "`torch.linalg.solve` has its arguments reversed and does not return the LU factorization.\n\n"
@@ -28,7 +28,7 @@ def solve(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
 
 
 def lstsq(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
-    """RuntimeError."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         f"{_GONE} `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\n"
         "`torch.linalg.lstsq` has reversed arguments and does not return the QR decomposition in the returned tuple "
@@ -43,7 +43,7 @@ def lstsq(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
 
 
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True, *, out: Any = None) -> NoReturn:
-    """RuntimeError."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         f"{_GONE} The default behavior has changed from using the upper triangular portion of the matrix by default to "
         "using the lower triangular portion.\n\n"
@@ -55,7 +55,7 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True, *, out
 
 
 def eig(self: Tensor, eigenvectors: bool = False, *, e: Any = None, v: Any = None) -> NoReturn:
-    """RuntimeError."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         f"{_GONE} `torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors "
         "mimicking complex tensors.\n\n"

@@ -1,10 +1,10 @@
-"""``torch.save`` and ``torch.load`` in PyTorch's zip format (``torch/serialization.py``); PyTorch reads what is written
-here, and the other way round.
+"""``torch.save`` and ``torch.load`` in PyTorch's zip format (``torch/serialization.py``). PyTorch reads the files that
+the model writes, and the model reads PyTorch's.
 
 A file is a zip of ``data.pkl``, a pickle in which storages are persistent ids ("storage", class, key, device, number of
 elements), and ``data/<key>`` with their bytes.
 
-NB: the format of before PyTorch 1.6, memory-mapped files and packages of other devices are not part of the model.
+NB: the format from before PyTorch 1.6, memory-mapped files and packages of other devices are not part of the model.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Write an object to a file. AttributeError for what is no file."""
+    """Write an object to a file. Raise AttributeError for anything but a file."""
     if not (isinstance(f, (str, os.PathLike)) or hasattr(f, "write")):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     import zipfile
@@ -69,9 +69,9 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what ``save`` wrote; ``map_location`` remaps devices.
+    """Read an object that ``save`` wrote; ``map_location`` remaps devices.
 
-    UnpicklingError for anything but tensors and plain containers, unless ``weights_only`` is False.
+    Raise UnpicklingError for anything but tensors and plain containers, unless ``weights_only`` is False.
     """
     only = pickle_module is None if weights_only is None else weights_only
     if only and pickle_module is not None:
@@ -91,7 +91,7 @@ def _read(source: Any, map_location: Any, weights_only: bool) -> Any:
     if not content:
         raise EOFError
     if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise NotImplementedError("dispatchviz's model of PyTorch reads zip files only, the format since PyTorch 1.6")
+        raise NotImplementedError("dispatchviz's model of PyTorch reads only zip files, the format since PyTorch 1.6")
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         pickled = next(name for name in file.namelist() if name.endswith("/data.pkl") or name == "data.pkl")
         unpickler = _Unpickler(file, pickled.removesuffix("data.pkl"), map_location, weights_only)
@@ -109,13 +109,13 @@ class _Unpickler(pickle.Unpickler):
         self._storages: dict[str, UntypedStorage] = {}
 
     def find_class(self, module: str, name: str) -> Any:
-        """The model's object for a global of the file."""
+        """Return the model's object for a global of the file."""
         if self._weights_only:
             return allowed_global(module, name, _safe)
         return named_global(module, name) if is_torch(module) else super().find_class(module, name)
 
     def persistent_load(self, saved_id: Any) -> TypedStorage:
-        """A storage, once made for all tensors on it."""
+        """Return a storage, which is created once for all tensors on it."""
         _, kind, key, location, count = saved_id
         if key not in self._storages:
             self._storages[key] = self._loaded(kind.dtype, key, location, count)
@@ -131,7 +131,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _restore_location(map_location: Any, location: str, storage: UntypedStorage) -> Device:
-    """The device that a saved storage goes to."""
+    """Return the device that a saved storage goes to."""
     if map_location is None:
         return Device(location)
     if isinstance(map_location, dict):
@@ -153,29 +153,29 @@ _REFUSED = (
     "accepted by default with weights_only https://pytorch.org/docs/stable/generated/torch.load.html."
 )
 
-# -- what else may be loaded -------------------------------------------------------------------------------------------
+# -- allowed globals ---------------------------------------------------------------------------------------------------
 
 _safe: list[Any] = []
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Functions and classes that ``load`` takes with ``weights_only``."""
+    """Allow functions and classes in ``load`` with ``weights_only``."""
     _safe.extend(safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
-    """Those that were added."""
+    """Return the globals that the user has allowed."""
     return list(_safe)
 
 
 def clear_safe_globals() -> None:
-    """Forget those that were added."""
+    """Forget the globals that the user has allowed."""
     _safe.clear()
 
 
 @contextmanager
 def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """Added for a block."""
+    """Allow globals for a block."""
     before = list(_safe)
     _safe.extend(safe_globals)
     try:

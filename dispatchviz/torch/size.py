@@ -12,10 +12,10 @@ from dispatchviz.core.device.declared_in_c import DeclaredInC
 
 
 class Size(tuple[int, ...], metaclass=DeclaredInC, name="torch.Size"):
-    """A shape: a tuple of whole numbers that prints as ``torch.Size([2, 2])``; its parts and sums are shapes too."""
+    """A shape: a tuple of ints that prints as ``torch.Size([2, 2])``. Its slices and sums are shapes too."""
 
     def __new__(cls, values: Iterable[Any] = ()) -> Size:
-        """TypeError for what is no whole number."""
+        """Create a shape. Raise TypeError for anything but ints."""
         found = tuple.__new__(cls, values)
         if all(type(value) is int for value in found):
             return found
@@ -25,7 +25,7 @@ class Size(tuple[int, ...], metaclass=DeclaredInC, name="torch.Size"):
         return f"torch.Size({list(self)})"
 
     def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
+        """Return the number of elements of a tensor of this shape."""
         return math.prod(self)
 
     def __add__(self, other: Any) -> Any:

@@ -1,5 +1,5 @@
-"""``split``, ``meshgrid``, ``block_diag``: Python functions around operators on lists (``torch/functional.py``)
-(``torch/functional.py``, ``torch/_tensor.py``).
+"""``split``, ``meshgrid``, ``block_diag``: Python functions around operators on lists (``torch/functional.py``,
+``torch/_tensor.py``).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _given(tensors: tuple[Any, ...]) -> Any:
-    """``f(a, b)`` and ``f([a, b])`` mean the same."""
+    """Return the tensors of ``f(a, b)`` or ``f([a, b])``, which mean the same."""
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
 
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Pieces of one size, or of the sizes in a list."""
+    """Split a tensor into pieces of one size, or of the sizes in a list."""
     return tensor.split(split_size_or_sections, dim)
 
 
@@ -34,18 +34,18 @@ def split_method(self: Tensor, split_size: Any, dim: int = 0) -> Any:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
-    """Each vector along a dimension of its own."""
+    """Expand each vector along a dimension of its own."""
     keywords = {} if indexing is None else {"indexing": indexing}
     return bindings.meshgrid(_given(tensors), **keywords)
 
 
 def block_diag(*tensors: Any) -> Any:
-    """Matrices along the diagonal."""
+    """Place matrices along the diagonal."""
     return bindings.block_diag(tensors)
 
 
 def cartesian_prod(*tensors: Any) -> Any:
-    """Every choice of one element of each vector."""
+    """Return every combination of one element of each vector."""
     return bindings.cartesian_prod(tensors)
 
 
@@ -58,7 +58,7 @@ def _atleast(binding: Any) -> Callable[..., Any]:
 
 
 def range(*args: Any, **kwargs: Any) -> Any:
-    """From start to end, the end included; with a warning that it will be gone."""
+    """Return the numbers from start to end, end included. Warn that the function is deprecated."""
     is_call = True
     try:
         return bindings.range(*args, **kwargs)
@@ -84,4 +84,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "range": range,
     **{name: _atleast(getattr(bindings, name)) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
 }
-"""For ``torch``."""
+"""The functions for ``torch``."""

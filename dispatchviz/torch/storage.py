@@ -1,6 +1,6 @@
 """``torch.storage``: the memory under a tensor, as bytes or as numbers (``torch/storage.py``).
 
-NB: storages are looked at and copied, not worked with: nothing resizes or fills one.
+NB: storages can be read and copied, but not resized or filled.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _LEGACY = {
     dtypes.complex64: "ComplexFloat",
     dtypes.complex128: "ComplexDouble",
 }
-"""The word in the name of a dtype's storage class."""
+"""The first part of the name of a dtype's storage class."""
 
 
 class UntypedStorage:
-    """Bytes."""
+    """A storage of bytes."""
 
     def __init__(self, storage: Storage, device: Device) -> None:
         self._storage = storage
@@ -49,20 +49,20 @@ class UntypedStorage:
         return host.reshape(-1).view("uint8")
 
     def nbytes(self) -> int:
-        """The size in bytes."""
+        """Return the size in bytes."""
         buffer = self._storage.buffer
         return 0 if buffer is None else int(buffer.nbytes)
 
     def size(self) -> int:
-        """The size in bytes."""
+        """Return the size in bytes."""
         return self.nbytes()
 
     def element_size(self) -> int:
-        """Of a byte."""
+        """Return 1, the size of a byte."""
         return 1
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """Return the address of the first element."""
         buffer = self._storage.buffer
         return 0 if buffer is None else int(buffer.ctypes.data if hasattr(buffer, "ctypes") else buffer.data.ptr)
 
@@ -72,25 +72,27 @@ class UntypedStorage:
 
     @property
     def is_cuda(self) -> bool:
-        """True if it is on the GPU."""
+        """True if the storage is on the GPU."""
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
-        """Return whether it is in shared memory: on the GPU, or after ``share_memory_``."""
+        """Return whether the storage is in shared memory: on the GPU, or after ``share_memory_``."""
         return self.is_cuda or self._storage.kind == "shared"
 
     def share_memory_(self) -> Any:
-        """Mark it as shared between processes. NB: there are no others."""
+        """Mark the storage as shared between processes. NB: there are no other processes."""
         if not self.is_cuda:
             self._storage.kind = "shared"
         return self
 
     def is_pinned(self, device: object = "cuda") -> bool:
-        """Return whether a GPU copies from it without waiting."""
+        """Return whether a GPU copies from the storage without waiting."""
         return self._storage.kind == "pinned"
 
     def clone(self) -> UntypedStorage:
-        """A copy, written by ``copy_`` (``THPStorage_copy_``). RuntimeError for a storage without memory."""
+        """Return a copy, written by ``copy_`` (``THPStorage_copy_``). Raise RuntimeError for a storage without
+        memory.
+        """
         buffer = self._storage.buffer
         if buffer is None and self.device.type != "meta":
             raise RuntimeError("Attempted to call copy_() on an invalid python storage.")
@@ -110,12 +112,12 @@ class UntypedStorage:
         return copies[self._cdata]  # type: ignore[no-any-return]
 
     def _as_tensor(self) -> Tensor:
-        """Its bytes, as ``at::storage_copy`` sees them."""
+        """Return the bytes as a tensor, as ``at::storage_copy`` sees them."""
         made = ops.empty_memory_format.call((0,), dtypes.uint8, None, self.device)
         return ops.set__source_Storage.call(made, self._storage)
 
     def tolist(self) -> list[int]:
-        """The bytes as numbers."""
+        """Return the bytes as ints."""
         return [int(value) for value in self._bytes()]
 
     def __len__(self) -> int:
@@ -136,7 +138,7 @@ def _listed(values: list[Any]) -> str:
 
 
 class TypedStorage:
-    """Numbers of one dtype on an ``UntypedStorage``."""
+    """A view of an ``UntypedStorage`` as numbers of one dtype."""
 
     def __init__(self, wrap_storage: UntypedStorage, dtype: DType) -> None:
         self._untyped_storage = wrap_storage
@@ -148,41 +150,41 @@ class TypedStorage:
         return self._untyped_storage.device
 
     def untyped(self) -> UntypedStorage:
-        """Its bytes."""
+        """Return the storage as bytes."""
         return self._untyped_storage
 
     def tolist(self) -> list[Any]:
-        """The numbers."""
+        """Return the numbers."""
         values = self._untyped_storage._bytes().view(self.dtype.numpy).tolist()
         return list(values)
 
     def nbytes(self) -> int:
-        """The size in bytes."""
+        """Return the size in bytes."""
         return self._untyped_storage.nbytes()
 
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self.nbytes() // self.dtype.itemsize
 
     def element_size(self) -> int:
-        """Bytes of a number."""
+        """Return the size of a number in bytes."""
         return self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """Return the address of the first element."""
         return self._untyped_storage.data_ptr()
 
     @property
     def is_cuda(self) -> bool:
-        """True if it is on the GPU."""
+        """True if the storage is on the GPU."""
         return self._untyped_storage.is_cuda
 
     def is_shared(self) -> bool:
-        """Return whether it is in shared memory."""
+        """Return whether the storage is in shared memory."""
         return self._untyped_storage.is_shared()
 
     def is_pinned(self, device: object = "cuda") -> bool:
-        """Return whether a GPU copies from it without waiting."""
+        """Return whether a GPU copies from the storage without waiting."""
         return self._untyped_storage.is_pinned()
 
     def __len__(self) -> int:
@@ -207,16 +209,18 @@ LEGACY_CLASSES: dict[str, type] = {
     f"{word}Storage": type(f"{word}Storage", (TypedStorage,), {"dtype": dtype, "__module__": "torch"})
     for dtype, word in _LEGACY.items()
 }
-"""``torch.FloatStorage`` and others, which files name."""
+"""``torch.FloatStorage`` and the others, which saved files name."""
 
 
 def legacy_class(dtype: DType) -> type:
-    """The legacy storage class that represents a dtype in a file."""
+    """Return the legacy storage class that represents a dtype in a file."""
     return LEGACY_CLASSES[f"{_LEGACY[dtype]}Storage"]
 
 
 def storage_of(self: Tensor) -> UntypedStorage:
-    """Its storage, for ourselves. NotImplementedError for a tensor of ``vmap`` or ``grad``, which has none."""
+    """Return the storage of a tensor, for internal use. Raise NotImplementedError for a tensor of ``vmap`` or ``grad``,
+    which has none.
+    """
     if isinstance(self._impl, (BatchedTensorImpl, TensorWrapperImpl)):
         kind = "BatchedTensorImpl" if isinstance(self._impl, BatchedTensorImpl) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")
@@ -231,7 +235,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 
 def storage(self: Tensor) -> TypedStorage:
-    """``Tensor.storage``; warns that it will go."""
+    """``Tensor.storage``. Warn that it is deprecated."""
     warnings.warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
         "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "

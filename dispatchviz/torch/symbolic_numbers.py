@@ -1,6 +1,6 @@
-"""``torch.sym_*``: arithmetic that goes on with symbolic numbers (``torch/__init__.py``).
+"""``torch.sym_*``: arithmetic for numbers that may be symbolic (``torch/__init__.py``).
 
-NB: there are no symbolic numbers here, so these are Python's numbers.
+NB: the model has no symbolic numbers, so these are Python's numbers.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ import numpy
 
 
 def sym_int(a: Any) -> int:
-    """Cut towards zero."""
+    """Truncate to an int."""
     return int(a)
 
 
 def sym_float(a: Any) -> float:
-    """As a fraction."""
+    """Convert to a float."""
     return a.__sym_float__() if hasattr(a, "__sym_float__") else float(a)
 
 
 def sym_not(a: Any) -> Any:
-    """The opposite."""
+    """Return the negation."""
     return a.__sym_not__() if hasattr(a, "__sym_not__") else not a
 
 
 def sym_max(a: Any, b: Any) -> Any:
-    """The larger; a float if one of both is one. AssertionError for other values than numbers."""
-    return _of_both(builtins.max, a, b)
+    """Return the larger; a float if either is one. Raise AssertionError for anything but numbers."""
+    return _choose_number(builtins.max, a, b)
 
 
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller; a float if one of both is one. AssertionError for other values than numbers."""
-    return _of_both(builtins.min, a, b)
+    """Return the smaller; a float if either is one. Raise AssertionError for anything but numbers."""
+    return _choose_number(builtins.min, a, b)
 
 
-def _of_both(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _choose_number(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     numbers = (numpy.integer, numpy.floating, int, float)
     for value in (a, b):
         if not isinstance(value, numbers):
@@ -49,7 +49,9 @@ def _of_both(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 
 def sym_ite(b: bool, t: Any, f: Any) -> Any:
-    """One of two values of one type. AssertionError for another condition than a bool, and for two types."""
+    """Return one of two values of one type. Raise AssertionError for a condition that is not a bool, and for two
+    types.
+    """
     if not isinstance(b, bool):
         raise AssertionError(f"expected SymBool or bool, got {type(b)}")
     if type(t) is not type(f):
@@ -58,12 +60,12 @@ def sym_ite(b: bool, t: Any, f: Any) -> Any:
 
 
 def sym_sum(*args: Any) -> Any:
-    """Of a list, or of the arguments."""
+    """Return the sum of a list, or of the arguments."""
     return builtins.sum(args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args)
 
 
 def sym_sqrt(a: Any) -> float:
-    """The square root. ValueError below 0."""
+    """Return the square root. Raise ValueError below 0."""
     return math.sqrt(a)
 
 

@@ -1,7 +1,7 @@
-"""``torch.Tag``: labels of operators (``aten/src/ATen/native/tags.yaml``), and which custom operator has which.
+"""``torch.Tag``: labels of operators (``aten/src/ATen/native/tags.yaml``), and the tags of custom operators.
 
-NB: in PyTorch, tags also change how the compiler treats an operator; here they are kept and, ``inplace`` and ``out``
-aside, have no effect. The operators of PyTorch itself have no tags here.
+NB: in PyTorch, tags also change how the compiler treats an operator. Here they are kept and, except for ``inplace`` and
+``out``, have no effect. PyTorch's own operators have no tags here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ tags_of: dict[str, list[Tag]] = {}
 
 
 def normalized(tags: Tags) -> tuple[Tag, ...]:
-    """One tag, several or none: several, each once."""
+    """Return the tags as a tuple without repetitions, for one tag, several or none."""
     if tags is None:
         return ()
     return (tags,) if isinstance(tags, Tag) else tuple(dict.fromkeys(tags))

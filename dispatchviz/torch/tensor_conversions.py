@@ -19,13 +19,13 @@ _TYPE = PythonArgParser((f"type(object dtype = None, bool non_blocking = False, 
 
 
 def cpu(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """On the CPU."""
+    """Return the tensor on the CPU."""
     _, (memory_format,) = _CPU.parse(args, kwargs)
     return to_device_and_dtype(self, CPU, None, False, False, memory_format)
 
 
 def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """On a CUDA device. RuntimeError for a device of another type."""
+    """Return the tensor on a CUDA device. Raise RuntimeError for a device of another type."""
     _, (device, non_blocking, memory_format) = _CUDA.parse(args, kwargs)
     device = device or Device("cuda")
     if device.type != "cuda":
@@ -34,7 +34,7 @@ def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Any:
 
 
 def type(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """The legacy type's name; with a dtype, a type or a type's name, the converted tensor."""
+    """Return the name of the legacy type; with a dtype, a type or its name, return the converted tensor."""
     _, (dtype, non_blocking, memory_format) = _TYPE.parse(args, kwargs)
     if dtype is None:
         return type_string(self)

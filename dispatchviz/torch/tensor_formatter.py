@@ -1,6 +1,6 @@
 """``Formatter``: the numbers in the repr of a tensor, by operators (``torch/_tensor_str.py``, from ``_Formatter`` on).
 
-All numbers of a tensor get one width and one notation, which the whole tensor decides, or the elements that a summary
+All numbers of a tensor get one width and one notation. The whole tensor decides them, or the elements that a summary
 shows. Both parts of complex numbers have a width and a notation of their own.
 """
 
@@ -13,17 +13,17 @@ from dispatchviz.torch._namespace import torch
 from dispatchviz.torch._tensor_str import PRINT_OPTS
 
 _TOO_LARGE, _TOO_SMALL, _TOO_WIDE = 1e8, 1e-4, 1000.0
-"""A number or a ratio beyond these needs scientific notation."""
+"""The limits of numbers and ratios beyond which scientific notation is used."""
 
 
 class Formatter:
-    """Width and notation of the numbers of one tensor; only finite nonzero floating numbers decide."""
+    """The width and notation of the numbers of one tensor. Only finite nonzero floating numbers decide them."""
 
     def __init__(self, tensor: Any) -> None:
         self._floating = tensor.dtype.is_floating_point
         self._integers = True
         self._scientific: Any = False
-        """A tensor, if the numbers decide: its ``bool`` is a call."""
+        """A tensor if the numbers decide, so that its ``bool`` is a call."""
         self._counted_with_exponents = False
         with torch.no_grad():
             flat = tensor.reshape(-1)
@@ -33,7 +33,7 @@ class Formatter:
         self.width = max((width + point for width in widths), default=1)
 
     def _choose(self, flat: Any) -> Any:
-        """Choose the notation; give the numbers that count, None if there are none."""
+        """Choose the notation. Return the numbers that decide it, or None."""
         counted = torch.masked_select(flat, torch.isfinite(flat) & flat.ne(0))
         if counted.numel() == 0:
             return None
@@ -47,7 +47,7 @@ class Formatter:
         return counted
 
     def _written(self, value: Any) -> str:
-        """A number that counts, as wide as it is."""
+        """Return a deciding number as text, without padding."""
         if not self._floating:
             return f"{value}"
         if self._counted_with_exponents:
@@ -55,7 +55,7 @@ class Formatter:
         return f"{value:.0f}" if self._integers else f"{value:.{PRINT_OPTS.precision}f}"
 
     def __call__(self, value: Any) -> str:
-        """A Python number, in the width of all."""
+        """Return a Python number as text, padded to the common width."""
         return self._shown(value).rjust(self.width)
 
     def _shown(self, value: Any) -> str:
@@ -73,7 +73,7 @@ def _needs_scientific(largest: Any, smallest: Any) -> Any:
 
 
 class ComplexFormatter:
-    """The same for complex numbers."""
+    """The width and notation of complex numbers, for both parts."""
 
     def __init__(self, tensor: Any, summarized: bool) -> None:
         self.real = Formatter(_decisive(tensor.real, summarized))
@@ -84,7 +84,7 @@ class ComplexFormatter:
         return self.joined(self.real(value.real), self.imag(value.imag))
 
     def joined(self, real: str, imag: str) -> str:
-        """Both parts, with a sign between them."""
+        """Join both parts, with a sign between them."""
         imag = f"{imag}j".lstrip()
         return real + ("" if imag[0] in "+-" else "+") + imag
 
@@ -93,7 +93,7 @@ AnyFormatter = Formatter | ComplexFormatter
 
 
 def numbers(tensor: Any, indent: int) -> str:
-    """The numbers in brackets (``_tensor_str``)."""
+    """Return the numbers in brackets (``_tensor_str``)."""
     if tensor.numel() == 0:
         return "[]"
     summarized = tensor.numel() > PRINT_OPTS.threshold
@@ -112,7 +112,9 @@ def _decisive(tensor: Any, summarized: bool) -> Any:
 
 
 def _edges(tensor: Any) -> Any:
-    """The elements that a summary shows. With none to show, a row decides by all and a matrix by none."""
+    """Return the elements that a summary shows. If ``edgeitems`` is 0, a row decides by all elements and a matrix by
+    none.
+    """
     edge, length = PRINT_OPTS.edgeitems, tensor.size(0) if tensor.dim() else 0
     if not tensor.dim():
         return tensor
@@ -143,7 +145,7 @@ def _block(tensor: Any, indent: int, summarized: bool, formatter: AnyFormatter) 
 
 
 def _one(tensor: Any, formatter: AnyFormatter) -> str:
-    """A number alone; of a complex one the parts are taken one after the other."""
+    """Return a single number as text. Read the parts of a complex number one after the other."""
     if isinstance(formatter, Formatter):
         return formatter(tensor.item())
     real = formatter.real(tensor.real.item())

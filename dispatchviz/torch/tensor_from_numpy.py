@@ -14,10 +14,10 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 
 def from_numpy(ndarray: Any) -> Tensor:
-    """A tensor on the memory of a NumPy array (``tensor_from_numpy``).
+    """Return a tensor on the memory of a NumPy array (``tensor_from_numpy``).
 
-    TypeError for what is no array and for dtypes that no tensor has, ValueError for strides that a tensor cannot have.
-    NB: in PyTorch, there are uint16, uint32 and uint64 too.
+    Raise TypeError for anything but an array and for dtypes without a tensor dtype, ValueError for strides that a
+    tensor cannot have. NB: in PyTorch, there are uint16, uint32 and uint64 too.
     """
     if not isinstance(ndarray, numpy.ndarray):
         raise TypeError(f"expected np.ndarray (got {_full_name(type(ndarray))})")
@@ -48,16 +48,16 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 def known_dtype(dtype: Any) -> DType:
-    """NumPy's dtype as PyTorch's. NotImplementedError for one that the model does not have."""
+    """Return the PyTorch dtype for a NumPy dtype. Raise NotImplementedError for one that the model does not have."""
     if dtype in _NOT_IN_THE_MODEL:
         raise NotImplementedError(f"dispatchviz's model of PyTorch has no dtype torch.{dtype}")
     return BY_NUMPY[dtype]
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A one-dimensional tensor on the memory of a Python buffer (``tensor_frombuffer``).
+    """Return a one-dimensional tensor on the memory of a Python buffer (``tensor_frombuffer``).
 
-    ValueError for what is no buffer, and for a part that does not fit into it.
+    Raise ValueError for anything but a buffer, and for a part that does not fit into it.
     """
     try:
         view = memoryview(buffer).cast("B")
@@ -74,7 +74,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 
 
 def _elements(length: int, width: int, count: int, offset: int) -> int:
-    """The requested number of elements, all of them if ``count`` is below 0."""
+    """Return the requested number of elements, or all of them if ``count`` is negative."""
     if length <= 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
@@ -110,7 +110,7 @@ _NOT_WRITABLE = (
 
 
 def _flat(array: Any, stride: tuple[int, ...]) -> Any:
-    """The memory that an array spans, from its first element on."""
+    """Return the memory that an array spans, from its first element on."""
     return numpy.lib.stride_tricks.as_strided(array, (extent(array.shape, stride),), (array.itemsize,))
 
 

@@ -1,6 +1,6 @@
-"""What Tensor has beside the generated bindings: attributes, operators, ``backward`` (``torch/_tensor.py``).
+"""The attributes, operators and methods of Tensor beside the generated bindings (``torch/_tensor.py``).
 
-``install`` puts all of it on the class, once.
+``install`` puts all of them on the class, once.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _OPERATORS = {
     "__imod__": "remainder_",
     "__ifloordiv__": "floor_divide_",
 }
-"""Python's operators and the method that each is."""
+"""Python's operators and the method for each."""
 
 _COMPARISONS = {
     "__eq__": "eq",
@@ -97,7 +97,7 @@ _COMPARISONS = {
     "__gt__": "gt",
     "__ge__": "ge",
 }
-"""Python's comparisons and the method that each is."""
+"""Python's comparisons and the method for each."""
 
 
 def install(cls: type[Tensor]) -> None:
@@ -120,8 +120,9 @@ def install(cls: type[Tensor]) -> None:
 
 
 def _comparison(name: str, binding: Binding) -> Callable[..., Any]:
-    """A plain function. Python binds any other descriptor by calling its ``__get__``, and ``slot_tp_richcompare`` drops
-    an exception that a signal handler raises there."""
+    """Return a comparison as a plain function. Python binds any other descriptor by calling its ``__get__``, and
+    ``slot_tp_richcompare`` drops an exception that a signal handler raises there.
+    """
     alias = Alias(f"Tensor.{name}", binding)
 
     def compare(*args: Any, **kwargs: Any) -> Any:
@@ -132,7 +133,7 @@ def _comparison(name: str, binding: Binding) -> Callable[..., Any]:
 
 
 def _set_names(cls: type[Tensor]) -> None:
-    """Sets ``__name__`` and ``__qualname__`` of the methods as in PyTorch, for ``__torch_function__``."""
+    """Set ``__name__`` and ``__qualname__`` of the methods as in PyTorch, for ``__torch_function__``."""
     for name, value in (_METHODS | indexing.METHODS).items():
         given = getattr(value, "__name__", name)
         if isinstance(value, FunctionType) and given != name and (given in _RENAMED or re.match("_[^_]|<", given)):
@@ -153,7 +154,7 @@ _RENAMED = (
 
 
 def _make_overridable(cls: type[Tensor]) -> None:
-    """Attributes and plain methods of subclasses go through their ``__torch_function__``.
+    """Route attributes and plain methods of subclasses through their ``__torch_function__``.
 
     NB: in PyTorch, modes see those of plain tensors too.
     """
@@ -171,10 +172,12 @@ _OVERRIDABLE = {
     *("__rsub__", "__rdiv__", "__rtruediv__", "__rpow__", "__rmod__", "__floordiv__", "__rfloordiv__"),
     *("__rlshift__", "__rrshift__", "__rmatmul__"),
 }
-"""Methods of Python's that hand over to ``__torch_function__`` themselves; what the others call does."""
+"""Methods in Python that call ``__torch_function__`` themselves. For the others, the operator that they call does."""
 
 _POSITIONAL = {"split": 1} | dict.fromkeys(("norm", "unique", "backward", "__repr__", "__array__", "__array_wrap__"), 0)
-"""Written in Python there: how many arguments are handed over by position; all others are, by name, given or not."""
+"""Methods that PyTorch writes in Python, and how many arguments they pass by position. All others are passed by name,
+defaults included.
+"""
 
 
 def _torch_function_arguments(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], Any]:
@@ -278,7 +281,7 @@ _PROPERTIES |= {name: read_only(name, each.fget) for name, each in _PROPERTIES.i
 
 
 def _no_arguments(name: str, function: Callable[[Tensor], Any]) -> Callable[..., Any]:
-    """A method without arguments, with PyTorch's error for any."""
+    """Return a method without arguments, with PyTorch's error if some are given."""
 
     def method(self: Tensor, *args: Any) -> Any:
         if args:
@@ -308,12 +311,12 @@ def _backward(
 
 
 def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> Any:
-    """``hook(grad)`` runs when the gradient is complete and may return another."""
+    """Register ``hook(grad)``, which runs when the gradient is complete and may return another one."""
     return tensor_hooks.register_hook(self, hook)
 
 
 def _register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> Any:
-    """``hook(leaf)`` runs after ``leaf.grad`` was updated."""
+    """Register ``hook(leaf)``, which runs after ``leaf.grad`` was updated."""
     return tensor_hooks.register_post_accumulate_grad_hook(self, hook)
 
 
@@ -338,7 +341,7 @@ def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
 
 def _format(self: Tensor, spec: str) -> str:
-    """A number alone takes a format's rules; any other tensor is written as it prints."""
+    """Format a tensor. A single number follows the format specification; any other tensor is written as it prints."""
     return formatted(self, spec)
 
 
@@ -352,8 +355,8 @@ def _python_number(self: Tensor) -> Any:
     return _item(self)
 
 
-def _warned_of(self: Tensor) -> Tensor:
-    """A tensor whose number leaves the graph, with PyTorch's warning of it."""
+def _after_scalar_warning(self: Tensor) -> Tensor:
+    """Return the tensor. Warn as PyTorch does if it requires grad, since its number leaves the graph."""
     if thread.state.grad_mode and variable.requires_grad(self):
         warn_python_once(
             "number of a graph",
@@ -365,7 +368,7 @@ def _warned_of(self: Tensor) -> Tensor:
 
 
 def _real_number(self: Tensor, kind: str) -> Any:
-    """RuntimeError for a number with an imaginary part, naming the C++ type that was to hold it."""
+    """Return the real part. Raise RuntimeError if the imaginary part is not zero, naming the C++ type to convert to."""
     number = _python_number(self)
     if number.imag:
         raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
@@ -379,7 +382,9 @@ def _index(self: Tensor) -> int:
 
 
 def _dimension(name: str, values: tuple[int, ...], given: Any) -> int:
-    """One of them. PyTorch unpacks the argument twice, so ``item`` of a tensor is called twice."""
+    """Return the value for one dimension. PyTorch unpacks the argument twice, so ``item`` of a tensor is called
+    twice.
+    """
     _, (dim,) = _DIM[name].parse((given,), {})
     if isinstance(given, Tensor):
         _DIM[name].parse((given,), {})
@@ -473,9 +478,9 @@ _METHODS: dict[str, Any] = {
     "numpy": to_numpy.numpy,
     "tolist": _tolist,
     "__bool__": lambda self: ops.is_nonzero.call(self),
-    "__float__": lambda self: float(_real_number(_warned_of(self), "double")),
+    "__float__": lambda self: float(_real_number(_after_scalar_warning(self), "double")),
     "__int__": lambda self: int(_real_number(self, "int64_t")),
-    "__complex__": lambda self: complex(_python_number(_warned_of(self))),
+    "__complex__": lambda self: complex(_python_number(_after_scalar_warning(self))),
     "__index__": _index,
     "__repr__": text,
     "__dir__": _dir,

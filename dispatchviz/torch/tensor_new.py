@@ -1,7 +1,7 @@
 """``torch.tensor`` (``torch/csrc/utils/tensor_new.cpp``).
 
-The literal is written into a new CPU tensor below autograd and below every mode, then brought to its device with
-``to``, then lifted: the calls that PyTorch makes, under the guards that it holds.
+The data is written into a new CPU tensor below autograd and below every mode. The tensor is then brought to its device
+with ``to`` and lifted. These are PyTorch's calls, under the guards that PyTorch holds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MODES = key_set.raw(
     DispatchKey.PythonTLSSnapshot,
     DispatchKey.FuncTorchDynamicLayerFrontMode,
 )
-"""Kept out while the literal becomes a tensor, so that no mode sees a half-made one."""
+"""The mode keys to exclude while the data becomes a tensor, so that no mode sees a half-made one."""
 _TRACER = key_set.raw(DispatchKey.Tracer)
 
 
@@ -57,7 +57,7 @@ COPY = (
 
 
 def copied_data(data: Any, dtype: DType | None, device: Device | None, requires_grad: bool) -> Tensor:
-    """A new tensor of numbers, of those of an array, or of another tensor's."""
+    """Return a new tensor with a copy of numbers, of an array or of another tensor."""
     device = ensure_has_index(device_or_default(device or (data._device if isinstance(data, Tensor) else None)))
     if isinstance(data, Tensor):
         tensor = ops.to_device.call(ops.detach.call(data), device, dtype or data._dtype, False, True, None)
@@ -70,7 +70,7 @@ def copied_data(data: Any, dtype: DType | None, device: Device | None, requires_
 
 
 def new_from_data(data: Any, dtype: DType | None, device: Device) -> Tensor:
-    """A new tensor of numbers (``internal_new_from_data``); their dtype, if none is given."""
+    """Return a new tensor of numbers (``internal_new_from_data``); the dtype defaults to that of the numbers."""
     return _from_values(*_values(data, dtype), device, _tensors_in(data))
 
 
@@ -80,7 +80,7 @@ def _copied(data: Any, dtype: DType | None, device: Device) -> Tensor:
 
 
 def indexing_tensor(data: Any, device: Device) -> Tensor:
-    """A sequence as an index: int64, or a mask (``indexing_tensor_from_data``)."""
+    """Return a sequence as an index: int64, or a mask (``indexing_tensor_from_data``)."""
     if isinstance(data, numpy.ndarray):
         return _from_array(data, device)
     data = data if isinstance(data, (list, tuple, str, bytes)) else list(data)
@@ -89,7 +89,9 @@ def indexing_tensor(data: Any, device: Device) -> Tensor:
 
 
 def _from_array(data: Any, device: Device) -> Tensor:
-    """``tensor_from_numpy``, then to the dtype of an index. Nobody writes to it, so the memory is not shared here."""
+    """``tensor_from_numpy``, then ``to`` the dtype of an index. The memory is not shared, because no one writes to the
+    tensor.
+    """
     found = known_dtype(data.dtype)
     tensor = empty_strided(data.shape, contiguous_strides(data.shape), found, CPU)
     tensor._array[...] = data
@@ -101,9 +103,9 @@ def _from_array(data: Any, device: Device) -> Tensor:
 def _from_values(
     size: Size, dtype: DType, read: Callable[[], Any], device: Device, inside: Sequence[Tensor] = ()
 ) -> Tensor:
-    """``inside``: tensors among the data, whose ``item`` is called one by one.
+    """Return a tensor of the numbers. ``inside`` are tensors in the data, whose ``item`` is called one by one.
 
-    On meta there are no numbers to read, and nothing to bring there or to lift.
+    A meta tensor has no numbers to read, and is neither moved nor lifted.
     """
     with AutoDispatchBelowADInplaceOrView():
         with ExcludeDispatchKeyGuard(_MODES), ExcludeDispatchKeyGuard(_TRACER):
@@ -121,13 +123,13 @@ def _from_values(
 
 @restores_state
 def lifted(tensor: Tensor) -> Tensor:
-    """A tensor made of Python data, lifted into the active transforms (``lift_fresh``)."""
+    """Return a tensor of Python data, lifted into the active transforms (``lift_fresh``)."""
     with AutoDispatchBelowADInplaceOrView(), ExcludeDispatchKeyGuard(_TRACER):
         return ops.lift_fresh.call(tensor)
 
 
 def _values(data: Any, dtype: DType | None) -> tuple[Size, DType, Callable[[], Any]]:
-    """Shape, dtype (inferred where none is given) and a reader of the numbers."""
+    """Return the shape, the dtype (inferred unless given) and a function that reads the numbers."""
     if isinstance(data, Tensor):
         array = resolved(data)
         host = numpy.asarray(array if data._device.type == "cpu" else array.get())
@@ -139,7 +141,7 @@ def _values(data: Any, dtype: DType | None) -> tuple[Size, DType, Callable[[], A
 
 
 def _tensors_in(data: Any) -> list[Tensor]:
-    """The single numbers that are tensors in nested lists, in their order."""
+    """Return the tensors that are single numbers in nested lists, in order."""
     if isinstance(data, Tensor):
         return [data] if numel(data._size) == 1 else []
     if not isinstance(data, (list, tuple)) or set(map(type, data)) <= {float, int, bool}:
@@ -148,13 +150,13 @@ def _tensors_in(data: Any) -> list[Tensor]:
 
 
 class DataBinding(Binding):
-    """``torch.tensor`` and the like take any data, so only their keywords are parsed."""
+    """The binding of ``torch.tensor`` and similar functions. They take any data, so only their keywords are parsed."""
 
     data = "data"
-    """Name of the parameter."""
+    """The name of the data parameter."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """TypeError without data."""
+        """Run the function. Raise TypeError without data."""
         name = self.__name__
         if not args and self.data not in kwargs:
             raise TypeError(f'{name}() missing 1 required positional arguments: "{self.data}"')
@@ -168,7 +170,7 @@ class DataBinding(Binding):
 
     @cached_property
     def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
-        """Its first parameter is not among those that are parsed."""
+        """The description for traces, with the first parameter, which is not parsed."""
         name, function, [(_, names, operator)] = super().trace_description
         head = f"{self.__name__}("
         text = f"{head}object {self.data}, " + self.overloads[0][0].removeprefix(head)

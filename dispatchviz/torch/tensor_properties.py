@@ -1,7 +1,7 @@
 """Properties of a tensor: dtype, device, layout, memory format; ``T``, ``mT``, ``H``
 (``torch/csrc/autograd/python_variable.cpp``, ``torch/_tensor.py``).
 
-Layouts and devices that no tensor of the model has are simply denied.
+Layouts and devices that the model does not have are always False.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NEVER = (
 
 
 def _is_contiguous(self: Tensor, *args: Any, memory_format: Any = contiguous_format) -> bool:
-    """Return whether the elements lie in memory in the order of their dimensions, or in another format's order."""
+    """Return whether the elements lie in memory in the order of their dimensions, or of a memory format."""
     if args:
         raise TypeError(f"is_contiguous() takes 0 positional arguments but {len(args)} was given")
     _check_format(memory_format)
@@ -51,19 +51,19 @@ def _set_volatile(self: Tensor, value: Any) -> None:
 
 
 def _array_wrap(self: Tensor, array: Any) -> Tensor:
-    """``__array_wrap__``: the result of a NumPy function as a tensor; bools become bytes."""
+    """``__array_wrap__``: return the result of a NumPy function as a tensor; bools become uint8."""
     return from_numpy(array.astype("uint8") if array.dtype == numpy.bool_ else array)
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    """Mark it as shared between processes. NB: there are no others."""
+    """Mark the tensor as shared between processes. NB: there are no other processes."""
     if self._device.type != "cuda":
         self._storage.kind = "shared"
     return self
 
 
 def undeletable(message: str, error: type[Exception] = RuntimeError) -> Callable[[Tensor], None]:
-    """A deleter that refuses."""
+    """Return a deleter that raises an error."""
 
     def refuse(self: Tensor) -> None:
         raise error(message)
@@ -72,7 +72,7 @@ def undeletable(message: str, error: type[Exception] = RuntimeError) -> Callable
 
 
 def read_only(name: str, read: Callable[[Tensor], Any] | None) -> property:
-    """An attribute that can be neither set nor deleted."""
+    """Return an attribute that can be neither set nor deleted."""
     message = f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable"
 
     def refuse(self: Tensor, value: Any) -> None:

@@ -1,7 +1,7 @@
 """``repr`` and ``format`` of tensors (``torch/_tensor_str.py``): ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
-Printing calls operators (``reshape``, ``masked_select``, ``item``, ...) in PyTorch's order, without grad mode and past
-all modes and transforms. The numbers are in ``tensor_formatter.py``.
+Printing calls operators (``reshape``, ``masked_select``, ``item``, ...) in PyTorch's order, without grad mode and
+without any modes and transforms. The numbers are in ``tensor_formatter.py``.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _FUNCTIONAL = "_to_functional_tensor("
 
 
 def text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
-    """The repr of a tensor, with other text for its numbers if given. Reading the grad_fn of a stale view builds a
-    Node, as in PyTorch."""
+    """Return the repr of a tensor, with other text for its numbers if given. Reading the grad_fn of a stale view
+    creates a Node, as in PyTorch.
+    """
     if recorder.formatting:
         with recorder.paused():
             return _printed(tensor, tensor_contents)
@@ -52,12 +53,14 @@ def _printed(tensor: Tensor, contents: str | None) -> str:
 
 
 def _as_by_torch_function(tensor: Tensor) -> AbstractContextManager[None]:
-    """Print a subclass with ``__torch_function__`` disabled."""
+    """Disable ``__torch_function__`` while a subclass is printed."""
     return torch_function_disabled(SUBCLASSES_DISABLED) if overrides(type(tensor)) else nullcontext()
 
 
 def formatted(self: Tensor, spec: str) -> str:
-    """``Tensor.__format__``: a number alone takes a format's rules; any other tensor is written as it prints."""
+    """``Tensor.__format__``: a single number follows the format specification; any other tensor is written as it
+    prints.
+    """
     if self._size or self._device.type == "meta" or type(self) is not Tensor:
         return object.__format__(self, spec)
     if recorder.active is not None:
@@ -90,7 +93,7 @@ def _text(tensor: Tensor, contents: str | None) -> str:
 
 
 def _joined(prefix: str, body: str, suffixes: list[str]) -> str:
-    """A suffix that does not fit goes on a line of its own."""
+    """Join the parts; a suffix that does not fit goes on a line of its own."""
     shown = prefix + body
     line = len(shown) - shown.rfind("\n") + 1
     indent = " " * (len(prefix) if prefix != _FUNCTIONAL else len("tensor("))
@@ -106,7 +109,7 @@ def _joined(prefix: str, body: str, suffixes: list[str]) -> str:
 
 
 def _wrapper(tensor: Tensor) -> str:
-    """A tensor of functorch's, with what it wraps (``_functorch_wrapper_str_intern``)."""
+    """Return the repr of a functorch tensor and the tensor that it wraps (``_functorch_wrapper_str_intern``)."""
     impl = tensor._impl
     value = textwrap.indent(repr(impl.value), " " * 4)
     if isinstance(impl, BatchedTensorImpl):
@@ -118,7 +121,7 @@ def _wrapper(tensor: Tensor) -> str:
 
 
 def _kind(tensor: Tensor) -> Iterator[str]:
-    """Size and dtype, unless the numbers show them."""
+    """Yield the size and the dtype, unless the numbers show them."""
     meta, empty = tensor._device.type == "meta", numel(tensor._size) == 0
     if meta or (empty and len(tensor._size) != 1) or not (empty or PRINT_OPTS.edgeitems):
         yield f"size={tuple(tensor._size)}"
@@ -127,7 +130,7 @@ def _kind(tensor: Tensor) -> Iterator[str]:
 
 
 def _implied_dtypes(no_numbers: bool) -> tuple[dtypes.DType, ...]:
-    """Dtypes that a repr leaves out, since the numbers show them."""
+    """The dtypes that a repr omits, because the numbers show them."""
     default = dtypes.default_dtype()
     if no_numbers:
         return (default,)
@@ -142,7 +145,7 @@ def _device(tensor: Tensor) -> Iterator[str]:
 def _history(tensor: Tensor) -> Iterator[str]:
     try:
         function = variable.grad_fn(tensor)
-    except RuntimeError as error:  # a view of the time without grad mode, written to since
+    except RuntimeError as error:  # a view from no-grad mode that was written to since
         if is_from_outside(error):
             raise
         yield "grad_fn=<Invalid>"

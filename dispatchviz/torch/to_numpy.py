@@ -22,9 +22,9 @@ _parser = PythonArgParser(("numpy(*, bool force = False)",))
 
 
 def numpy(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """The memory as an array; by ``force=True`` whatever stands in the way is left behind.
+    """Return the memory as a NumPy array. ``force=True`` detaches, moves to the CPU and resolves bits first.
 
-    RuntimeError or TypeError for a tensor whose numbers NumPy cannot have as they are.
+    Raise RuntimeError or TypeError for a tensor that NumPy cannot represent as it is.
     """
     _, (force,) = _parser.parse(args, kwargs)
     if self._ks & python_ks:
@@ -63,23 +63,25 @@ _UNRESOLVED = (
     (conj_neg_bits.is_conj, "conjugate", "resolve_conj"),
     (conj_neg_bits.is_neg, "negative", "resolve_neg"),
 )
-"""Bits that NumPy does not know."""
+"""The bits that NumPy does not have."""
 
 
 def array(self: Tensor, dtype: Any = None) -> Any:
-    """For ``numpy.asarray``."""
+    """Return the array for ``numpy.asarray``."""
     found = numpy(self)
     return found if dtype is None else found.astype(dtype, copy=False)
 
 
 def check_storage(self: Tensor) -> None:
-    """RuntimeError for a tensor that only wraps another one."""
+    """Raise RuntimeError for a tensor that only wraps another one."""
     if self._impl is not None:
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
 
 def values_on_host(self: Tensor) -> Any:
-    """The numbers as a NumPy array, wherever they are; those of a wrapper of ``grad`` are the wrapped tensor's."""
+    """Return the numbers as a NumPy array from any device. A wrapper of ``grad`` has the numbers of the tensor that it
+    wraps.
+    """
     while (wrapper := maybe_get_tensor_wrapper(self)) is not None:
         self = wrapper.value
     check_storage(self)

@@ -1,4 +1,4 @@
-"""``torch.finfo`` and ``torch.iinfo`` (``torch/csrc/TypeInfo.cpp``): what numbers a dtype can hold."""
+"""``torch.finfo`` and ``torch.iinfo`` (``torch/csrc/TypeInfo.cpp``): the numerical limits of dtypes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RESOLUTION = {dtypes.float16: 1e-3, dtypes.bfloat16: 1e-2, dtypes.float32: 1e-6
 
 
 class finfo:
-    """A floating dtype's limits; of a complex one, its parts'. TypeError for other dtypes."""
+    """The limits of a floating dtype, or of the parts of a complex one. Raise TypeError for other dtypes."""
 
     def __init__(self, type: DType | None = None) -> None:
         given = dtypes.default_dtype() if type is None else _checked("finfo", type)
@@ -46,7 +46,7 @@ class finfo:
 
 
 class iinfo:
-    """An integral dtype's limits. TypeError for other dtypes."""
+    """The limits of an integral dtype. Raise TypeError for other dtypes."""
 
     def __init__(self, type: DType) -> None:
         self._dtype = _checked("iinfo", type)

@@ -7,7 +7,7 @@ from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
 
 Number = int | float | bool
-"""What schemas call Scalar."""
+"""Python's type for a schema's Scalar."""
 
 _dtype = DType
 _device = Device

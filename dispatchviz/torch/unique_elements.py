@@ -10,7 +10,7 @@ from dispatchviz.torch.overrides import handle_torch_function, has_torch_functio
 
 
 def _requested(found: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
-    """The elements alone, or a tuple with the others that are wanted."""
+    """Return the elements alone, or a tuple with the other outputs that were requested."""
     output, inverse, counts = found
     if not (return_inverse or return_counts):
         return output
@@ -24,7 +24,9 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """Each element once, or each part along a dimension; if wanted, where each one went, and how often it was there."""
+    """Return each element once, or each slice along a dimension; if requested, also the inverse indices and the
+    counts.
+    """
     how = {"sorted": sorted, "return_inverse": return_inverse, "return_counts": return_counts}
     if has_torch_function_unary(input):
         return handle_torch_function(unique, (input,), input, **how, dim=dim)
@@ -35,7 +37,7 @@ def unique(
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The same of neighbors: only what equals the one before is left out."""
+    """Return the elements without consecutive repetitions, with the same optional outputs as ``unique``."""
     how = {"return_inverse": return_inverse, "return_counts": return_counts, "dim": dim}
     if has_torch_function_unary(input):
         return handle_torch_function(unique_consecutive, (input,), input, **how)
@@ -43,6 +45,6 @@ def unique_consecutive(
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique, "unique_consecutive": unique_consecutive}
-"""For ``torch``."""
+"""The functions for ``torch``."""
 METHODS: dict[str, Callable[..., Any]] = dict(FUNCTIONS)
-"""For Tensor."""
+"""The methods for Tensor."""

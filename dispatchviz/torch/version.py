@@ -1,4 +1,4 @@
-"""``torch.version``: the release whose behavior this is; it is linked with no CUDA library (``torch/version.py``)."""
+"""``torch.version``: the release whose behavior the model has, linked with no CUDA library (``torch/version.py``)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What runs for each action of the keymap: a function of the session, which returns what comes of it.
+"""The actions of the keymap, as functions of the session that return a reply.
 
-An ``Update`` is shown, a ``Question`` is put on the bottom line, an ``Overlay`` opens over the stepper.
+An ``Update`` is shown, a ``Question`` is asked in the bottom row, an ``Overlay`` opens over the stepper.
 
-Not here: actions that only change which panes are seen (``commands/choosing_panes.py``), keys of a text that is open
-(their screens).
+Elsewhere: actions that only change the visible panes (``commands/choosing_panes.py``), keys of an open text (its
+screen).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Overlay:
-    """A text over the stepper; it closes with what to show then, or with None."""
+    """A text over the stepper. It closes with the update to show, or with None."""
 
     make: Callable[[StepperScreen], ModalScreen[Update | None]]
 
@@ -54,7 +54,7 @@ Reply = Update | Question | Overlay
 
 
 def whole(session: Session) -> Reply:
-    """The whole text of this step."""
+    """Open the full text of this step."""
     if hides_sentence(session.cursor):
         return Update(session.cursor, ASKED_FIRST)
     from dispatchviz.tui.screens.step_text_screen import StepTextScreen
@@ -63,14 +63,14 @@ def whole(session: Session) -> Reply:
 
 
 def glossary(session: Session) -> Reply:
-    """What the terms of this step mean."""
+    """Open the glossary with the terms of this step."""
     from dispatchviz.tui.screens.glossary_screen import GlossaryScreen
 
     return Overlay(lambda view: GlossaryScreen(session.trace, session.cursor.at, view.palette))
 
 
 def traceback(session: Session) -> Reply:
-    """What Python says of the error here, or of the one that ended the program."""
+    """Open Python's traceback of the error at this step, or of the one that ended the program."""
     from dispatchviz.tui.screens.traceback_screen import TracebackScreen
     from dispatchviz.views.details.traceback_rows import traceback_at
 
@@ -81,7 +81,7 @@ def traceback(session: Session) -> Reply:
 
 
 def codegen(session: Session) -> Reply:
-    """What the code generators made of the operator that this step is about."""
+    """Open the generated code of this step's operator."""
     from dispatchviz.core.table.pytorch_registrations import pytorch_operators
     from dispatchviz.explain.codegen.operator_at_step import operator_at
     from dispatchviz.tui.screens.codegen_screen import CodegenScreen
@@ -90,20 +90,22 @@ def codegen(session: Session) -> Reply:
     if operator in pytorch_operators():
         return Overlay(lambda view: CodegenScreen(operator, view.palette))
     reason = (
-        f"{operator} is not PyTorch's: nothing was generated for it" if operator else "No operator runs at this step"
+        f"{operator} is not an operator of PyTorch, so no code is generated for it"
+        if operator
+        else "No operator runs at this step"
     )
     return Update(session.cursor, line((f" {reason}", "hint")))
 
 
 def then_and_now(session: Session) -> Overlay:
-    """What many have read of this step, what is so today, and why."""
+    """Open the older statements about this step, with the facts of today and the reasons."""
     from dispatchviz.tui.screens.then_and_now_screen import ThenAndNowScreen
 
     return Overlay(lambda view: ThenAndNowScreen(session.cursor, view.palette))
 
 
 def registration(session: Session) -> Reply:
-    """How the table of the operator that this step is about was filled."""
+    """Open the registrations of this step's operator."""
     from dispatchviz.explain.cells.registration.program_registrations import history_here
     from dispatchviz.explain.trace_index import statements
     from dispatchviz.tui.screens.registration_screen import RegistrationScreen
@@ -119,7 +121,7 @@ def registration(session: Session) -> Reply:
 
 
 def frames(session: Session) -> Update:
-    """The call stack with more of PyTorch's functions, then short again."""
+    """Show the next form of the call stack: folded, complete, short."""
     from dispatchviz.views.panes.calls_pane import TITLES
 
     kinds = tuple(TITLES)
@@ -128,13 +130,13 @@ def frames(session: Session) -> Update:
 
 
 def engine(session: Session) -> Update:
-    """All sections of the engine's pane unfolded, then again those alone that the step is about."""
+    """Unfold all sections of the engine pane, or only those of the step."""
     unfolds = not session.cursor.unfolds_engine
     return Update(replace(session.cursor, unfolds_engine=unfolds), line((engine_shown(unfolds), "hint")))
 
 
 def marks(session: Session) -> Reply:
-    """The list of marks."""
+    """Open the list of marks."""
     if not session.marks.names:
         return Update(session.cursor, line((no_marks(), "hint")))
     from dispatchviz.tui.screens.marks_screen import MarksScreen
@@ -143,7 +145,7 @@ def marks(session: Session) -> Reply:
 
 
 def predict(session: Session) -> Reply:
-    """Asks before it shows, or no longer: then the guesses are listed."""
+    """Start predict mode, or end it and list the guesses."""
     if not session.asking.on:
         return predicting.started(session)
     if not len(session.asking.guesses):
@@ -154,7 +156,7 @@ def predict(session: Session) -> Reply:
 
 
 def breakpoints(session: Session) -> Reply:
-    """The list of breakpoints."""
+    """Open the list of breakpoints."""
     if not session.cursor.breakpoints:
         return Update(session.cursor, line((no_breakpoints(), "hint")))
     from dispatchviz.tui.screens.breakpoints_screen import BreakpointsScreen
@@ -163,7 +165,7 @@ def breakpoints(session: Session) -> Reply:
 
 
 def ask_what_if(session: Session) -> Reply:
-    """The changes that may be tried at this step."""
+    """Open the changes to try at this step."""
     from dispatchviz.tui.comparison.what_if.what_if_screen import offered
 
     found = offered(session)
@@ -175,7 +177,7 @@ def ask_what_if(session: Session) -> Reply:
 
 
 def visited(session: Session) -> Reply:
-    """The list of the places that the reader has been to."""
+    """Open the list of visited places."""
     if len(session.cursor.places) == 1:
         return Update(session.cursor, line((NO_JUMP, "hint")))
     from dispatchviz.tui.screens.places_screen import PlacesScreen
@@ -184,8 +186,10 @@ def visited(session: Session) -> Reply:
 
 
 def ask_thing(session: Session, row: Line | None) -> Reply:
-    """The questions of what a row is about, or of where it leads; without a row those of the step."""
-    from dispatchviz.explain.things.step_things import things_of  # not for the first paint
+    """Open the questions about the thing of a row, or of the step that it leads to; without a row, about the things of
+    this step.
+    """
+    from dispatchviz.explain.things.step_things import things_of  # not needed for the first paint
 
     about = None if row is None else row.about
     if isinstance(about, CellThing):
@@ -201,7 +205,7 @@ def ask_thing(session: Session, row: Line | None) -> Reply:
 
 
 def go_to_row(session: Session, row: Line) -> Reply:
-    """Where a row of a pane leads; one that leads nowhere is about something that can be asked."""
+    """Follow a row of a pane. If it leads to no step, open the questions about its thing."""
     return ask_thing(session, row) if row.goto is None else moves.goto(session, row.goto)
 
 
@@ -212,14 +216,14 @@ def _cell(cell: CellThing) -> Overlay:
 
 
 def help_of_pane(session: Session) -> Overlay:
-    """The keys, and what the pane with the focus shows."""
+    """Open the help with the keys and the description of the pane with the focus."""
     from dispatchviz.tui.screens.help_screen import HelpScreen
 
     return Overlay(lambda view: HelpScreen(view.focused_pane, view.palette, session.leaving))
 
 
 def how_to_quit(session: Session) -> Update:
-    """The answer to Ctrl+C."""
+    """Answer Ctrl+C with the key that quits."""
     return Update(session.cursor, line((f" {key_of(QUIT).first} {session.leaving.said}", "hint")))
 
 
@@ -258,4 +262,4 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "copy_link": sharing.copy_link,
     "open_picture": sharing.open_picture,
 }
-"""By the name in the keymap. Arguments in the keymap follow the session."""
+"""The actions by their names in the keymap. Arguments in the keymap follow the session."""

@@ -1,7 +1,7 @@
-"""The stepper as a Textual application: keys come in, actions run, what they return is shown.
+"""The stepper as a Textual application: it receives keys, runs actions and shows their replies.
 
-What an action does is in ``actions.py``, how its reply is shown in ``reply_display.py``, what is on the screen in
-``screens/stepper_screen.py``, which keys there are in ``keymap.py``.
+Elsewhere: the actions (``actions.py``), how a reply is shown (``reply_display.py``), the screen
+(``screens/stepper_screen.py``), the keys (``keymap.py``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from dispatchviz.views.session import OpenStepper, Session, Update
 from dispatchviz.views.text.styled_line import line
 
 if TYPE_CHECKING:
-    from dispatchviz.lessons.guide import Guide  # not for the first paint
+    from dispatchviz.lessons.guide import Guide  # not needed for the first paint
 
 
 def show(
@@ -53,13 +53,18 @@ def show(
 ) -> None:
     """Open the stepper on a trace and return when the reader quits.
 
-    ``step`` is where to begin; without it that is the first step, or the last one if the program raised. ``file`` is
-    where the trace is kept, if it is: marks go beside it. ``run_arguments`` runs the program again, after ``dispatchviz
-    run``: empty if nothing does, None for no more than its file. ``followed`` is where more of the trace comes from
-    while it is recorded. ``leaving`` is where the key leads that closes it, ``guide`` the lesson that the trace is of,
-    ``presenting`` whether an audience looks. The caller has checked ``can_run`` before.
+    - ``step``: the first step to show. By default, the first step, or the last one if the program raised an error.
+    - ``file``: the file of the trace, if there is one; marks are stored beside it.
+    - ``run_arguments``: the arguments of ``dispatchviz run`` that run the program again. Empty if nothing does; None
+      means only its file.
+    - ``followed``: the source of new events while the trace is recorded.
+    - ``leaving``: the place that the quit key leads to.
+    - ``guide``: the lesson of the trace.
+    - ``presenting``: whether to start in presenter mode.
 
-    Raises StepperError if the stepper itself fails, EndedBySignal if a signal ends it.
+    The caller must have checked ``can_run``.
+
+    Raise StepperError if the stepper itself fails, EndedBySignal if a signal ends it.
     """
     if not len(trace):
         print_lines([f"{trace.header.program}: nothing was recorded, so there are no steps to show"])
@@ -68,7 +73,7 @@ def show(
         complain(wrong)
     session = Session(trace, step, file, run_arguments, followed, leaving=leaving, guide=guide)
     choice = PaneChoice(presenting=True) if presenting else None
-    gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
+    gc.freeze()  # a garbage collection of the whole trace would delay a step by two frames
     try:
         while True:
             app = StepperApp(session, choice)
@@ -82,11 +87,12 @@ def show(
 
 
 class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
-    """The stepper on one trace, which has at least one event. It ends with what has the terminal before it is there
-    again, or with None."""
+    """The stepper on one trace, which has at least one event. Its result is a function that opens another screen until
+    the stepper returns, or None.
+    """
 
     def __init__(self, session: Session, choice: PaneChoice | None = None) -> None:
-        """``choice``: the panes that the reader has chosen by now."""
+        """Create the application; ``choice`` are the panes that the reader has chosen so far."""
         session.cursor = predicting.masked(session, session.cursor)
         said, begins = lesson_rows.said(session, session.cursor), session.at_first_mistake
         view = StepperScreen(session.cursor, choice, session.leaving, said, begins)
@@ -97,7 +103,7 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
 
     @property
     def playing(self) -> Playing:
-        """The clock of a trace that plays by itself."""
+        """The clock that plays the trace."""
         return self.replies.playing
 
     def on_mount(self) -> None:
@@ -116,29 +122,31 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
             yield SystemCommand(f"Keys: the {name} keymap", "", partial(self.use_keymap, name))
 
     def use_keymap(self, name: str) -> None:
-        """The reader wants other keys."""
+        """Change the keymap."""
         use_named(name)
         self.use_keys(entries(self.session.leaving))
         self.view.show_keys()
-        self.show(Update(self.session.cursor, line((f" The keys are those of the {name} keymap", "hint"))))
+        self.show(Update(self.session.cursor, line((f" Now using the {name} keymap", "hint"))))
 
     @property
     def what_failed(self) -> str:
         return f"the stepper failed at step {self.session.cursor.at}"
 
     def before_key(self, event: events.Key | events.Paste) -> bool:
-        """Enter behind the number of an answer leaves what is said to it on the screen; a key may stop what goes on."""
+        """Ignore Enter after the number of an answer, so that the verdict stays on the screen. A key may also stop
+        running work.
+        """
         due, self.session.enter_is_due = self.session.enter_is_due, False
         key = event.key if isinstance(event, events.Key) else ""
         return (due and key == "enter") or self.replies.stop_for_key(key)
 
     def key_actions(self) -> Mapping[str, str]:
-        """Also of the keys that other keymaps have: these say so."""
+        """The actions of all keys. The keys of other keymaps get an action that names their keymap."""
         return {**of_other_keymaps(), **super().key_actions()}
 
     async def run_key_action(self, action: str) -> bool:
-        """Run an action of the keymap: one of ``ACTIONS``, of ``PANE_ACTIONS`` or, as ``app.``, of ``FOCUS_ACTIONS``,
-        else of the screen or the application.
+        """Run an action of the keymap: one of ``ACTIONS`` or ``PANE_ACTIONS``, with ``app.`` one of ``FOCUS_ACTIONS``,
+        or else an action of the screen or the application.
         """
         namespace, name, arguments = parse(action)
         self.session.focused_pane = self.view.focused_pane
@@ -153,7 +161,7 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         return True
 
     def show(self, update: Update | None) -> None:
-        """Show what a command returned."""
+        """Show the update of a command."""
         self.replies.show(update)
 
     def on_goto(self, message: Goto) -> None:
@@ -163,17 +171,17 @@ class StepperApp(TerminalApp[Callable[[OpenStepper], None]]):
         self.replies.carry_out(ask_thing(self.session, message.row))
 
     def action_autoplay(self) -> None:
-        """Plays row after row until a question, the end, or a key that is not for the tempo."""
+        """Play row after row until a question, the end, or a key that does not change the tempo."""
         self.playing.begin()
 
     def action_help_quit(self) -> None:
         self.show(how_to_quit(self.session))
 
     def play_after(self, seconds: float) -> Timer:
-        """Has ``play`` called after some seconds."""
+        """Call ``play`` after some seconds."""
         return self.set_timer(seconds, self.play)
 
     def play(self) -> None:
-        """Go to the next row by itself, unless a text is open over the stepper."""
+        """Go to the next row, unless a text is open over the stepper."""
         if self.playing.is_on and self.screen is self.view:
             self.playing.next_row()

@@ -1,6 +1,6 @@
-"""What actions return comes onto the screen: an ``Update``, a ``Question``, an ``Overlay``, and work that goes on.
+"""The display of the replies of actions: an ``Update``, a ``Question``, an ``Overlay``, and running work.
 
-Not here: what an action does (``actions.py``), which key runs it (``app.py``).
+Elsewhere: the actions (``actions.py``), the key of each action (``app.py``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ReplyDisplay:
-    """The screen of a stepper, and what happens on it without a key: long work, playing, a recording that grows."""
+    """The display of a stepper, and everything that happens without a key: long work, playing, a growing recording."""
 
     def __init__(self, app: StepperApp, session: Session, view: StepperScreen) -> None:
         self._app, self._session, self._view = app, session, view
@@ -34,16 +34,16 @@ class ReplyDisplay:
         self._work = LongWork(session, self._after, self.show)
 
     def carry_out(self, reply: Reply | None) -> None:
-        """Do what an action returned; None: it has done all."""
+        """Carry out the reply of an action; None if it is already done."""
         if reply is None or isinstance(reply, Update):
             self.show(reply)
         elif isinstance(reply, Overlay):
             self._app.push_screen(reply.make(self._view), self.show)
-        elif self._view.prompt is not None:  # as always: no key is answered before
+        elif self._view.prompt is not None:  # as always, no key is handled before that
             self._view.prompt.ask(reply, self.show)
 
     def show(self, update: Update | None) -> None:
-        """Make a cursor the current one and show it; None: nothing has changed."""
+        """Make a cursor the current one and show it; None if nothing has changed."""
         if update is None:
             return
         if update.opens is not None:
@@ -60,7 +60,7 @@ class ReplyDisplay:
         self._go_on(update)
 
     def _go_on(self, update: Update) -> None:
-        """Begin what follows an update that is on the screen."""
+        """Start the work that follows an update, once it is on the screen."""
         if update.asks is not None:
             self._ask(update.asks)
         if (then := update.then) is not None:
@@ -70,7 +70,7 @@ class ReplyDisplay:
             Thread(target=self._do_later, args=[update.later], daemon=True).start()  # quitting does not wait for it
 
     def _ask(self, asked: Prediction) -> None:
-        """Put a question over the stepper; its answer leads on."""
+        """Open a question over the stepper. Its answer continues the move."""
         from dispatchviz.tui.screens.prediction_screen import PredictionScreen
 
         self._app.push_screen(PredictionScreen(self._session, asked, self._view.palette), self.show)
@@ -80,12 +80,12 @@ class ReplyDisplay:
         self._app.from_thread(lambda: self.show(Update(self._session.cursor, note)))
 
     def _after(self, seconds: float, work: Callable[[], None]) -> None:
-        """Call a function after some seconds, unless the stepper ends before."""
+        """Call a function after some seconds, unless the stepper ends before that."""
         self._app.set_timer(seconds, lambda: None if self._app._exit else work())
 
     def stop_for_key(self, key: str) -> bool:
-        """Stop what plays, and long work that the open question has not asked for; return whether the key means nothing
-        more, as Space and Esc then do. ``key`` is empty for a text that is pasted.
+        """Stop playing, and long work that the open question has not requested. Return whether the key has no other
+        effect, as with Space and Esc. ``key`` is empty for pasted text.
         """
         if key and self.playing.key(key):
             return True
@@ -98,7 +98,7 @@ class ReplyDisplay:
         return key == "escape"
 
     def show_grown(self, following: Following) -> None:
-        """Show what has been recorded meanwhile; not while the reader types or look at a text that is open."""
+        """Show the events that were recorded meanwhile, unless the reader is typing or a text is open."""
         if self._view.prompt is None or self._is_asking or self._work.is_going_on:
             return
         if self._app.screen is not self._view or (trace := following.take()) is None:

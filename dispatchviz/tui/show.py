@@ -1,4 +1,4 @@
-"""Showing a trace: the stepper in a terminal that supports it, else plain text: a step's views, or the log."""
+"""Showing a trace: the stepper if the terminal supports it, or else plain text with a step's views or the log."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ def show(
     pager: bool = True,
     leaving: Leaving = QUITS,
 ) -> None:
-    """Open the stepper, at ``step``; where it cannot open, or for ``plain``, prints that step's views, else the log.
+    """Open the stepper at ``step``. If it cannot open, or if ``plain`` is true, print that step's views, or the log.
 
-    ``file``: the trace's own. ``run_arguments``: what runs the program again, after ``dispatchviz run``; empty if
-    nothing does. ``followed``: where more of the trace comes from while it is recorded. ``pager``: a log that is longer
-    than the terminal goes through one. ``leaving``: where the key leads that closes the stepper.
+    - ``file``: the file of the trace.
+    - ``run_arguments``: the arguments of ``dispatchviz run`` that run the program again; empty if nothing does.
+    - ``followed``: the source of new events while the trace is recorded.
+    - ``pager``: whether a log that is longer than the terminal goes through a pager.
+    - ``leaving``: the place that the quit key leads to.
     """
     why_not = can_run()
     if why_not is None and not plain:
@@ -48,5 +50,5 @@ def show(
         print_step(trace, step, pager)
 
 
-HINT = " (--plain asks for text, --step N --view NAME for one view of a step)"
-"""What to type, for whoever typed a command."""
+HINT = " (--plain prints text, --step N --view NAME prints one view of a step)"
+"""The hint on options, for a reader who typed a command."""

@@ -1,1 +1,1 @@
-"""What a reader sees at a step, as values: rows of panes, the cursor, lists that answer a key. Needs no terminal."""
+"""The views of a step as values: rows of panes, the cursor, lists that answer a key. They need no terminal."""

@@ -1,11 +1,11 @@
-"""Every key of the stepper, once: bindings, help, footer, palette and the hints in texts are made from this table.
+"""The table of all keys of the stepper. The bindings, help, footer, palette and the hints in texts come from it.
 
-Shift plays the same step backwards. Keys that some terminals never deliver are never the only ones of an action.
+Shift takes the same step backwards. A key that some terminals never deliver is never the only key of an action.
 
-A ``Keymap`` is this table with other keys for some actions. One is in force in a process, chosen as the stepper opens:
-hints are made by pure functions everywhere, which would all have to be handed it.
+A ``Keymap`` is this table with other keys for some actions. One keymap is active in a process and is chosen when the
+stepper opens. It is global because pure functions everywhere create hints, and would all need it as an argument.
 
-Not here: what the actions do (``actions.py``), the keymaps beside the default one (``terminal/keymaps.py``).
+Elsewhere: the actions (``actions.py``), the other keymaps (``terminal/keymaps.py``).
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from dispatchviz.foundation.reader_rights import permits
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 FOOTER_KEYS = 7
-"""A footer with more keys than this is not read."""
+"""The maximum number of keys in a footer, so that it is read."""
 
 
 class Key(Struct, frozen=True):
     """An action and the keys that start it."""
 
     action: str
-    """Name and arguments: ``move('into')``. Those that are not in ``actions.py`` are Textual actions of the stepper's
-    screen, or with ``app.`` of the application."""
+    """The name and arguments: ``move('into')``. Actions that are not in ``actions.py`` are Textual actions of the
+    stepper's screen, or with ``app.`` of the application.
+    """
     keys: tuple[str, ...]
-    """In Textual's names, the one to teach first."""
+    """The keys by Textual's names, the one to teach first."""
     group: str
     help: str
-    """What it does, for the help and the palette."""
+    """The description in the help and the palette."""
     footer: str = ""
-    """One word or two for the footer; empty: not there."""
+    """The label in the footer, one word or two; empty if it is not in the footer."""
 
     @property
     def shown(self) -> str:
@@ -50,23 +51,23 @@ class Key(Struct, frozen=True):
 
 
 class Leaving(NamedTuple):
-    """Where the key leads that closes the stepper: who opened it is there again."""
+    """The place that the quit key leads to: the screen that opened the stepper."""
 
     footer: str
     help: str
     said: str
-    """The same behind the key's name."""
+    """The same text, after the name of the key."""
 
 
-QUITS = Leaving("quit", "quit, without confirmation", "quits")
+QUITS = Leaving("quit", "quit without confirmation", "quits")
 GOES_HOME = Leaving("home", "back to the home screen", "goes back to the home screen")
-GOES_BACK = Leaving("back", "back to the two runs", "goes back to the two runs")
+GOES_BACK = Leaving("back", "back to the comparison", "goes back to the comparison")
 
 QUIT = "app.quit"
 
 
 NEXT, PREVIOUS = "right_square_bracket", "left_square_bracket"
-"""Begin a sequence of two keys; the second says what to go to."""
+"""The first keys of two-key sequences; the second key chooses the target."""
 
 TARGETS = {
     "n": "Node",
@@ -77,9 +78,9 @@ TARGETS = {
     "e": "error or warning",
     "l": "line",
     "t": "iteration",
-    "u": "call of a function of yours",
+    "u": "call of your function",
 }
-"""The second key to what it leads to (``cursor/targets.py``)."""
+"""The target of each second key (``cursor/targets.py``)."""
 
 SHOWN = {
     NEXT: "]",
@@ -115,14 +116,14 @@ SHOWN = {
 }
 
 STEP = "Step"
-"""The group of the steps, each followed by the same step backwards."""
+"""The group of the step moves, each followed by the same move backwards."""
 
 TEACH = "Teach"
-"""The group of what a classroom needs."""
+"""The group of actions for a classroom."""
 
 
 def shown_key(key: str) -> str:
-    """A key, or a sequence of keys, as a person reads it: ``→``, ``]n``, ``Ctrl+P``."""
+    """The name of a key or a key sequence for a reader: ``→``, ``]n``, ``Ctrl+P``."""
     return "".join(_shown(part) for part in key.split())
 
 
@@ -132,115 +133,115 @@ def _shown(key: str) -> str:
 
 
 KEYMAP = (
-    Key("move('into')", ("s",), STEP, "next step, into what this one starts", "step"),
-    Key("move('into_back')", ("S",), STEP, "the step before", "back"),
-    Key("move('over')", ("n",), STEP, "over: past everything that happens within this step"),
-    Key("move('over_back')", ("N",), STEP, "back over, to the step before on this level"),
-    Key("move('out')", ("r",), STEP, "out: to what follows the call around this step"),
-    Key("move('out_back')", ("R",), STEP, "back out, to where the call around this step begins"),
+    Key("move('into')", ("s",), STEP, "next step, into the calls that this one makes", "step"),
+    Key("move('into_back')", ("S",), STEP, "previous step", "back"),
+    Key("move('over')", ("n",), STEP, "over: skip everything within this step"),
+    Key("move('over_back')", ("N",), STEP, "back over: to the previous step on this level"),
+    Key("move('out')", ("r",), STEP, "out: to the step after the enclosing call"),
+    Key("move('out_back')", ("R",), STEP, "back out: to the start of the enclosing call"),
     Key(
         "move('resume')",
         ("c",),
         STEP,
-        "continue to the next line, mark or error; with breakpoints, to these",
+        "continue to the next line, mark or error, or to the next breakpoint",
         "next line",
     ),
-    Key("move('resume_back')", ("C",), STEP, "continue backwards to the last of these"),
+    Key("move('resume_back')", ("C",), STEP, "continue backwards to the previous one"),
     Key("move('unfold')", ("right",), "Rows", "unfold this row and go in", "unfold"),
-    Key("move('fold')", ("left",), "Rows", "fold this row; if it is folded, back to the row around it"),
-    Key("app.row(1)", ("down",), "Rows", "the row below; in another pane the next that leads somewhere"),
-    Key("app.row(-1)", ("up",), "Rows", "the row above; in another pane the last that leads somewhere"),
-    Key("detail(1)", ("plus",), "Rows", "more detail: key sets, cells, kernels, guards; then every step"),
-    Key("detail(-1)", ("minus",), "Rows", "less detail: calls and Nodes; then lines of the program alone"),
+    Key("move('fold')", ("left",), "Rows", "fold this row; if it is folded, go to the enclosing row"),
+    Key("app.row(1)", ("down",), "Rows", "the row below; in other panes, the next row with a link"),
+    Key("app.row(-1)", ("up",), "Rows", "the row above; in other panes, the previous row with a link"),
+    Key("detail(1)", ("plus",), "Rows", "more detail: key sets, table entries, guards; then every step"),
+    Key("detail(-1)", ("minus",), "Rows", "less detail: calls and Nodes; then only program lines"),
     Key("jump('first')", ("g", "home"), "Go to", "first step"),
     Key("jump('last')", ("G", "end"), "Go to", "last step"),
-    Key("ask_step", ("colon",), "Go to", "a step by its number, +10, 50%, line 6, iteration 500"),
-    Key("jump('caller')", ("u",), "Go to", "caller: the call around this step"),
-    Key("jump('callee')", ("d",), "Go to", "callee: back to where caller came from"),
-    Key("jump('undo')", ("backspace",), "Go to", "undo: back to where the last jump began"),
-    Key("jump('redo')", ("e",), "Go to", "forward again, to where undo came from"),
-    Key("places", ("h",), "Go to", "history: list the places you have been to and go to one"),
-    Key("cross", ("x",), "Go to", "from backward to the Node's forward call; from a call to its Node's run"),
+    Key("ask_step", ("colon",), "Go to", "go to a step: a number, +10, 50%, line 6, iteration 500"),
+    Key("jump('caller')", ("u",), "Go to", "caller: the enclosing call"),
+    Key("jump('callee')", ("d",), "Go to", "callee: back to where you pressed caller"),
+    Key("jump('undo')", ("backspace",), "Go to", "undo the last jump"),
+    Key("jump('redo')", ("e",), "Go to", "redo the jump that you undid"),
+    Key("places", ("h",), "Go to", "history: list the places you visited, and go to one"),
+    Key("cross", ("x",), "Go to", "cross: from a Node's run to its forward call, and back"),
     Key(
         "app.ask_thing",
         ("i",),
         "Go to",
-        "ask who made, saved, changed, uses a tensor or Node, here or in a row",
+        "inspect a tensor or Node: who made, saved, changed and uses it",
     ),
     *(Key(f"target({name!r}, True)", (f"{NEXT} {key}",), "Next", f"the next {name}") for key, name in TARGETS.items()),
     *(
         Key(f"target({name!r}, False)", (f"{PREVIOUS} {key}",), "Previous", f"the previous {name}")
         for key, name in TARGETS.items()
     ),
-    Key("toggle_mark", ("m",), "Go to", "set a mark here and name it, or remove it; continue stops at marks"),
+    Key("toggle_mark", ("m",), "Go to", "set or remove a mark here; continue stops at marks"),
     Key("marks", ("apostrophe",), "Go to", "list the marks and go to one"),
-    Key("ask_breakpoint", ("b",), "Go to", "breakpoint: continue stops at a line, a variable, a Node, an operator ..."),
-    Key("breakpoints", ("B",), "Go to", "list the breakpoints: their stops, and which to remove"),
+    Key("ask_breakpoint", ("b",), "Go to", "set a breakpoint: on a line, a variable, a Node, an operator ..."),
+    Key("breakpoints", ("B",), "Go to", "list the breakpoints and their stops, or remove some"),
     Key("ask_search", ("slash",), "Search", "search the steps", "search"),
     Key("search(True)", ("full_stop",), "Search", "next hit"),
     Key("search(False)", ("comma",), "Search", "previous hit"),
-    Key("ask_filter", ("f",), "Search", "filter: show only the steps that have these words"),
-    Key("pane(1)", ("1",), "Panes", "the steps; hidden panes follow the step again"),
-    Key("pane(2)", ("2",), "Panes", "the key set, and who won"),
-    Key("pane(3)", ("3",), "Panes", "the table cell, and why it holds that kernel"),
+    Key("ask_filter", ("f",), "Search", "filter: show only steps that contain these words"),
+    Key("pane(1)", ("1",), "Panes", "the steps; the other panes follow the step again"),
+    Key("pane(2)", ("2",), "Panes", "the key set, and the key that was selected"),
+    Key("pane(3)", ("3",), "Panes", "the dispatch table entry, and why it holds that kernel"),
     Key("pane(4)", ("4",), "Panes", "the call stack in PyTorch's names"),
-    Key("pane(5)", ("5",), "Panes", "the source: your line, and the Python that runs"),
+    Key("pane(5)", ("5",), "Panes", "the source: your line, and the Python code that runs"),
     Key("pane(6)", ("6",), "Panes", "the backward graph"),
-    Key("pane(7)", ("7",), "Panes", "the thread's state: guards, grad and inference mode, autocast, modes"),
+    Key("pane(7)", ("7",), "Panes", "the thread state: guards, grad mode, inference mode, autocast"),
     Key("pane(8)", ("8",), "Panes", "the tensors: shape, keys, version, memory, who saved them"),
-    Key("pane(9)", ("9",), "Panes", "the engine: ready queue, counts, input buffers"),
-    Key("pane(10)", ("0",), "Panes", "what the program has printed"),
+    Key("pane(9)", ("9",), "Panes", "the autograd engine: ready queue, dependencies, input buffers"),
+    Key("pane(10)", ("0",), "Panes", "the output of the program so far"),
     Key("pane(11)", ("K",), "Panes", "the structured kernel: meta, set_output, impl"),
-    Key("frames", ("A",), "Panes", "the whole call stack: folded by role; all of it; short again"),
-    Key("engine", ("E",), "Panes", "the engine: all sections unfolded; again those alone that the step is about"),
-    Key("pane(12)", ("T",), "Panes", "the whole table of the operator"),
-    Key("pane(13)", ("O",), "Panes", "the Node, whole: numbers, edges, inputs, saved, hooks, anomaly, threads"),
-    Key("sideways(1)", ("greater_than_sign",), "Panes", "scroll this pane to the right, where rows are cut"),
+    Key("frames", ("A",), "Panes", "cycle the call stack: folded by role, complete, short"),
+    Key("engine", ("E",), "Panes", "unfold all sections of the engine pane, or only the current ones"),
+    Key("pane(12)", ("T",), "Panes", "the whole dispatch table of the operator"),
+    Key("pane(13)", ("O",), "Panes", "all members of the Node: numbers, edges, saved variables, hooks"),
+    Key("sideways(1)", ("greater_than_sign",), "Panes", "scroll this pane to the right, if rows are cut"),
     Key("sideways(-1)", ("less_than_sign",), "Panes", "scroll this pane to the left"),
-    Key("keep_panes", ("L",), "Panes", "keep the chosen panes for steps of this kind; with none chosen, forget them"),
-    Key("whole", ("w",), "Panes", "the whole text of this step: what happens, an error's message, the rule"),
-    Key("traceback", ("t",), "Panes", "an error as Python tells it: the traceback, PyTorch's whole message"),
-    Key("glossary", ("V",), "Panes", "vocabulary: what the terms of this step mean"),
+    Key("keep_panes", ("L",), "Panes", "always show the chosen panes at steps of this kind, or stop that"),
+    Key("whole", ("w",), "Panes", "the full text of this step: its sentence, error message and rule"),
+    Key("traceback", ("t",), "Panes", "Python's traceback of an error, with PyTorch's full message"),
+    Key("glossary", ("V",), "Panes", "vocabulary: the terms of this step explained"),
     Key("codegen", ("v",), "Panes", "the generated code of this step's operator"),
-    Key("then_and_now", ("Y",), "Panes", "then and now: what many have read of this, what is so; Tab: why it is so"),
-    Key("registration", ("H",), "Panes", "the history of this step's operator: its table, filled block by block"),
+    Key("then_and_now", ("Y",), "Panes", "then and now: what older articles say here, what is true today"),
+    Key("registration", ("H",), "Panes", "how the table of this step's operator was filled, step by step"),
     Key("app.focus_next", ("tab",), "Panes", "next pane"),
     Key("app.focus_previous", ("shift+tab",), "Panes", "previous pane"),
     Key(
         "app.enter",
         ("enter",),
         "Panes",
-        "unfold and go in; in another pane: where the chosen row leads, or it alone",
+        "unfold and go in; in other panes, follow the row or show it alone",
     ),
-    Key("zoom", ("z",), "Panes", "this pane alone on the screen, and back"),
+    Key("zoom", ("z",), "Panes", "zoom: show only this pane, and back"),
     Key("app.page(1)", ("pagedown",), "Panes", "scroll this pane down; in the steps, go down a page"),
     Key("app.page(-1)", ("pageup",), "Panes", "scroll this pane up; in the steps, go up a page"),
-    Key("zoom(False)", ("escape",), "Panes", "give up a pane's chosen row; all panes again"),
-    Key("predict", ("p",), TEACH, "predict: be asked before it is shown; again: the guesses"),
-    Key("present", ("P",), TEACH, "presenter: two panes, large gaps, PgDn and PgUp step; again or Esc ends it"),
-    Key("app.autoplay", ("space",), TEACH, "play: a row every four seconds; + faster, - slower, any other key stops"),
-    Key("what_if", ("W",), "Compare", "what if: run again with this line changed, and compare"),
-    Key("copy_link", ("y",), "Share", "copy a command line that opens the stepper at this step"),
-    Key("open_picture", ("o",), "Share", "the backward graph of this step as a picture in the browser"),
-    Key("help", ("question_mark", "f1"), "Help", "this help, and what the pane shows", "help"),
+    Key("zoom(False)", ("escape",), "Panes", "leave a pane's row; show all panes again"),
+    Key("predict", ("p",), TEACH, "predict: guess each outcome before it is shown; again: your guesses"),
+    Key("present", ("P",), TEACH, "presenter mode: two panes, wide spacing; PgDn and PgUp step; Esc ends"),
+    Key("app.autoplay", ("space",), TEACH, "play a row every four seconds: + faster, - slower, other keys stop"),
+    Key("what_if", ("W",), "Compare", "what if: change this line, run again and compare"),
+    Key("copy_link", ("y",), "Share", "copy the command that opens the stepper at this step"),
+    Key("open_picture", ("o",), "Share", "open a picture of the backward graph at this step in the browser"),
+    Key("help", ("question_mark", "f1"), "Help", "this help, and a description of the pane", "help"),
     Key("app.command_palette", ("ctrl+p",), "Help", "search all actions by name"),
-    Key("app.suspend_process", ("ctrl+z",), "Help", "back to the shell; its fg comes back here"),
+    Key("app.suspend_process", ("ctrl+z",), "Help", "suspend; fg in the shell resumes"),
     Key(QUIT, ("q",), "Help", QUITS.help, QUITS.footer),
 )
 
 
 class Keymap:
-    """The table with other keys for some actions: ``changes`` has all keys of each.
+    """The table with other keys for some actions; ``changes`` has all keys of each.
 
-    A key that it takes from another action, of which no key is left, is typed behind the key ``behind`` for that one:
-    so every action has a key, those too that the table gets later.
+    If it takes an action's last key, that action moves to a sequence: the key ``behind``, then the old key. So every
+    action keeps a key, including those that are added to the table later.
     """
 
     def __init__(self, name: str, changes: Mapping[str, tuple[str, ...]], behind: str = "") -> None:
         self.name, self.changes, self.behind = name, changes, behind
         taken = {part for keys in changes.values() for key in keys for part in (key, key.partition(" ")[0])}
         self.entries = tuple(_rekeyed(entry, changes, taken, behind) for entry in KEYMAP)
-        """The table as this keymap has it."""
+        """The entries of this keymap."""
 
     def __str__(self) -> str:
         return self.name
@@ -264,7 +265,7 @@ def _rekeyed(entry: Key, changes: Mapping[str, tuple[str, ...]], taken: set[str]
 
 
 def prefixes(keys: set[str]) -> frozenset[str]:
-    """Those first keys of sequences that wait for a second one."""
+    """The first keys of sequences, which wait for a second one."""
     return frozenset(key.partition(" ")[0] for key in keys if " " in key)
 
 
@@ -276,46 +277,46 @@ class _Chosen:
 
 
 def use(keymap: Keymap | None) -> None:
-    """Put a keymap in force; None: the default one, as long as nobody chooses another."""
+    """Make a keymap the active one. None restores the default, which a later choice may replace."""
     _Chosen.keymap = keymap
 
 
 def is_chosen() -> bool:
-    """Return whether somebody has chosen a keymap."""
+    """Return whether a keymap was chosen."""
     return _Chosen.keymap is not None
 
 
 def in_force() -> Keymap:
-    """The keymap that keys are answered by, and that hints tell."""
+    """The active keymap, which handles the keys and appears in hints."""
     return _Chosen.keymap or DEFAULT
 
 
 def entries(leaving: Leaving = QUITS) -> tuple[Key, ...]:
-    """The table in force, of a stepper that leads there when it is closed, as far as its reader may use it."""
-    told = {QUIT: {"help": leaving.help, "footer": leaving.footer}}
+    """The entries of the active keymap that the reader may use, with the label of the quit key."""
+    own_texts = {QUIT: {"help": leaving.help, "footer": leaving.footer}}
     allowed = (entry for entry in in_force().entries if permits(entry.action))
-    return tuple(replace(entry, **told.get(entry.action, {})) for entry in allowed)
+    return tuple(replace(entry, **own_texts.get(entry.action, {})) for entry in allowed)
 
 
 GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))
 
 
 def pane_key(number: int) -> str:
-    """The key that brings up a pane; empty of a list that has no number."""
+    """The key that shows a pane; empty for a list without a number."""
     return key_of(f"pane({number})").first if number else ""
 
 
 def key_of(action: str) -> Key:
-    """The entry of an action in the keymap in force. KeyError if there is none."""
+    """The entry of an action in the active keymap. Raise KeyError if there is none."""
     return in_force().by_action[action]
 
 
 KEYS = 17
-"""Cells for the keys of an action in a help."""
+"""The width of the key column in a help, in cells."""
 
 
 def footer(keymap: Iterable[Key], width: int) -> Line:
-    """The keys that matter most, as many as fit, the last two always: help, and the one that closes."""
+    """The most important keys, as many as fit. The last two are always help and quit."""
     parts = [_keycap(key) for key in [key for key in keymap if key.footer][:FOOTER_KEYS]]
     while len(parts) > 2 and line(" ", *(span for part in parts for span in part)).width > width:
         del parts[-3]
@@ -327,7 +328,7 @@ def _keycap(key: Key) -> tuple[Span, ...]:
 
 
 def group_rows(keymap: Iterable[Key], group: str, width: int = KEYS) -> list[Line]:
-    """A group under its title: keys in so many cells, and what they do."""
+    """Yield a group of keys under its title: the keys in a column of ``width`` cells, and their descriptions."""
     keys = [key for key in keymap if key.group == group]
     rows = (line((f"  {key.shown:<{width}}", "keycap"), (key.help, ""), indent=width + 2) for key in keys)
     return [line(), line((group, "title")), *rows]

@@ -1,4 +1,4 @@
-"""A lesson's passage as rows, for the stepper and the page, and for the bar above the panes."""
+"""The passage of a lesson as rows, for the stepper, the page, and the bar above the panes."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _CODE = re.compile(r"(`[^`]+`)")
 
 
 def said(session: Session, cursor: Cursor) -> Said:
-    """What the lesson says where the reader is; while the reader looks elsewhere how to come back."""
+    """The lesson's text at the current place. If the reader is elsewhere, it names the key that returns."""
     guide = session.guide
     if guide is None:
         return Said()
     if cursor.at != guide.place.step:
-        return Said((line((f" {key_of(NEXT).first}", "keycap"), (" goes on with the lesson", "dim")),))
-    return Said(tuple(_said(guide)), alone=guide.is_aside)
+        return Said((line((f" {key_of(NEXT).first}", "keycap"), (" continues the lesson", "dim")),))
+    return Said(tuple(_passage(guide)), alone=guide.is_aside)
 
 
-def _said(guide: Guide) -> Iterator[Line]:
+def _passage(guide: Guide) -> Iterator[Line]:
     passage = guide.place.passage
     head = " · ".join(filter(None, (passage.phase, f"{guide.at + 1} of {len(guide.places)}")))
-    more = (f"  {key_of(NEXT).first} goes on", "dim") if guide.at + 1 < len(guide.places) else ("", "")
+    more = (f"  {key_of(NEXT).first} continues", "dim") if guide.at + 1 < len(guide.places) else ("", "")
     title = f"{guide.lesson.title}  " if guide.at == 0 else ""
     yield line((f" {title}", "bold"), (head, "hint"), more)
     for paragraph in passage.text.split("\n\n"):
@@ -40,7 +40,7 @@ def _said(guide: Guide) -> Iterator[Line]:
 
 
 def _paragraph(text: str) -> Iterator[Line]:
-    """Its lines as one, unless they are a list or code."""
+    """Join the lines of a paragraph unless they are a list or code."""
     lines = text.split("\n")
     if any(each.startswith(("- ", "    ", "* ")) for each in lines):
         yield from (line(" ", *_spans(each), indent=3) for each in lines)
@@ -49,14 +49,14 @@ def _paragraph(text: str) -> Iterator[Line]:
 
 
 def _spans(text: str) -> Iterator[Span]:
-    """Code in a color of its own, without its backticks."""
+    """Color code and remove its backticks."""
     for part in _CODE.split(text):
         yield (part[1:-1], "keycap") if part.startswith("`") and len(part) > 1 else (part, "")
 
 
 class Said(NamedTuple):
-    """Its rows; none while no lesson is read."""
+    """The rows of a lesson's text; none without a lesson."""
 
     rows: tuple[Line, ...] = ()
     alone: bool = False
-    """They are about no step: the sentence of the step is not shown below them."""
+    """True if the text is not about a step, so that the sentence of the step is not shown below it."""

@@ -1,4 +1,4 @@
-"""Help texts: what each pane shows and how to read it."""
+"""The help texts of the panes."""
 
 from __future__ import annotations
 
@@ -20,64 +20,68 @@ from dispatchviz.views.layout.pane_layout import (
 
 ABOUT = {
     STEPS: (
-        "Every step of the program, indented by what it happened within. The highlighted one is where you stand: all "
-        "panes show that moment."
+        "Every step of the program. Indentation shows nesting. The highlighted row is the current step, and all panes"
+        " show the state at that step."
     ),
     KEYS: (
-        "How the call around this step came to its key: who wins, then a row per set. Read it from top to bottom: "
-        "the arguments' sets are united, the thread includes and excludes keys, the operator's mask removes keys whose "
-        "cell is a fallthrough, and the highest key that is left wins. Below: why, key by key, and a table of all "
-        "keys and sets. While this pane has the focus, the steps forward and back walk through the sets of a call, "
-        "one lit at a time. The whole text of the step has the sets as numbers."
+        "How the call at this step gets its dispatch key. Read the rows from top to bottom: the key sets of the "
+        "arguments are united, the thread-local include set is added, the thread-local exclude set is removed, and "
+        "the operator's mask removes keys whose table entry is a fallthrough. The highest remaining key is selected. "
+        "Below are a reason for each key and a table of all keys and sets. While this pane has the focus, the step "
+        "keys walk through the sets of the call, one at a time. The full text of the step shows the sets as numbers."
     ),
     CELL: (
-        "The cell of the operator's table under the winning key: which kernel is in it, by which rule, and the other "
-        "sources that a kernel could have come from, in order of precedence."
+        "The dispatch table entry for the selected key: its kernel, the rule that put it there, and the other places "
+        "that a kernel could have come from, in order of precedence."
     ),
     CALLS: (
-        "The functions that are running, your own first, then PyTorch's by its names, each with its part in the call. "
-        "A click goes to where one began."
+        "The functions that are running: yours first, then PyTorch's, each with its role in the call. Click a row to "
+        "go to the step where that function was entered."
     ),
     SOURCE: (
-        "The line of your program, the Python that runs now instead of PyTorch's own function, and the operator's "
-        "entries in native_functions.yaml and derivatives.yaml."
+        "The line of your program, the Python code that runs here in place of PyTorch's own function, and the "
+        "operator's entries in native_functions.yaml and derivatives.yaml."
     ),
     GRAPH: (
-        "The backward graph as far as it is built: a row per Node, the newest on top, gradients flow down along the "
-        "lines. While backward runs, signs say which Nodes wait, run and are done."
+        "The backward graph so far: one row per Node, the newest on top. Gradients flow down along the lines. During "
+        "backward, signs show which Nodes wait, run and are done."
     ),
     THREAD: (
-        "What the thread carries after this step: grad mode, inference mode, autocast, the transforms of torch.func, "
-        "dispatch modes, the guards that are open and what each excludes and includes, and the key sets that follow."
+        "The thread-local state after this step: grad mode, inference mode, autocast, torch.func transforms and "
+        "dispatch modes. Then the open guards, with the keys that each one excludes and includes, and the resulting "
+        "include and exclude sets."
     ),
     TENSORS: (
-        "The tensors that this step is about, then those of your variables: what each is now, its keys, whose memory "
-        "it shares, and which Nodes keep it for backward; of small ones also the numbers, x.grad among them, as far as "
-        "these were recorded. A click goes to where it appeared."
+        "The tensors of this step, then those of your variables. Each row shows the current shape and dtype, the "
+        "keys, the tensors that share its memory, and the Nodes that saved it for backward. Small tensors also show "
+        "their numbers, and those of x.grad, if they were recorded. Click a row to go to the step where the tensor "
+        "appeared."
     ),
     ENGINE: (
-        "Within a backward pass: the Node that runs and which formulas it needs, the ready queues with what decides "
-        "there, for how many edges others wait, what came into their input buffers from where, what becomes of .grad. "
-        "What the step is not about (the graph task, exec_info_, streams ...) is a line with ▸: Enter goes where it "
-        "happened."
+        "The autograd engine during a backward pass: the Node that runs and the formulas that it needs; the ready "
+        "queues and the rule that orders them; the edges that other Nodes wait for; the gradients in the input "
+        "buffers and where they came from; and how .grad is written. A line with ▸ stands for a section that this "
+        "step does not change, such as the graph task, exec_info_ or streams. Press Enter on it to go to the step "
+        "where it changed."
     ),
-    OUTPUT: "What your program had printed by this step. A click goes to the step that printed a line.",
+    OUTPUT: "The output of your program up to this step. Click a line to go to the step that printed it.",
     STRUCTURED: (
-        "The parts of a structured kernel in their order: the meta function checks the arguments and requests the "
-        "output, set_output provides it, the impl function computes."
+        "The parts of a structured kernel, in order: the meta function checks the arguments and requests the output, "
+        "set_output provides it, and the impl function computes."
     ),
     TABLE: (
-        "The whole dispatch table of the operator: every runtime key with what its cell holds and by which rule; the "
-        "cell that the call landed in is marked."
+        "The whole dispatch table of the operator: for each runtime key, its kernel and the rule that put it there. "
+        "The entry that this call selected is marked."
     ),
     NODE: (
-        "One Node, whole: the one that the step makes or runs, else the grad_fn of a tensor of the step. Every member "
-        "of PyTorch's class with its value at this moment and what it is for. Enter on a row goes where it was set."
+        "All members of one Node: the Node that this step creates or runs, or else the grad_fn of a tensor of this "
+        "step. Each row shows a member of PyTorch's class, its current value and its purpose. Press Enter on a row to"
+        " go to the step that set it."
     ),
 }
-"""What each pane shows and how to read it."""
+"""The description of each pane and how to read it."""
 
 
 LEGEND = (
-    "+ new since the last step, ~ changed, ▶ here, › chosen row, ● marked, ◉ breakpoint, * hit (├ in the scroll bar)"
+    "+ new since the last step, ~ changed, ▶ current, › chosen row, ● mark, ◉ breakpoint, * hit (├ in the scroll bar)"
 )

@@ -1,5 +1,6 @@
-"""The bars of the screen: program and step at the top, the sentence of the step with its rule below them, keys at
-the bottom."""
+"""The bars of the screen: program and step at the top, then the sentence of the step with its rule, and keys at the
+bottom.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +30,18 @@ from dispatchviz.views.text.line_fitting import LONGEST, cut_row, cut_text, fit,
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST_FILTER = 24
-"""Cells for the text of a filter."""
+"""The maximum width of a filter's text, in cells."""
 
 
 LONGEST_STATE = 40
-"""Cells for the thread's state."""
+"""The maximum width of the thread state, in cells."""
 
 MOST_NOTICES = 3
-"""So many rows tell what is not in the trace and what is wrong with its file."""
+"""The maximum number of rows for missing data in the trace and errors in its file."""
 
 
 def header_rows(cursor: Cursor, width: int) -> list[Line]:
-    """One row, two where one does not hold them, and a row for each sentence about what is not in the trace."""
+    """The rows of the header: one or two, and one for each note on missing data."""
     header = cursor.trace.header
     name, cuda = header.program[-LONGEST:], engine_spans(cursor.trace)
     position, filtered = _position(cursor), _filter(cursor)
@@ -54,13 +55,15 @@ def header_rows(cursor: Cursor, width: int) -> list[Line]:
 
 
 def _notices(trace: Trace) -> list[Line]:
-    """A row for each; the last one has all that are left."""
+    """The rows of the notices; the last one joins all that are left."""
     first, others = trace.notices[: MOST_NOTICES - 1], " · ".join(trace.notices[MOST_NOTICES - 1 :])
     return [line((" ! ", "warning"), (cut_text(text), "warning")) for text in (*first, others) if text]
 
 
 def engine_spans(trace: Trace) -> tuple[Span, ...]:
-    """Which PyTorch was observed; of the model what ``cuda`` is, if the program uses it."""
+    """The spans that name the observed PyTorch. On the model, they name the implementation of ``cuda`` if the program
+    uses it.
+    """
     if is_live(trace.header):
         return (" on ", "dim"), (cut_text(engine_text(trace.header)), "")
     return ((" cuda: ", "dim"), (cut_text(trace.header.cuda), "")) if uses_cuda(trace) else ()
@@ -74,7 +77,7 @@ def _position(cursor: Cursor) -> tuple[Span, ...]:
 
 
 def place(trace: Trace, at: int) -> tuple[Span, ...]:
-    """How deep a step is, in which direction the program runs there, what the thread carries."""
+    """The spans on the depth of a step, the direction of the program, and the thread state."""
     direction = "backward" if runs_backward(trace, at) else "forward"
     state = short(thread_state(trace, at))
     shown = ((f"  {shorter(state, LONGEST_STATE)}", "warning"),) if state else ()
@@ -82,12 +85,12 @@ def place(trace: Trace, at: int) -> tuple[Span, ...]:
 
 
 def position(cursor: Cursor) -> str:
-    """Which step of how many, and how fast they come if they come by themselves."""
+    """The number of the step and of all steps, and the tempo while the trace plays."""
     return "  ".join(filter(None, (place_of(cursor.at, len(cursor.trace)), cursor.playing)))
 
 
 def _filter(cursor: Cursor) -> tuple[Span, ...]:
-    """What is shown of how many steps, as long as a filter hides some."""
+    """The spans on the number of visible steps while a filter hides some."""
     if cursor.shown is None or not cursor.filter_text:
         return ()
     shown = f"{shorter(cursor.filter_text, LONGEST_FILTER)}  {part_of(len(cursor.shown), len(cursor.trace))}"
@@ -101,7 +104,7 @@ def runs_backward(trace: Trace, at: int) -> bool:
 
 
 def short(state: ThreadState) -> str:
-    """The state in a few words; empty if it is as a thread begins."""
+    """The thread state in a few words; empty for the initial state."""
     return " · ".join(_short(state))
 
 
@@ -119,9 +122,9 @@ def _short(state: ThreadState) -> Iterator[str]:
 
 
 def footer_row(width: int, breakpoints: bool = False, leaving: Leaving = QUITS, playing: bool = False) -> Line:
-    """The keys of the footer, as many as fit; with breakpoints ``continue`` goes to these.
+    """The keys of the footer, as many as fit. With breakpoints, ``continue`` is labeled as the next stop.
 
-    While a trace is played they are the keys that change the tempo.
+    While the trace plays, the footer shows the keys that change the tempo.
     """
     keys = _while_playing(leaving) if playing else entries(leaving)
     return footer((_with_stops(key) if breakpoints else key for key in keys), width)
@@ -138,19 +141,20 @@ def _while_playing(leaving: Leaving) -> list[Key]:
 
 
 PLAYING = {FASTER: "faster", SLOWER: "slower", "app.autoplay": "stop"}
-"""What keys do while a trace is played, for the footer."""
+"""The labels of keys in the footer while the trace plays."""
 
 
 LONGEST_REASON = 6_000
-"""Characters of a text that are wrapped here; the screen of the whole text has all of it."""
+"""The maximum number of characters that are wrapped here. The full text is on its own screen."""
 
 INTERRUPTED = "KeyboardInterrupt"
-"""What Ctrl+C raises: no error of the program's."""
+"""The exception that Ctrl+C raises, which is not an error of the program."""
 
 
 def first_notes(trace: Trace, at: int) -> list[Line]:
-    """What the program did, where it is worth looking first, and the keys that matter; where a program left off before
-    its end, how to go back."""
+    """The first notes: a summary of the program, a good place to look, and the most important keys. If the program
+    stopped before its end, they name the keys that go back.
+    """
     event = trace[at]
     if isinstance(event, ProgramRaised):
         return [_left_off(event)]
@@ -181,21 +185,22 @@ def _caps(action: str, label: str) -> tuple[Span, Span]:
 def needed_rows(
     cursor: Cursor, notes: Iterable[Line], width: int, notes_alone: bool = False, most: int = 0
 ) -> list[Line]:
-    """What must be read: the notes if there are some, and unless these stand alone the sentence of the step and the
-    message of an error. Where a diagnosis takes more than ``most`` rows, PyTorch's message gets one of them."""
+    """The most important rows: the notes if there are any, and unless ``notes_alone`` is true, the sentence of the step
+    and the message of an error. If a diagnosis takes more than ``most`` rows, PyTorch's message gets one row.
+    """
     event = cursor.trace[cursor.at]
     if notes_alone:
         return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST_REASON), width - 1)]
     shown = _stage(cursor) or sentence_at(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
     parts, before = sentence_spans(sentence), [replace(note, indent=1) for note in notes]
-    rows = _wrapped([*before, *_told(parts), *message_lines(event, sentence)], width)
+    rows = _wrapped([*before, *_sentence_rows(parts), *message_lines(event, sentence)], width)
     if len(rows) <= most or len(parts) == 1 or not most:
         return rows
-    return _wrapped([*before, *_told(_in_bar(part, width) for part in parts)], width)
+    return _wrapped([*before, *_sentence_rows(_in_bar(part, width) for part in parts)], width)
 
 
-def _told(parts: Iterable[tuple[Span, ...]]) -> list[Line]:
+def _sentence_rows(parts: Iterable[tuple[Span, ...]]) -> list[Line]:
     return [line(" ", *part, indent=1) for part in parts]
 
 
@@ -204,13 +209,13 @@ def _wrapped(rows: Iterable[Line], width: int) -> list[Line]:
 
 
 def sentence_at(trace: Trace, at: int) -> str:
-    """The diagnosis of a silent mistake that the step is about, else why the step happens."""
+    """The diagnosis of a silent mistake at the step, or else the reason for the step."""
     mistake = mistake_at(trace, at)
     return why_here(trace, at) if mistake is None else text_of(mistake.statements)
 
 
 def sentence_spans(sentence: str) -> list[tuple[Span, ...]]:
-    """The lines of a sentence: one of most steps, of an error the parts of its diagnosis."""
+    """The lines of a sentence. Most steps have one line; an error has the parts of its diagnosis."""
     return [
         ((f"{name}  ", "hint"), (text, "bold" if name == "why" else "")) if name else ((text, "bold"),)
         for name, text in parts_of(sentence)
@@ -218,7 +223,7 @@ def sentence_spans(sentence: str) -> list[tuple[Span, ...]]:
 
 
 def _in_bar(part: tuple[Span, ...], width: int) -> tuple[Span, ...]:
-    """A part of a diagnosis where there is little room: PyTorch's message gets one row."""
+    """A part of a diagnosis in little space, with one row for PyTorch's message."""
     (name, role), *rest = part
     if name.strip() != "PyTorch says" or not rest:
         return part
@@ -227,15 +232,15 @@ def _in_bar(part: tuple[Span, ...], width: int) -> tuple[Span, ...]:
 
 
 def _stage(cursor: Cursor) -> str:
-    """What the sub-step of the key-set card does; empty unless the reader is at one."""
+    """The text on the sub-step of the key-set card; empty outside a walk."""
     card = None if cursor.stage is None else key_set_card(cursor.trace, cursor.at)
     return "" if card is None or cursor.stage is None else stage_sentence(card, cursor.stage)
 
 
 def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> list[Line]:
-    """The bar: what must be read, then the rule as far as there is room; names the key that shows what does not fit."""
+    """The rows of the bar: the important rows, then the rule if there is room. It names the key that shows the rest."""
     if len(needed) > height:
-        more = f" … {key_of('whole').first}: all of it"
+        more = f" … {key_of('whole').first} shows all"
         last = fit(needed[height - 1], width - 1 - len(more))
         return [*needed[: height - 1], line(*last.spans, (more, "hint"))]
     event = cursor.trace[cursor.at]
@@ -247,7 +252,9 @@ def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> lis
 
 
 def why_lines(trace: Trace, at: int) -> list[Line]:
-    """The sentence of a step, an error's message, the rule with PyTorch's function and file, how the step is known."""
+    """The sentence of a step, the message of an error, the rule with PyTorch's function and file, and how the step is
+    known.
+    """
     event, sentence = trace[at], sentence_at(trace, at)
     return [
         *(line(*part) for part in sentence_spans(sentence)),
@@ -258,14 +265,14 @@ def why_lines(trace: Trace, at: int) -> list[Line]:
 
 
 def message_lines(event: AnyEvent, sentence: str) -> list[Line]:
-    """The message of an error, where the sentence has not all of it."""
+    """The message of an error, if the sentence does not contain all of it."""
     if not isinstance(event, ErrorRaised | ProgramRaised) or _plain(_begin(event.message)) in _plain(sentence):
         return []
     return [line(" ", (text, "error"), indent=1) for text in event.message.splitlines() if text.strip()]
 
 
 def _begin(message: str) -> str:
-    """A message without the table that some end with."""
+    """A message without the table at its end."""
     return message.partition("\n\n")[0]
 
 
@@ -274,12 +281,12 @@ def _plain(text: str) -> str:
 
 
 def rule_lines(behind: Rule) -> list[Line]:
-    """The rule, with PyTorch's function and file, a row each."""
+    """The rows of the rule, with PyTorch's function and file."""
     named = (("function", behind.function), ("file", behind.file), ("rule", behind.text))
     return [line((f"{name:<10}", "dim"), text, indent=10) for name, text in named if text]
 
 
 def known_lines(trace: Trace, event: AnyEvent) -> list[Line]:
-    """How the step is known, of an installed PyTorch."""
+    """The rows on how the step is known; only for an installed PyTorch."""
     known = how_known(trace, event)
     return [line((f"{'known':<10}", "dim"), known, indent=10)] if known else []

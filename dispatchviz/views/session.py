@@ -1,6 +1,7 @@
-"""The state of one stepper apart from its screen: the trace, the cursor in it, the marks, the search.
+"""The state of one stepper apart from its screen: the trace, the cursor in it, the marks and the search.
 
-A command and an answered question return an ``Update``; the application stores and shows it. Knows no Textual.
+A command and an answered question return an ``Update``, which the application stores and shows. This module is
+independent of Textual.
 """
 
 from __future__ import annotations
@@ -28,32 +29,34 @@ from dispatchviz.views.predictions.lesson_asking import LessonAsking
 from dispatchviz.views.text.styled_line import Line, line
 
 if TYPE_CHECKING:
-    from dispatchviz.lessons.guide import Guide  # not for the first paint
+    from dispatchviz.lessons.guide import Guide  # not needed for the first paint
 
-FOLLOWING = line((" At the end of what is recorded so far, and going on with it until the next move", "hint"))
+FOLLOWING = line((" At the end of the recording so far, and following it until the next move", "hint"))
 
 
 @dataclass(frozen=True)
 class Update:
-    """What a command changes."""
+    """The result of a command."""
 
     cursor: Cursor
     note: Line | None = None
-    """One remark about it, shown until the next command."""
+    """A note about the result, shown until the next command."""
     clipboard: str = ""
-    """Text to copy."""
+    """The text to copy."""
     asks: Prediction | None = None
-    """What the reader is asked as soon as this is on the screen."""
+    """The question to ask once this is on the screen."""
     then: Callable[[], Update] | None = None
-    """What follows as soon as this is on the screen."""
+    """The function to call once this is on the screen."""
     goes_on: Callable[[], Update] | None = None
-    """The next slice of work that is not done yet, a few milliseconds of it; dropped as soon as there is something else
-    to show."""
+    """The next slice of unfinished work, which takes a few milliseconds. It is dropped as soon as there is something
+    else to show.
+    """
     later: Callable[[], Line] | None = None
-    """What is done in the background while the reader goes on; the line that it gives is shown when it is done."""
+    """A function to run in the background; its line is shown when it finishes."""
     opens: Callable[[OpenStepper], None] | None = None
-    """Opens another screen, which has the terminal before the stepper is there again. It gets a function that opens a
-    stepper on other traces."""
+    """A function that opens another screen, which has the terminal until the stepper returns. Its argument is a
+    function that opens a stepper on other traces.
+    """
 
 
 OpenStepper = Callable[..., None]
@@ -61,7 +64,7 @@ OpenStepper = Callable[..., None]
 
 
 class Session:
-    """One reader of one trace, which has at least one event."""
+    """The session of one reader with one trace, which has at least one event."""
 
     def __init__(
         self,
@@ -75,36 +78,40 @@ class Session:
         guide: Guide | None = None,
     ) -> None:
         self.guide = guide
-        """The lesson that the reader is in; None without one."""
+        """The lesson in progress; None without one."""
         self.leaving = leaving
-        """Where the key leads that closes the stepper."""
+        """The place that the quit key leads to."""
         self.tempo = 1.0
-        """How many times as fast as one reads it is played."""
+        """The tempo of playing, as a multiple of the normal one."""
         self.followed = followed
-        """The file that the trace is read from while it is recorded; None of a trace that is complete."""
+        """The file from which a growing trace is read; None for a complete trace."""
         self.file = file
-        """The file that the trace is kept in; empty if there is none."""
+        """The file of the trace; empty if there is none."""
         self.run_arguments = [trace.header.program] if run_arguments is None else run_arguments
-        """What runs the program again, after ``dispatchviz run``; empty if nothing does. Without it, its file alone."""
-        self.marks = Marks(trace, "" if followed else file)  # a file that is recorded will have another name
+        """The arguments of ``dispatchviz run`` that run the program again; empty if nothing does. By default, the
+        program's file.
+        """
+        self.marks = Marks(trace, "" if followed else file)  # the file gets another name when the recording ends
         self.asking = Asking("" if followed else file) if guide is None else LessonAsking(guide.asked, guide.answers)
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
         self._chooses_step = step is None and guide is None and followed is None
         self.enter_is_due = False
-        """A number has answered a question: Enter right behind it belongs to it, and moves nothing."""
+        """True after a number answered a question: an Enter right after it belongs to the answer and does not move."""
         self.focused_pane = STEPS
-        """The number of the pane with the focus: in the key-set pane steps walk through the card."""
+        """The number of the pane with the focus. In the key-set pane, the step keys walk through the card."""
         self.is_drawing = False
-        """A picture is being made in the background."""
+        """True while a picture is drawn in the background."""
 
     @property
     def trace(self) -> Trace:
-        """The one that the cursor is in."""
+        """The trace that the cursor is in."""
         return self.cursor.trace
 
     def at_first_mistake(self) -> Cursor:
-        """The cursor, after silent mistakes were looked for: a first one may be more important than what is shown."""
+        """The cursor after the search for silent mistakes: the first one may be more important than the current
+        step.
+        """
         if self.followed is None and self.guide is None:
             mistakes(self.trace)
         if self._chooses_step and self.cursor.outline is not None:
@@ -112,7 +119,7 @@ class Session:
         return self.cursor
 
     def grown(self, trace: Trace) -> Update:
-        """The cursor in a trace that has more events than its own; a remark if it is the last one."""
+        """Move the cursor into a longer version of the trace, with a note if the recording has ended."""
         going_on = self.followed is not None and not self.followed.over
         level = self.cursor.outline.level if self.cursor.outline else DEFAULT
         outline = Outline(trace, level)
@@ -125,10 +132,10 @@ class Session:
             return Update(after, FOLLOWING if after.follows else None)
         key = key_of("jump('last')").first
         end = f"; {key} goes to its end" if after.at != after.last_step else ""
-        return Update(after, line((f" The recording has ended after {number_of_steps(len(trace))}{end}", "hint")))
+        return Update(after, line((f" The recording ended after {number_of_steps(len(trace))}{end}", "hint")))
 
     def _first_cursor(self, outline: Outline, step: int | None) -> Cursor:
-        """At ``step``, as near as there is one; without it at what matters most."""
+        """The cursor at ``step`` or the nearest existing step; without ``step``, at the most important one."""
         begin = opening_step(outline) if step is None else step
         return Cursor(
             outline.trace,
@@ -142,7 +149,7 @@ class Session:
 
 
 def _still_shown(cursor: Cursor, outline: Outline) -> tuple[Sequence[int], str]:
-    """What the filter of a cursor lets through of a trace that has more events than its own."""
+    """The steps that the cursor's filter shows in a longer version of the trace."""
     if cursor.shown is None or not cursor.filter_text:
         return outline.steps, ""
     return still_hits(outline.trace, cursor.filter_text, cursor.shown, len(cursor.trace)), cursor.filter_text

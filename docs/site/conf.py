@@ -1,7 +1,7 @@
-"""The site: ``make docs`` writes it to ``build/site``, ``build/site/index.html`` opens it without a server.
+"""The configuration of the site. ``make docs`` writes it to ``build/site``; ``build/site/index.html`` needs no server.
 
-It needs no network, neither to be built nor to be read. Pages are those of the repository as they are, each in its
-place, so a link that works there works here; one that leads nowhere is a warning, and ``make docs`` fails on warnings.
+Building and reading need no network. The site has the repository's own pages, each in its place, so a link that works
+there works here. A broken link is a warning, and ``make docs`` fails on warnings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ exclude_patterns = ["README.md", "build", "dispatchviz", "tests", "truth", ".*"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = True
 
-smartquotes = False  # texts stay as they are written
+smartquotes = False  # quotes stay as we write them
 
 html_theme = "furo"
 html_title = "dispatchviz"
@@ -35,10 +35,10 @@ PARTS = {
     "Start": ["tutorial", "tour"],
     "How to": [
         "how-to/index",
-        "how-to/which-key-wins",
         "how-to/no-gradient",
-        "how-to/saved-for-backward",
         "how-to/error-in-backward",
+        "how-to/which-key-wins",
+        "how-to/saved-for-backward",
         "how-to/backend",
         "how-to/compare",
         "how-to/share",
@@ -51,11 +51,7 @@ PARTS = {
         "reference/python",
         "reference/glossary",
         "reference/testing",
-        "events",
         "trace-format",
-        "sentences",
-        "names",
-        "messages",
         "../examples/README",
     ],
     "Explanation": [
@@ -63,15 +59,22 @@ PARTS = {
         "explanation/autograd",
         "why",
         "then_and_now",
-        "call_chains",
-        "backtraces",
-        "differences",
         "explanation/real-pytorch",
+        "tested",
+        "differences",
         "gpu",
     ],
     "Contributing": ["../CONTRIBUTING", "architecture", "../SECURITY", "../CHANGELOG"],
+    "Generated lists": [
+        "lists/messages",
+        "lists/events",
+        "lists/sentences",
+        "lists/names",
+        "lists/call_chains",
+        "lists/backtraces",
+    ],
 }
-"""What stands beside every page; Sphinx warns of a page that is missing here. A new how-to comes after the others."""
+"""The menu beside every page. Sphinx warns of a page that is missing here. New how-to guides come after the others."""
 
 HOW_TO = PARTS["How to"]
 HOW_TO += sorted({f"how-to/{page.stem}" for page in Path(__file__).parents[1].glob("how-to/*.md")} - {*HOW_TO})
@@ -88,5 +91,5 @@ def _contents(caption: str, pages: list[str]) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    """What Sphinx calls first."""
+    """Connect the menu; Sphinx calls this first."""
     app.connect("source-read", with_contents)

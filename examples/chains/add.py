@@ -1,4 +1,4 @@
-"""The life of one add: autograd's kernel first, the CPU's kernel below it, whichever way the call came in."""
+"""The life of one add: autograd's kernel runs first and the CPU's kernel below it, for every way to call add."""
 
 import torch
 
@@ -7,11 +7,11 @@ y = torch.ones(2, 2)
 
 torch.add(x, y)
 x + y  # the same, from another binding
-x + 1  # the number becomes a tensor without dimensions, and is cast
-torch.ops.aten.add.Tensor(x, y)  # enters boxed, goes on as ever
+x + 1  # the number becomes a tensor without dimensions and is cast
+torch.ops.aten.add.Tensor(x, y)  # begins boxed, then goes on as before
 
 with torch.no_grad():
-    torch.add(x, y)  # autograd's kernel runs, and makes no Node
+    torch.add(x, y)  # autograd's kernel runs but records no Node
 
 with torch.inference_mode():
-    torch.add(x, y)  # the only one that does not pass autograd's kernel
+    torch.add(x, y)  # the only call that skips autograd's kernel

@@ -1,4 +1,4 @@
-"""Down with sum, back with backward: the engine runs its formulas as ordinary calls, in the thread state of forward."""
+"""Forward with sum, back with backward: the engine calls formulas as ordinary calls, in the forward's thread state."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""An operator with a kernel for the CPU and nothing else: autograd's fallback hands on and keeps nothing out."""
+"""An operator with a kernel for the CPU and nothing else: autograd's fallback redispatches and enters no guard."""
 
 import torch
 
@@ -9,6 +9,6 @@ library.impl("negative", lambda x: -x, "CPU")
 x = torch.ones(2)
 f = torch._to_functional_tensor(x)
 
-torch.ops.chain.negative(x)  # the neg in its kernel passes autograd
+torch.ops.chain.negative(x)  # the neg in its kernel passes through autograd
 
-torch.ops.chain.negative(f)  # the whole dispatch happens twice: with Functionalize, and without on what f wraps
+torch.ops.chain.negative(f)  # dispatched twice: with Functionalize, and without on the tensor in f

@@ -1,4 +1,4 @@
-"""Three kernels in place: the one of ADInplaceOrView counts versions, after the backend has written."""
+"""Three kernels for an in-place call: the one for ADInplaceOrView bumps the version after the backend has written."""
 
 import torch
 
@@ -10,7 +10,7 @@ with torch.inference_mode():
 x.mul_(y)
 
 with torch.inference_mode():
-    x.mul_(y)  # x is an ordinary tensor, so its versions are counted here too
+    x.mul_(y)  # x is an ordinary tensor, so its version is bumped here, too
 
 try:
     without_autograd.mul_(3)

@@ -1,4 +1,4 @@
-"""Python sits below autograd: a mode and a subclass see calls whose Nodes are already made."""
+"""Python keys are below autograd: a mode and a subclass see calls whose Nodes are already created."""
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode

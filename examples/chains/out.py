@@ -1,4 +1,4 @@
-"""An output that is given: as in-place, three kernels, and nothing may require grad."""
+"""A call with out=: it has three kernels, as an in-place call has, and no argument may require grad."""
 
 import torch
 

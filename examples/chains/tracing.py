@@ -1,4 +1,4 @@
-"""A key that is included by hand: Tracer comes before autograd, does its part and hands on everything below."""
+"""A key that is included by hand: Tracer comes before autograd, does its part and redispatches to everything below."""
 
 import torch
 
@@ -7,4 +7,4 @@ y = torch.ones(2, 2)
 
 with torch._C._IncludeDispatchKeyGuard(torch._C._dispatch_key_parse("Tracer")):
     torch.add(x, y)
-    torch.matmul(x, y)  # the key is still there when it comes apart: a real trace takes it out meanwhile
+    torch.matmul(x, y)  # the key is still set when matmul is decomposed: a real trace removes it meanwhile

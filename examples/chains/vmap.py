@@ -1,4 +1,4 @@
-"""Every call inside vmap meets the layer's front, the batch rule and the layer's back, then starts again below it."""
+"""Calls inside vmap: each meets the layer's front, the batch rule and the layer's back, then starts again below it."""
 
 import torch
 
@@ -6,7 +6,7 @@ x = torch.ones(2, 3)
 y = torch.ones(2, 3)
 
 torch.vmap(torch.add)(x, y)
-torch.vmap(torch.vmap(torch.add))(x, y)  # two layers: twice the way
+torch.vmap(torch.vmap(torch.add))(x, y)  # two layers take the path twice
 
 library = torch.library.Library("chains", "DEF")
 library.define("negative(Tensor x) -> Tensor")

@@ -11,4 +11,4 @@ def layer(x):
 
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 loss = checkpoint(layer, w, use_reentrant=False)
-loss.backward()  # layer runs again, and does something else
+loss.backward()  # layer runs again and computes something else

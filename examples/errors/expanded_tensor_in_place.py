@@ -1,4 +1,4 @@
 import torch
 
-x = torch.ones(1).expand(3)  # three elements in one place of memory
+x = torch.ones(1).expand(3)  # three elements share one place in memory
 x += 1

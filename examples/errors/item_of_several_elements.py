@@ -1,4 +1,4 @@
 import torch
 
 x = torch.tensor([1.0, 2.0])
-x.item()  # two elements are no number
+x.item()  # two elements are not one number

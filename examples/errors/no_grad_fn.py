@@ -2,4 +2,4 @@ import torch
 
 x = torch.tensor([1.0, 2.0])
 loss = (x * 2).sum()
-loss.backward()  # nothing on the way to loss requires grad
+loss.backward()  # no input of loss requires grad

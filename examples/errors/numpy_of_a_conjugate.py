@@ -1,4 +1,4 @@
 import torch
 
 x = torch.tensor([1.0 + 1.0j]).conj()
-x.numpy()  # only a bit says that it is the conjugate
+x.numpy()  # only a bit marks it as the conjugate

@@ -1,4 +1,4 @@
 import torch
 
 x = torch.arange(4.0)
-x[1:] += x[:-1]  # what is read is written at the same time
+x[1:] += x[:-1]  # the input is written while it is read

@@ -1,4 +1,4 @@
 import torch
 
 counts = torch.tensor([1, 2])
-counts /= 2  # the quotient is no integer
+counts /= 2  # the quotient is not an integer

@@ -3,4 +3,4 @@ from torch.multiprocessing.reductions import reduce_tensor
 
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 y = w * 2
-reduce_tensor(y)  # what multiprocessing does to send y
+reduce_tensor(y)  # multiprocessing does this to send y

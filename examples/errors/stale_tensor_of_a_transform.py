@@ -2,4 +2,4 @@ import torch
 
 kept = []
 torch.vmap(lambda x: kept.append(x) or x)(torch.ones(3))
-print(kept[0] + 1)  # outside of the vmap
+print(kept[0] + 1)  # outside the vmap

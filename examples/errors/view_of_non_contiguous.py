@@ -1,4 +1,4 @@
 import torch
 
 x = torch.ones(2, 3).t()
-x.view(6)  # its rows are not one after the other in memory
+x.view(6)  # its rows are not contiguous in memory

@@ -10,7 +10,7 @@ class Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         _, y = ctx.saved_tensors
-        return grad * y  # and the gradient of y?
+        return grad * y  # the gradient of y is missing
 
 
 w = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -1,9 +1,9 @@
-# # How does one registration fill many cells?
+# # How can one registration fill many entries?
 #
-# Each operator has a table of 137 cells, a cell for each key that a call can go to. Nobody
-# registers so many kernels. Most cells are filled by alias keys: one registration that stands for a
-# group. Whoever writes an operator chooses between them, and with the wrong choice a gradient is
-# lost. Four operators, the cells of each filled in another way:
+# Each operator has a dispatch table with 137 entries (cells), one for each key that a call can go
+# to. No operator registers that many kernels. Most entries are filled by an alias key: one
+# registration that covers a group of keys. If you choose the wrong alias key for your operator,
+# you lose a gradient. Here are four operators, each with a different registration:
 
 import torch
 
@@ -18,58 +18,58 @@ c = torch.ops.shop.twice(x)
 
 # ## Predict
 #
-# A call looks into one cell, and the cell has been filled long before. The question is by which
-# registration. Guess from what the operator is: does somebody have to write its derivative?
+# A call reads one cell, and a registration has filled that cell long before. Guess which one. The
+# nature of the operator is a hint: does a person have to write its derivative?
 #
 # predict: cell of matmul at AutogradCPU
-# The same kernel is in the CPU's cell. So autograd and backend are no two layers here: there is one
-# kernel, and what it calls begins again at the top. "Implicit" is said of that: gradients come
-# without anybody's writing them.
+# The CPU cell has the same kernel. So there are no two layers for autograd and backend: one kernel
+# serves both, and its inner calls start again at the highest key. This is what "implicit" means:
+# the operator gets its gradients from the operators that it calls.
 #
 # predict: cell of mm at AutogradCPU
-# Here `matmul` calls `mm`, and for `mm` somebody wrote a derivative. So there is a kernel that
-# makes the Node, whatever the device: one registration for 18 keys. The numbers are left to another
-# one.
+# `matmul` calls `mm`, and PyTorch has a formula for the derivative of `mm`. So there is a kernel
+# that records the Node on every device: one registration for 18 keys. Another kernel computes the
+# numbers.
 #
 # predict: cell of sum at CPU
-# The third alias key. It fills the cells of backends and leaves those of autograd alone. Gradients
-# need a kernel of their own there, which `sum` has: autograd is explicit.
+# This is the third alias key. It fills the cells of backends and leaves those of autograd alone.
+# Gradients need a kernel of their own there, and `sum` has one: its autograd is explicit.
 #
 # predict: cell of twice at AutogradCPU
-# The last resort before a cell stays empty. The fallback lets the call through, so `c` has its
-# numbers. It knows no derivative. Which Node there is depends on what the kernel below does.
+# This is the last resort before a cell stays empty. The fallback passes the call on, so `c` gets
+# its numbers. It knows no derivative. The kernel below decides which Node is recorded.
 #
 # ## Run
 #
 # stop: cell of mm at CPU
-# The plain case: registered for CPU itself. It comes before everything else, so a backend can
-# always put its own kernel in front of a shared one.
+# This is the plain case: a kernel registered for CPU itself. It takes precedence over all other
+# registrations, so a backend can always replace a shared kernel by its own.
 #
 # ## Investigate
 #
 # stop: cell of matmul at AutogradCPU
-# Pane 3 has every key that this cell could have been filled from, in the order in which they are
-# asked. The first that has a kernel gives it. One of them has a condition: with a kernel for CPU
-# alone, CompositeImplicitAutograd would be passed over for AutogradCPU, and the derivative with it.
+# Pane 3 lists every key that could have filled this cell, in order of precedence. The first one
+# with a kernel fills it. One of them has a condition: if a kernel for CPU were registered as well,
+# AutogradCPU would no longer use CompositeImplicitAutograd, and the derivative would be lost.
 #
 # stop: cell of sum at CPU
-# Press `T` for the whole table of `sum`. Count how many registrations fill it, and how many cells
-# come from CompositeExplicitAutograd. That alias stands for 69 keys, CompositeImplicitAutograd for
-# 103, Autograd for 18.
+# Press `T` to see the whole table of `sum`. Count the registrations that fill it, and the cells
+# that come from CompositeExplicitAutograd. That alias covers 69 keys, CompositeImplicitAutograd
+# covers 103, and Autograd covers 18.
 #
 # ## Modify
 #
-# Stay at this cell, press `W`, and let a Python function be in the CPU cell of `sum`. Which reason
-# does the cell give now? Is the kernel of the alias key gone?
+# Stay at this cell, press `W`, and register a Python function in the CPU cell of `sum`. Which
+# reason does the cell show now? Is the kernel of the alias key gone?
 #
 # ## Make
 #
-# Register `twice` to CompositeImplicitAutograd instead of CPU. Which cells does it fill? Call
-# `backward` on `c.sum()` both ways, and compare `x.grad` and the Nodes.
+# Register `twice` for CompositeImplicitAutograd instead of CPU. Which cells does that fill? Call
+# `backward` on `c.sum()` with both versions, and compare `x.grad` and the Nodes.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     def table(operator):
@@ -94,7 +94,7 @@ def facts():
     def covered(alias):
         is_in, key = torch._C._dispatch_is_included_in_alias, torch._C.DispatchKey
         runtime = [number for number in range(1, 150) if "Undefined" not in torch._C._dispatch_key_name(key(number))]
-        dense = {1, 5, 8, 9, 10, 21, 47}  # the names of groups of keys, which are no keys of a cell
+        dense = {1, 5, 8, 9, 10, 21, 47}  # names of groups of keys, which have no cells
         return sum(is_in(key(number), alias) for number in runtime if number not in dense)
 
     key = torch._C.DispatchKey
@@ -113,12 +113,12 @@ def facts():
     library.impl("f", lambda x: x * 3, "CPU")
     after = table("lesson_alias::f")
     assert "[kernel]" in after["CPU"], "the key's own kernel comes first"
-    assert "[backend fallback]" in after["AutogradCPU"], "the backend has a kernel: the alias is passed over"
+    assert "[backend fallback]" in after["AutogradCPU"], "the backend has a kernel, so the alias is skipped"
     assert "[math kernel]" in after["AutogradCUDA"]
 
 
 def check(trace):
-    """Where the kernels of the four cells come from."""
+    """Check which registrations fill the four cells."""
     assert_subsequence(
         trace,
         [

@@ -1,9 +1,9 @@
-# # One kernel for all operators: what are its arguments?
+# # How can one kernel serve all operators?
 #
-# `torch.vmap` runs a function for each row of `x`. Two kernels on its way, written once, serve
-# nearly every operator, even one that you define below. But a C++ function has fixed types,
-# and operators differ in theirs. So how are such kernels called, and what does vmap do for an
-# operator that it has never heard of?
+# `torch.vmap` runs a function for each row of `x`. On the way, the call meets two kernels that
+# were written once and serve nearly every operator, even one that you define below. But a C++
+# function has fixed argument types, and operators have different arguments. So how can these
+# kernels be called? And how does vmap handle an operator that it does not know?
 
 import torch
 
@@ -17,62 +17,65 @@ z = torch.vmap(torch.ops.lesson.negative)(x)
 
 # ## Predict
 #
-# Inside vmap the function sees a tensor of three numbers; the row's dimension is hidden in it.
-# Such a tensor has a key more, FuncTorchBatched, and the thread includes two:
-# FuncTorchDynamicLayerFrontMode above all keys of this call, FuncTorchDynamicLayerBackMode below
-# those of autograd and above the backends'. (Four keys are higher than Front: none of them is here.)
+# Inside vmap the function sees a tensor of three numbers; the dimension of the rows is hidden in
+# it. This tensor has one more key, FuncTorchBatched. The thread-local include set has two more:
+# FuncTorchDynamicLayerFrontMode is above all keys of this call, and FuncTorchDynamicLayerBackMode
+# is below the autograd keys and above the backends. (Four keys are higher than Front, but none of
+# them is present here.)
 #
 # predict: call sin at FuncTorchDynamicLayerFrontMode
-# Front comes before autograd, before everything that is in the set. It is a fallback: the same
-# function, `dynamicLayerFrontFallback`, for `sin` and for all operators but twelve.
+# Front comes first, before autograd and every other key in the set. Its kernel is a fallback: the
+# same function, `dynamicLayerFrontFallback`, serves `sin` and all other operators except twelve.
 #
 # stop: event Boxed in `s =`
-# This is how one function takes everything. The values go onto a stack of IValues, one type for
-# tensors, numbers and lists. The kernel gets the operator and the stack: it is boxed.
+# This is how one function takes any arguments. The values are pushed onto a stack of IValues, a
+# single type for tensors, numbers and lists. The kernel gets the operator and the stack. A
+# kernel of this kind is called boxed.
 #
 # predict: cell of sin at FuncTorchBatched
-# This one is of `sin` alone: a batch rule knows how to do all rows at once.
+# This kernel belongs to `sin` alone. It is a batch rule, which computes all rows at once.
 #
 # ## Run
 #
 # stop: event Unboxed in `s =`
-# A batch rule is a C++ function with the types of `sin`. The dispatcher takes its arguments off
-# the stack. Kernels that are unboxed and kernels that are boxed can call each other: it converts
-# between them.
+# A batch rule is a C++ function with the types of `sin`. The dispatcher pops its arguments from
+# the stack. Boxed and unboxed kernels can call each other, because the dispatcher converts between
+# them.
 #
 # stop: kernel wrapper_CPU_sin
-# One call for all rows, of shape [2, 3]. Between the batch rule and this call lies Back, which
-# takes vmap's layer off and begins a call as if there were no vmap; so autograd comes below it.
+# This one call computes all rows, with the shape [2, 3]. Between the batch rule and this call,
+# Back removes vmap's layer and starts a call as if there were no vmap. So autograd runs below
+# vmap.
 #
 # ## Investigate
 #
-# Now the operator of our own. It has a kernel for CPU alone. Which of the two cells that you saw
-# will be the same, which cannot be?
+# Now look at the operator that the program defines. It has a kernel for CPU alone. Of the two
+# cells that you saw, one will have the same kernel and one cannot. Which is which?
 #
 # predict: cell of negative at FuncTorchBatched
-# Nobody wrote a batch rule, so the key's fallback is taken, boxed like Front. Nothing was boxed on
-# the way: `torch.ops` puts the arguments onto a stack to begin with. The fallback knows nothing of
-# the operator but its schema, and walks the stack: where it finds a batched tensor, it takes a row
-# of it.
+# There is no batch rule for this operator, so the key's fallback is used. It is boxed, as Front
+# is. No boxing was needed on the way, because `torch.ops` pushes the arguments onto a stack from
+# the start. The fallback knows only the operator's schema. It goes through the stack and replaces
+# each batched tensor by one row of it.
 #
 # stop: second call negative at AutogradCPU
-# This is the call for the second row, with `callBoxed`: the fallback cannot name the types, and
-# need not. A thousand rows are a thousand calls. That is the price; what it spares is a batch rule
-# for each operator. In the end the results are stacked.
+# This is the call for the second row, by `callBoxed`: the fallback does not need to know the
+# types. A thousand rows take a thousand calls. That is the price for not writing a batch rule for
+# each operator. At the end the results are stacked.
 #
 # ## Modify
 #
-# Register the same function a second time, under "FuncTorchBatchedDecomposition", and run the file
-# with `dispatchviz run`. How often is the lambda called now, and which key do its own calls meet?
+# Register the same function a second time, for "FuncTorchBatchedDecomposition", and run the file
+# with `dispatchviz run`. How often is the lambda called now, and which key do its own calls go to?
 #
 # ## Make
 #
-# Define an operator of two tensors, and `vmap` it over the first alone, with `in_dims=(0, None)`.
-# What does the loop fallback do with the second tensor?
+# Define an operator of two tensors, and `vmap` it over the first tensor only, with `in_dims=(0,
+# None)`. What does the loop fallback do with the second tensor?
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import warnings
 
     import torch
@@ -133,7 +136,7 @@ def facts():
 
 
 def check(trace):
-    """Boxed, unboxed; a batch rule, then the loop."""
+    """Check the boxed and unboxed calls: a batch rule, then the loop."""
     front, back = "FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode"
     sin, negative = "aten::sin", "lesson::negative"
     assert_subsequence(

@@ -1,8 +1,8 @@
 # # Which functions does one add pass through?
 #
-# Exercise 0 of PyTorch's dispatcher walkthrough: set a breakpoint where two numbers are added,
-# and read the stack. A debug build shows over twenty functions for one `torch.add`. Nobody has to
-# know them by heart; but who sees the few jobs that they do can read any stack of PyTorch.
+# Exercise 0 of PyTorch's dispatcher walkthrough sets a breakpoint where two numbers are added, and
+# reads the stack. A debug build shows over twenty functions for one `torch.add`. You need not
+# learn them by heart. If you know the few jobs that they do, you can read any stack of PyTorch.
 
 import torch
 
@@ -13,61 +13,65 @@ z.sum().backward()
 
 # ## Predict
 #
-# Write down which jobs there are on the way from `torch.add` to the loop over the numbers, and
-# how often the dispatcher is on it.
+# Write down the jobs on the way from `torch.add` to the loop over the numbers. How often does the
+# dispatcher appear?
 #
 # stop: event BindingEntered in `torch.add`
-# The outermost function is a binding, which is generated. It tries its signatures until one fits
-# the arguments of Python; the first one of `add` is deprecated, and does not.
+# The outermost function is a generated binding. It tries its signatures until one fits the Python
+# arguments. The first signature of `add` is deprecated and does not fit here.
 #
 # predict: call add
 # A call from C++ or from a binding begins like this: the API `at::Tensor::add`, the operator
-# `at::_ops::add_Tensor::call`, the dispatcher. The dispatcher computes the key set and looks into
-# the operator's table.
+# `at::_ops::add_Tensor::call`, the dispatcher. The dispatcher computes the key set and looks up
+# the kernel in the operator's table.
 #
 # ## Run
 #
 # stop: kernel VariableType::add_Tensor
-# Pane 4 has the stack. Press `A`: one row stands for the six functions between an operator and
-# its kernel, the same ones for all unboxed kernels. `A` again shows them all: a handle that knows
-# the types, the dispatcher, two that call through a pointer, two adapters.
+# Pane 4 has the stack. Press `A`: one row represents the six functions between an operator and its
+# kernel, which are the same for all unboxed kernels. Press `A` again to see them all: a handle
+# that knows the types, the dispatcher, two functions that call through a pointer, two adapters.
 #
 # predict: redispatch add to CPU
-# The dispatcher is on the stack a second time. It computes no set now, since it is given one.
+# The dispatcher is on the stack a second time. It does not compute a key set now, because it is
+# given one.
 #
 # stop: kernel wrapper_CPU_add_Tensor
-# Compare the two halves of the stack in pane 4. The second begins with `at::redispatch::add` in
-# place of `at::Tensor::add`; from there on it has the same functions for the same jobs. A stack
-# of PyTorch is this pattern again and again, once for each key that has a kernel.
+# Compare the two halves of the stack in pane 4. The second half begins with `at::redispatch::add`
+# instead of `at::Tensor::add`. After that it has the same functions for the same jobs. A stack of
+# PyTorch repeats this pattern once for each key that has a kernel.
 #
 # ## Investigate
 #
 # stop: event ImplEntered in `torch.add`
-# Here is the walkthrough's breakpoint. The impl calls a stub, which picks the code for the
-# processor, and that has the loop: pane 4 shows them below. In a release build a debugger finds
-# fewer functions, since many are inlined; `docs/backtraces.md` has both side by side.
+# This is the walkthrough's breakpoint. The impl calls a stub, the stub picks the code for the
+# processor, and that code has the loop. Pane 4 shows these functions below. In a release build a
+# debugger finds fewer functions, because many are inlined. `docs/lists/backtraces.md` shows both side by
+# side.
 #
 # stop: run SumBackward0
-# Another beginning: the engine takes the place of the binding. Its functions are on the stack of
-# every Node.
+# Here the stack has another beginning: the engine instead of the binding. The engine's functions
+# are on the stack of every Node.
 #
 # stop: call expand
-# A formula is C++, so it calls the operator without a binding. From there on everything is as
+# A formula is C++ code, so it calls the operator without a binding. After that, everything is as
 # before: the engine has no way of its own to a kernel.
 #
 # ## Modify
 #
-# Go to the line of `torch.add` and press `W`: run it under `no_grad`, and then under
-# `inference_mode`. Which of the two makes the stack shorter, and by what?
+# Go to the line of `torch.add` and press `W`. Run it under `no_grad`, and then under
+# `inference_mode`. Which of the two makes the stack shorter, and by which functions?
 #
 # ## Make
 #
 # Write a program in which `torch.add` passes through three kernels before its numbers are added.
-# `torch.autocast` and `torch.vmap` are places to look.
+# Look at `torch.autocast` and `torch.vmap` for ideas.
 
 
 def facts():
-    """What the prose says of PyTorch; its functions' names are compared by tests/explain/test_backtraces.py."""
+    """Check the claims of the prose against PyTorch. tests/explain/test_backtraces.py compares the names of
+    functions.
+    """
     import warnings
 
     import torch
@@ -92,7 +96,7 @@ def facts():
 
 
 def check(trace):
-    """The whole stack at the walkthrough's breakpoint."""
+    """Check the whole stack at the walkthrough's breakpoint."""
     from dispatchviz.core.record import events as ev
     from dispatchviz.explain.calls.whole_stack import called_below, whole_stack
 

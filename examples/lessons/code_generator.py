@@ -1,7 +1,7 @@
-# # Which of tanh's functions did a person write?
+# # Which functions of tanh did a person write?
 #
-# A call of `torch.tanh` runs through many functions of C++ before a number is computed. Most of
-# them no person wrote: torchgen writes them while PyTorch is built, from a few lines of YAML.
+# A call of `torch.tanh` runs through many C++ functions before a number is computed. Most of them
+# were not written by hand: torchgen generates them from a few lines of YAML when PyTorch is built.
 # Which lines lead to which functions?
 
 import torch
@@ -12,59 +12,61 @@ y.backward()
 
 # ## Predict
 #
-# These are the lines that concern us. native_functions.yaml: `func: tanh(Tensor self) -> Tensor`,
-# `structured_delegate: tanh.out`, `variants: function, method`. derivatives.yaml: `self:
-# tanh_backward(grad, result)`. Guess which words make the Node, and which of the two tensors `x`
-# and `y` it will keep.
+# These are the lines for tanh. In native_functions.yaml: `func: tanh(Tensor self) -> Tensor`,
+# `structured_delegate: tanh.out`, `variants: function, method`. In derivatives.yaml: `self:
+# tanh_backward(grad, result)`. Guess which words create the Node, and which of the tensors `x` and
+# `y` it will keep.
 #
 # stop: event BindingEntered in `torch.tanh`
-# `variants: function` makes this function and its parser of arguments, `method` one more for
-# `x.tanh()`. Both call `at::_ops::tanh::call`, generated from `func` alone.
+# `variants: function` generates this function and its argument parser. `method` generates another
+# one for `x.tanh()`. Both call `at::_ops::tanh::call`, which is generated from `func` alone.
 #
 # predict: cell of tanh at AutogradCPU
-# `VariableType::tanh` is generated, too, since backends have kernels of `tanh`. The Node that it
-# makes comes of the entry in derivatives.yaml: without one it would be a NotImplemented, at which
-# backward raises. A generated line registers it, `m.impl("tanh", ...)`, in a block for Autograd.
+# `VariableType::tanh` is generated, too, because backends have kernels for `tanh`. Its Node comes
+# from the entry in derivatives.yaml. Without that entry the Node would be a NotImplemented, which
+# raises in backward. A generated line in a block for Autograd registers the kernel:
+# `m.impl("tanh", ...)`.
 #
 # predict: Node TanhBackward0
-# The class is generated, and so is its name: the operator's in camel case, Backward, and which of
-# the operator's formulas it is. `v` has the text, `f` there opens whole files of torchgen.
+# The class is generated, and so is its name: the operator's name in camel case, then Backward,
+# then the number of the formula. `v` shows the text; `f` there opens whole files of torchgen.
 #
 # ## Run
 #
 # predict: cell of tanh at CPU
-# `structured_delegate` is what makes this wrapper, with the class that allocates `y`. An entry
-# with `dispatch: CPU: f` would have made one that just calls `f`.
+# `structured_delegate` generates this wrapper, together with the class that allocates `y`. An
+# entry with `dispatch: CPU: f` would have generated a wrapper that just calls `f`.
 #
 # stop: event ImplEntered in `torch.tanh`
-# Here is the person's part, `tanh_out` in UnaryOps.cpp, with the meta function before it. Press
-# `A` and look at all that stands between it and your line. `v` says by whom each file is written.
+# This part was written by a person: `tanh_out` in UnaryOps.cpp, and the meta function before it.
+# Press `A` to see all functions between your line and this one. `v` shows who writes each file.
 #
 # ## Investigate
 #
 # stop: event VariableSaved in `torch.tanh`
-# The generator has read the formula: it names `result` and not `self`. So the class has one saved
-# variable, and the generated kernel fills it after the call, when there is a result.
+# The generator has read the formula, which names `result` and not `self`. So the class has one
+# saved variable. The generated kernel sets it after the call, when the result exists.
 #
 # stop: call tanh_backward
-# `TanhBackward0::apply` is the formula with checks around it. The formula's function is an
-# operator with an entry of its own, so all that you have seen was generated for it as well.
+# `TanhBackward0::apply` is the formula with checks around it. The function in the formula is an
+# operator with its own entry, so all of these functions were generated for it as well.
 #
 # ## Modify
 #
 # stop: `y = torch.tanh(x)`
-# Press `W` and run this line with `requires_grad` of `x` off; `backward` then raises. Which of the
-# generated functions still run, which do not? What does that say of where the decision is made?
+# Press `W` and run this line with `requires_grad` of `x` off; `backward` then raises. Which
+# generated functions still run, and which do not? What does this tell you about where the decision
+# is made?
 #
 # ## Make
 #
-# `square` has neither a `dispatch` nor an entry in derivatives.yaml. Which of the files are
-# written for it? Guess, then compare `dispatchviz codegen square` with `dispatchviz codegen tanh`.
-# Write a program that shows what the `grad_fn` of its result is.
+# `square` has neither a `dispatch` nor an entry in derivatives.yaml. Which of the files contain
+# code for it? Guess, then compare `dispatchviz codegen square` with `dispatchviz codegen tanh`.
+# Write a program that shows the `grad_fn` of its result.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     from pathlib import Path
 
     import torch
@@ -93,7 +95,7 @@ def facts():
     assert type(torch.square(x).grad_fn).__name__ == "PowBackward0", "square has no Node of its own"
     assert not torch._C._dispatch_has_kernel_for_dispatch_key("aten::square", "Autograd")
 
-    # what was generated, and from which entries, where PyTorch ships them
+    # the generated code and its entries, if this PyTorch ships them
     header = Path(torch.__file__).parent / "include" / "ATen" / "ops" / "tanh_ops.h"
     if header.is_file():
         assert "@generated by torchgen/gen.py" in header.read_text()
@@ -113,7 +115,7 @@ def facts():
 
 
 def check(trace):
-    """The generated functions around the one that a person wrote."""
+    """Check the generated functions around the one that a person wrote."""
     from dispatchviz.core.record.events import BindingEntered, ImplEntered, VariableSaved
 
     assert_subsequence(

@@ -1,8 +1,8 @@
 # # Why a backend's kernel switches a composite off
 #
 # An operator that is made of other operators needs no derivative of its own and runs on every
-# device. Then somebody adds a faster kernel for one backend. The numbers stay the same, and yet
-# the gradient is gone there. What has the kernel of CPU to do with autograd?
+# device. Then somebody adds a faster kernel for one backend. The numbers stay the same, but the
+# gradient on that backend is gone. Why does a kernel for CPU affect autograd?
 
 import torch
 
@@ -16,42 +16,45 @@ b = torch.ops.lesson.area(x)
 
 # ## Predict
 #
-# `area` has one kernel at first, under an alias key. No kernel for CPU, none for autograd. `x`
-# requires grad, so AutogradCPU will win. What can its cell hold?
+# At first `area` has one kernel, registered for an alias key. It has no kernel for CPU and none
+# for autograd. `x` has AutogradCPU, as every ordinary CPU tensor has, so AutogradCPU will win.
+# What can its cell contain?
 #
 # predict: cell of area at AutogradCPU in `a =`
-# CompositeImplicitAutograd covers backends and autograd keys both. So the composite runs right
-# here, in the place of an autograd kernel, and has no other below it.
+# CompositeImplicitAutograd covers backends and autograd keys. So the composite kernel runs right
+# here, in place of an autograd kernel, and there is no other kernel below it.
 #
 # stop: Node MulBackward0
-# The composite puts up no guard and hands nothing on. Its `x * x` is an ordinary call with all the
-# keys, which makes its own Node. `a.grad_fn` is MulBackward0: in the graph there is no `area`.
+# The composite kernel enters no guard and does not redispatch. Its `x * x` is an ordinary call
+# with all the keys, which records its own Node. `a.grad_fn` is MulBackward0: `area` is not in the
+# graph.
 #
 # ## Run
 #
 # stop: event CellsRecomputed in `x.detach()`
-# One kernel was registered for one key, and two cells have changed: that of CPU, and that of the
-# autograd key which belongs to CPU. What can be in the second one now?
+# One kernel was registered for one key, but two cells have changed: the CPU cell, and the cell of
+# the autograd key for CPU. What can the second one contain now?
 #
 # predict: cell of area at AutogradCPU in `b =`
 # The composite is still registered, but it fills an autograd cell only while the cell's backend
-# has no kernel of its own. Nothing comes after it here but the fallback of the key.
+# has no kernel of its own. The only candidate after it is the fallback of the key.
 #
 # stop: Node WarnNotImplemented
 # The fallback does not know the derivative of `area`. Look at `b.grad_fn` in pane 6: it has an
-# edge to `x`, over which no gradient will go.
+# edge to `x`, but no gradient will flow along it.
 #
 # ## Investigate
 #
 # predict: cell of area at CPU in `b =`
-# Here is the reason for the rule. The composite hands nothing on. Had it stayed in the cell of
-# AutogradCPU, this kernel would never be reached: every ordinary CPU tensor has AutogradCPU, and
-# that comes first. Whoever writes a kernel for a backend wants it to run.
+# Here is the reason for the rule. The composite does not redispatch. If it had stayed in the
+# AutogradCPU cell, this kernel would never run: every ordinary CPU tensor has AutogradCPU, which
+# comes first. But you register a kernel for a backend because you want it to run.
 #
 # stop: event CellsRecomputed in `x.detach()`
-# Back at the registration: `H` plays all three, `→` goes on to the last. The autograd keys of
-# fifteen backends hold the composite as before, AutogradCUDA among them: only that of the backend
-# with a kernel was given up. So a derivative can be there on one device and not on another.
+# This is the registration again. `H` plays all three, and `→` goes on to the last. The autograd
+# keys of fifteen backends, among them AutogradCUDA, still have the composite. Only the autograd
+# key of the backend with a kernel lost it. So a derivative can exist on one device and not on
+# another.
 #
 # ## Modify
 #
@@ -60,14 +63,14 @@ b = torch.ops.lesson.area(x)
 #
 # ## Make
 #
-# `matmul` has kernels at CompositeImplicitAutograd and at Autograd, and of the backends' keys at
-# NestedTensorCPU and its like. For which tensors does its kernel at Autograd run? Guess, then look:
-# `dispatchviz table matmul`. What would you have to register for `area`, so that `b` has its
-# gradient and CPU its kernel?
+# `matmul` has kernels for CompositeImplicitAutograd and Autograd. Of the backend keys, only
+# NestedTensorCPU and its like have kernels. For which tensors does its Autograd kernel run? Guess,
+# then look: `dispatchviz table matmul`. What would you have to register for `area`, so that `b`
+# has its gradient and CPU its kernel?
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import warnings
 
     import torch
@@ -125,7 +128,7 @@ def facts():
 
 
 def check(trace):
-    """The same operator, before and after."""
+    """Check the calls of the operator before and after the registration."""
     from dispatchviz.core.record.events import CellsRecomputed
 
     area = "lesson::area"

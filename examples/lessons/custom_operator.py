@@ -1,8 +1,8 @@
-# # An operator of one's own: where did its gradient go?
+# # Where did the gradient of my operator go?
 #
-# `double` has a kernel for the CPU, and the numbers are right. `z` is `x * 2 + x`, so `x.grad`
-# should be 3. It is 1. Nothing raises. Where is the rest, and how could one have seen that it is
-# missing?
+# `double` has a kernel for the CPU, and its numbers are right. `z` is `x * 2 + x`, so `x.grad`
+# should be 3. It is 1, and no error is raised. Where is the rest, and how could you have noticed
+# that it is missing?
 
 import torch
 
@@ -17,58 +17,60 @@ z.sum().backward()
 
 # ## Predict
 #
-# A kernel is registered for CPU, none for Autograd. But `x` has AutogradCPU, as every ordinary CPU
-# tensor has, so that is where the call comes first.
+# A kernel is registered for CPU, and none for Autograd. But `x` has AutogradCPU, as every ordinary
+# CPU tensor has, so the call goes there first.
 #
 # predict: cell of double at AutogradCPU
-# Not empty, or the call would have raised. AutogradCPU has a fallback, as 12 of the 18 autograd keys
-# have: made for those who registered a kernel for a backend and nothing else.
+# The cell is not empty, or the call would have raised. AutogradCPU has a fallback, as 12 of the 18
+# autograd keys have. It was made for operators that have a kernel for a backend and nothing else.
 #
 # stop: Node WarnNotImplemented
-# So `y` will require grad, and have a `grad_fn`. Whoever checks `y.requires_grad` is told that all
-# is well. Only the name of the Node says that it is not.
+# So `y` will require grad, and will have a `grad_fn`. If you check `y.requires_grad`, all seems
+# well. Only the name of the Node shows that it is not.
 #
 # predict: redispatch double to CPU
-# The call goes on with the same mask as from any autograd kernel. But no guard was put up: what
-# the kernel calls meets autograd again. That is why the `detach` is there.
+# The call goes on with the same mask as from any autograd kernel. But no guard was entered, so
+# calls inside the kernel go to autograd again. That is why this kernel calls `detach`.
 #
 # ## Run
 #
 # predict: event DependenciesCounted
-# Two edges lead to `x`: from AddBackward0, and from WarnNotImplemented. To the engine it is a Node
-# like any other.
+# Two edges lead to `x`: from AddBackward0, and from WarnNotImplemented. The engine treats
+# WarnNotImplemented like any other Node.
 #
 # ## Investigate
 #
 # stop: run WarnNotImplemented
-# Its gradient has come, a full one. Here the derivative of `double` would be applied to it. There
-# is none: the Node keeps a warning for the end of the backward and hands on no gradient.
+# The Node has received its gradient, a full one. Here the derivative of `double` should be applied
+# to it. There is none, so the Node keeps a warning for the end of the backward pass and returns no
+# gradient.
 #
 # predict: last event DependencyMet
-# An edge counts when its Node is done, with a gradient or without. If it did not, `x` would wait
-# for ever. So nothing stops, and AccumulateGrad runs with what there is.
+# An edge counts when its Node is done, with or without a gradient. Otherwise `x` would wait
+# forever. So nothing stops, and AccumulateGrad runs with the gradients that arrived.
 #
 # stop: x.grad
-# There it is: 1, from the `+ x` alone.
+# Here is the result: 1, from the `+ x` alone.
 #
 # stop: event Warned
-# The one message that PyTorch gives. It tells what to do, too: register an autograd kernel.
+# This is the only message that PyTorch gives. It also says what to do: register an autograd
+# kernel.
 #
 # ## Modify
 #
 # stop: `library.impl`
-# Take `.detach()` out of the kernel and run the file with `dispatchviz run`. `x.grad` is 3 now.
-# Which `grad_fn` has `y`, and who made it? Why would a kernel written in C++, with a loop over the
-# numbers, not do that?
+# Remove `.detach()` from the kernel and run the file with `dispatchviz run`. `x.grad` is 3 now.
+# What is the `grad_fn` of `y`, and which call recorded it? Why would a kernel written in C++, with
+# a loop over the numbers, not do that?
 #
 # ## Make
 #
-# Give `double` its derivative: `torch.library.register_autograd`. Write the program, and find the
-# cell in which your formula's kernel is now. How many cells did that one registration change?
+# Give `double` its derivative with `torch.library.register_autograd`. Write the program, and find
+# the cell that has your formula's kernel now. How many cells did that one registration change?
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import warnings
 
     import torch
@@ -104,7 +106,7 @@ def facts():
         return x, y, [str(each.message) for each in caught]
 
     x, y, caught = backward(operators.double)
-    assert y.requires_grad, "one is told that all is well"
+    assert y.requires_grad, "all seems well"
     assert "WarnNotImplemented" in y.grad_fn.name()
     assert x.grad.tolist() == [1, 1, 1], "from + x alone"
     assert "an autograd kernel was not registered" in caught[0]
@@ -124,7 +126,7 @@ def facts():
 
 
 def check(trace):
-    """The way of the gradient, to where it ends."""
+    """Check the way of the gradient to the Node where it ends."""
     from dispatchviz.core.record.events import GradientAccumulated, Warned
 
     double = "lesson::double"

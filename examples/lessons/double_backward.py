@@ -2,7 +2,7 @@
 #
 # A gradient penalty, a Hessian and a learned optimizer differentiate a gradient.
 # `create_graph=True` makes that possible. The engine needs little for it: a Node computes with
-# ordinary calls, and those can be recorded.
+# ordinary calls, and autograd can record those.
 
 import torch
 
@@ -13,56 +13,57 @@ y = x * x
 
 # ## Predict
 #
-# On paper: `y` is 9, what are `first` and `second`? And the Node of `y` computes `first`: where
-# could a `grad_fn` of `first` come from?
+# On paper: `y` is 9. What are `first` and `second`? The Node of `y` computes `first`. Where could
+# a `grad_fn` of `first` come from?
 #
 # predict: second Node MulBackward0
-# The forward is over. This call of `mul` is the formula of `y`'s Node, and grad mode is on while
-# it runs: that is what `create_graph` does. A call does not know who makes it, so it makes a Node
-# as always.
+# The forward pass is over. This call of `mul` is the formula of `y`'s Node, and grad mode is on
+# while it runs. That is what `create_graph` does. A call does not know its caller, so it records a
+# Node as always.
 #
 # ## Run
 #
 # stop: second event EdgesCollected
-# The gradient that comes in is a one that requires no grad, so its edge is empty. The other
-# factor is the saved `x`, the leaf itself: the new graph ends at the same AccumulateGrad as the
-# old one, and the Node of `y` is no part of it.
+# The incoming gradient is a 1 that does not require grad, so it has no edge. The other factor is
+# the saved `x`, the leaf itself. The new graph ends at the same AccumulateGrad as the old one, and
+# the Node of `y` is not part of it.
 #
 # stop: Node AddBackward0
-# Nobody wrote an addition. Two edges lead from the Node of `y` to `x`, so two gradients meet in a
-# buffer, and with grad mode on their sum is recorded, too. Without `create_graph` it is added in
-# place.
+# The program contains no addition. But two edges lead from the Node of `y` to `x`, so two
+# gradients meet in a buffer. Grad mode is on, so their sum is recorded, too. Without
+# `create_graph` the engine adds in place.
 #
 # stop: event GradientCaptured
 # `first` is 6, and its `grad_fn` is the AddBackward0 of that sum. The graph of `y` is kept, too:
-# `retain_graph` is what `create_graph` is unless you say otherwise.
+# `retain_graph` equals `create_graph` unless you say otherwise.
 #
 # ## Investigate
 #
 # predict: second event DependenciesCounted
-# The engine does not know that a backward pass made this graph. It counts and queues as always.
+# The engine does not know that a backward pass recorded this graph. It counts and queues as
+# always.
 #
 # predict: second run MulBackward0
-# The thread's counter went on during the first pass, so the Nodes of formulas have numbers as
-# those of a forward do.
+# The thread's counter kept counting during the first pass, so Nodes that formulas record have
+# sequence numbers just as those of a forward pass do.
 #
 # predict: event NoNodeMade
-# The second call has no `create_graph`, so grad mode is off in its formulas. `second` is 2 and
-# has no `grad_fn`: here the chain of derivatives ends.
+# The second call has no `create_graph`, so grad mode is off in its formulas. `second` is 2 and has
+# no `grad_fn`. The chain of derivatives ends here.
 #
 # ## Modify
 #
-# Go to the line of `first` and press `W`: run it under `no_grad`. Has `first` a `grad_fn` even
-# so? What decides on grad mode within a pass?
+# Go to the line of `first` and press `W`: run it under `no_grad`. Does `first` still have a
+# `grad_fn`? What decides the grad mode within a pass?
 #
 # ## Make
 #
-# Compute the third derivative of `x * x * x` with three calls of `grad`. Count the Nodes that
-# each pass makes before you look.
+# Compute the third derivative of `x * x * x` with three calls of `grad`. Count the Nodes that each
+# pass records before you look.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     x = torch.tensor(3.0, requires_grad=True)
@@ -75,7 +76,7 @@ def facts():
     products = [node for node, _ in first.grad_fn.next_functions]
     assert [type(node).__name__ for node in products] == ["MulBackward0", "MulBackward0"]
     assert all(node.next_functions == ((None, 0), (leaf, 0)) for node in products)
-    assert y.grad_fn not in products, "the Node of y is no part of the graph"
+    assert y.grad_fn not in products, "the Node of y is not part of the graph"
     assert sorted(node._sequence_nr() for node in products) == [made + 1, made + 2]
     assert first.grad_fn._sequence_nr() == made + 3
     assert y.grad_fn._saved_self is x, "the graph of y is kept"
@@ -99,7 +100,7 @@ def facts():
 
 
 def check(trace):
-    """The Nodes that the first pass made, and that the second one made none."""
+    """Check which Nodes the first pass recorded, and that the second recorded none."""
     from dispatchviz.core.record import events as ev
 
     passes = [each for each in trace if isinstance(each, ev.BackwardStarted)]

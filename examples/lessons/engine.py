@@ -1,9 +1,9 @@
 # # Which Node does the engine run next?
 #
-# `backward` walks the graph back from `z`. Here the way forks at `a + b`, and both branches lead
-# to `x`. Which branch goes first? And who sees to it that `x` gets its gradient only when both
-# parts have arrived? Who knows the engine's queue, counts and buffers can tell the order of a
-# backward pass, and what it keeps in memory on the way.
+# `backward` walks the graph back from `z`. The graph forks at `a + b`, and both branches lead to
+# `x`. Which branch goes first? How does the engine make sure that `x` gets its gradient only when
+# both parts have arrived? If you know the engine's queue, counts and buffers, you can predict the
+# order of a backward pass, and what it keeps in memory.
 
 import torch
 
@@ -16,43 +16,43 @@ z.backward()
 
 # ## Predict
 #
-# Draw the Nodes first: one for each call, one for each leaf, an edge for each input that requires
-# grad. Pane 6 will have the picture to compare with.
+# First draw the Nodes: one for each call, one for each leaf, and an edge for each input that
+# requires grad. Compare with the picture in pane 6 later.
 #
 # predict: event DependenciesCounted
-# Edges are counted, not Nodes: a Node that led twice to the same one would count twice. A Node is
-# ready when its count has come down to 0, so a gradient that was summed up is always complete.
+# The engine counts edges, not Nodes: two edges between the same Nodes count twice. A Node is ready
+# when its count has dropped to 0, so its summed gradient is always complete.
 #
 # predict: run MulBackward0
-# Two Nodes were ready. The queue gives out the one with the largest sequence number. That number
-# was counted up in the forward, so what ran last there runs first here: `b = x * w` was the later
-# line.
+# Two Nodes were ready. The queue returns the one with the largest sequence number. The forward
+# pass assigned these numbers in order, so the call that ran last there runs first here: `b = x *
+# w` is the later line.
 #
 # ## Run
 #
 # predict: fourth event DependencyMet
-# MulBackward0 has returned a gradient for `x`. It is kept in the input buffer of `x`'s
+# MulBackward0 has returned a gradient for `x`. It stays in the input buffer of `x`'s
 # AccumulateGrad, outside of the queue, until the other edge has been followed.
 #
 # ## Investigate
 #
 # predict: run AccumulateGrad
-# AccumulateGrad takes no number from the counter: it has the largest there is, UINT64_MAX. So a
-# leaf's gradient is written as soon as it is complete, whatever else is ready.
+# AccumulateGrad takes no number from the counter. Its number is the largest possible, UINT64_MAX.
+# So a leaf's gradient is written as soon as it is complete, even if other Nodes are ready.
 #
 # stop: last event GradientBuffered
-# The second gradient for `x` arrives at the buffer. No Node stands for this sum: the engine adds.
-# Nobody else holds the first gradient, so its memory is written to, and nothing new is allocated.
+# The second gradient for `x` arrives at the buffer. This sum has no Node: the engine adds. Nothing
+# else holds the first gradient, so the engine adds into its memory and allocates nothing.
 #
 # stop: x.grad
-# Sum, Add, Mul, `w`'s AccumulateGrad, Exp, `x`'s AccumulateGrad: `S` goes back through it, and
-# pane 9 shows the queue at each step.
+# The order is Sum, Add, Mul, `w`'s AccumulateGrad, Exp, `x`'s AccumulateGrad. `S` goes back
+# through it, and pane 9 shows the queue at each step.
 #
 # ## Modify
 #
-# Go to the line `b = x * w` and press `W`: `requires_grad` of `w` off. Which Nodes are left, and
-# in which order do they run? Then swap the lines of `a` and `b` in a copy of the program. Which
-# branch runs first?
+# Go to the line `b = x * w` and press `W`: switch `requires_grad` of `w` off. Which Nodes are
+# left, and in which order do they run? Then swap the lines of `a` and `b` in a copy of the
+# program. Which branch runs first?
 #
 # ## Make
 #
@@ -61,7 +61,7 @@ z.backward()
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     def order(swapped):
@@ -109,12 +109,12 @@ def facts():
     a, b, held = x.exp(), x * 3, []
     b.grad_fn.register_hook(lambda results, gradients: held.append(results[0]))
     (a + b).sum().backward()
-    assert held[0].tolist() == [3, 3], "a gradient that somebody holds is not written to"
+    assert held[0].tolist() == [3, 3], "a gradient that is also held elsewhere is not written to"
     assert x.grad.data_ptr() != held[0].data_ptr()
 
 
 def check(trace):
-    """The order in which the Nodes ran, and the counts that waited."""
+    """Check the order in which the Nodes ran, and the counts that waited."""
     from dispatchviz.core.record import events as ev
 
     ran = ["SumBackward0", "AddBackward0", "MulBackward0", "AccumulateGrad", "ExpBackward0", "AccumulateGrad"]

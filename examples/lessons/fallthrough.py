@@ -1,8 +1,8 @@
 # # How does randn find its backend without a tensor?
 #
-# The keys of a call come from its tensors. `torch.randn(2)` has none, and still a CPU tensor comes
-# out, or a `meta` one if one asks for it. Something must turn `device=` into a key. The same key is
-# in the sets of other calls, too, and not seen there. This lesson follows it both ways.
+# The keys of a call come from its tensors. `torch.randn(2)` has no tensor, but it returns a CPU
+# tensor, or a `meta` one if you ask for it. Something must turn `device=` into a key. That key is
+# also in the sets of other calls, where it has no effect. This lesson follows both cases.
 
 import torch
 
@@ -13,62 +13,64 @@ z = torch.add(x, y)
 
 # ## Predict
 #
-# `randn` makes memory (`empty`) and then fills it in place (`normal_`). Both are calls of operators
-# of their own. The first three lines look alike: do they go the same way?
+# `randn` allocates memory (`empty`) and then fills it in place (`normal_`). Both are calls of
+# operators of their own. The first three lines look alike. Do they take the same path?
 #
 # predict: call randn in `x =`
-# A thread includes BackendSelect by default. Here nothing above it is left: there is no tensor that
-# could bring a higher key. And `randn` has a kernel there, made for just this: a call without
-# tensors that has a `device=`.
+# BackendSelect is in the thread-local include set by default. No tensor brings a higher key here,
+# so nothing above it is left. And `randn` has a kernel for BackendSelect, made for exactly this
+# case: a call without tensors that has a `device=`.
 #
 # predict: call normal_ in `x =`
-# `normal_` is an ordinary in-place operator, with kernels of autograd and ADInplaceOrView. Both are
-# passed by here. Pane 7 has the reason: the binding `torch.randn` holds a guard around all of it,
-# as a new tensor has no history.
+# `normal_` is an ordinary in-place operator with kernels for autograd and ADInplaceOrView. Both
+# are skipped here. Pane 7 shows the reason: the binding `torch.randn` holds a guard around the
+# whole call, because a new tensor has no history.
 #
 # predict: redispatch randn in `m =`
-# The kernel of BackendSelect makes a new set, from dtype, layout and device, and hands on with it.
-# This is no mask: the key that comes next was not in the set before.
+# The kernel for BackendSelect computes a new set from dtype, layout and device, and redispatches
+# with it. This is not a mask: the next key was not in the set before.
 #
 # predict: call normal_ in `y =`
-# The same operator, the same new tensor, another way. `torch.ops` has no binding with a guard, so
-# `normal_` begins with autograd, as for any tensor. The numbers are the same kind of numbers, but
-# it took more kernels, and the version of `y` has been counted.
+# The operator and the new tensor are the same, but the path is different. `torch.ops` has no
+# binding with a guard, so `normal_` begins with autograd, as it does for any tensor. The numbers
+# come from the same distribution, but more kernels ran, and the version of `y` was bumped.
 #
 # ## Run
 #
 # stop: skipped keys of normal_ in `x =`
-# Now the other side. BackendSelect is in this set as well: the thread includes it by default.
-# `normal_` has a tensor and needs no such kernel. Its cell holds a fallthrough.
+# Now look at the other side. BackendSelect is in this set as well, because the thread includes it
+# by default. `normal_` has a tensor and needs no kernel for BackendSelect. Its cell contains a
+# fallthrough.
 #
 # ## Investigate
 #
 # stop: skipped keys of add
-# A fallthrough is no kernel that runs and passes the call on. It never runs: the bit of its key is
-# 0 in the mask of `add`, so the key is gone before the highest one is picked. That is why a default
-# that is included in every thread costs nothing.
+# A fallthrough is not a kernel that runs and passes the call on. It never runs. The bit of its key
+# is 0 in the mask of `add`, so the key is removed before the highest key is picked. That is why a
+# key that every thread includes by default costs nothing.
 #
 # stop: cell of randn at CPU in `x =`
-# BackendSelect is behind us, and the CPU's cell holds a kernel that serves every backend. What it
-# calls must find its own way: `empty`, for example, has no tensor either.
+# BackendSelect is done, and the CPU cell contains a kernel that serves every backend. Each
+# operator that it calls must find its own backend. `empty`, for example, has no tensor either.
 #
 # stop: call empty in `x =`
-# So BackendSelect is asked a second time, now for `empty`. `device` is still among the arguments.
+# So the call goes to BackendSelect a second time, now for `empty`. `device` is still among the
+# arguments.
 #
 # ## Modify
 #
 # Go to the call of `add` in the last line, press `W`, and let AutogradCPU fall through for it.
-# Which key wins then? Is there an error? Here, at `empty`, BackendSelect may fall through as well:
-# try it.
+# Which key wins then? Is there an error? Here, at `empty`, you can let BackendSelect fall through
+# as well. Try it.
 #
 # ## Make
 #
-# Call `torch.zeros_like(x)` and `x.new_zeros(2)`: they have a device and a tensor. Is there a
-# kernel of BackendSelect for them? Guess first, then look with `dispatchviz run FILE`.
+# Call `torch.zeros_like(x)` and `x.new_zeros(2)`: they have both a device and a tensor. Do they
+# have a kernel for BackendSelect? Guess first, then look with `dispatchviz run FILE`.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     key = torch._C.DispatchKey
@@ -96,14 +98,14 @@ def facts():
     library.impl("f", lambda x: x * 2, "CPU")
     library.impl("f", torch.library.fallthrough_kernel, "AutogradCPU")
     x = torch.ones(2, requires_grad=True)
-    assert torch.ops.lesson_fallthrough.f(x).tolist() == [2, 2], "the key is passed by"
+    assert torch.ops.lesson_fallthrough.f(x).tolist() == [2, 2], "the key is skipped"
     rows = torch._C._dispatch_dump_table("lesson_fallthrough::f").splitlines()
     [row] = [each for each in rows if "AutogradCPU" in each]
     assert "fallthrough" in row
 
 
 def check(trace):
-    """Both ways of randn, and the keys that add skips."""
+    """Check both paths of randn, and the keys that add skips."""
     randn, normal = "aten::randn", "aten::normal_"
     assert_subsequence(
         trace,

@@ -1,9 +1,9 @@
 # # Why AutogradCUDA runs first
 #
-# A question from PyTorch's forum, word for word the program of it. `x` and `y` are on the GPU and
-# only `x` requires grad. A debugger shows that `torch.add(x, y)` enters AutogradCUDA's kernel, and
-# CUDA's only from there. Two things were asked: where does AutogradCUDA come from, and how does a
-# call get to a kernel that was registered to `Autograd`?
+# This is a question from PyTorch's forum, with its original program. `x` and `y` are on the GPU,
+# and only `x` requires grad. A debugger shows that `torch.add(x, y)` enters the kernel for
+# AutogradCUDA, which then calls the kernel for CUDA. The two questions: where does AutogradCUDA
+# come from, and how does a call reach a kernel that was registered for `Autograd`?
 
 import torch
 
@@ -16,58 +16,58 @@ z.sum().backward()
 
 # ## Predict
 #
-# The asker's guess was that `x.requires_grad_(True)` brings AutogradCUDA. What do you think: which
-# keys will `torch.add` find, and which of them wins?
+# The author of the question guessed that `x.requires_grad_(True)` adds AutogradCUDA. What do you
+# think: which keys will `torch.add` find, and which of them wins?
 #
 # predict: call add
 # The highest key that is left wins. Every ordinary CUDA tensor has AutogradCUDA from the moment it
-# is made, `y` as much as `x`: `requires_grad` is a flag of the tensor, and no key depends on it.
-# Pane 2 has the sets; `s` and `S` walk through them.
+# is created, `y` as well as `x`. `requires_grad` is a flag of the tensor and never changes its
+# keys. Pane 2 shows the sets; `s` and `S` step through them.
 #
 # predict: cell of add at AutogradCUDA
-# This is the second answer. Nobody registered a kernel to AutogradCUDA. It was registered to
-# Autograd, an alias key: when the table is built, the alias fills the cell of every autograd key
-# that has no kernel of its own. A call only ever looks into one cell, `Autograd` itself is never
-# dispatched to.
+# This is the second answer. No kernel was registered for AutogradCUDA. The kernel was registered
+# for Autograd, an alias key. When the dispatch table is built, the alias fills the entry (cell) of
+# every autograd key that has no kernel of its own. A call reads only one cell and is never
+# dispatched to `Autograd` itself.
 #
 # ## Run
 #
 # stop: z's Node
-# `VariableType::add_Tensor` runs. It would run without any `requires_grad`, too; now it finds that
-# one of its inputs requires grad, so it makes the Node AddBackward0 for the backward pass.
+# `VariableType::add_Tensor` runs. It would also run if no input required grad. Here one of its
+# inputs requires grad, so it creates the Node AddBackward0 for the backward pass.
 #
 # ## Investigate
 #
 # stop: guard AutoDispatchBelowADInplaceOrView in `torch.add`
-# Before it hands on, it puts up a guard: until that ends the thread excludes the autograd keys, so
-# that what the kernels below call is not recorded a second time.
+# Before the kernel redispatches, it enters a guard. Until the guard ends, the autograd keys are in
+# the thread-local exclude set, so that calls of the kernels below are not recorded a second time.
 #
 # predict: redispatch add to CUDA
-# A redispatch takes the set as it is given: the kernel has masked it with `after_autograd_keyset`,
-# which leaves the keys below autograd. So guard and mask are two things. The mask decides this one
-# call; the guard protects all calls within.
+# A redispatch uses the set that it is given. The kernel has masked it with
+# `after_autograd_keyset`, which leaves the keys below autograd. So guard and mask have different
+# jobs: the mask decides this one call, and the guard protects all calls inside.
 #
 # stop: kernel wrapper_CUDA_add_Tensor
-# Here the numbers are computed. Pane 4 has the way that led here, `A` unfolds it to every function
-# of PyTorch.
+# Here the numbers are computed. Pane 4 shows the path to this kernel, and `A` unfolds it to every
+# function of PyTorch.
 #
 # stop: x.grad
-# Much later the engine walks the Nodes back, and the leaf's AccumulateGrad gives `x` its gradient.
-# `y` gets none: the second edge of AddBackward0 is empty.
+# Much later the engine walks back through the Nodes, and the leaf's AccumulateGrad writes the
+# gradient of `x`. `y` gets none, because the second edge of AddBackward0 is empty.
 #
 # ## Modify
 #
-# Go back to the line `z = torch.add(x, y)` and press `W`: run it with `requires_grad` of `x` off.
-# Does AutogradCUDA still win? Is there a Node? What does `backward` say then?
+# Go back to the line `z = torch.add(x, y)` and press `W`. Run it with `requires_grad` of `x` off.
+# Does AutogradCUDA still win? Is there a Node? Which error does `backward` raise then?
 #
 # ## Make
 #
-# Write a program on the CPU in which `torch.add` makes no Node although `x` requires grad. Which
+# Write a program on the CPU in which `torch.add` creates no Node although `x` requires grad. Which
 # key wins there? `dispatchviz run FILE` shows it.
 
 
 def facts():
-    """What the prose says of PyTorch; on the CPU, whose keys follow the same rules."""
+    """Check the claims of the prose against PyTorch, on the CPU, whose keys follow the same rules."""
     import torch
 
     keys, dispatch_key = torch._C._dispatch_keys, torch._C.DispatchKey
@@ -88,7 +88,7 @@ def facts():
 
 
 def check(trace):
-    """The chain that the asker looked for."""
+    """Check the chain of kernels that the forum question is about."""
     add = "aten::add.Tensor"
     assert_subsequence(
         trace,

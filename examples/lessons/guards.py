@@ -1,9 +1,9 @@
 # # Why does a kernel need both a guard and a mask?
 #
-# An autograd kernel hands its call on to the backend. Two things keep autograd from seeing it
-# twice. The mask takes keys out of the one set that is handed on. The guard changes the thread, and
-# with it every call that is made below. Who writes a kernel must know which of the two protects
-# what.
+# An autograd kernel redispatches its call to the backend. Two things keep autograd from running
+# twice. The mask removes keys from the one set that is passed on. The guard changes the
+# thread-local sets, and so every call that is made inside. If you write a kernel, you must know
+# which of the two protects what.
 
 import torch
 
@@ -19,61 +19,64 @@ with torch._C._AutoDispatchBelowAutograd():
 
 # ## Predict
 #
-# `x.t()` and `shop::turned` do the same thing, and both do it by a call of `transpose` in the
-# kernel that the CPU's cell holds. For `t` there is an autograd kernel. For `turned` there is none:
-# only the fallback of AutogradCPU, which hands on.
+# `x.t()` and `shop::turned` do the same thing, and both call `transpose` in the kernel for CPU.
+# `t` has an autograd kernel. `turned` has none: it has only the fallback of AutogradCPU, which
+# redispatches.
 #
 # predict: redispatch t to ADInplaceOrView
-# The mask `after_autograd_keyset` has taken out the autograd keys, and nothing else was done: no
-# look at the arguments, none at the thread. So the next key is the highest one that the kernel
-# itself has left in.
+# The mask `after_autograd_keyset` has removed the autograd keys, and nothing else was computed:
+# the dispatcher looks neither at the arguments nor at the thread-local sets. So the next key is
+# the highest one that the kernel itself left in the set.
 #
 # predict: call transpose in `a =`
-# A new call, so the keys come from the tensor and the thread again, and `x` does have AutogradCPU.
-# Now the guards count. The set that was masked above is of no use here: nobody hands it down.
+# This is a new call, so its keys come from the tensor and the thread again, and `x` has
+# AutogradCPU. Now the guards matter. The masked set from above does not help here, because it was
+# not passed down.
 #
 # predict: second call transpose
-# The fallback of autograd masks as well, so `turned` itself has come to the CPU. But it puts up no
-# guard. The call inside begins at the top, as if the program had made it.
+# The autograd fallback masks as well, so `turned` itself has reached the CPU. But the fallback
+# enters no guard. The call inside starts at the highest key, as if the program had made it.
 #
 # predict: third call transpose
-# The block has put up the guard by hand, for all that is called inside. It is about autograd alone:
+# The block enters the guard by hand, for all calls inside. The guard is about autograd alone:
 # ADInplaceOrView is not excluded, and `transpose`, a view operator, has a kernel there.
 #
 # ## Run
 #
 # stop: guard AutoDispatchBelowAutograd in `a =`
-# The guard is up from here until the kernel has its result. Pane 7 has the thread's two sets before
-# and after. Views and in-place operators get this guard, as ADInplaceOrView is still to come;
-# others get AutoDispatchBelowADInplaceOrView.
+# The guard is active from here until the kernel has its result. Pane 7 shows the thread-local sets
+# before and after. Views and in-place operators use this guard, because ADInplaceOrView is still
+# to come. Other operators use AutoDispatchBelowADInplaceOrView.
 #
 # ## Investigate
 #
 # stop: redispatch t to CPU
-# The second mask, the second guard: ADInplaceOrView's kernel does the same for itself.
+# Here is the second mask and the second guard: the kernel for ADInplaceOrView does the same for
+# itself.
 #
 # stop: b's Node
-# So autograd saw the inner call and made a Node, of `transpose`. The fallback has made one, too,
-# WarnNotImplemented, for results that come without a history: it is not needed. The gradient is
-# right, though `backward` warns. With a guard, but no derivative of its own, it would be lost.
+# So autograd recorded a Node for the inner call of `transpose`. The fallback also created one,
+# WarnNotImplemented, for results without a history. It is not needed here. The gradient is right,
+# though `backward` warns. With a guard, but without a derivative of its own, the gradient would be
+# lost.
 #
 # stop: call turned in `c =`
-# And this is that case. The guard excludes AutogradCPU for `turned` itself, so not even the
-# fallback runs. No Node leads from `c` to `x`: `c.grad_fn` is None.
+# This is that case. The guard excludes AutogradCPU for `turned` itself, so not even the fallback
+# runs. No Node leads from `c` to `x`: `c.grad_fn` is None.
 #
 # ## Modify
 #
-# Go to the line `c = ...` and press `W`: leave out the `with`. What has `c` for a `grad_fn` now?
-# Which steps do the lines of `b` and `c` differ in?
+# Go to the line `c = ...` and press `W`: leave out the `with`. What is `c.grad_fn` now? In which
+# steps do the lines of `b` and `c` differ?
 #
 # ## Make
 #
-# Register a kernel for "Autograd" to `turned`: it calls `torch.ops.shop.turned` again, under
-# `torch._C._AutoDispatchBelowAutograd()`. Leave the guard out once. What happens, and why?
+# Register a kernel for "Autograd" for `turned` that calls `torch.ops.shop.turned` again, under
+# `torch._C._AutoDispatchBelowAutograd()`. Then leave the guard out. What happens, and why?
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     facts_of_the_fallback()
     facts_of_kernels()
     facts_of_guards_below_autograd()
@@ -81,7 +84,7 @@ def facts():
 
 
 def facts_of_the_fallback():
-    """Without the guard the inner call is recorded, with it nothing is."""
+    """Check that the inner call is recorded without the guard, and not with it."""
     import warnings
 
     import torch
@@ -124,7 +127,7 @@ def facts_of_the_fallback():
 
 
 def facts_of_kernels():
-    """Which operators have kernels at the two keys."""
+    """Check which operators have kernels for the two keys."""
     import torch
 
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
@@ -137,7 +140,7 @@ def facts_of_kernels():
 
 
 def facts_of_guards_below_autograd():
-    """What the thread excludes when autograd's kernel redispatches an operator of PyTorch."""
+    """Check the keys that the thread excludes while autograd's kernel redispatches an operator of PyTorch."""
     import warnings
 
     import torch
@@ -148,7 +151,7 @@ def facts_of_guards_below_autograd():
         found = []
         own = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyTorch's kernel is overridden while this one is there
+            warnings.simplefilter("ignore")  # this kernel overrides PyTorch's meanwhile
             own.impl(name, lambda *args: (found.append(torch._C._dispatch_tls_local_exclude_set()), result)[1], where)
             call()
         own._destroy()
@@ -161,7 +164,7 @@ def facts_of_guards_below_autograd():
 
 
 def facts_of_a_kernel_without_a_guard():
-    """It is called by itself, without an end."""
+    """Check that this kernel calls itself without end."""
     import torch
 
     again = torch.library.Library("lesson_guards_2", "DEF")
@@ -184,7 +187,7 @@ def facts_of_a_kernel_without_a_guard():
 
 
 def check(trace):
-    """What transpose begins with, below each of the three."""
+    """Check the first key of transpose below each of the three calls."""
     t, turned, transpose = "aten::t", "shop::turned", "aten::transpose.int"
     assert_subsequence(
         trace,

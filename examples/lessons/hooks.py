@@ -1,9 +1,9 @@
 # # Which hooks run, and in which order?
 #
-# There are five kinds of hooks on gradients, and they see different things: the gradient before
-# or after another hook has replaced it, what goes into a Node or what comes out, a leaf with its
-# new `.grad`. Who logs, clips or shards gradients has to know which one runs when, and that some
-# run although the Node does not.
+# There are five kinds of hooks on gradients, and they see different things: the gradient before or
+# after another hook replaced it, the inputs or the outputs of a Node, or a leaf with its new
+# `.grad`. If you log, clip or shard gradients, you must know which hook runs when. Some hooks run
+# even if the Node does not.
 
 import torch
 
@@ -29,59 +29,59 @@ z.backward(retain_graph=True)
 
 # ## Predict
 #
-# In which order will the five hooks run in `backward`, and which number will `y.grad` have?
-# `y.grad` is kept by the hook that `retain_grad` registers, before `tenfold` is.
+# In which order will the five hooks run in `backward`, and which number will `y.grad` have? The
+# hook that `retain_grad` registers writes `y.grad`, and it is registered before `tenfold`.
 #
 # predict: event NoNodeMade in `return gradient * 10`
 # This is the tensor pre hook, the first of all. The engine has switched grad mode off, also for
-# hooks; only `create_graph=True` would leave it on.
+# hooks. Only `create_graph=True` would leave it on.
 #
 # ## Run
 #
 # stop: second event HookRan
-# The retains-grad hook comes after all tensor pre hooks, whichever was registered first. So
-# `y.grad` has what `tenfold` returned.
+# The retains-grad hook runs after all tensor pre hooks, even if it was registered first. So
+# `y.grad` is the gradient that `tenfold` returned.
 #
 # stop: third event HookRan
-# A pre hook is the Node's own. It gets the gradients of all outputs at once, as a tuple, after
+# A pre hook belongs to the Node. It gets the gradients of all outputs at once, as a tuple, after
 # every tensor pre hook.
 #
 # stop: fourth event HookRan
-# A post hook gets what the Node has returned and what the Node was given. The order of kinds is
-# fixed. Only hooks of one kind run in the order of their registration.
+# A post hook gets the gradients that the Node returned and those that it was given. The order of
+# the kinds is fixed. Only hooks of one kind run in the order of their registration.
 #
 # predict: x.grad
-# The post hook has seen this gradient and has not kept it. A hook that keeps a gradient costs its
-# leaf the copy.
+# The post hook saw this gradient but did not keep a reference. If a hook keeps a gradient, the
+# leaf has to copy it.
 #
 # stop: fifth event HookRan
 # The hook of a leaf gets the leaf, not a gradient: `x.grad` is complete. An optimizer can step
-# here and set `x.grad` to None, so that the gradients of a model are never there all at once.
+# here and set `x.grad` to None, so that the gradients of a model never exist all at once.
 #
 # ## Investigate
 #
 # stop: last event HookRan
-# Now `grad(z, y)`: only the gradient of `y` is asked for. `tenfold` and `retain_grad` have run
-# again, since they belong to the gradient of `y`, which is there.
+# Now `grad(z, y)` asks only for the gradient of `y`. `tenfold` and the hook of `retain_grad` have
+# run again, because they belong to the gradient of `y`, which was computed.
 #
 # stop: event NodeSkipped
-# Here pre hook and post hook would have come. They belong to the call of the Node, and there is
-# none. What `grad` returns is what `tenfold` made.
+# Here the pre hook and the post hook would have run. They belong to the call of the Node, and the
+# Node does not run. `grad` returns the gradient that `tenfold` returned.
 #
 # ## Modify
 #
-# Go to the line `return gradient * 10` and press `W`: `enable_grad`. There is no Node for the
-# product even so; what is the reason now? Then ask for `grad(z, x)` in the last line of a copy of
-# the program. Which hooks run?
+# Go to the line `return gradient * 10` and press `W`: `enable_grad`. There is still no Node for
+# the product. What is the reason now? Then ask for `grad(z, x)` in the last line of a copy of the
+# program. Which hooks run?
 #
 # ## Make
 #
-# Write a program that clips the gradient of one inner tensor to 1, and check with a second hook
-# what its Node has been given.
+# Write a program that clips the gradient of one inner tensor to 1, and use a second hook to check
+# the gradient that its Node gets.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     facts_of_two_passes()
     facts_of_grad_mode()
     facts_of_a_leaf()
@@ -90,7 +90,7 @@ def facts():
 
 
 def facts_hooked(seen):
-    """The leaf, the product and the sum of the program, with hooks that note what they get."""
+    """Return the leaf, the product and the sum of the program, with hooks that note their arguments."""
     import torch
 
     def tenfold(gradient):
@@ -124,7 +124,7 @@ def facts_hooked(seen):
 
 
 def facts_of_two_passes():
-    """The order in a whole pass, and what runs of it when less is asked for."""
+    """Check the order in a whole pass, and which hooks run if a pass asks for less."""
     import torch
 
     seen = []
@@ -147,7 +147,7 @@ def facts_of_two_passes():
 
 
 def facts_of_grad_mode():
-    """It is off for hooks, unless the pass is recorded."""
+    """Check that grad mode is off in hooks, unless the pass is recorded."""
     import torch
 
     seen = []
@@ -167,7 +167,7 @@ def facts_of_grad_mode():
 
 
 def facts_of_a_leaf():
-    """What its hook may do."""
+    """Check that the hook of a leaf may remove its gradient."""
     import torch
 
     x = torch.ones(2, requires_grad=True)
@@ -177,7 +177,7 @@ def facts_of_a_leaf():
 
 
 def facts_of_one_kind():
-    """Hooks of a kind run in the order of their registration."""
+    """Check that hooks of a kind run in the order of their registration."""
     import torch
 
     seen = []
@@ -189,7 +189,7 @@ def facts_of_one_kind():
 
 
 def facts_of_copies():
-    """A hook that keeps a gradient costs its leaf the copy."""
+    """Check that a leaf copies its gradient if a hook keeps it."""
     import torch
 
     held, addresses = [], []
@@ -206,7 +206,7 @@ def facts_of_copies():
 
 
 def check(trace):
-    """The order of the hooks of both passes."""
+    """Check the order of the hooks in both passes."""
     from dispatchviz.core.record import events as ev
 
     order = ["tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook"]

@@ -1,8 +1,8 @@
-# # Who notices that a saved tensor was changed?
+# # How does PyTorch notice that a saved tensor changed?
 #
-# `y * y` keeps `y` for backward. If `y` is changed in place after that, the gradient would come out
-# wrong, without a word. PyTorch raises an error instead. Here the change goes by a way that
-# autograd cannot see, through a detached tensor, and it is noticed nevertheless. By whom?
+# `y * y` saves `y` for backward. If `y` is changed in place after that, the gradient would be
+# wrong, and you would not notice. PyTorch raises an error instead. Here the change is made through
+# a detached tensor, which autograd cannot see, and PyTorch notices it nevertheless. How?
 
 import torch
 
@@ -22,56 +22,56 @@ z.sum().backward()
 # `d` shares memory with `y` and does not require grad. `d.mul_(3)` writes into that memory.
 #
 # predict: call mul_
-# AutogradCPU again: every ordinary CPU tensor has it. That `d` is detached is no matter of keys.
-# Look at what is below it in the set now: one key more than for `torch.mul`.
+# AutogradCPU wins again: every ordinary CPU tensor has it, and detaching does not change keys.
+# Look at the keys below it in the set now: there is one more than for `torch.mul`.
 #
 # predict: event NoNodeMade in `d.mul_`
-# So the graph knows nothing of this call. If autograd were the one that keeps watch, the change
-# would go by unseen.
+# So the graph does not contain this call. If only autograd watched for changes, this one would go
+# unnoticed.
 #
 # predict: redispatch mul_ to ADInplaceOrView
-# This key stands between autograd and the backend, for operators that write to an argument or make
-# a view. For `torch.mul` its cell holds a fallthrough. For `mul_` there is a kernel, made for one
-# task.
+# This key is between autograd and the backend. It serves operators that write to an argument or
+# create a view. For `torch.mul` its cell contains a fallthrough. For `mul_` it has a kernel with a
+# single task.
 #
 # ## Run
 #
 # stop: event VersionBumped in `d.mul_`
-# And this is the task: the kernel lets the CPU write, and afterwards adds one to the version of the
-# tensor. `detach()` shares the counter with the memory, so `y` is at version 1 as well.
+# This is the task: the kernel lets the CPU write, and then increments the version of the tensor. A
+# detached tensor shares the version counter along with the memory, so `y` is at version 1 as well.
 #
 # ## Investigate
 #
 # stop: event VariableSaved in `z =`
-# Earlier, where `y` was saved, the version was written down beside it. This saved variable and the
-# counter are all that is needed: nobody compares numbers.
+# Earlier, when `y` was saved, its version was saved, too. This saved variable and the counter are
+# all that is needed. Nothing compares numbers.
 #
 # stop: event InplaceChecked in `d.mul_`
-# Before anything is written, autograd's kernel asks whether it may be. A leaf that requires grad
-# must not be written to, nor some views; `d` may.
+# Before anything is written, autograd's kernel checks whether it may be. A leaf that requires grad
+# must not be written to, and neither must some views. `d` may.
 #
 # stop: run MulBackward0
-# The Node needs what it has saved, so it unpacks it, and unpacking compares the two versions. Not
-# the write is the error, but the use of what was saved.
+# The Node needs its saved tensor, so it unpacks it. Unpacking compares the two versions. The error
+# is not the write, but the use of the saved tensor after it.
 #
 # stop: error
-# The message names the operator that made `y`, not the line that changed it. The sentence above
-# does.
+# The message names the operator that created `y`, not the line that changed it. The sentence above
+# names the line.
 #
 # ## Modify
 #
-# Go to the line `d.mul_(3)`, press `W`, and leave it out: is there a gradient? Then edit the file
-# and write `y.data` for `y.detach()`. There is no error. Is the gradient right? What was not
-# shared?
+# Go to the line `d.mul_(3)`, press `W`, and leave it out. Is there a gradient? Then edit the file
+# and write `y.data` for `y.detach()`. There is no error. Is the gradient right? What is not shared
+# in this case?
 #
 # ## Make
 #
-# Change one line so that the in-place write stays and no error is raised, and the gradient is
-# right: choose an operator for `z` that does not have to save `y`.
+# Change one line so that the in-place write stays, no error is raised, and the gradient is right:
+# choose an operator for `z` that does not have to save `y`.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     def forward():
@@ -123,7 +123,7 @@ def facts():
 
 
 def check(trace):
-    """The CPU writes, then the version is bumped; backward ends at the Node that saved y."""
+    """Check that the CPU writes before the version is bumped, and that backward ends at the Node that saved y."""
     mul = "aten::mul_.Tensor"
     kinds = [type(each).__name__ for each in trace]
     [bumped] = [k for k, kind in enumerate(kinds) if kind == "VersionBumped"]

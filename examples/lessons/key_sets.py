@@ -1,9 +1,9 @@
 # # Which keys does a tensor bring to a call?
 #
-# An operator has a kernel for each of many keys, and a call takes the kernel of one. Most keys of a
-# call come from its tensors. So whoever asks why a call goes where it goes first asks what its
-# tensors carry. Here are five: a leaf that requires grad, a view, a tensor without memory on
-# `meta`, one on a GPU, and one that is made in inference mode.
+# An operator has kernels for many keys, and a call uses the kernel of one. Most keys of a call
+# come from its tensors. So if you ask why a call goes to a kernel, first ask which keys its
+# tensors have. Here are five tensors: a leaf that requires grad, a view, a tensor without memory
+# on `meta`, one on a GPU, and one created in inference mode.
 
 import torch
 
@@ -26,55 +26,57 @@ torch.neg(plain)
 # Guess before you look: which of the five have an autograd key?
 #
 # predict: call neg in `torch.neg(leaf)`
-# Four keys, and none of them stands for `requires_grad`. CPU is where the numbers are. AutogradCPU
-# says that there is an autograd layer for this device. ADInplaceOrView and AutocastCPU serve calls
-# that write or make views, and autocast. Each of them can only be taken if the tensor, or the
-# thread, brings it.
+# The tensor has four keys, and none of them represents `requires_grad`. CPU is where the numbers
+# are. AutogradCPU means that there is an autograd layer for this device. ADInplaceOrView serves
+# calls that write or create views, and AutocastCPU serves autocast. A call can go to one of them
+# only if the tensor or the thread adds it.
 #
 # stop: call neg in `torch.neg(view)`
-# The set is the same. A view shares memory with its base, and it has the keys of a tensor of its
-# own. That it is a view is kept elsewhere, in its autograd metadata. A `Parameter`, integers
-# instead of floats, the result of `detach()`: all have these four keys, too.
+# The set is the same. A view shares memory with its base, but has the same keys as a tensor of its
+# own. Its autograd metadata records that it is a view. A `Parameter`, an integer tensor and the
+# result of `detach()` have these four keys, too.
 #
 # predict: call neg in `torch.neg(meta)`
-# `meta` counts as a backend, so there is an AutogradMeta as well. A Node could be made without any
-# number being computed. One key is missing beside the CPU's set: there is no AutocastMeta.
+# `meta` counts as a backend, so there is an AutogradMeta as well. A Node could be created although
+# no numbers are computed. One key is missing compared with the CPU's set: there is no
+# AutocastMeta.
 #
 # predict: call neg in `torch.neg(plain)`
-# Inference mode is over here, and still autograd has no part in this call. So it is the tensor that
+# Inference mode is over here, but autograd still does not take part in this call. So the tensor
 # makes the difference, not the thread.
 #
 # ## Run
 #
 # stop: key set of neg in `torch.neg(cuda)`
-# The device decides: each CPU in the names is now a CUDA. A set is one number of 64 bits, of which
-# 16 name backends and 46 functionalities. AutogradCUDA is no bit of its own: it is a pair, the bit
-# for autograd and the bit for CUDA.
+# The device decides: each CPU in the names is now a CUDA. A set is one 64-bit number, in which 16
+# bits name backends and 46 bits name functionalities. AutogradCUDA is not a single bit. It is a
+# pair: the bit for autograd and the bit for CUDA.
 #
 # ## Investigate
 #
 # stop: event TensorCreated in `leaf =`
-# The set is made here, when the tensor is made: from device, layout and dtype. Pane 8 shows the
-# tensor. `requires_grad` is set some steps later, and the set stays.
+# The set is computed here, when the tensor is created, from device, layout and dtype. Pane 8 shows
+# the tensor. `requires_grad` is set some steps later, and the set does not change.
 #
 # stop: event TensorCreated in `plain =`
-# While inference mode is on, a new tensor gets neither AutogradCPU nor ADInplaceOrView, and it does
-# not get them later. A kernel that would have to save such a tensor for backward refuses. Pane 7
-# has what the mode does to the thread: that is the other half, and it ends with the block.
+# In inference mode a new tensor gets neither AutogradCPU nor ADInplaceOrView, and it never gets
+# them later. A kernel that would have to save this tensor for backward raises an error. Pane 7
+# shows what the mode does to the thread: that is the other half, and it ends with the block.
 #
 # ## Modify
 #
-# Move the line `view = torch.ones(2, 2)[0]` in two: make the base before the `with`, take the view
-# `base[0]` inside it. Is the view an inference tensor? What about `base[0].clone()`, made inside?
+# Split the line `view = torch.ones(2, 2)[0]` in two: create the base before the `with`, and take
+# the view `base[0]` inside it. Is the view an inference tensor? What about `base[0].clone()`,
+# created inside?
 #
 # ## Make
 #
-# Write a program that calls `torch.neg` on the conjugate of a complex tensor, `c.conj()`, and on the
-# imaginary part of that, `c.conj().imag`. Which keys are new? Does the winner change?
+# Write a program that calls `torch.neg` on the conjugate of a complex tensor, `c.conj()`, and on
+# its imaginary part, `c.conj().imag`. Which keys are new? Does the winner change?
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     keys, key_set, key = torch._C._dispatch_keys, torch._C.DispatchKeySet, torch._C.DispatchKey
@@ -97,7 +99,7 @@ def facts():
     assert torch.neg(meta.requires_grad_()).grad_fn is not None
 
     class Wrapper(torch.Tensor):
-        """The keys of a CUDA tensor, where there is no GPU."""
+        """A tensor with the keys of a CUDA tensor, even without a GPU."""
 
         @classmethod
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -129,7 +131,7 @@ def facts():
 
 
 def check(trace):
-    """Which key wins for each of the tensors."""
+    """Check which key wins for each of the tensors."""
     neg = "aten::neg"
     winners = ["AutogradCPU", "AutogradCPU", "AutogradMeta", "AutogradCUDA", "CPU"]
     assert_subsequence(trace, [call(neg, winner) for winner in winners])

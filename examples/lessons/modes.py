@@ -1,8 +1,8 @@
 # # What do no_grad, inference mode and autocast change?
 #
-# All three are a `with` around a line, and after all three the result is not what it would have
-# been. They work by different means, so they differ in what they save, and in what can be switched
-# back inside. The same product of two matrices is computed four times: plain, and once under each.
+# All three are a `with` around a line, and all three change the result. They work in different
+# ways, so they differ in what they save, and in what you can switch back inside. The program
+# computes the same matrix product four times: plain, and once under each mode.
 
 import torch
 
@@ -18,63 +18,63 @@ with torch.autocast("cpu"):
 
 # ## Predict
 #
-# `y = torch.mm(x, w)` begins with AutogradCPU: its kernel makes a Node, as `w` requires grad, and
-# the CPU's kernel computes. What comes first under `no_grad`? Under the others?
+# `y = torch.mm(x, w)` begins with AutogradCPU. Its kernel creates a Node, because `w` requires
+# grad, and the kernel for CPU computes. What comes first under `no_grad`? And under the other two?
 #
 # predict: call mm in `silent =`
-# Nothing has changed. `no_grad` is a flag of the thread, not a key set: autograd's kernel is chosen
-# as before, and only then does it look at the flag.
+# Nothing has changed. `no_grad` is a flag of the thread, not a key set. The autograd kernel is
+# chosen as before, and only then does it check the flag.
 #
 # predict: event NoNodeMade in `silent =`
-# That look is all of `no_grad`. Then the kernel puts up its guard and redispatches, as if no input
-# required grad. `silent` is an ordinary tensor: later calls may record it again.
+# This check is all that `no_grad` does. Then the kernel enters its guard and redispatches, as if
+# no input required grad. `silent` is an ordinary tensor: autograd may record later calls with it.
 #
 # predict: call mm in `bare =`
-# Inference mode works on key sets. The thread excludes the autograd keys, so their kernel is not
-# even reached: one kernel less for each call. The price is paid by the result, which never gets
-# them.
+# Inference mode works on key sets. The autograd keys are in the thread-local exclude set, so their
+# kernel does not run at all: each call saves one kernel. In return, the result never gets these
+# keys.
 #
 # predict: call mm in `half =`
-# Autocast takes something out of what is excluded. The tensors had AutocastCPU all the time, and
-# every thread excludes it by default. It is above autograd, so it comes first.
+# Autocast removes a key from the exclude set. The tensors had AutocastCPU all the time, but every
+# thread excludes it by default. It is above autograd, so it comes first.
 #
 # ## Run
 #
 # stop: call mm at AutogradCPU in `half =`
-# The kernel of autocast has cast both arguments and called `mm` again from the top, with itself
-# excluded. So autograd sees bfloat16 arguments, and the casts are in the graph, too: the gradient
-# of `w` comes back as float32.
+# The kernel for autocast has cast both arguments and called `mm` again from the highest key, with
+# itself excluded. So autograd gets bfloat16 arguments, and the casts are in the graph, too. The
+# gradient of `w` comes back as float32.
 #
 # ## Investigate
 #
 # stop: event GradModeChanged
-# Pane 7 has the thread: two key sets, and flags beside them. Only the flag of grad mode is another
-# one.
+# Pane 7 shows the thread-local state: two key sets, and flags beside them. Only the flag of grad
+# mode has changed.
 #
 # stop: guard InferenceMode
-# Here it is the sets that change, like under any guard, and the flags as well.
+# Here the sets change, as under any guard, and the flags change as well.
 #
 # stop: event AutocastChanged
-# One key leaves the excluded set. Which operators have a kernel at AutocastCPU is another matter:
-# `mm` has one that casts, `add` has none and falls through.
+# One key leaves the exclude set. It depends on the operator whether there is a kernel for
+# AutocastCPU: `mm` has one that casts, and `add` has none and falls through.
 #
 # stop: half's Node
-# The same Node as the plain call makes. Autocast does not turn autograd off, and it does not
-# replace it: it only comes before it.
+# This is the same Node as in the plain call. Autocast neither switches autograd off nor replaces
+# it. It only comes before it.
 #
 # ## Modify
 #
 # Go to the line `y = torch.mm(x, w)` and press `W`. Try each of the three there. What is the first
-# step at which the two runs differ? For which of them is it the key set, for which a Node?
+# step at which the two runs differ? Where is it the key set, and where a Node?
 #
 # ## Make
 #
-# Put `with torch.enable_grad():` inside of `no_grad`, then inside of inference mode. In which of
-# the two is there a Node? Guess from what each has changed.
+# Put `with torch.enable_grad():` inside `no_grad`, then inside inference mode. In which of the two
+# is there a Node? Guess from what each mode has changed.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     keys, key = torch._C._dispatch_keys, torch._C.DispatchKey
@@ -127,7 +127,7 @@ def facts():
 
 
 def check(trace):
-    """Which kernels ran under each of the modes."""
+    """Check which kernels ran under each of the modes."""
     mm = "aten::mm"
     assert_subsequence(
         trace,

@@ -1,9 +1,9 @@
 # # What is in a Node?
 #
-# `grad_fn` is a Node: a class of C++ with thirteen members, in torch/csrc/autograd/node.h.
-# Everything that backward knows of your program is in them and in what its subclasses add. Which
-# member is filled when, and who reads it? Below, `x` requires grad and `w` does not: what must be
-# kept for the gradient of `x`, and what can be left out?
+# `grad_fn` is a Node: a C++ class with thirteen members, defined in torch/csrc/autograd/node.h.
+# Backward knows your program only from these members and those of its subclasses. When is each
+# member set, and which code reads it? Below, `x` requires grad and `w` does not. What must be kept
+# for the gradient of `x`, and what can be left out?
 
 import torch
 
@@ -17,67 +17,67 @@ y.sum().backward()
 # ## Predict
 #
 # predict: Node MulBackward0
-# The constructor fills the numbers: `sequence_nr_` from a counter of the thread, `thread_id_`.
-# They say when it was made and where. Press `O`: it stays open and shows the members as they are
-# filled.
+# The constructor sets the numbers: `sequence_nr_` from a counter of the thread, and `thread_id_`.
+# They record when and where the Node was created. Press `O`: this view stays open and shows the
+# members as they are set.
 #
 # stop: event EdgesCollected in `x * w`
-# `next_edges_`: an Edge is a Node and an `input_nr`, the number of that Node's input. The second
-# one is empty, for `w`. Nobody but the edges knows where a gradient goes: Nodes have no way back
-# to those that lead to them.
+# This step sets `next_edges_`. An Edge is a Node and an `input_nr`, the number of that Node's
+# input. The second edge is empty, because `w` does not require grad. Only the edges know where a
+# gradient goes: a Node has no links to the Nodes that lead to it.
 #
 # stop: event VariableNotSaved in `x * w`
-# This is not a member of Node, but of MulBackward0, which derives from it. `self` would be needed
-# for the gradient of `w` alone. `should_compute_output(1)` asks whether the second edge is empty,
-# and spares it.
+# This is not a member of Node, but of its subclass MulBackward0. `self` would be needed only for
+# the gradient of `w`. `should_compute_output(1)` checks the second edge, which is empty, so `self`
+# is not saved.
 #
 # stop: event HistorySet in `x * w`
-# `y` gets its Node, and the Node learns of `y`: `input_metadata_` has shape, dtype and device of
-# each output of the call, to check and to shape the gradients that come. Outputs of `mul` are
-# inputs of its Node.
+# `y` gets its Node, and the Node learns about `y`: `input_metadata_` has shape, dtype and device
+# of each output of the call. The engine uses it to check and to shape incoming gradients. Outputs
+# of `mul` are inputs of its Node.
 #
 # ## Run
 #
 # stop: event HookRegistered in `y.register_hook`
-# `tensor_pre_hooks_`. A hook of the tensor `y` is kept in the Node of `y`, since the engine does
-# not know `y`: it has Nodes and gradients. The next line's hook goes to `post_hooks_`, and `O` has
-# two lists more.
+# This step fills `tensor_pre_hooks_`. A hook of the tensor `y` is kept in the Node of `y`, because
+# the engine knows only Nodes and gradients, not `y`. The next line's hook goes to `post_hooks_`,
+# and `O` shows two more lists.
 #
 # ## Investigate
 #
 # predict: event DependenciesCounted
 # The count is not a member. It belongs to one backward pass, and two passes may run through the
-# same Node: so it is kept in the GraphTask, pane 9.
+# same Node. So it is kept in the GraphTask, which pane 9 shows.
 #
 # stop: run MulBackward0
-# `operator()` calls the virtual `apply`, the one function that each class of Nodes has to write.
-# It asks `task_should_compute_output` for each edge: is it there, and does this pass want its
-# gradient?
+# `operator()` calls the virtual `apply`, the only function that each Node class must implement. It
+# checks `task_should_compute_output` for each edge: does the edge exist, and does this pass want
+# its gradient?
 #
 # stop: event VariablesReleased
-# `release_variables()`. What was saved is gone, the Node is not: `y` still holds it, with its
-# numbers, edges and hooks. `mutex_` is locked while it happens, since another thread may run the
-# Node.
+# This is `release_variables()`. The saved tensors are gone, but the Node is not: `y` still holds
+# it, with its numbers, edges and hooks. `mutex_` is locked meanwhile, because another thread may
+# run the Node.
 #
 # predict: x.grad
-# The first edge has led here. AccumulateGrad has no edges of its own: its `next_edges_` are empty,
-# and what it writes to is a member of its class, `variable`.
+# The first edge has led here. AccumulateGrad has no edges of its own: its `next_edges_` are empty.
+# It writes to a member of its class, `variable`.
 #
 # ## Modify
 #
 # stop: `y = x * w`
 # Press `W` and run this line with `requires_grad` of `w` on. Guess first which of these change:
-# the two edges, `sequence_nr_`, what is saved, `input_metadata_`.
+# the two edges, `sequence_nr_`, the saved tensors, `input_metadata_`.
 #
 # ## Make
 #
 # `next_functions`, `_input_metadata`, `_sequence_nr()` and the names with `_saved_` are the
 # members as Python sees them. Write a function that walks from a `grad_fn` to all Nodes and prints
-# these, and try it on a program of yours.
+# them, and try it on a program of your own.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import re
     from pathlib import Path
 
@@ -130,7 +130,7 @@ def facts():
 
 
 def check(trace):
-    """The members in the order in which they are filled and read."""
+    """Check the order in which the members are set and read."""
     from dispatchviz.core.record import events
 
     assert_subsequence(

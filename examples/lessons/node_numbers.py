@@ -1,7 +1,7 @@
 # # Why does a Node have two numbers?
 #
-# A Node has a sequence number and a topological number, and both grow along the program. It looks
-# as if one would do. Who reads which, and what would go wrong with the other one?
+# A Node has a sequence number and a topological number, and both grow along the program. It seems that
+# one of them would be enough. Which code uses which number, and what would go wrong with the other one?
 
 import torch
 
@@ -16,62 +16,63 @@ torch.autograd.grad(z, b)
 # ## Predict
 #
 # stop: event EdgesCollected in `z = b`
-# Press `O`. AddBackward0 is the fourth Node that the thread made, so its sequence number is 3.
-# That its topological number is 3, too, is chance: it is one more than the largest to which an
-# edge leads. Look at NegBackward0 in pane 6: 2 and 1. Guess which number decides what the engine
-# does.
+# Press `O`. AddBackward0 is the fourth Node that the thread created, so its sequence number is 3.
+# It is a coincidence that its topological number is also 3: that is one more than the largest
+# topological number to which its edges lead. Look at NegBackward0 in pane 6: it has 2 and 1. Guess
+# which number decides what the engine does.
 #
 # predict: run NegBackward0
-# Both Nodes are ready. No edge orders them, so their order is free, and the sequence number
-# chooses it: later in the forward is earlier in the backward.
+# Both Nodes are ready. No edge orders them, so any order would be valid, and the sequence number
+# decides: later in the forward pass is earlier in the backward pass.
 #
 # ## Run
 #
 # predict: first run AccumulateGrad
-# AccumulateGrad is not numbered by the counter. Its sequence number is UINT64_MAX, the largest
-# there is: as soon as a leaf's gradient is complete it is written, before all other work. Then its
-# memory need not wait in a buffer, and whoever waits for `.grad` can begin. NotImplemented has
-# that number, too.
+# AccumulateGrad does not use the counter. Its sequence number is UINT64_MAX, the largest possible.
+# So a leaf's gradient is written as soon as it is complete, before all other work. Then its memory
+# need not wait in a buffer, and code that waits for `.grad` can begin. NotImplemented has this
+# number, too.
 #
 # predict: run SinBackward0
-# The neg branch is done with. Read the three answers again: larger sequence numbers came first,
-# but only among the Nodes that were ready.
+# The neg branch is done. Compare the three answers: larger sequence numbers came first, but only
+# among the Nodes that were ready.
 #
 # ## Investigate
 #
 # stop: event BackwardStarted in `autograd.grad`
-# Another backward: it asks for the gradient of `b` alone. Which Nodes need not run? The engine has
-# to find that out before it starts, and it should not walk through the whole graph for it.
+# This is another backward pass, which asks only for the gradient of `b`. Which Nodes need not run?
+# The engine has to find out before it starts, and it should not walk through the whole graph for
+# that.
 #
 # stop: event ExecInfoPopulated in `autograd.grad`
-# Here is the reader of the other number. If a path leads from one Node to another, its topological
-# number is larger. So from 1 no path leads to SinBackward0, which has 2: what is behind it is not
-# looked at.
+# This step uses the other number. If a path leads from one Node to another, the first has the
+# larger topological number. So no path leads from a Node with 1 to SinBackward0, which has 2, and
+# the engine does not look further there.
 #
 # stop: event ExecInfoPopulated in `autograd.grad`
-# Could it be the sequence number? No: it is an order of making, counted by each thread for itself,
-# and may be set. AccumulateGrad shows it best: the largest of one, and 0 of the other, as it leads
-# nowhere.
+# Could the sequence number do the same? No: it is the order of creation, counted by each thread
+# for itself, and a program may set it. AccumulateGrad shows this best: its sequence number is the
+# largest, and its topological number is 0, because it leads nowhere.
 #
 # stop: event FormulaSkipped in `autograd.grad`
-# What was pruned does not run, and more: the Node before it does not even compute the gradient
-# that would go there. Nothing new was decided in this step, it was all in exec_info.
+# The pruned Nodes do not run, and the Node before them does not even compute the gradient for
+# them. This step decides nothing new: exec_info already contained the decision.
 #
 # ## Modify
 #
 # stop: `c = w.neg()`
-# Exchange this line with the one above and run the file with `dispatchviz run`. Guess first: which
-# of the two numbers change, and for which Nodes? In what order will they run?
+# Swap this line with the one above and run the file with `dispatchviz run`. Guess first: which of
+# the two numbers change, and for which Nodes? In which order will they run?
 #
 # ## Make
 #
-# Leave the lines as they are and let the branch of `sin` run first: `grad_fn._set_sequence_nr(n)`
-# gives a Node another number. Which Nodes need one? `examples/collective_overlap.py` shows what it
-# is good for.
+# Leave the lines as they are and make the branch of `sin` run first: `grad_fn._set_sequence_nr(n)`
+# gives a Node another number. Which Nodes need one? `examples/collective_overlap.py` shows a use
+# for it.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     facts_of_sequence_numbers()
     facts_of_the_order()
     facts_of_set_numbers()
@@ -80,7 +81,7 @@ def facts():
 
 
 def facts_program(swapped=False):
-    """The program: two of its tensors, its Nodes in the order in which they are made, its leaves' Nodes."""
+    """Return two tensors of the program, its Nodes in the order of their creation, and the Nodes of its leaves."""
     import torch
 
     x = torch.tensor([1.0], requires_grad=True)
@@ -96,7 +97,7 @@ def facts_program(swapped=False):
 
 
 def facts_order(z, nodes):
-    """A list of the Nodes that run: those of a pass from here, then of each one that follows."""
+    """Return a list of the Nodes that this pass runs; each later pass adds its own."""
     ran = []
     for node in nodes:
         name = type(node).__name__.removesuffix("0")
@@ -106,7 +107,7 @@ def facts_order(z, nodes):
 
 
 def facts_of_sequence_numbers():
-    """Nodes are counted as they are made; those that must run soon have the largest number."""
+    """Check that Nodes are counted as they are created, and that those that must run soon have the largest number."""
     import torch
 
     _, _, nodes, leaves = facts_program()
@@ -120,7 +121,7 @@ def facts_of_sequence_numbers():
 
 
 def facts_of_the_order():
-    """The largest number of those that are ready runs first; what is not needed does not run."""
+    """Check that the ready Node with the largest number runs first, and that unneeded Nodes do not run."""
     import torch
 
     b, z, nodes, leaves = facts_program()
@@ -142,7 +143,7 @@ def facts_of_the_order():
 
 
 def facts_of_set_numbers():
-    """A branch comes first if all its Nodes have larger numbers."""
+    """Check that a branch comes first if all its Nodes have larger numbers."""
     _, z, nodes, _ = facts_program()
     nodes[1]._set_sequence_nr(nodes[3]._sequence_nr() + 1)
     nodes[0]._set_sequence_nr(nodes[3]._sequence_nr() + 1)
@@ -153,7 +154,7 @@ def facts_of_set_numbers():
 
 
 def facts_of_threads():
-    """Each thread counts for itself."""
+    """Check that each thread counts for itself."""
     import threading
 
     counted = []
@@ -164,7 +165,7 @@ def facts_of_threads():
 
 
 def facts_of_the_header():
-    """How PyTorch computes topological_nr_."""
+    """Check how PyTorch computes topological_nr_."""
     from pathlib import Path
 
     import torch
@@ -177,7 +178,7 @@ def facts_of_the_header():
 
 
 def check(trace):
-    """Which Node waits while another runs, and what the pass does not look at."""
+    """Check which Node waits while another runs, and where the search of the second pass stops."""
     from dispatchviz.core.record import events
 
     assert_subsequence(

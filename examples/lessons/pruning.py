@@ -1,9 +1,9 @@
-# # What is left out when only some gradients are asked for?
+# # What does a pass skip if you ask for some gradients only?
 #
-# `grad(z, w)` and `backward(inputs=[h, k])` ask for some gradients, and the graph is the whole
-# graph. Leaving the rest out saves time, and keeps `.grad` of all other leaves as it is. Three
-# things decide: the engine's map of needed Nodes (exec_info), the topological numbers, and each
-# Node, for each of its edges.
+# `grad(z, w)` and `backward(inputs=[h, k])` ask for some gradients, but the graph is the whole
+# graph. Skipping the rest saves time and leaves `.grad` of all other leaves unchanged. Three
+# things decide what is skipped: the engine's map of needed Nodes (exec_info), the topological
+# numbers, and each Node itself, for each of its edges.
 
 import torch
 
@@ -17,50 +17,50 @@ z.backward(inputs=[h, k])
 
 # ## Predict
 #
-# First only `w`'s gradient is asked for. Write down which Nodes that needs. Will anything be
-# counted for `x`?
+# The first pass asks only for the gradient of `w`. Write down the Nodes that it needs. Will the
+# engine count anything for `x`?
 #
 # predict: event DependenciesCounted
-# Here all edges are counted, also those to what will never run: the engine counts first and asks
-# afterwards what is needed. The count turns back only at Nodes with a smaller topological number
-# than all that is asked for, and a leaf's is 0. A Node on no path to what is needed is never queued,
-# whatever its count is.
+# Here all edges are counted, including those to Nodes that will never run: the engine counts first
+# and decides afterward what it needs. The count stops only at Nodes whose topological number is
+# smaller than that of every requested Node, and a leaf has 0. A Node on no path to a requested
+# gradient is never queued, regardless of its count.
 #
 # stop: event ExecInfoPopulated
-# Compare it with your list. A plain `backward` leaves exec_info empty, and then everything runs.
+# Compare this with your list. A plain `backward` leaves exec_info empty, and then everything runs.
 #
 # ## Run
 #
 # stop: event FormulaSkipped
-# Within a Node pruning goes on. `dot` has a formula for each of its two arguments, and asks
-# before each whether the Node behind that edge is needed. One product is computed in place of
+# Pruning continues inside a Node. `dot` has a formula for each of its two arguments, and checks
+# before each one whether the Node behind that edge is needed. It computes one product instead of
 # two.
 #
 # stop: event GradientCaptured
-# Here the gradient leaves the graph. `w`'s AccumulateGrad is not called, so `w.grad` stays None:
-# that is the difference between `grad` and `backward`.
+# Here the gradient leaves the graph. `w`'s AccumulateGrad is not called, so `w.grad` stays None.
+# That is the difference between `grad` and `backward`.
 #
 # ## Investigate
 #
 # stop: second event ExecInfoPopulated
-# Now `h` and `k` are asked for. Their Nodes have the topological number 1: no path on from them
-# has more than one edge. A path only leads from larger numbers to smaller ones, so the search for
-# needed Nodes turns back at every Node below 1, without a look at what is behind it.
+# Now `h` and `k` are requested. Their Nodes have the topological number 1: no path from them is
+# longer than one edge. A path leads only from larger to smaller numbers, so the search for needed
+# Nodes stops at every Node below 1 without looking further.
 #
 # predict: run MulBackward0
-# `backward(inputs=)` needs the Nodes of `h` and of `k` themselves, so they run, in the order of
-# any backward pass. What they would return nobody needs: their formulas are skipped. `grad(z, h)`
-# does not run the Node of `h`.
+# `backward(inputs=)` needs the Nodes of `h` and `k` themselves, so they run, in the order of any
+# backward pass. Their results are not needed, so their formulas are skipped. `grad(z, h)` does not
+# run the Node of `h`.
 #
 # stop: event GradSet
-# `inputs=` has called `retain_grad` for `h` and `k`, which are no leaves. So `h.grad` is written
-# before the Node of `h` runs, by a hook.
+# `inputs=` has called `retain_grad` for `h` and `k`, because they are not leaves. So a hook writes
+# `h.grad` before the Node of `h` runs.
 #
 # ## Modify
 #
-# Go to the line `h = x * x` and press `W`: `requires_grad` of `x` off. What is left out of the
-# first pass now, and what does the second one say? Then write `inputs=[x]` in a copy of the
-# program: for which reason is each Node left out there?
+# Go to the line `h = x * x` and press `W`: switch `requires_grad` of `x` off. What does the first
+# pass skip now, and which error does the second one raise? Then write `inputs=[x]` in a copy of
+# the program: for which reason is each Node skipped there?
 #
 # ## Make
 #
@@ -69,7 +69,7 @@ z.backward(inputs=[h, k])
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     def graph():
@@ -119,7 +119,7 @@ def facts():
 
 
 def check(trace):
-    """What ran in which pass, and what was left out for which reason."""
+    """Check which Nodes each pass ran, and why the others were pruned."""
     from dispatchviz.core.record import events as ev
 
     nodes = ["DotBackward0", "ExpBackward0", "DotBackward0", "MulBackward0", "ExpBackward0"]

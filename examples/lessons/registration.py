@@ -1,9 +1,9 @@
-# # When is the table of an operator filled?
+# # When is the dispatch table of an operator filled?
 #
-# A call only reads one cell, so the table was filled before. PyTorch does that while it is loaded,
-# registration by registration, and every library that is imported later may change cells again. To
-# know what an import has changed, one must know what one registration does. An operator of our own
-# shows it as events.
+# A call only reads one entry (cell) of the dispatch table, so the table was filled before. PyTorch
+# fills it registration by registration while it is loaded, and every library that is imported
+# later may change cells again. To understand the effect of an import, you need to know what one
+# registration does. An operator of our own shows this as events.
 
 import torch
 
@@ -22,61 +22,63 @@ c = torch.ops.shop.twice(x)
 
 # ## Predict
 #
-# The program defines an operator, then registers a kernel three times, to another key each time,
-# and calls the operator in between. The three calls are written alike.
+# The program defines an operator, then registers three kernels, each for another key, and calls
+# the operator after each registration. The three calls are the same code.
 #
 # predict: cell of twice at AutogradCPU in `a =`
-# The operator itself has nothing for autograd here. What fills this cell was registered long before
-# the operator was defined, for all operators.
+# The operator itself has no kernel for autograd here. The kernel in this cell was registered long
+# before the operator was defined, for all operators.
 #
 # predict: cell of twice at CPU in `b =`
-# CPU's own kernel has taken the cell. The one of CompositeExplicitAutograd is still registered, and
-# still in the cells of the other backends.
+# CPU's own kernel has taken the cell. The kernel for CompositeExplicitAutograd is still
+# registered, and still in the cells of the other backends.
 #
 # predict: cell of twice at AutogradCPU in `c =`
-# The fallback is the last to be asked, so the new kernel takes its place: in this cell, and in
-# those of the other autograd keys. That kernel calls no `twice` below it, so CPU's does not run at
-# all.
+# The fallback has the lowest precedence, so the new kernel replaces it in this cell and in those
+# of the other autograd keys. The new kernel does not call `twice`, so the kernel for CPU does not
+# run at all.
 #
 # ## Run
 #
 # stop: event OperatorDefined
-# A table is never empty, not even now: the fallbacks of the process are in it at once, 38 of them.
-# A key's fallback is registered once and holds for every operator, also for those that come later.
+# A table is never empty, not even now: it has the 38 fallbacks of the process at once. A key's
+# fallback is registered once and applies to every operator, also to those that are defined later.
 #
 # stop: first event CellsRecomputed
-# One registration, many cells. A registration computes every cell anew that its key covers, and
-# puts the result in. A call never looks for a kernel: it reads what was put there.
+# One registration changes many cells. It computes every cell again that its key covers, and stores
+# the result. A call never searches for a kernel: it reads the stored one.
 #
 # ## Investigate
 #
 # stop: second event CellsRecomputed
-# A key with one cell changes one cell. What decides is the key, not the order: register CPU first
-# and CompositeExplicitAutograd later, and CPU's kernel is in this cell all the same.
+# A key with one cell changes one cell. The key decides, not the order: if you register CPU first
+# and CompositeExplicitAutograd later, this cell still has CPU's kernel.
 #
 # stop: third event CellsRecomputed
-# Compare with the two before. An autograd key of a backend that has no fallback had an empty cell
-# until now.
+# Compare this with the two before. An autograd key of a backend without a fallback had an empty
+# cell until now.
 #
 # stop: call twice in `c =`
-# `H` has all registrations of the operator of this step, one after the other. It opens at the
-# definition: the 38 before it are the fallbacks, `→` goes on to the kernels of the program. `H` at the
-# call of `mul` in `a` shows how an operator of PyTorch came to be, from many files.
+# `H` shows all registrations of the operator of this step, one after the other. It opens at the
+# definition. The 38 registrations before it are the fallbacks, and `→` goes on to the kernels of
+# the program. `H` at the call of `mul` in `a` shows how many files register an operator of
+# PyTorch.
 #
 # ## Modify
 #
-# Go to the line that registers to "CPU" and press `W`: leave it out. Which kernel does `b` get
-# then? After that edit the file: put that line before the one with "CompositeExplicitAutograd". How
-# many cells does each of the two change now?
+# Go to the line that registers for "CPU" and press `W`: leave it out. Which kernel does `b` get
+# then? After that, edit the file: put that line before the one with "CompositeExplicitAutograd".
+# How many cells does each of the two change now?
 #
 # ## Make
 #
-# Write an operator with one kernel, registered to "CompositeImplicitAutograd". Which cells does it
-# change that CompositeExplicitAutograd left as they were? Add one for "CPU": look at AutogradCPU.
+# Write an operator with one kernel, registered for "CompositeImplicitAutograd". Which cells does
+# it change that CompositeExplicitAutograd left unchanged? Add a kernel for "CPU" and look at
+# AutogradCPU.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     def table():
@@ -123,7 +125,7 @@ def facts():
 
 
 def check(trace):
-    """The registrations change the cells that the calls read."""
+    """Check that the registrations change the cells that the calls read."""
     twice = "shop::twice"
     assert_subsequence(
         trace,

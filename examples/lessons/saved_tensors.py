@@ -1,12 +1,12 @@
 # # What does a graph keep, and for how long?
 #
-# Training takes more memory than running a model: from the forward to the backward a Node keeps
-# what its formula will need. Who knows what is kept can say what a line costs. Two errors that
-# everybody meets are the price: "backward through the graph a second time" and "modified by an
-# inplace operation".
+# Training takes more memory than running a model: from the forward to the backward pass, a Node
+# keeps the values that its formula will need. If you know what is kept, you know the cost of a
+# line. The price is two errors that every user meets: "backward through the graph a second time"
+# and "modified by an inplace operation".
 #
-# Before you look: which of `x`, `w`, their product and `y` have to be kept, if the derivative of
-# `exp(h)` is `exp(h)`? Does a call keep anything if it makes no Node?
+# Before you look: the derivative of `exp(h)` is `exp(h)`. Which of `x`, `w`, their product and `y`
+# must be kept? Does a call keep anything if it records no Node?
 
 import torch
 
@@ -27,44 +27,44 @@ y.sum().backward()
 # ## Predict
 #
 # predict: Node MulBackward0
-# What is kept is kept by the Node. Under `no_grad` there is none, and nothing is kept.
+# The Node keeps the saved tensors. Under `no_grad` there is no Node, and nothing is kept.
 #
 # stop: event VariableSaved in `(x * w)`
-# One of the two is kept. The gradient of `w` is not asked for, and only that one's formula needs
-# `x`. And what does it cost? The program holds `w` anyway, so not a byte more than without the
-# graph.
+# One of the two is kept. The gradient of `w` is not needed, and only its formula uses `x`. And
+# what does this cost? The program holds `w` anyway, so the graph takes not one byte more.
 #
 # stop: second event VariableSaved
-# `exp` keeps its own result. The product is kept by nobody: its memory was free again before the
-# line had ended. To `del y` would not free the result, as long as there is the graph.
+# `exp` keeps its own result. Nothing keeps the product: its memory was free again before the line
+# ended. `del y` would not free the result as long as the graph exists.
 #
 # ## Run
 #
 # stop: event VariablesReleased
-# The Node has run, and lets go. The Node itself, its edges and its sizes stay. This is all that
-# `retain_graph=True` prevents.
+# The Node has run and releases its saved tensors. The Node itself, its edges and its sizes stay.
+# This release is all that `retain_graph=True` prevents.
 #
 # stop: error
-# The first price. The edges were still there, so the engine came as far as the first Node that
-# wants something back. A graph of sums and additions has saved no tensor; it can be run again.
+# This is the first error. The edges were still there, so the engine came as far as the first Node
+# that needs a saved tensor. A graph of sums and additions has saved no tensor, so it can run
+# again.
 #
 # ## Investigate
 #
 # stop: event NodeDeleted in `y = x.exp()`
-# `y` is another tensor now, and nobody needs the old graph. Without a backward, this is when
-# saved tensors go.
+# `y` is another tensor now, and nothing needs the old graph. Without a backward pass, this is when
+# saved tensors are freed.
 #
 # predict: redispatch add_ to ADInplaceOrView
-# An in-place call stops at a key that `x * w` fell through. Its kernel lets the backend write,
-# then counts: each tensor has a version, which its views share.
+# An in-place call stops at a key that `x * w` fell through. Its kernel lets the backend write, and
+# then increments the version, which a tensor shares with its views.
 #
 # stop: event VersionBumped in `y.add_(1)`
-# The second price. Saving is no copy, so what is kept has changed as well. Writing is allowed all
-# the same: it does harm only if the Node ever runs.
+# This leads to the second error. Saving does not copy, so the saved tensor has changed as well.
+# Writing is allowed all the same: it does harm only if the Node runs later.
 #
 # predict: last run ExpBackward0
 # `add_` has a Node, too, which needs no saved tensor and has run. ExpBackward0 compares the
-# versions when it unpacks what it has saved.
+# versions when it unpacks its saved tensor.
 #
 # ## Modify
 #
@@ -74,11 +74,11 @@ y.sum().backward()
 # ## Make
 #
 # Write a function of two lines once with `exp` and once with `square`, so that a following `add_`
-# raises in one case only. What is saved in which?
+# raises in only one case. What is saved in each case?
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     facts_of_what_is_saved()
     facts_of_who_keeps_it()
     facts_of_release()
@@ -86,7 +86,7 @@ def facts():
 
 
 def facts_error_of(call):
-    """The text of what a call raises; empty if it raises nothing."""
+    """Return the message of the error that a call raises; empty if it raises none."""
     try:
         call()
     except RuntimeError as error:
@@ -95,7 +95,7 @@ def facts_error_of(call):
 
 
 def facts_of_what_is_saved():
-    """What the formula needs, as it is; of a result without the graph."""
+    """Check that a Node saves the tensors of its formula without copying, and a result without its graph."""
     import weakref
 
     import torch
@@ -109,12 +109,12 @@ def facts_of_what_is_saved():
     assert y.grad_fn._saved_result.data_ptr() == y.data_ptr(), "no copy"
     held = weakref.ref(h)
     del h
-    assert held() is None, "nobody keeps the product"
+    assert held() is None, "nothing keeps the product"
     assert y.grad_fn._saved_result.grad_fn is y.grad_fn
 
 
 def facts_of_who_keeps_it():
-    """The graph, as long as it is there."""
+    """Check that the graph keeps saved tensors as long as it exists."""
     import weakref
 
     import torch
@@ -126,13 +126,13 @@ def facts_of_who_keeps_it():
     del h
     assert held() is not None, "the graph keeps what it has saved"
     del z
-    assert held() is None, "it goes with the graph"
+    assert held() is None, "it is freed with the graph"
     with torch.no_grad():
         assert x.exp().grad_fn is None
 
 
 def facts_of_release():
-    """After a pass what was saved is gone, edges are not."""
+    """Check that a pass frees the saved tensors but not the edges."""
     import torch
 
     x = torch.ones(1000, requires_grad=True)
@@ -151,7 +151,7 @@ def facts_of_release():
 
 
 def facts_of_versions():
-    """Who changes what is saved is found out by its version, without grad mode and by way of a view, too."""
+    """Check that the version reveals a change of a saved tensor, also under no_grad and through a view."""
     import torch
 
     x = torch.ones(1000, requires_grad=True)
@@ -178,7 +178,7 @@ def facts_of_versions():
 
 
 def check(trace):
-    """What was saved and released, and the two errors."""
+    """Check which tensors were saved and released, and the two errors."""
     from dispatchviz.core.record import events as ev
 
     assert_sequence(trace, [event(ev.VariableSaved, name=name) for name in ("other", "result", "result")])

@@ -1,9 +1,9 @@
 # # When does .grad share memory with the gradient that arrives?
 #
-# At the end of a backward pass each leaf gets its gradient. A copy of each one would take time
-# and memory; no copy at all would leave two tensors on memory that both take for their own. So
-# AccumulateGrad looks at every gradient anew. What it finds decides how much memory the gradients
-# of a large model take while they are made.
+# At the end of a backward pass each leaf gets its gradient. Copying every gradient would take time
+# and memory. Never copying would leave two tensors that each treat the same memory as their own.
+# So AccumulateGrad checks every gradient. The result decides how much memory the gradients of a
+# large model take while they are computed.
 
 import torch
 
@@ -20,56 +20,57 @@ v = torch.ones(2, requires_grad=True)
 
 # ## Predict
 #
-# Look at each line before you answer: which Node returns the leaf's gradient, does its formula
-# make a new tensor, and who else may hold it?
+# Look at each line before you answer. Which Node returns the leaf's gradient, does its formula
+# create a new tensor, and who else may hold that tensor?
 #
 # predict: first x.grad
-# Stolen: the tensor that `mul` made becomes `x.grad`, detached. Pane 9 has the conditions, one a
-# line; all of them have to hold.
+# It is stolen: the tensor that `mul` created becomes `x.grad`, detached. Pane 9 lists the
+# conditions, one per line. All of them have to hold.
 #
 # stop: y.grad
-# The gradient of `sum` is one number, expanded to the shape of `y`: six elements on the memory of
-# one. The other conditions hold. As a `.grad` such a tensor could not be written to.
+# The gradient of `sum` is one number, expanded to the shape of `y`: six elements in the memory of
+# one. The other conditions hold. But as a `.grad`, this tensor could not be written to.
 #
 # ## Run
 #
 # predict: w.grad
-# Nobody else holds this gradient either. But TBackward0 has transposed it, so it does not lie in
-# memory as `w` does. The layout contract says that a new `.grad` gets the strides of its leaf, if
-# the leaf is dense. An optimizer then reads both in the same order.
+# Nothing else holds this gradient either. But TBackward0 has transposed it, so its memory layout
+# differs from that of `w`. The layout contract says that a new `.grad` gets the strides of its
+# leaf, if the leaf is dense. An optimizer then reads both in the same order.
 #
 # ## Investigate
 #
 # predict: u.grad
-# AddBackward0 has handed the very same tensor to both its edges, and the one for `v` still waits
-# in a buffer. Stolen here, whatever is added to `u.grad` later would change the gradient of `v`.
+# AddBackward0 has passed the very same tensor to both its edges, and the one for `v` still waits
+# in a buffer. If it were stolen here, any later addition to `u.grad` would change the gradient of
+# `v`.
 #
 # stop: v.grad
-# The same tensor as before. Now `u` has a copy, the buffers are empty, and nobody else holds it:
-# the last to come may keep it.
+# This is the same tensor as before. Now `u` has a copy, the buffers are empty, and nothing else
+# holds the tensor, so the last leaf may keep it.
 #
 # predict: last x.grad
-# A `.grad` that is there stays the same tensor: an optimizer that holds it sees the sum. This is
-# why gradients add up over several `backward` until somebody sets them to None or zero.
+# An existing `.grad` stays the same tensor, so an optimizer that holds it sees the sum. This is
+# why gradients add up over several calls of `backward` until you set them to None or zero.
 #
 # ## Modify
 #
 # Go to the line `y.sum().backward()` and press `W`: `dtype float64` of `y`. Now `y.grad` is
-# stolen. Which Node has made the new tensor? Then write `backward(create_graph=True)` in the last
-# line of a copy of the program. Is it still added in place?
+# stolen. Which Node has created the new tensor? Then write `backward(create_graph=True)` in the
+# last line of a copy of the program. Is the gradient still added in place?
 #
 # ## Make
 #
-# Write a program in which two leaves get their gradients from one `backward`, both stolen; then
-# one in which a hook of yours is the reason for a copy.
+# Write a program in which two leaves get their gradients from one `backward`, both stolen. Then
+# write one in which a hook of yours is the reason for a copy.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     def stolen(leaves, loss):
-        """Of each leaf: whether its .grad is where the gradient was that arrived."""
+        """Return for each leaf whether its .grad has the memory of the gradient that arrived."""
         arrived = {}
         hooks = [
             leaf.register_hook(lambda gradient, k=k: arrived.__setitem__(k, gradient.data_ptr()))
@@ -126,7 +127,7 @@ def facts():
 
 
 def check(trace):
-    """How each `.grad` got its gradient, and that nothing was copied where it was stolen."""
+    """Check how each `.grad` got its gradient."""
     from dispatchviz.core.record import events as ev
 
     how = ["stolen", "copied", "copied", "copied", "stolen", "added in place"]

@@ -1,9 +1,9 @@
 # # How does a collective start before the dense branch?
 #
-# Of two branches of a model one exchanges data between GPUs (a collective), the other computes.
-# On two streams they can run side by side, if the exchange is started first. In the forward the
-# program sees to that. In the backward the engine decides which branch is queued first, and it
-# knows nothing of networks.
+# A model has two branches: one exchanges data between GPUs (a collective), and the other computes.
+# On two streams they can run side by side, if the exchange starts first. In the forward pass the
+# program takes care of that. In the backward pass the engine decides which branch is queued first,
+# and it knows nothing about networks.
 
 import torch
 
@@ -22,57 +22,58 @@ out.backward()
 
 # ## Predict
 #
-# Without a GPU, CUDA is emulated: streams have numbers, and it is told who waits for whom, but
-# nothing runs side by side. What on the way knows of a stream: the tensor, the dispatcher, the
-# Node?
+# Without a GPU, CUDA is emulated: streams have numbers, and the trace records which stream waits
+# for which, but nothing runs side by side. Which of these knows about a stream: the tensor, the
+# dispatcher, the Node?
 #
 # predict: call neg
-# A stream is no key, and the dispatcher does not look at it. The kernel queues its work on the
-# stream that is current for the thread; the Node notes which one that was.
+# A stream is not a key, and the dispatcher does not look at it. The kernel queues its work on the
+# current stream of the thread, and the Node records which stream that was.
 #
 # predict: run SqrtBackward0
-# The collective's Node is ready, and waits: its forward ran first. So all of the dense branch is
-# queued before it, and only then does the exchange begin. By then there is little left that it
-# could overlap with.
+# The collective's Node is ready but waits, because its forward ran first. So the whole dense
+# branch is queued before it, and only then does the exchange begin. By then there is little left
+# that it could overlap with.
 #
 # ## Run
 #
 # stop: third event StreamChanged
-# Here its turn has come. The engine itself goes to the side stream, since the forward of this
-# Node ran there; the program does not ask for that anywhere.
+# Now the collective's Node runs. The engine itself switches to the side stream, because the
+# forward of this Node ran there. The program never asks for that.
 #
 # stop: third event StreamWaited
-# And it lets that stream wait for the gradient, which `dot` has made on the default stream. Else
-# the side stream might read memory that is not written yet.
+# The engine also makes this stream wait for the gradient, which `dot` has computed on the default
+# stream. Otherwise the side stream might read memory that is not written yet.
 #
 # stop: fourth event StreamWaited
-# When `backward` returns, the stream of its caller has been told to wait for the side stream,
-# too. So `x.grad` may be used without a thought of streams.
+# When `backward` returns, the stream of its caller waits for the side stream, too. So you can use
+# `x.grad` without thinking of streams.
 #
 # ## Investigate
 #
 # stop: event SequenceNumberSet
-# The number is the engine's priority and nothing else decides here, so the program may write it.
-# The thread's counter is not touched. The number was taken from `out`, to be above all others.
+# The sequence number is the engine's priority, and nothing else decides here. So the program may
+# set it. The thread's counter does not change. The number was derived from that of `out`, to be
+# above all others.
 #
 # stop: second run NegBackward0
-# The same graph, the other order: the exchange is started first, and the dense branch is queued
-# while it runs. Pane 9 has the queue.
+# The graph is the same, but the order differs: the exchange starts first, and the dense branch is
+# queued while it runs. Pane 9 shows the queue.
 #
 # ## Modify
 #
 # Go to the line of `_set_sequence_nr` and press `W`: skip it, and compare the order of the second
-# pass. Then let the collective be two calls, `x.neg().clone()`, in a copy of the program. Is it
-# enough to raise the number of the last one's Node?
+# pass. Then turn the collective into two calls, `x.neg().clone()`, in a copy of the program. Is it
+# enough to raise the number of the last call's Node?
 #
 # ## Make
 #
 # Write `first(node)`, which gives a Node and all Nodes behind it numbers above a given one, and
-# start a branch of three Nodes with it. `examples/collective_overlap.py` has a way.
+# start a branch of three Nodes with it. `examples/collective_overlap.py` shows one way.
 
 
 def facts():
-    """What the prose says of PyTorch; of streams where there is CUDA, emulated or not."""
+    """Check the claims of the prose against PyTorch; those about streams need CUDA, emulated or not."""
     import torch
 
     def order(raised):
@@ -107,7 +108,7 @@ def facts():
     with torch.cuda.stream(side):
         y = x.neg()
     main.wait_stream(side)
-    assert torch._C._dispatch_keys(y) == keys, "a stream is no key"
+    assert torch._C._dispatch_keys(y) == keys, "a stream is not a key"
     seen = []
     y.grad_fn.register_prehook(lambda gradients: seen.append(torch.cuda.current_stream()))
     y.sum().backward()
@@ -116,7 +117,7 @@ def facts():
 
 
 def check(trace):
-    """The order of both passes, and who waited for whom."""
+    """Check the order of both passes, and which stream waited for which."""
     from dispatchviz.core.record import events as ev
 
     first = ["DotBackward0", "SqrtBackward0", "ExpBackward0", "w", "NegBackward0", "x"]

@@ -1,8 +1,8 @@
 # # How three muls share one kernel
 #
-# `torch.mul(x, y)` makes a tensor, `x.mul_(y)` writes into `x`, `out=` fills a tensor that is
-# given. That is three kernels on each device, and all have to check the same things and compute
-# the same numbers. Who writes them, and where do they differ?
+# `torch.mul(x, y)` creates a tensor, `x.mul_(y)` writes into `x`, and `out=` fills a given tensor.
+# These are three kernels on each device, but all must check the same things and compute the same
+# numbers. Who writes them, and where do they differ?
 
 import torch
 
@@ -15,61 +15,63 @@ torch.mul(x, y, out=out)
 
 # ## Predict
 #
-# Look at the program again. Which lines need memory that is not there yet, and when can its size
-# be known: `y` has two numbers, `x` has four?
+# Look at the program again. Which lines need memory that does not exist yet, and when is its size
+# known, given that `y` has two numbers and `x` has four?
 #
 # predict: cell of mul at CPU
-# Nobody wrote `wrapper_CPU_mul_Tensor`. The generator did, because the entry of `mul` in
-# native_functions.yaml says `structured_delegate: mul.out`. `v` shows the text of it.
+# `wrapper_CPU_mul_Tensor` was not written by hand. The generator wrote it, because the entry of
+# `mul` in native_functions.yaml says `structured_delegate: mul.out`. `v` shows its text.
 #
 # ## Run
 #
 # stop: event MetaEntered in `z =`
-# The first of two functions that a person wrote, once for all devices. It checks what it is given
-# and finds shape and dtype of the result: here `y` is broadcast to two rows. It computes no
-# number.
+# This is the first of two functions that a person wrote, once for all devices. It checks its
+# arguments and computes shape and dtype of the result. Here `y` is broadcast to two rows. It
+# computes no numbers.
 #
 # stop: event OutputAllocated in `z =`
-# Meta ends by calling `set_output_raw_strided` with what it found. That is a virtual function, and
-# what it does depends on the class that the wrapper made. This one is functional, so it allocates.
+# Meta ends by calling `set_output_raw_strided` with these properties. That is a virtual function,
+# which depends on the class that the wrapper created. This class is functional, so it allocates.
 #
 # stop: event ImplEntered in `z =`
-# The second function that a person wrote: `TORCH_IMPL_FUNC(mul_out)`, for CPU and CUDA both. Its
-# output is there and has the right size, whoever made it. Nothing is left to do but numbers.
+# This is the second function that a person wrote: `TORCH_IMPL_FUNC(mul_out)`, for both CPU and
+# CUDA. Its output exists and has the right size, regardless of who created it. Only the numbers
+# are left to compute.
 #
 # ## Investigate
 #
 # predict: redispatch mul_ to ADInplaceOrView
-# Now `x` is written to, and that has to be counted: so ADInplaceOrView's kernel comes between.
-# Below it is a kernel of CPU again, `wrapper_CPU_mul__Tensor`. What is different in that one?
+# Now `x` is written to, and its version must be bumped. So the kernel for ADInplaceOrView runs in
+# between. Below it is a kernel for CPU again, `wrapper_CPU_mul__Tensor`. How does it differ from
+# the first one?
 #
 # stop: event OutputAllocated in `x.mul_`
-# The same meta, and again `set_output_raw_strided`, but of the in-place class: it only checks that
-# `x` has the shape, dtype and device that meta wants. `K` has both functions and the three classes.
+# Meta is the same, and it calls `set_output_raw_strided` again, but that of the in-place class,
+# which only checks that `x` has the shape, dtype and device that meta wants. `K` shows both
+# functions and the three classes.
 #
 # stop: cell of mul.out at CPU
-# `out=` has a kernel of its own, too: it is no `mul` with a copy after it. Of the three entries
-# this is the one that says `structured: True`; the other two only point to it.
+# `out=` has a kernel of its own, too: it is not a `mul` followed by a copy. This is the one of the
+# three entries that says `structured: True`; the other two only point to it.
 #
 # stop: event OutputAllocated in `out=out`
-# The third class takes `out` and makes it larger. Had `out` been of the right size, it would have
-# been taken as it is, whatever its strides are: raw means that any strides will do. After this
-# comes the same impl for the third time.
+# The third class takes `out` and makes it larger. If `out` had the right size, it would be used as
+# it is, with any strides: that is what raw means. Then the same impl runs for the third time.
 #
 # ## Modify
 #
-# Change `x.mul_(y)` to `y.mul_(x)` and run the lesson's file again with `dispatchviz run`: the
-# result has four numbers, `y` room for two. Guess first: which of meta, `set_output` and impl
-# raises?
+# Change `x.mul_(y)` to `y.mul_(x)` and run the lesson's file again with `dispatchviz run`. The
+# result has four numbers, but `y` has space for two. Guess first: which of meta, `set_output` and
+# impl raises?
 #
 # ## Make
 #
-# Write a program that gives `out=` a tensor of two rows and three columns, and one whose dtype is
-# int64. One of the two only warns. Which step tells them apart?
+# Write a program that passes to `out=` a tensor of two rows and three columns, and then one whose
+# dtype is int64. One of the two only warns. Which step handles them differently?
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import warnings
     from pathlib import Path
 
@@ -107,7 +109,7 @@ def facts():
         torch.mul(x, y, out=torch.empty(2, 3))
     assert "was resized since it had shape [2, 3]" in str(caught[0].message)
 
-    # what the generator wrote, where PyTorch ships it
+    # the generated code, if this PyTorch ships it
     headers = Path(torch.__file__).parent / "include" / "ATen" / "ops"
     if headers.is_dir():
         meta, native = (headers / f"mul_{name}.h" for name in ("meta", "native"))
@@ -123,7 +125,7 @@ def facts():
 
 
 def check(trace):
-    """One meta and one impl, three ways to get an output."""
+    """Check that one meta and one impl serve three ways to get an output."""
     from dispatchviz.core.record.events import ImplEntered, MetaEntered, OutputAllocated
 
     for variant, operator in (("functional", "mul.Tensor"), ("in-place", "mul_.Tensor"), ("out", "mul.out")):

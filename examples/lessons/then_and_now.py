@@ -1,10 +1,10 @@
-# # What of the texts of 2020 is still so?
+# # Which texts of 2020 are still right?
 #
-# Many have learned the dispatcher from a walkthrough of 2020. Much of it holds, some has changed.
-# Judge three of its statements: within `randn`, `normal_` goes through autograd; where nothing
-# requires grad, autograd's kernel will soon not even be called; `vmap` slices the batch and calls
-# the operator for each example. At each place `Y` shows what was said then, and what PyTorch 2.13
-# does.
+# Many readers learned the dispatcher from a walkthrough of 2020. Much of it still holds, but some
+# of it has changed. Judge three of its statements: inside `randn`, `normal_` goes through
+# autograd; if nothing requires grad, the autograd kernel will soon not even be called; `vmap`
+# slices the batch and calls the operator for each example. At each place `Y` shows the old
+# statement, and what PyTorch 2.13 does.
 
 import torch
 
@@ -18,42 +18,42 @@ v = torch.vmap(torch.add)(rows, rows)
 # ## Predict
 #
 # predict: call normal_
-# The text of 2020 has `normal_` go through autograd here, since the new tensor has an autograd
-# key. It still has that key. But `torch.randn` puts a guard around its call: the tensor is new,
-# and there is nothing to record. Called as `torch.ops.aten.randn` there is no such guard, and the
-# old text is right.
+# In the text of 2020, `normal_` goes through autograd here, because the new tensor has an autograd
+# key. It still has that key. But `torch.randn` puts a guard around its call, because a new tensor
+# has no history to record. `torch.ops.aten.randn` has no such guard, and there the old text is
+# right.
 #
 # predict: call add in `z =`
-# Nothing requires grad, and the plan never came true: the kernel runs, and finds that it has
-# nothing to record.
+# Nothing requires grad, but the plan was never carried out: the kernel runs, and finds nothing to
+# record.
 #
 # ## Run
 #
 # stop: skipped keys of add in `z =`
-# The text counts BackendSelect into the set of `add`, as a global key. There is no global set any
-# more: the thread includes it, and the operator's mask takes it away before a key is picked. So
+# The text adds BackendSelect to the set of `add`, as a global key. There is no global set anymore.
+# The thread includes BackendSelect, and the operator's mask removes it before a key is picked. So
 # the kernel gets {AutogradCPU, CPU}.
 #
 # stop: redispatch add to CPU in `z =`
-# In the text the kernel calls `at::add` again under a guard, and a set is computed anew. Today
-# the kernel hands over a set, and nothing is computed. The guard is still there, for calls
-# further below.
+# In the text the kernel calls `at::add` again under a guard, and a set is computed again. Today
+# the kernel passes a set, and nothing is computed. The guard is still there, for calls further
+# below.
 #
 # ## Investigate
 #
 # stop: kernel wrapper_CPU_add_Tensor in `z =`
-# The texts have `native::add` here, registered to CPU and to CUDA. Today `add` is structured, and
-# what is registered is generated. Names of files have changed as well: VariableTypeEverything.cpp
-# is VariableType_2.cpp for this kernel.
+# The old texts have `native::add` here, registered for CPU and for CUDA. Today `add` is
+# structured, and the registered kernel is generated. File names have changed as well:
+# VariableTypeEverything.cpp is VariableType_2.cpp for this kernel.
 #
 # stop: call add in `u =`
-# This is how the kernel is left out today: inference mode excludes the autograd keys. The program
+# This is how the kernel is skipped today: inference mode excludes the autograd keys. The program
 # has to ask for it.
 #
 # predict: cell of add at FuncTorchBatched
-# The text explains vmap by a loop: slice the batch, call the operator for each example, stack.
-# `add` has a batch rule today, which adds the whole batch at once. The loop is left to operators
-# that have neither a rule nor a decomposition.
+# The text explains vmap as a loop: slice the batch, call the operator for each example, stack the
+# results. Today `add` has a batch rule, which adds the whole batch at once. The loop remains for
+# operators that have neither a rule nor a decomposition.
 #
 # ## Modify
 #
@@ -63,12 +63,12 @@ v = torch.vmap(torch.add)(rows, rows)
 #
 # ## Make
 #
-# Take a statement from `docs/then_and_now.md` that you have believed, and write a program of
-# three lines in which one can see what is so.
+# Choose a statement from `docs/then_and_now.md` that you believed, and write a program of three
+# lines that shows what is true today.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     key, key_set = torch._C.DispatchKey, torch._C.DispatchKeySet
@@ -80,7 +80,7 @@ def facts():
     included = torch._C._dispatch_tls_local_include_set()
     excluded = torch._C._dispatch_tls_local_exclude_set()
     assert included.has(key.BackendSelect)
-    assert not excluded.has(key.AutogradFunctionality), "so autograd's kernel is called whatever requires grad"
+    assert not excluded.has(key.AutogradFunctionality), "so autograd's kernel is called in any case"
     assert not torch._C._dispatch_keys(x).has(key.BackendSelect)
     assert (key_set(key.AutogradCPU) | key_set(key.CPU)).raw_repr() == 0x1000010001
     with torch.inference_mode():
@@ -100,7 +100,7 @@ def facts():
 
 
 def check(trace):
-    """What became of the statements in this program."""
+    """Check the old statements against this program."""
     from dispatchviz.core.record import events as ev
 
     add = "aten::add.Tensor"

@@ -1,8 +1,8 @@
-# # Written through a view: whose grad_fn changes?
+# # Whose grad_fn changes in a write through a view?
 #
-# `v` is a view of `base`: two numbers of it, no copy. Writing to `v` therefore changes `base`,
-# whose history is another. This is how a model writes into a part of a buffer, and the gradient
-# comes out right. How does autograd keep the histories of both true?
+# `v` is a view of two numbers of `base`, not a copy. So writing to `v` changes `base`, which has a
+# different history. This is how a model writes into a part of a buffer, and the gradient is right.
+# How does autograd keep both histories correct?
 
 import torch
 
@@ -15,62 +15,62 @@ base.sum().backward()
 
 # ## Predict
 #
-# `mul_` is written as `v`'s method and names `v` alone. Before you go on: what are the `grad_fn`
-# of `v` and that of `base` after it?
+# `mul_` is called as a method of `v` and names only `v`. Before you go on: what are the `grad_fn`
+# of `v` and that of `base` after the call?
 #
 # stop: Node SliceBackward0
-# So far history runs the way the numbers came: from `v` to `base`, from there to `x`. Keep pane 6
+# So far the history follows the numbers: from `v` to `base`, and from there to `x`. Keep pane 6
 # open.
 #
 # predict: redispatch mul_ to ADInplaceOrView
-# `x * 2` went from autograd to CPU at once. A call that makes a view or writes has one kernel more
-# on its way. Its guard leaves ADInplaceOrView in, and so does the mask.
+# `x * 2` went from autograd to CPU at once. A call that creates a view or writes passes through
+# one more kernel. Its guard does not exclude ADInplaceOrView, and its mask keeps the key.
 #
 # ## Run
 #
 # stop: event VersionBumped
-# That is what the kernel is for. `v` and `base` share one counter, so `base` is known to be
-# changed, although nobody named it. The count comes after the write.
+# This is the purpose of the kernel. `v` and `base` share one counter, so `base` counts as changed,
+# although the call did not name it. The version is incremented after the write.
 #
 # ## Investigate
 #
 # stop: Node CopySlices
-# So `base` has a new `grad_fn`. MulBackward0 was the history of all four numbers, and is still
-# that of two. CopySlices stands for all four, with MulBackward0 behind it. The Node of `mul_` is
-# held within: no `next_functions` shows it, `O` does.
+# So `base` has a new `grad_fn`. MulBackward0 was the history of all four numbers, and now is that
+# of two. CopySlices represents all four, with MulBackward0 behind it. It contains the Node of
+# `mul_`, which `next_functions` does not show, but `O` does.
 #
 # stop: Node AsStridedBackward0
-# And `v` has one, too. SliceBackward0 leads to MulBackward0 and misses the write, so `v` gets a
-# Node that takes its place in `base`. The roles have changed: now the history of `v` is that of
-# `base`.
+# `v` has a new one, too. SliceBackward0 leads to MulBackward0 and misses the write, so `v` gets a
+# Node that takes its numbers from `base`. The roles have changed: now the history of `v` follows
+# from that of `base`.
 #
 # predict: event DependenciesCounted
 # Two Nodes lead to the write, CopySlices and AsStridedBackward0. No path goes from the sum to the
-# second, so nothing waits for it: it is there for whoever uses `v` from now on.
+# second, so nothing waits for it. It is there for later uses of `v`.
 #
 # stop: run CopySlices
-# It copies the gradient, takes the two numbers that `v` was, runs the Node within on a clone of
-# them, and writes its result back over them. The other two numbers pass as they came: the write
-# left them alone.
+# CopySlices clones the gradient, takes the two numbers that belong to `v`, runs the inner Node on
+# a clone of them, and writes its result back over them. The other two numbers pass through
+# unchanged, because the write did not touch them.
 #
 # stop: w.grad
-# The Node within has a second edge, for `w`. CopySlices has it for its own, so `w` is reached,
-# too. `x.grad` ends as 2, 6, 6, 2.
+# The inner Node has a second edge, for `w`. CopySlices takes over that edge, so the gradient also
+# reaches `w`. `x.grad` ends as 2, 6, 6, 2.
 #
 # ## Modify
 #
 # stop: `v = base[1:3]`
-# Press `W` here and run this line under `no_grad`. The write to `v` now raises an error. Why may
-# autograd not just leave the history of `base` as it was?
+# Press `W` here and run this line under `no_grad`. The write to `v` now raises an error. Why must
+# autograd not leave the history of `base` as it was?
 #
 # ## Make
 #
-# Write a program that takes two views of one base, writes to the first and only then reads
-# `grad_fn` of the second. When is its new Node made: at the write, or when it is read?
+# Write a program that takes two views of one base, writes to the first, and only then reads
+# `grad_fn` of the second. When is its new Node created: at the write, or when you read it?
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     writes_or_views = ("aten::mul_.Tensor", "aten::slice.Tensor", "aten::mul.Tensor")
@@ -111,7 +111,7 @@ def facts():
 
 
 def check(trace):
-    """Rebased, regenerated, and only the first of the two runs."""
+    """Check that the history is rebased and regenerated, and that only CopySlices runs."""
     mul = "aten::mul_.Tensor"
     assert_subsequence(
         trace,

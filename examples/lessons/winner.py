@@ -1,9 +1,9 @@
 # # Which key wins a call?
 #
-# A call has keys from each of its tensors and from the thread, and one of them gets the call. The
-# rule is four operations on sets and then a maximum. Whoever knows it can say which kernel runs
-# without a debugger. Three calls show all of it: a plain one, one with tensors of two backends, and
-# one in inference mode.
+# A call has keys from each of its tensors and from the thread, and one of them wins the call. The
+# rule is four operations on sets, and then a maximum. If you know it, you can tell which kernel
+# runs without a debugger. Three calls show the whole rule: a plain one, one with tensors of two
+# backends, and one in inference mode.
 
 import torch
 
@@ -18,60 +18,60 @@ with torch.inference_mode():
 
 # ## Predict
 #
-# What is known before each question are the sets as they come in. Keys are shown from high to low.
-# A set is never sorted by what you need, only by this fixed order, so do not look for a key that
-# fits: look for the highest one that may stay.
+# Before each question you see the sets before the rule is applied. Keys are listed from high to
+# low. This order is fixed and does not depend on the call. So do not look for a key that fits:
+# look for the highest one that may stay.
 #
 # predict: call add in `y =`
-# AutocastCPU is higher and does not win: the thread excludes it, and exclusion beats everything. It
-# is excluded in every thread until autocast is on.
+# AutocastCPU is higher but does not win: the thread excludes it, and exclusion overrides
+# everything else. Every thread excludes it until autocast is on.
 #
 # predict: call add in `z =`
 # The sets of both arguments are united, so the call has a CPU and a Meta. All backends share the
-# one bit for autograd, and the highest backend in the set goes with it: Meta is above all others.
-# The order of the arguments plays no part.
+# one bit for autograd, and the highest backend in the set is paired with it: Meta is above all
+# others. The order of the arguments does not matter.
 #
 # predict: call mul_ in `x.mul_`
-# Inference mode excludes the autograd keys, and no longer includes ADInplaceOrView. But `x` is
-# older than the block and brings ADInplaceOrView itself: what a thread does not include may still
-# come from a tensor. And `mul_` has a kernel there, which `add` has not.
+# Inference mode excludes the autograd keys, and no longer includes ADInplaceOrView. But `x` was
+# created before the block and has ADInplaceOrView itself: a key that the thread does not include
+# may still come from a tensor. And `mul_` has a kernel for it, which `add` has not.
 #
 # ## Run
 #
 # stop: key set of add in `y =`
-# All of the rule in one place, in pane 2, from top to bottom: the union of the arguments, plus what
-# the thread includes, minus what it excludes, and the mask of the operator. The highest key of what
-# is left wins.
+# Pane 2 shows the whole rule, from top to bottom: the union of the arguments, plus the
+# thread-local include set, minus the exclude set, and the mask of the operator. The highest key
+# that is left wins.
 #
 # ## Investigate
 #
 # stop: skipped keys of add in `y =`
-# The mask belongs to the operator, not to the call. It has a 0 for each key whose cell says: go on to
-# the next one. One `&` is all that this costs a call.
+# The mask belongs to the operator, not to the call. It has a 0 for each key whose dispatch table
+# entry (cell) is a fallthrough. This costs a call only one `&`.
 #
 # stop: key set of mul_ in `x.mul_`
-# The same rule, another result. The mask of `mul_` keeps ADInplaceOrView. Compare with the pane at
-# the call of `add`: which of the four rows are different, and why?
+# The rule is the same, but the result differs. The mask of `mul_` keeps ADInplaceOrView. Compare
+# this with the pane at the call of `add`: which of the four rows are different, and why?
 #
 # stop: cell of mul_ in `x.mul_`
-# The winner is turned into a number, the number of a cell of the table of `mul_`, and that is all
-# the search there is. `T` shows the whole table. If a cell is empty, the call does not try the next
+# The winner is converted to a number, which is the index of a cell in the table of `mul_`. There
+# is no other search. `T` shows the whole table. If a cell is empty, the call does not try the next
 # key: it raises an error.
 #
 # ## Modify
 #
 # Go to the line `y = torch.add(x, x)` and press `W`. Try inference mode and autocast, each alone.
-# Which of the four rows of pane 2 becomes another one? Does the winner?
+# Which of the four rows of pane 2 changes? Does the winner change?
 #
 # ## Make
 #
-# Write a call with a real tensor and the conjugate of a complex one: `torch.add(x, c.conj())`. Write
-# down the union first, then which key wins, then which one the redispatch goes to.
-# `dispatchviz run FILE` tells.
+# Write a call with a real tensor and the conjugate of a complex one: `torch.add(x, c.conj())`.
+# First write down the union, then the winner, then the key that the redispatch goes to. Check your
+# answer with `dispatchviz run FILE`.
 
 
 def facts():
-    """What the prose says of PyTorch."""
+    """Check the claims of the prose against PyTorch."""
     import torch
 
     keys, key_set, key = torch._C._dispatch_keys, torch._C.DispatchKeySet, torch._C.DispatchKey
@@ -123,7 +123,7 @@ def facts():
 
 
 def check(trace):
-    """Who wins the three calls."""
+    """Check which key wins each of the three calls."""
     add, mul = "aten::add.Tensor", "aten::mul_.Tensor"
     assert_subsequence(
         trace,

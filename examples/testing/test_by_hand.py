@@ -1,9 +1,9 @@
 """Five assertions that PyTorch's contributors write by hand, each in at most three lines.
 
-    pytest examples/testing/test_by_hand.py
+pytest examples/testing/test_by_hand.py
 
-By hand each takes a mode that logs, a hook that appends to a list, or pointers that are compared. What the fixture
-``dispatch_trace`` records is the model of PyTorch, so the module ``torch`` is the model's.
+By hand, each needs a mode that logs, a hook that appends to a list, or a comparison of pointers. The fixture
+``dispatch_trace`` records the model of PyTorch, so the module ``torch`` is the model's.
 """
 
 from dispatchviz import torch
@@ -35,7 +35,7 @@ def test_the_weights_gradient_is_not_copied(dispatch_trace):
 
 
 class OnMyBackend(torch.Tensor):
-    """A tensor on a device of one's own, without a line of C++: a real backend's would not have the Python keys."""
+    """A tensor on a device of one's own, without a line of C++. A real backend would not have the Python keys."""
 
     @staticmethod
     def __new__(cls, *size):

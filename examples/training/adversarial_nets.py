@@ -1,4 +1,4 @@
-"""Two nets against each other: one paints with transposed convolutions, one judges."""
+"""Two nets that compete: one paints with transposed convolutions, and one judges."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Pictures of the same thing shall lie close: normalized embeddings, three losses, distances."""
+"""Pictures of the same thing should lie close together: normalized embeddings, three losses, distances."""
 
 import torch
 import torch.nn.functional as F

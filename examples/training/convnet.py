@@ -1,4 +1,4 @@
-"""A small convolution net learns to tell bright columns from bright rows."""
+"""A small convolution net that learns to distinguish bright columns from bright rows."""
 
 import torch
 from torch import nn

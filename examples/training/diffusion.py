@@ -1,4 +1,4 @@
-"""A diffusion model of points on a circle: noise goes in step by step, a network learns to take it out again."""
+"""A diffusion model of points on a circle: noise is added step by step, and a network learns to remove it again."""
 
 import math
 
@@ -8,11 +8,11 @@ from torch import nn
 STEPS = 8
 betas = torch.linspace(0.02, 0.4, STEPS)
 kept = (1 - betas).cumprod(0)
-"""How much of the picture's variance is left after each step."""
+"""The share of the picture's variance that is left after each step."""
 
 
 class Denoiser(nn.Module):
-    """Guesses the noise in a point from the point and the number of the step."""
+    """A network that guesses the noise in a point from the point and the number of the step."""
 
     def __init__(self, width=24):
         super().__init__()
@@ -50,7 +50,7 @@ for epoch in range(4):
 
 @torch.no_grad()
 def drawn(count):
-    """Begins with noise alone and goes the steps back."""
+    """Start with noise alone and go back through the steps."""
     points = torch.randn(count, 2)
     for i in reversed(range(STEPS)):
         guess = torch.func.functional_call(model, average, (points, torch.full((count,), i)))

@@ -11,7 +11,7 @@ CONTEXT, WIDTH, HEADS = 8, 16, 2
 
 
 class Layer(nn.Module):
-    """Attention to earlier letters, then a network of its own for each letter."""
+    """Attention to earlier letters, then a network for each letter."""
 
     def __init__(self):
         super().__init__()
@@ -35,7 +35,7 @@ class Layer(nn.Module):
 
 
 class Model(nn.Module):
-    """Letters in, a score for each possible next letter out."""
+    """A model that maps letters to a score for each possible next letter."""
 
     def __init__(self):
         super().__init__()

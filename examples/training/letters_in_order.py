@@ -1,4 +1,4 @@
-"""A counting model and its neural twin: one-hot letters, indexing in all ways, sampling."""
+"""A counting model and its neural twin: one-hot letters, many kinds of indexing, sampling."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Tuning a finished network with few numbers (LoRA): its weights stay, a product of two thin matrices is added."""
+"""Tuning a trained network with few numbers (LoRA): its weights stay, and a product of two thin matrices is added."""
 
 import torch
 from torch import nn
@@ -19,7 +19,7 @@ class LowRank(nn.Module):
 
     @torch.no_grad()
     def merged(self):
-        """One layer that does the same."""
+        """Return a single layer that computes the same."""
         self.layer.weight += self.scale * self.up @ self.down
         return self.layer
 

@@ -14,7 +14,7 @@ def loss_of(parameters, x, y):
 
 
 def after_a_step(parameters, x, y):
-    """The parameters as one step of gradient descent on a task leaves them."""
+    """Return the parameters after one step of gradient descent on a task."""
     slopes = grad(loss_of)(parameters, x, y)
     return {name: parameter.sub(slopes[name], alpha=0.1) for name, parameter in parameters.items()}
 

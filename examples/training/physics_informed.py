@@ -10,7 +10,7 @@ times = torch.linspace(0, 1, 9).view(-1, 1).requires_grad_()
 
 
 def derivative(y, x):
-    """Of each element; itself differentiable."""
+    """Differentiate each element of y; the result can be differentiated again."""
     return torch.autograd.grad(y, x, torch.ones_like(y), create_graph=True)[0]
 
 

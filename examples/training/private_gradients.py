@@ -1,4 +1,4 @@
-"""A gradient for each example (torch.func), clipped and made noisy: training that tells little of any one example."""
+"""A gradient for each example (torch.func), clipped and made noisy, so that training reveals little of any example."""
 
 import torch
 from torch import nn

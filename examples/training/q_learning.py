@@ -1,4 +1,4 @@
-"""Deep Q-learning on made-up memories: gather, a mask, a target net that follows slowly."""
+"""Deep Q-learning on made-up memories: gather, a mask, and a target net that follows slowly."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A recurrent encoder and a decoder that attends to it: words are read, then said backwards."""
+"""A recurrent encoder and a decoder that attends to it: words are read, then spelled backward."""
 
 import torch
 import torch.nn.functional as F
@@ -23,7 +23,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """One letter a step; where it looks is the softmax of a product, over what is no padding."""
+    """One letter per step, with attention: a softmax of products over everything that is not padding."""
 
     def __init__(self, tokens, width):
         super().__init__()

@@ -6,7 +6,7 @@ from torch import nn
 
 
 class Autoencoder(nn.Module):
-    """Sixteen pixels to a point in two dimensions, with its uncertainty, and back."""
+    """An encoder from sixteen pixels to a point in two dimensions with its uncertainty, and a decoder back."""
 
     def __init__(self):
         super().__init__()

@@ -1,1 +1,3 @@
-"""The documentation: pages that are written by running what they show, and the site that is made of all of them."""
+"""The documentation: pages that are written by running the commands that they show, and the site made of all of
+them.
+"""

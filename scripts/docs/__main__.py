@@ -1,7 +1,7 @@
-"""Writes the reference, the pictures of the tutorial, and the outputs on all pages that run commands.
+"""A script that writes the reference, the pictures of the tutorial, and the outputs on all pages that run commands.
 
 python -m scripts.docs             write all of it
-python -m scripts.docs PAGE...     only these pages
+python -m scripts.docs PAGE...     write only these pages
 """
 
 from __future__ import annotations

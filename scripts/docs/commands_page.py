@@ -1,4 +1,4 @@
-"""The page of all commands: what each one's ``--help`` says, word for word."""
+"""The page of all commands, with the output of each ``--help``."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ COLUMNS = 100
 
 HEAD = """# Commands
 
-What `dispatchviz COMMAND --help` prints. Options stand before SCRIPT, `-c CODE` or `-m MODULE`; everything after it is
-the program's own. Written by `python -m scripts.docs`.
+This is the output of `dispatchviz COMMAND --help`. Write options before SCRIPT, `-c CODE` or `-m MODULE`. Everything
+after that is passed to the program. Written by `python -m scripts.docs`.
 """
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     with commands.make_context("dispatchviz", [], resilient_parsing=True) as group:
         overview = _block(commands.get_help(group))
         return "\n".join([HEAD, overview, *(_section(name, group) for name in COMMANDS)])
 
 
 def help_texts() -> dict[str, str]:
-    """What each command's help says."""
+    """Return the help of each command."""
     with commands.make_context("dispatchviz", [], resilient_parsing=True) as group:
         return {name: help_of(commands.get_command(group, name), name, group) for name in COMMANDS}
 
@@ -37,7 +37,7 @@ def _section(name: str, group: click.Context) -> str:
 
 
 def help_of(command: click.Command | None, name: str, group: click.Context) -> str:
-    """As it is printed where lines have room."""
+    """Return the help as it is printed with long lines."""
     assert command is not None
     asked = {"resilient_parsing": True, "terminal_width": COLUMNS}
     with command.make_context(name, ["--help"], parent=group, **asked) as context:

@@ -9,11 +9,11 @@ PAGE = FOLDER / "glossary.md"
 
 HEAD = """# Glossary
 
-The key `V` of the stepper opens these terms, those of the step first. Each has the file of PyTorch that defines it.
-Written by `python -m scripts.docs` from `dispatchviz.explain.sentences.glossary.py`.
+In the stepper, press `V` to open these terms; those of the current step come first. Below each term is the file of
+PyTorch that defines it. Written by `python -m scripts.docs` from `dispatchviz.explain.sentences.glossary.py`.
 """
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     return "\n".join([HEAD, *(f"## {term.name}\n\n{term.meaning}\n\n`{term.file}`\n" for term in TERMS)])

@@ -10,22 +10,22 @@ from textwrap import fill
 from dispatchviz.explain.diagnosis.messages.known_message import FIELD, KnownMessage
 from dispatchviz.explain.diagnosis.messages.table import MESSAGES, SUBJECTS
 
-PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
+PAGE = Path(__file__).parents[2] / "docs" / "lists" / "messages.md"
 
 HEAD = f"""# Messages
 
-The {len(MESSAGES)} error messages of PyTorch that `dispatchviz why --error FILE` explains, wherever they are in a
-traceback or log: the general cause, what to try, and a program that shows it. For a program of your own
-`dispatchviz why SCRIPT` names its variables, lines and Nodes instead. In a message `...` stands for what differs from
-case to case. Written by `python -m scripts.docs docs/messages.md`.
+`dispatchviz why --error FILE` finds these {len(MESSAGES)} error messages of PyTorch in a traceback or log. Each has its
+general cause, a fix, and a program that raises it. For your own program run `dispatchviz why SCRIPT`, which names the
+program's variables, lines and Nodes. In a message, `...` stands for the parts that vary. Written by
+`python -m scripts.docs docs/lists/messages.md`.
 """
 
 SPECIAL = re.compile(r"([*_<>`\\\[\]])")
-"""What Markdown would read as a mark."""
+"""The characters that Markdown would read as markup."""
 
 
 def messages_page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     return "\n".join([HEAD, *(line for title, messages in SUBJECTS.items() for line in _subject(title, messages))])
 
 

@@ -1,15 +1,15 @@
-"""Pages whose commands are run: below each command stands what it prints.
+"""Pages whose commands are run, with the output below each command.
 
 A page is Markdown as people read it, with five rules:
 
 - A block after a line that ends with ``NAME``, in backticks and with a colon, is the file NAME.
-- Another Python block is a program of its own, which has to end well.
-- A ``console`` block has commands, each behind ``$ ``, and below each its output, which is written here. Programs and
-  traces are in one folder for the whole page, in which the commands are run one after the other.
-- A comment before such a block, ``<!-- show: A ... B -->``, chooses of each output the lines from the first with A to
-  before the next one with B, ``<!-- show: A -->`` all lines with A but those
+- Any other Python block is a separate program, which must exit with status 0.
+- A ``console`` block has commands, each after ``$ ``, with the output below, which is written here. Programs and traces
+  are in one folder for the whole page. The commands run in order.
+- A comment before a block selects a part of each output. ``<!-- show: A ... B -->`` selects the lines from the first
+  one with A up to, but not including, the next one with B. ``<!-- show: A -->`` selects all lines with A except those
   of reasons.
-- Indented commands of dispatchviz are run after all that, and have to end well.
+- Indented commands of dispatchviz run after all that, and must exit with status 0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HANGS = 600
 
 
 class PageError(Exception):
-    """A command of a page that cannot be run, or does not end as it should."""
+    """A command of a page that cannot be run, or that does not end as it should."""
 
 
 class Part(NamedTuple):
@@ -46,16 +46,16 @@ class Part(NamedTuple):
 
     begin: str = ""
     end: str = ""
-    """Without one, the lines with ``begin``."""
+    """The end; without one, the lines with ``begin`` are shown."""
 
     @classmethod
     def read(cls, comment: str) -> Part:
-        """What stands in a comment; all lines if there is none."""
+        """Return the part that a comment selects; all lines if there is no comment."""
         begin, _, end = comment.partition(" ... ")
         return cls(begin.strip(), end.strip())
 
     def of(self, lines: list[str]) -> list[str]:
-        """With ``...`` for what is left out. Raises PageError if it is not there."""
+        """Return the selected lines, with ``...`` for lines that are left out. Raise PageError if they are missing."""
         first = _first(lines, self.begin, 0)
         chosen = [k for k, line in enumerate(lines) if self.begin in line and not (self.begin and _is_reason(line))]
         if self.end:
@@ -65,7 +65,7 @@ class Part(NamedTuple):
 
 
 def _is_reason(line: str) -> bool:
-    """Return whether it is a line of a reason, which would be cut off in its midst."""
+    """Return whether a line belongs to a reason, which would be cut off in the middle."""
     return line.lstrip().startswith("|")
 
 
@@ -77,13 +77,13 @@ def _first(lines: list[str], words: str, at: int) -> int:
 
 
 def pages() -> list[Path]:
-    """Those with commands."""
+    """Return the pages with commands."""
     found = (path for path in (ROOT / "docs").rglob("*.md") if "```console" in path.read_text("utf-8"))
     return sorted(found)
 
 
 def with_outputs(text: str) -> str:
-    """The page with the outputs of its commands as they are now. Raises PageError for one that fails."""
+    """Return the page with the current outputs of its commands. Raise PageError if a command fails."""
     with TemporaryDirectory() as folder:
         written = BLOCK.sub(lambda block: _run_block(block, Path(folder)), text)
         for command in INDENTED.findall(BLOCK.sub("", text)):
@@ -142,7 +142,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def plain(printed: str, folder: Path) -> str:
-    """As it is for every reader: without the places of this machine, and what it has for ``cuda``."""
+    """Return an output for every reader: without the paths of this machine, and without its kind of ``cuda``."""
     text = printed.replace(str(folder / "cache"), "~/.cache").replace(str(folder), ".")
     lines = re.sub(r", cuda: emulated on NumPy.*$", "", text, flags=re.MULTILINE).splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n")

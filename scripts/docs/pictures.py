@@ -1,4 +1,4 @@
-"""The pictures of the tutorial: its screens, each brought up by the keys that the tutorial names, and its graph."""
+"""The pictures of the tutorial: its screens, each opened with the keys that the tutorial names, and its graph."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SIZE = (110, 34)
 
 
 def home() -> str:
-    """The screen that ``dispatchviz`` opens."""
+    """Return the screen that ``dispatchviz`` opens."""
     entries = Home(program_entries(examples()), (), QUESTIONS).goto(0).noted(FIRST)
     return _screen(HomeApp(entries, lambda *_: lambda _: [], lambda: ()), "dispatchviz")
 
 
 def lesson() -> str:
-    """The first lesson, at its first question."""
+    """Return the first lesson at its first question."""
     with contextlib.chdir(ROOT):
         first = read_lesson(Path("examples/lessons/forum.py"))
         trace = run_lesson(first).trace
@@ -45,13 +45,13 @@ def lesson() -> str:
 
 
 def stepper() -> str:
-    """The tutorial's own program, at its first Node."""
+    """Return the stepper with the tutorial's program at its first Node."""
     keys = ("right_square_bracket", "n")
     return _screen(StepperApp(Session(_own(), run_arguments=["mine.py"])), "dispatchviz run mine.py", *keys)
 
 
 def graph() -> str:
-    """Its backward graph."""
+    """Return the backward graph of that program."""
     return _own().backward_graph().svg()
 
 
@@ -59,7 +59,7 @@ PICTURES: dict[str, Callable[[], str]] = {"home": home, "lesson": lesson, "mine"
 
 
 def _own() -> Trace:
-    """Of the program that the tutorial has its reader write."""
+    """Return the trace of the program that the reader of the tutorial writes."""
     page = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
     text = next(block["text"] for block in BLOCK.finditer(page) if block["name"] == "mine.py")
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -81,9 +81,9 @@ def _screen(app: StepperApp | HomeApp, title: str, *keys: str) -> str:
 
 
 def write() -> None:
-    """Write all of them."""
+    """Write all pictures."""
     FOLDER.mkdir(exist_ok=True)
     with TemporaryDirectory() as state:
-        os.environ["XDG_STATE_HOME"] = state  # without the layouts that somebody keeps
+        os.environ["XDG_STATE_HOME"] = state  # without the user's stored layouts
         for name, picture in PICTURES.items():
             (FOLDER / f"{name}.svg").write_text(picture(), "utf-8")

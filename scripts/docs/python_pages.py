@@ -1,4 +1,4 @@
-"""The pages of what is used from Python, read off signatures and docstrings."""
+"""The pages of the Python API, read from signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ The names of `dispatchviz.testing`, and the pytest plugin that comes with the pa
 
 
 class Options:
-    """Stands for pytest's parser, and makes a row of each option."""
+    """A substitute for pytest's parser that makes a row of each option."""
 
     def __init__(self) -> None:
         self.rows = ["| option | does |", "|---|---|"]
 
     def getgroup(self, *_: str) -> Options:
-        """One group is as good as another."""
+        """Return the same object for any group."""
         return self
 
     def addoption(self, name: str, *, help: str, metavar: str = "", **_: Any) -> None:
-        """A row of the table."""
+        """Add a row to the table."""
         self.rows.append(f"| `{name}{'=' if metavar else ''}{metavar}` | {help} |")
 
     addini = addoption
 
 
 def python_page() -> str:
-    """The text of the page of ``dispatchviz``."""
+    """Return the text of the page of ``dispatchviz``."""
     parts = [*_function("dispatchviz.record", dispatchviz.record), *_function("dispatchviz.load", dispatchviz.load)]
     parts += [*_class("Trace", dispatchviz.Trace, trace_file.Trace), *_class("BackwardGraph", BackwardGraph)]
     parts += _class("DrawnPicture", DrawnPicture)
@@ -59,7 +59,7 @@ def python_page() -> str:
 
 
 def testing_page() -> str:
-    """The text of the page of ``dispatchviz.testing``."""
+    """Return the text of the page of ``dispatchviz.testing``."""
     parts = [part for name in testing.__all__ for part in _either(name, getattr(testing, name))]
     return "\n".join([TESTING, *parts, *_plugin()])
 
@@ -86,7 +86,7 @@ def _function(name: str, value: Callable[..., Any], level: str = "##") -> Iterat
 
 
 def _signature(value: Callable[..., Any]) -> str:
-    """As it is written in the source."""
+    """Return the signature as it is written in the source."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(value)))).body
     assert isinstance(definition, ast.FunctionDef)
     taken = ast.unparse(definition.args).removeprefix("self, ").removeprefix("cls, ")
@@ -98,7 +98,7 @@ def _signature(value: Callable[..., Any]) -> str:
 
 
 def _class(name: str, *classes: type) -> Iterator[str]:
-    """With the members that its bases here add."""
+    """Yield the lines about a class, with the members that its bases here add."""
     yield f"## {name}\n"
     yield from _paragraphs(classes[0])
     found = {member: value for each in reversed(classes) for member, value in vars(each).items()}
@@ -115,7 +115,7 @@ def _class(name: str, *classes: type) -> Iterator[str]:
 
 
 def _paragraphs(documented: Any) -> Iterator[str]:
-    """Its docstring, in which indented lines stay code."""
+    """Yield the paragraphs of a docstring. Indented lines remain code."""
     for paragraph in (inspect.getdoc(documented) or "").split("\n\n"):
         text = paragraph if paragraph.startswith("    ") else " ".join(paragraph.split())
         yield text.replace("``", "`") + "\n"

@@ -1,1 +1,1 @@
-"""The names that learners come with, each with a place of dispatchviz where it is to be seen."""
+"""The names that learners search for, each with a place in dispatchviz that shows it."""

@@ -1,9 +1,9 @@
-"""Writes ``docs/names.md``: each name that learners come with, and what to type to see it.
+"""A script that writes ``docs/lists/names.md``: each name that learners search for, with the command that shows it.
 
-python -m scripts.names            write the page
-python -m scripts.names --check    write it nowhere; exit status 1 if it is stale, or if a name is to be seen nowhere
+    python -m scripts.names            write the page
+    python -m scripts.names --check    write nothing; exit status 1 if the page is stale, or if a name is shown nowhere
 
-Every name is looked for in all views of many steps of the example programs, and in what commands print.
+Every name is searched for in all views of many steps of the example programs, and in the output of commands.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from scripts.names.name_list import names
 from scripts.names.page import page
 from scripts.names.places import found
 
-PAGE = Path(__file__).parents[2] / "docs" / "names.md"
+PAGE = Path(__file__).parents[2] / "docs" / "lists" / "names.md"
 
 
 def main() -> int:
-    """Exit status."""
+    """Write or check the page, and return the exit status."""
     seen = found(names())
     missing = [name.text for name in names() if name not in seen]
     print(*(f"{name}: to be seen nowhere" for name in missing), sep="\n", end="\n" if missing else "")

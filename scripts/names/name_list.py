@@ -11,20 +11,20 @@ GONE = "gone: "
 
 
 class Name(NamedTuple):
-    """A name of PyTorch that a text for learners, a backtrace or a header has."""
+    """A name of PyTorch from a text for learners, a backtrace or a header."""
 
     section: str
     text: str
     remark: str
-    """What is to be known of it; of a name that PyTorch no longer has, what is there today."""
+    """A remark about the name. For a name that PyTorch no longer has, its replacement."""
     gone: bool
-    """Whether PyTorch has it no longer."""
+    """True if PyTorch no longer has the name."""
     wanted: str = ""
-    """The view or the kind of event that is to show it, where many do; empty if any may."""
+    """The view or kind of event that must show it, if many do; empty if any may."""
 
 
 def names() -> list[Name]:
-    """All of them, in the order of the file."""
+    """Return all names, in the order of the file."""
     found: list[Name] = []
     section = ""
     for line in LIST.read_text("utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""``docs/names.md`` as text: written from the places of the names, read by the test that opens them."""
+"""The text of ``docs/lists/names.md``, written from the places of the names and read by the test that opens them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from scripts.names.places import EVENT, Place
 
 HEAD = """# Names
 
-The names that people come with, from the question on the forum, the walkthrough of the dispatcher, a backtrace, Node's
-header, and what to type to see each, in any folder. Written by `python -m scripts.names`; a test opens every row.
+These are names that people search for: from the question on the forum, the walkthrough of the dispatcher, a backtrace,
+and Node's header. Next to each is a command that shows it, in any folder. Written by `python -m scripts.names`; a test
+opens every row.
 
-*Event*: what happens at the step is the function, or in the file, that is called so; `docs/events.md` has all kinds.
-*Text*: the name is in what is said of the step. *Pane*: of the stepper, which opens at the step if `--view` and its
-word are left out. *File*: in the C++ that PyTorch's generators write.
+*Event*: the event of the step is the function, or is in the file, with this name. `docs/lists/events.md` lists all kinds.
+*Text*: the text about the step contains the name. *Pane*: a pane of the stepper contains it; without `--view` and its
+argument, the stepper opens at the step. *File*: the C++ code of PyTorch's generators contains it.
 """
 
 _LISTS = {
@@ -30,7 +31,7 @@ _LISTS = {
     "table": "table",
     "keys": "key",
 }
-"""Of views that are no panes, and of commands."""
+"""The views that are not panes, and commands."""
 
 _PANES = {name.removesuffix("_pane").replace("_", "-"): title for title, name in PANES.values()}
 
@@ -38,17 +39,17 @@ _ROW = re.compile(r"^\| `(?P<name>[^`]+)` \| .*? \| `(?P<command>dispatchviz [^`
 
 
 def page(found: Mapping[Name, Place]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join([HEAD, *_lines(found)]) + "\n"
 
 
 def rows(text: str) -> list[tuple[str, str]]:
-    """Name and command of each row of a written page."""
+    """Return the name and command of each row of a written page."""
     return [(row["name"], row["command"]) for row in _ROW.finditer(text)]
 
 
 def seen_in(place: Place) -> str:
-    """Event, text, pane, list or file."""
+    """Return the kind of place: event, text, pane, list or file."""
     if place.view == EVENT:
         return f"event `{place.kind}`"
     if place.view == "why":

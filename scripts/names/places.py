@@ -1,4 +1,4 @@
-"""Where a name is looked for: what commands print, and the views of the steps of programs, as text."""
+"""The places where a name is searched for: the output of commands, and the views of the steps of programs, as text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PROGRAMS = (
     "examples/custom_operator.py",
     "examples/inplace_error.py",
 )
-"""The founding program first: a name is shown there if it can be."""
+"""The programs. The founding program comes first, so a name is shown there if possible."""
 
 COMMANDS = (
     "dispatchviz codegen add",
@@ -61,42 +61,42 @@ COMMANDS = (
     "dispatchviz why add AutogradCUDA",
     "dispatchviz why randn BackendSelect",
 )
-"""What is printed without a program."""
+"""The commands whose output needs no program."""
 
 EVENT = "event"
-"""The step is the function, or the file, that is called so: the view ``why`` has it in these rows."""
+"""The view of a step whose function or file has the name. The view ``why`` has it in these rows."""
 
 FIRST = {
     "The walkthrough, code generation and structured kernels": (EVENT, "codegen", "structured"),
     "Node's header: torch/csrc/autograd/node.h, and function.h for its functions": (EVENT, "node", "engine", "why"),
 }
-"""Of the names of a section, the places that they belong to."""
+"""The places that belong to the names of each section."""
 
 ORDER = (
     *(EVENT, "stack", "why", "registration", "cell", "key-set", "structured", "node", "engine", "table", "codegen"),
     *("keys", "calls"),
 )
-"""The places of the first choice for the names of all sections."""
+"""The preferred places for the names of all sections."""
 
 TELLING = ("because", "then-and-now")
-"""Views that only tell of PyTorch, first what the step itself is about."""
+"""The views that only describe PyTorch. Their first rows are about the step itself."""
 
 LAST = (*TELLING, "source")
-"""The program's own text shows nothing of PyTorch."""
+"""The views that come last. The program's own text shows nothing of PyTorch."""
 
 
 class Place(NamedTuple):
-    """What a reader types to see a name."""
+    """The command and keys that show a name."""
 
     command: str
     view: str
-    """The view's name, that of the command, such as ``codegen``, or ``EVENT``."""
+    """The name of the view or command, such as ``codegen``, or ``EVENT``."""
     kind: str = ""
-    """Of a step: the kind of its event."""
+    """The kind of the step's event."""
 
 
 def places() -> Iterator[tuple[Place, str]]:
-    """All of them, each with the text to look for names in."""
+    """Yield all places, each with the text that is searched."""
     for command in COMMANDS:
         yield Place(command, command.split()[1]), text_of(command)
     for program in PROGRAMS:
@@ -121,14 +121,14 @@ def _views(trace: Trace, step: int, program: str) -> Iterator[tuple[Place, str]]
 
 
 def _of_this_step(text: str) -> str:
-    """What a view that tells has of the step itself, which comes first."""
+    """Return the part of a descriptive view that is about the step itself, which comes first."""
     here, *elsewhere = HEADINGS.values()
     first, *rest = text.splitlines()
     return "\n".join(takewhile(lambda row: row not in (*elsewhere, ON_LINE), rest)) if first == here else ""
 
 
 def found(names: Sequence[Name]) -> dict[Name, Place]:
-    """The best place of each name that is to be seen somewhere, in the order of the names."""
+    """Return the best place of each name that is shown somewhere, in the order of the names."""
     best: dict[Name, tuple[int, Place]] = {}
     for place, text in places():
         for name in names:
@@ -139,7 +139,8 @@ def found(names: Sequence[Name]) -> dict[Name, Place]:
 
 
 def preference(name: Name, place: Place) -> int:
-    """The smaller, the better: what is wanted, the places that its section is about, those of the first choice, others.
+    """Return the rank of a place; smaller is better. First the wanted kind, then the places of its section, the
+    preferred places, others.
 
     A step comes before a command; a Node's card is best while the Node runs: by then all of it is there.
     """
@@ -151,7 +152,7 @@ def preference(name: Name, place: Place) -> int:
 
 
 def text_of(command: str) -> str:
-    """What a command prints, 100 columns wide."""
+    """Return the output of a command, 100 columns wide."""
     match shlex.split(command)[1:]:
         case ["run", "--step", step, "--view", view, program]:
             return view_text(_trace(program), int(step), view)
@@ -160,12 +161,12 @@ def text_of(command: str) -> str:
 
 
 def has(text: str, name: str) -> bool:
-    """Return whether the name is in a text as a word of its own: no part of a longer name, nor of a file's."""
+    """Return whether a text contains a name as a separate word, not as a part of a longer name or of a file's name."""
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w|\.(?:h|cpp|py)\b)", text) is not None
 
 
 def _steps(trace: Trace) -> Iterator[int]:
-    """The first step of each kind, and the first of each with another operator or Node; for each kind of call."""
+    """Yield the first step of each kind, the first of each with another operator or Node, and for each kind of call."""
     seen: set[tuple[str, str, str]] = set()
     for step in range(len(trace)):
         event = trace[step]
@@ -178,7 +179,9 @@ def _steps(trace: Trace) -> Iterator[int]:
 
 @cache
 def _trace(program: str) -> Trace:
-    """Recorded in a process of its own, as a reader's is: the first use of vmap registers kernels."""
+    """Return a trace that is recorded in a separate process, as a reader's is, because the first use of vmap registers
+    kernels.
+    """
     with tempfile.TemporaryDirectory() as folder:
         saved = Path(folder) / "trace.jsonl"
         command = [sys.executable, "-m", "dispatchviz", "trace", "-o", os.devnull, "--save", str(saved), program]

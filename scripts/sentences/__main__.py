@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scripts.sentences.page import page
 
-PAGE = Path(__file__).parents[2] / "docs" / "sentences.md"
+PAGE = Path(__file__).parents[2] / "docs" / "lists" / "sentences.md"
 
 
 def main() -> int:

@@ -1,1 +1,1 @@
-"""Tests of the benchmarks: that they run, not how fast."""
+"""Tests of the benchmarks: they run, at any speed."""

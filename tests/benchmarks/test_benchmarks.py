@@ -1,4 +1,4 @@
-"""Every benchmark can be run, with and without what we are compared with."""
+"""Every benchmark runs, with and without its rivals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 OF_PYTORCH = ["live"]
-"""Of an installed PyTorch alone."""
+"""Benchmarks that need an installed PyTorch."""
 ALL = [
     *(
         "diagnosis", "dispatch", "engine", "growth", "live", "log", "opening", "operators", "pictures", "player",
@@ -26,15 +26,15 @@ ALL = [
 ]  # fmt: skip
 
 
-def test_each_module_that_measures_is_found() -> None:
-    """What has no ``main`` helps the others."""
+def test_every_module_with_a_main_is_found() -> None:
+    """Modules without ``main`` only help the others."""
     assert benchmarks() == ALL
     helpers = {"__main__", "seamless", "sizes"}
     assert {path.stem for path in (ROOT / "benchmarks").glob("*.py")} == {*ALL, *helpers}
 
 
 def runs(name: str) -> str:
-    """The output of a benchmark with minimal sizes."""
+    """Return the output of a benchmark with minimal sizes."""
     if name == "tui":
         pytest.importorskip("pty", reason="needs a Unix terminal")
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick"]
@@ -44,22 +44,24 @@ def runs(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", some(sorted({*benchmarks()} - {*OF_PYTORCH}), 6))
-def test_it_runs(name: str) -> None:
+def test_a_benchmark_runs(name: str) -> None:
     output = runs(name)
     assert output.count("\n") > 3
     if name in ("dispatch", "engine", "operators"):
         for rival, line in sizes.RIVALS.items():
-            assert (line in output) is not sizes.there(rival), "who is missing is said, with the command that brings it"
+            assert (line in output) is not sizes.is_installed(rival), (
+                "a missing rival is listed with the command that installs it"
+            )
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", some(["dispatch", "engine", "operators"], 3))
-def test_it_runs_beside_pytorch(name: str) -> None:
+def test_a_benchmark_runs_beside_pytorch(name: str) -> None:
     assert "of PyTorch under DebugMode" in runs(name)
 
 
 @pytest.mark.torch
-def test_a_real_pytorch_is_watched() -> None:
+def test_the_live_benchmark_runs_on_a_real_pytorch() -> None:
     rows = [line.split("  ")[0] for line in runs("live").splitlines()]
     assert {"as it is", "DebugMode", "cells watched, not recorded", "recorded", "afterwards"} <= {*rows}
 
@@ -71,7 +73,7 @@ def test_a_missed_bar_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert sizes.judge({"a": 1.0}, {"a": 2.0}) == 0
 
 
-def test_one_that_fails_stops_no_other(tmp_path: Path) -> None:
+def test_a_failing_benchmark_does_not_stop_the_others(tmp_path: Path) -> None:
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks/__main__.py").write_bytes((ROOT / "benchmarks/__main__.py").read_bytes())
     for name, body in {"a": "raise SystemExit(3)", "b": "print('measured')", "helper": ""}.items():

@@ -1,6 +1,6 @@
-"""The Nodes that are predicted to raise at the end of a program are exactly those that do, over all programs.
+"""The Nodes predicted to raise at the end of a program are exactly those that do, over all programs.
 
-Within a checkpoint nothing is predicted: it keeps its inputs by itself and raises if one has changed.
+Nothing is predicted within a checkpoint, which keeps its inputs itself and raises if one has changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.claims.moments import ModelRun, Path
 from tests.claims.pytorch_runs import PyTorchRun
 
 NOT_RUN = ("torch::autograd::AccumulateGrad", "torch::autograd::CopySlices")
-"""The first would write a gradient; of the second the trace does not say which Node is inside."""
+"""Nodes that are not run: the first would write a gradient; the trace does not say which Node is inside the second."""
 
 
 def predicted(run: ModelRun) -> dict[Path, bool]:
@@ -28,7 +28,7 @@ def predicted(run: ModelRun) -> dict[Path, bool]:
 
 
 def raises(pytorch: PyTorchRun, path: Path) -> bool | None:
-    """Return whether PyTorch's Node does; None if it is not there, or must not be run."""
+    """Return whether PyTorch's Node raises, or None if it does not exist or must not be run."""
     try:
         node = pytorch.node(path)
     except (RuntimeError, KeyError):  # a view that must not be read any more
@@ -40,8 +40,10 @@ def raises(pytorch: PyTorchRun, path: Path) -> bool | None:
 
 
 def wrongly_predicted(run: ModelRun, pytorch: PyTorchRun) -> Iterator[str]:
-    """Nodes that do what was not predicted, at the end of a program; PyTorch's Nodes are run, so it comes last."""
-    for path, said in predicted(run).items():
+    """Yield the Nodes whose behavior was not predicted at the end of a program. PyTorch's Nodes are run, so this comes
+    last.
+    """
+    for path, raises_here in predicted(run).items():
         found = raises(pytorch, path)
-        if found is not None and found != said:
-            yield f"{path}: predicted to {'raise' if said else 'run'}, and does not"
+        if found is not None and found != raises_here:
+            yield f"{path}: predicted to {'raise' if raises_here else 'run'}, and does not"

@@ -38,7 +38,7 @@ WRITES = re.compile("This view |was created in (no_grad|inference) mode")
 
 
 def history_moves(question: Question, tensor: int) -> bool:
-    """Return whether the statement went on to change a tensor's history or flag, or those of its base."""
+    """Return whether the statement later changed a tensor's history or flag, or those of its base."""
     moves = question.later(ev.HistorySet, ev.HistoryRebased, ev.RequiresGradSet)
     base = _bases(question.trace).get(tensor, tensor)
     return any(event.tensor in (tensor, base) for event in moves)
@@ -46,12 +46,12 @@ def history_moves(question: Question, tensor: int) -> bool:
 
 @lru_cache(maxsize=1)
 def _bases(trace: Trace) -> dict[int, int]:
-    """View to its first base."""
+    """Return the first base of each view."""
     return {event.tensor: event.base for event in reversed(trace) if isinstance(event, ev.ViewMade)}
 
 
 def version_moves(question: Question, tensor: int) -> bool:
-    """Return whether the statement went on to write to the memory that a tensor is on."""
+    """Return whether the statement later wrote to the memory of a tensor."""
     known = index(question.trace).tensors
     storage = known[tensor].storage if tensor in known else -1
     bumped = [event.tensor for event in question.later(ev.VersionBumped)]
@@ -59,13 +59,13 @@ def version_moves(question: Question, tensor: int) -> bool:
 
 
 def real_tensor(question: Question, number: int) -> Any:
-    """PyTorch's tensor; None if no variable names it."""
+    """Return PyTorch's tensor, or None if no variable names it."""
     name = question.tensor(number)
     return None if name is None else question.pytorch.tensor(name)
 
 
 def real_node(question: Question, number: int) -> Any:
-    """PyTorch's Node; None if none or another one is there: a view's grad_fn is regenerated when read."""
+    """Return PyTorch's Node, or None if there is none or another one: a view's grad_fn is regenerated when read."""
     path = question.node(number)
     made = index(question.trace).nodes.get(number)
     if path is None or made is None:
@@ -82,20 +82,20 @@ def real_node(question: Question, number: int) -> Any:
 
 @checks(BackwardRaises)
 def backward_raises(claim: BackwardRaises, question: Question) -> Answer:
-    """Reading a saved variable unpacks it, as the formula does; a Node that must raise is run as well."""
+    """Read the saved variable, which unpacks it as the formula does. A Node that must raise is run as well."""
     node = real_node(question, claim.node)
     if node is None or released_later(question, claim):
         return None
     if not claim.raises:
         return difference("", in_place_error(node, claim.name))
-    if claim.message.startswith(DETACHED):  # the attribute says whose history is meant, the formula does not
+    if claim.message.startswith(DETACHED):  # the attribute names the history, the formula does not
         return difference(True, DETACHED in error_of_running(node))
     error = error_of(lambda: unpacked(node, claim.name))
     return difference((True, True), (claim.message in error, claim.message in error_of_running(node)))
 
 
 def released_later(question: Question, claim: BackwardRaises) -> bool:
-    """Return whether the statement went on to change what the Node saved."""
+    """Return whether the statement later changed a tensor that the Node saved."""
     if not claim.raises and any(question.later(ev.VersionBumped)):
         return True
     packed = (event for event in question.later(ev.SavedTensorHookRan) if event.kind == "pack hook")
@@ -111,13 +111,15 @@ def unpacked(node: Any, name: str) -> Any:
 
 
 def in_place_error(node: Any, name: str) -> str:
-    """The text of the error of using what was changed; empty if there is none, or another one."""
+    """Return the message of the in-place error, or an empty string if there is none or another error."""
     error = error_of(lambda: unpacked(node, name))
     return error if IN_PLACE in error else ""
 
 
 def error_of_running(node: Any) -> str:
-    """The text of the error of a Node's formula; a Function's Node cannot be run, so its saved tensors are read."""
+    """Return the message of the error of a Node's formula. A Function's Node cannot be run, so its saved tensors are
+    read.
+    """
     if isinstance(node, torch.autograd.function.BackwardCFunction):
         return error_of(lambda: node.saved_tensors)
     zeros = [torch.zeros(list(entry.shape), dtype=entry.dtype) for entry in node._input_metadata]
@@ -125,10 +127,10 @@ def error_of_running(node: Any) -> str:
 
 
 def error_of(action: Any) -> str:
-    """The text of the error that an action raises; empty if it does not."""
+    """Return the message of the error that an action raises, or an empty string."""
     try:
         action()
-    except Exception as error:  # a hook's own among them
+    except Exception as error:  # including a hook's own
         return str(error)
     return ""
 
@@ -144,7 +146,7 @@ def node_raises(claim: NodeRaises, question: Question) -> Answer:
 
 @checks(WriteRaises)
 def write_raises(claim: WriteRaises, question: Question) -> Answer:
-    """Write to the tensor, in a run of its own."""
+    """Write to the tensor, in a separate run."""
     name = question.tensor(claim.tensor)
     if name is None or history_moves(question, claim.tensor):
         return None
@@ -162,13 +164,13 @@ def write_raises(claim: WriteRaises, question: Question) -> Answer:
 
 @checks(NodeKeeps)
 def node_keeps(claim: NodeKeeps, question: Question) -> Answer:
-    """The slot of the same name."""
+    """Compare the slot of the same name."""
     node = real_node(question, claim.node)
     if node is None or claim.name.endswith("]"):
         return None
     try:
         kept = unpacked(node, claim.name)
-    except RuntimeError:  # let go, or changed, later in the statement
+    except RuntimeError:  # released or changed later in the statement
         return None
     if claim.tensor is None or kept is None or isinstance(kept, (list, tuple)):
         return None if isinstance(kept, (list, tuple)) else difference(claim.tensor is None, kept is None)
@@ -177,7 +179,7 @@ def node_keeps(claim: NodeKeeps, question: Question) -> Answer:
 
 
 def place(tensor: Any) -> Any:
-    """Address, sizes and strides of a tensor."""
+    """Return the address, sizes and strides of a tensor."""
     return tensor.data_ptr(), list(tensor.shape), tensor.dtype
 
 
@@ -198,7 +200,7 @@ def saved_bytes(claim: SavedBytes, question: Question) -> Answer:
 
 @checks(History)
 def history(claim: History, question: Question) -> Answer:
-    """From ``grad_fn`` on along first edges."""
+    """Follow the first edges from ``grad_fn``."""
     tensor = real_tensor(question, claim.tensor)
     if tensor is None or history_moves(question, claim.tensor) or version_moves(question, claim.tensor):
         return None

@@ -47,13 +47,13 @@ def runs_before(claim: RunsBefore, question: Question) -> Answer:
 
 @checks(EdgesCounted)
 def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
-    """By ``next_functions``; several roots hang below a GraphRoot, which has an edge to each."""
+    """Count ``next_functions``. Several roots are below a GraphRoot, which has an edge to each."""
     found = question.in_pass(claim.graph_task, claim.node)
     call = _call(claim.graph_task, question, watch_outputs)
     if found is None or call is None:
         return None
     if not claim.everywhere:
-        return None  # which Nodes were looked at, PyTorch does not say
+        return None  # PyTorch does not show which Nodes it visited
     node = call.nodes[found[1]]
     edges = sum(target is node for other in call.nodes for target, _ in other.next_functions)
     return difference(claim.edges, edges + (call.roots.count(node) if len(call.roots) > 1 else 0))
@@ -83,7 +83,7 @@ def grad_captured(claim: GradCaptured, question: Question) -> Answer:
     """Check by the result of the engine."""
     call = _call(claim.graph_task, question, watch_outputs)
     if call is None or claim.position >= len(call.captured):
-        return None  # an input that was not used is an error without allow_unused
+        return None  # an unused input is an error without allow_unused
     return difference(claim.defined, call.captured[claim.position])
 
 
@@ -112,7 +112,7 @@ def saved_tensors_freed(claim: SavedTensorsFreed, question: Question) -> Answer:
 
 
 def _reads(node: Any, name: str) -> bool | None:
-    """Return whether a saved tensor can be read; None if Python does not see it."""
+    """Return whether a saved tensor can be read, or None if Python does not expose it."""
     attribute = f"_saved_{name}"
     if not hasattr(type(node), attribute):
         if not hasattr(type(node), "saved_tensors"):
@@ -126,7 +126,7 @@ def _reads(node: Any, name: str) -> bool | None:
 
 
 def _call(graph_task: int, question: Question, watch: Watch) -> Call | None:
-    """The engine's call that a graph task is, unless it failed."""
+    """Return the engine's call for a graph task, unless it failed."""
     tasks = question.shared.graph_tasks
     if graph_task not in tasks:
         return None

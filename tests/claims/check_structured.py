@@ -19,7 +19,7 @@ from tests.claims.checks import Answer, Question, checks, difference
 
 @functools.cache
 def compiled_functions() -> frozenset[str]:
-    """``structured_add_Tensor::meta``: all that the CPU library has, by their names in its symbol table."""
+    """Return all names in the symbol table of the CPU library, such as ``structured_add_Tensor::meta``."""
     library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     with library.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = re.findall(rb"(structured_\w{1,80}?)4(meta|impl)(?=E)", content)
@@ -28,7 +28,7 @@ def compiled_functions() -> frozenset[str]:
 
 @checks(StructuredFunction)
 def structured_function(claim: StructuredFunction, question: Question) -> Answer:
-    """The library of a build without CUDA has no functions of CUDA alone."""
+    """Look up the function. The library of a build without CUDA has no functions that only CUDA uses."""
     if "cuda" in claim.function.lower():
         return None
     return difference(claim.function, claim.function if claim.function in compiled_functions() else "no such function")
@@ -53,7 +53,7 @@ def _schema(name: str, overload: str) -> str:
 
 @checks(Shape)
 def shape(claim: Shape, question: Question) -> Answer:
-    """A tensor may get another shape later in the statement."""
+    """Compare the shape, unless the tensor gets another shape later in the statement."""
     name = question.tensor(claim.tensor)
     if name is None or any(event.tensor == claim.tensor for event in question.later(ev.GeometryChanged)):
         return None
@@ -69,7 +69,7 @@ def calls_within(claim: CallsWithin, question: Question) -> Answer:
     if name is None or any(question.later(ev.DualLevelLeft)):
         return None
     if re.search("printoptions|tensor_contents", question.shared.source):
-        return None  # the options may be others by the end of the statement, the words given
+        return None  # by the end of the statement the options may have changed, and some words may be given
     torch.set_printoptions(profile="default")  # other programs may have left some
     tensor = question.fresh_run().tensor(name)
     words: Callable[[], str] = (lambda: repr(tensor)) if claim.function == "Tensor.__repr__" else (lambda: f"{tensor}")

@@ -44,13 +44,13 @@ from truth.observers.elf_symbols import Library
 EMPTY = ("", "missing")
 
 Table = dict[str, tuple[str, str]]
-"""Key -> fallthrough or not, reason; empty cells are left out."""
+"""Key -> fallthrough or not, reason. Empty entries are left out."""
 
 _ROW = re.compile(r"^(\w+): (fallthrough )?.*\[([a-z ]+)\]$", re.MULTILINE)
 
 
 def table(operator: str) -> Table | None:
-    """PyTorch's computed table; None if it has no such operator."""
+    """Return PyTorch's computed table, or None if it has no such operator."""
     try:
         dump = torch._C._dispatch_dump_table(operator)
     except RuntimeError:
@@ -58,7 +58,7 @@ def table(operator: str) -> Table | None:
     return {key: (through.strip(), reason) for key, through, reason in _ROW.findall(dump)}
 
 
-def _said(kernel: str, reason: str) -> tuple[str, str]:
+def _entry(kernel: str, reason: str) -> tuple[str, str]:
     if not kernel:
         return EMPTY
     return ("fallthrough" if kernel == "fallthrough_kernel" else "", reason)
@@ -71,7 +71,7 @@ def _of_cuda(operator: str, key: str) -> bool:
 
 @cache
 def _pytorchs(operator: str) -> bool:
-    """An operator that no program has defined; Meta has Python kernels of this process besides."""
+    """Return whether no program has defined the operator. Meta also has Python kernels of this process."""
     return operator.startswith(("aten::", "prims::"))
 
 
@@ -98,7 +98,7 @@ def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
     found = _table_of_pytorchs(claim.operator) if question is None else _table_then(claim.operator, question)
     if found is None:
         return "PyTorch has no such operator"
-    return difference(_said(claim.kernel, claim.reason), found.get(claim.key, EMPTY))
+    return difference(_entry(claim.kernel, claim.reason), found.get(claim.key, EMPTY))
 
 
 @checks(FilledCells)
@@ -151,12 +151,12 @@ class Twin:
         """Register a kernel that is never called. It is gone after ``reset`` of the result."""
         block = torch._C._dispatch_library("IMPL", self.name.partition(":")[0], "")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that another kernel is there already
+            warnings.simplefilter("ignore")  # warns of an existing kernel
             block.impl("f", key, torch.library.fallthrough_kernel if fallthrough else _never, False)
         return block
 
     def without(self, key: str) -> None:
-        """The active kernel is deregistered."""
+        """Deregister the active kernel."""
         self._kernels[key][0].reset()
 
     def again(self, key: str) -> None:
@@ -170,7 +170,7 @@ def twin(operator: str) -> Twin:
 
 @cache
 def after(operator: str, change: str, under: str) -> tuple[Table, bool]:
-    """The table after a change, and whether PyTorch's own check finds cells that are out of date."""
+    """Return the table after a change, and whether PyTorch's own check finds stale entries."""
     of = twin(operator)
     if change == "without":
         of.without(under)
@@ -194,7 +194,7 @@ def _stale(name: str) -> bool:
 
 
 def _parsed(key: str) -> bool:
-    """Python can register for a key of this name."""
+    """Return whether Python can register for a key of this name."""
     return torch._C._parse_dispatch_key(key) is not None
 
 
@@ -205,7 +205,7 @@ def cell_after(claim: CellAfter, question: Question | None) -> Answer:
         return None
     found, _ = after(claim.operator, claim.change, claim.under)
     kernel = "fallthrough_kernel" if claim.kernel == "fallthrough_kernel" else claim.kernel
-    return difference(_said(kernel, claim.reason), found.get(claim.key, EMPTY))
+    return difference(_entry(kernel, claim.reason), found.get(claim.key, EMPTY))
 
 
 @checks(StaleAfter)
@@ -270,7 +270,7 @@ def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
     if make is None:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that quantized tensors are deprecated, that sparse ones are in beta
+        warnings.simplefilter("ignore")  # warns of quantized and sparse tensors
         return difference(hex(claim.raw), hex(torch._C._dispatch_keys(make()).raw_repr()))
 
 
@@ -309,7 +309,7 @@ def _way(keys: Any, cells: Table) -> Iterator[str]:
 
 @checks(AliasKeys)
 def alias_keys(claim: AliasKeys, question: Question | None) -> Answer:
-    """One key after the other."""
+    """Compare one key after the other."""
     alias = getattr(torch._C.DispatchKey, claim.alias)
     known = [key.name for key in CELL if hasattr(torch._C.DispatchKey, key.name)]  # Python's enumeration lacks some
     found = [key for key in known if torch._C._dispatch_is_included_in_alias(getattr(torch._C.DispatchKey, key), alias)]
@@ -357,7 +357,7 @@ def operators_registered(claim: OperatorsRegistered, question: Question | None) 
 
 @checks(OperatorsServed)
 def operators_served(claim: OperatorsServed, question: Question | None) -> Answer:
-    """The same, by the tables."""
+    """Compare the count over the tables of all operators."""
     if claim.key.endswith("CUDA") and not torch.version.cuda:
         return None
     return difference(claim.operators, _counted()["served"].get(claim.key, 0))
@@ -394,7 +394,7 @@ def _in_pythons_library(name: str) -> bool:
 
 @checks(BindingOf)
 def binding_of(claim: BindingOf, question: Question | None) -> Answer:
-    """A function of that name is among the symbols of PyTorch's Python library."""
+    """Look for a function of that name among the symbols of PyTorch's Python library."""
     name = claim.name.rpartition("::")[2]
     if not name.startswith("THPVariable_"):
         return None
@@ -403,7 +403,9 @@ def binding_of(claim: BindingOf, question: Question | None) -> Answer:
 
 @checks(AutogradKernel)
 def autograd_kernel(claim: AutogradKernel, question: Question | None) -> Answer:
-    """The boxed kernel has no signature; Nodes are those that torchgen makes of derivatives.yaml."""
+    """Compare the autograd kernel. A boxed kernel has no signature; Nodes are those that torchgen derives from
+    derivatives.yaml.
+    """
     if not _pytorchs(claim.operator):
         return None
     if claim.records == "out":
@@ -419,7 +421,7 @@ def autograd_kernel(claim: AutogradKernel, question: Question | None) -> Answer:
 
 @cache
 def _nodes() -> dict[str, str]:
-    """Operator to the Node that its generated autograd kernel makes; an in-place form has that of the other one."""
+    """Return the Node that each generated autograd kernel creates. An in-place form has that of the functional one."""
     import torchgen
     from torchgen.packaged.autograd.load_derivatives import load_derivatives
 

@@ -7,7 +7,7 @@ A check is a function of a module ``check_*.py`` of this folder, for one class o
         name = question.tensor(claim.tensor)
         if name is None:
             return None  # no variable leads there: it cannot be checked
-        run = question.fresh_run()  # a run of PyTorch of its own, up to this statement, which may be changed
+        run = question.fresh_run()  # a separate run of PyTorch up to this statement, which may be changed
         ...
         return difference(claim.message, found)
 
@@ -51,7 +51,7 @@ class PyTorchMoment:
 
     @cached_property
     def by_kind(self) -> dict[type[AnyEvent], list[AnyEvent]]:
-        """The events of the statement."""
+        """The events of the statement by kind."""
         found: dict[type[AnyEvent], list[AnyEvent]] = {}
         for event in self._trace[self.moment.steps.start : self.moment.steps.stop]:
             found.setdefault(type(event), []).append(event)
@@ -59,7 +59,7 @@ class PyTorchMoment:
 
     @cached_property
     def graph_tasks(self) -> list[int]:
-        """The calls of the engine that the statement made, by their numbers in the trace."""
+        """The graph tasks of the engine's calls in the statement, by their numbers in the trace."""
         return [event.graph_task for event in self.by_kind.get(BackwardStarted, ())]
 
     @cached_property
@@ -74,25 +74,25 @@ class Question:
 
     trace: Trace
     seq: int
-    """The step whose sentence makes it."""
+    """The step whose sentence makes the claim."""
     shared: PyTorchMoment
 
     @property
     def moment(self) -> Moment:
-        """The statement in which the step happened has just run."""
+        """The moment just after the statement of the step."""
         return self.shared.moment
 
     @property
     def pytorch(self) -> PyTorchRun:
-        """PyTorch at that moment, shared, not to be changed."""
+        """PyTorch at that moment. It is shared and must not be changed."""
         return self.shared.pytorch
 
     def fresh_run(self) -> PyTorchRun:
-        """A run of PyTorch of its own up to that moment, which may be changed."""
+        """Return a separate run of PyTorch up to that moment, which may be changed."""
         return run_on_pytorch(self.shared.source, self.moment.position)
 
     def tensor(self, number: int) -> str | None:
-        """The variable that names a tensor of the trace."""
+        """Return the variable that names a tensor of the trace, or None."""
         return self.moment.tensors.get(number)
 
     def node(self, number: int) -> Path | None:
@@ -104,7 +104,7 @@ class Question:
         return (e for kind in kinds for e in self.shared.by_kind.get(kind, ()) if e.seq > self.seq)  # type: ignore[misc]
 
     def in_pass(self, graph_task: int, number: int) -> tuple[Pass, int] | None:
-        """The engine's call that a graph task is, in PyTorch, and the index of a Node of the trace there."""
+        """Return the engine's call in PyTorch for a graph task, and the index of a Node of the trace there."""
         tasks = self.shared.graph_tasks
         ours, theirs = self.moment.passes, self.pytorch.passes
         if graph_task not in tasks or len(tasks) != len(ours) or len(ours) != len(theirs):
@@ -125,5 +125,5 @@ def checks(kind: type[Some]) -> Callable[[Callable[[Some, Question], Answer]], C
 
 
 def difference(claimed: object, found: object) -> Answer:
-    """Empty if both are equal, else a text of both."""
+    """Return an empty string if both are equal, else a text of both."""
     return "" if claimed == found else f"claimed {claimed!r}, PyTorch {found!r}"

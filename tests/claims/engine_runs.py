@@ -24,13 +24,13 @@ class Call:
 
     roots: list[Any]
     nodes: list[Any]
-    """As in ``pytorch_runs.Pass``."""
+    """The Nodes, as in ``pytorch_runs.Pass``."""
     outputs: dict[int, tuple[bool, ...]] = field(default_factory=dict)
-    """Place of a Node to which of the gradients that it gave are defined."""
+    """Index of a Node -> for each gradient that it returned, whether it is defined."""
     written: dict[int, str] = field(default_factory=dict)
     """The way in which each AccumulateGrad wrote ``.grad``, by its place; empty if it is unknown."""
     captured: tuple[bool, ...] = ()
-    """Which of the gradients that were asked for came out."""
+    """The requested gradients that were computed."""
     failed: bool = False
 
 
@@ -39,7 +39,7 @@ Watch = Callable[[Call], list[Any]]
 
 
 def watch_outputs(call: Call) -> list[Any]:
-    """Note what Nodes return. A Node with a post hook keeps its inputs alive while it runs."""
+    """Record the results of Nodes. A Node with a post hook keeps its inputs alive while it runs."""
 
     def hook(place: int) -> Callable[[Any, Any], None]:
         return lambda given, _: call.outputs.__setitem__(place, tuple(gradient is not None for gradient in given))
@@ -48,7 +48,7 @@ def watch_outputs(call: Call) -> list[Any]:
 
 
 def watch_writes(call: Call) -> list[Any]:
-    """Note how ``.grad`` is written."""
+    """Record how ``.grad`` is written."""
     handles = []
     for place, node in enumerate(call.nodes):
         if node.name() == "torch::autograd::AccumulateGrad":
@@ -74,13 +74,13 @@ def _how(now: Any, before: Any, memory: int) -> str:
     if before is not None:
         return "added in place" if now is before else "added out of place"
     if not memory or now is None:
-        return ""  # a gradient without elements is nowhere
+        return ""  # a gradient without elements has no address
     return "stolen" if now.data_ptr() == memory else "copied"
 
 
 @lru_cache(maxsize=4)
 def calls(source: str, position: int, watch: Watch) -> tuple[Call, ...]:
-    """The calls of the engine that a program makes in its statement ``position``, counted from 0."""
+    """Return the calls of the engine in statement ``position`` of a program, counted from 0."""
     run, found = Run(torch, source), list[Call]()
     *before, last = ast.parse(source).body[: position + 1]
     for statement in before:

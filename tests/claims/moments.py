@@ -39,19 +39,19 @@ class Pass:
 
 @dataclass(frozen=True)
 class Moment:
-    """A statement of the program's top level has just run."""
+    """A moment just after a statement of the program's top level."""
 
     position: int
-    """Among the statements, from 0."""
+    """The index of the statement, from 0."""
     line: int
     steps: range
-    """The events that it made."""
+    """The events of the statement."""
     tensors: dict[int, str]
-    """Tensor of the trace to the variable that names it now."""
+    """Tensor of the trace -> the variable that names it now."""
     nodes: dict[int, Path]
-    """Node of the trace to how it is reached now."""
+    """Node of the trace -> the path to it now."""
     passes: tuple[Pass, ...]
-    """The calls of the engine that the statement made, in order."""
+    """The calls of the engine in the statement, in order."""
 
 
 @dataclass
@@ -62,8 +62,8 @@ class ModelRun:
     trace: Trace
     moments: list[Moment] = field(default_factory=list)
 
-    def said(self, moment: Moment) -> Iterator[tuple[int, Statement]]:
-        """Every statement about the events of a moment, with its step."""
+    def statements_at(self, moment: Moment) -> Iterator[tuple[int, Statement]]:
+        """Yield every statement about the events of a moment, with its step."""
         for seq in moment.steps:
             for statement in statements(self.trace, seq):
                 yield seq, statement
@@ -115,7 +115,7 @@ def _run(source: str) -> ModelRun:
 
 
 def _compiled(source: str, statement: ast.stmt, watcher: ProgramRecorder) -> Any:
-    """One statement, at its own line."""
+    """Compile one statement at its own line."""
     first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
     lines = source.splitlines()[first - 1 : statement.end_lineno]
     text = "\n" * (first - 1) + "\n".join(lines)
@@ -133,7 +133,7 @@ def _moment(
 
 
 def _reached(run: Run) -> Iterator[tuple[Any, Path]]:
-    """Every Node that a variable leads to. The slot is read, not the attribute, which can make a Node."""
+    """Yield every Node that a variable leads to. The slot is read, because the attribute can create a Node."""
     seen: set[Any] = set()
     for name, tensor in run.tensors.items():
         waiting = [(tensor._grad_fn, (name, ()))] if tensor._grad_fn is not None else []

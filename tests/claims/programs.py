@@ -1,4 +1,4 @@
-"""The programs over which sentences are checked: those that PyTorch was recorded with, and random ones."""
+"""The programs whose sentences are checked: those recorded on PyTorch, and random ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs that ask the engine for some gradients only, of graphs of all shapes."""
+"""Random programs that request only some gradients from the engine, with graphs of all shapes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ UNARY = ("exp", "sin", "cos", "relu", "neg", "abs")
 
 
 def program(seed: int) -> str:
-    """The same text for the same seed."""
+    """Return a program, always the same for the same seed."""
     draw = Random(seed)
     lines, names = ["import torch"], list[str]()
     for i in range(draw.randint(1, 4)):

@@ -1,4 +1,4 @@
-"""The same program on a real PyTorch, as far as a moment: run again each time, so that a check may change things."""
+"""The same program on a real PyTorch up to a moment. It is run again each time, so that a check may change things."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Pass:
     """One call of the engine."""
 
     nodes: list[Any]
-    """All that can be reached from its roots, in preorder."""
+    """All Nodes that can be reached from its roots, in preorder."""
     ran: list[int] = field(default_factory=list)
-    """Places in ``nodes``, in the order in which they ran."""
+    """Indices in ``nodes``, in the order of execution."""
 
 
 class Passes:
@@ -46,18 +46,18 @@ class Passes:
 
 @dataclass
 class PyTorchRun:
-    """A program on PyTorch that has run up to a statement of its top level, that one included."""
+    """A program on PyTorch that has run up to and including a statement of its top level."""
 
     run: Run
     passes: list[Pass]
     """The calls of the engine in the last statement."""
 
     def tensor(self, name: str) -> Any:
-        """The tensor that a variable names."""
+        """Return the tensor that a variable names."""
         return self.run.variables[name]
 
     def node(self, path: Path) -> Any:
-        """The Node at the end of some edges; None if the graph is another one now."""
+        """Return the Node at the end of some edges, or None if the graph has changed."""
         node = self.tensor(path[0]).grad_fn
         for edge in path[1]:
             if node is None or edge >= len(node.next_functions):
@@ -78,8 +78,8 @@ def run_on_pytorch(source: str, position: int) -> PyTorchRun:
     return PyTorchRun(run, passes.met)
 
 
-def _as_in_a_new_process() -> None:
-    """Settings that another program, or the first statements of this one, may have left behind."""
+def _reset_settings() -> None:
+    """Reset settings that another program, or the first statements of this one, may have left behind."""
     log_nothing()
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)

@@ -29,7 +29,7 @@ def table(programs: int, counted: list[Any]) -> str:
 
 
 def _unchecked() -> Iterator[str]:
-    """The kinds that make no claims, by reason."""
+    """Yield the kinds that make no claims, by reason."""
     for reason, kinds in UNCHECKED.items():
         yield f"{len(kinds)} kinds are not put to PyTorch: each {reason}"
         yield textwrap.fill(", ".join(kinds), 116, initial_indent="    ", subsequent_indent="    ")

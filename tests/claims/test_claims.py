@@ -37,16 +37,16 @@ ALL = programs()
 def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
     """Yield every claim of a program that PyTorch contradicts. ``counts`` gets the numbers of checks by kind.
 
-    And what was predicted of backward at its end, in the runs that are there.
+    It also yields wrong predictions of backward errors at the end of the program.
     """
     run = run_on_model(source)
     for moment in run.moments:
         shared = PyTorchMoment(source, run.trace, moment)
-        for seq, statement in run.said(moment):
+        for seq, statement in run.statements_at(moment):
             for claim in statement.claims:
                 check = CHECKS.get(type(claim))
                 if check is None:
-                    continue  # that every class of claims has one is a test of its own
+                    continue  # another test checks that every class of claims has one
                 answer = check(claim, Question(run.trace, seq, shared))
                 counts[statement.kind, "cannot be asked" if answer is None else "asked"] += 1
                 if answer:
@@ -97,14 +97,14 @@ def answers(position: int, *claims: c.Claim) -> list[Answer]:
 
 
 def nodes() -> dict[str, int]:
-    """Name to number; the leaves' are called by their leaf."""
+    """Return name -> number. Leaves' Nodes have the names of their leaves."""
     trace = run_on_model(PROGRAM).trace
     made = {event.node: event.name for event in trace if type(event).__name__ == "NodeCreated"}
     leaves = [event.node for event in trace if type(event).__name__ == "AccumulatorMade"]
     return {name: number for number, name in reversed(made.items())} | dict(zip("ab", leaves, strict=True))
 
 
-def test_true_claims_are_borne_out_and_false_ones_are_not() -> None:
+def test_checks_accept_true_claims_and_reject_false_ones() -> None:
     at = in_new_thread(nodes)
     mul, exp, sin = at["MulBackward0"], at["ExpBackward0"], at["SinBackward0"]
     claims: list[tuple[c.Claim, c.Claim]] = [

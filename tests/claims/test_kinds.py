@@ -1,4 +1,4 @@
-"""Every kind of sentence is on the page of sentences, and is put to PyTorch or has a reason why not."""
+"""Every kind of sentence is on the page of sentences, and is checked against PyTorch or has a reason why not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found() -> dict[str, Example]:
     return examples(NAMES - UNSEEN.keys(), among=named_in(PAGE.read_text("utf-8")))
 
 
-def test_a_kind_is_written_once() -> None:
+def test_every_kind_is_defined_once() -> None:
     names = [kind.name for kind in KINDS]
     assert [name for name in names if names.count(name) > 1] == []
 
@@ -47,5 +47,5 @@ def test_unchecked_kind_has_a_reason(found: dict[str, Example]) -> None:
 
 
 def test_the_page_is_fresh(found: dict[str, Example]) -> None:
-    """Else: ``python -m scripts.sentences``."""
+    """If it fails, run ``python -m scripts.sentences``."""
     assert PAGE.read_text("utf-8") == written(KINDS, found)

@@ -32,7 +32,7 @@ KEYS = (
     *("FuncTorchBatched", "FuncTorchVmapMode", "Batched", "PythonDispatcher", "SparseMeta"),
 )
 EVERY = amount(46, 23)
-"""Each such operator of ATen is looked at, and these:"""
+"""The step between the operators of ATen that are checked, in addition to these:"""
 
 OPERATORS = (
     "relu",
@@ -126,7 +126,7 @@ def test_claims_about_fallthroughs_and_redispatch_hold() -> None:
     with pytest.raises(RuntimeError, match="fallthrough"):
         torch.ops.claims_through.f.default.redispatch(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), torch.ones(1))
     with pytest.raises(NotImplementedError, match="There were no tensor arguments to this function"):
-        torch.ops.claims_through.f(torch.ones(1))  # the mask takes the key out, and no key is left below autograd
+        torch.ops.claims_through.f(torch.ones(1))  # the mask removes the key, and no key is left below autograd
     for key in ("CPU", "AutogradCPU", "BackendSelect"):
         assert torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, key)).has(
             torch._C.DispatchKey.PythonDispatcher

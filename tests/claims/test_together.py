@@ -33,7 +33,7 @@ SHOWN = 10
 
 
 def trace_of(source: str, folder: Path) -> Trace:
-    """The trace of a program."""
+    """Return the trace of a program."""
     script = folder / "program.py"
     script.write_text(source, encoding="utf-8")
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
@@ -42,18 +42,18 @@ def trace_of(source: str, folder: Path) -> Trace:
 
 
 def found_in(trace: Trace) -> list[str]:
-    """All contradictions of a trace."""
-    said = [f"step {step.seq}, {problem}" for step in steps_of(trace) for problem in contradictions(step)]
-    return said + list(wrong_rows(trace))
+    """Return all contradictions of a trace."""
+    problems = [f"step {step.seq}, {problem}" for step in steps_of(trace) for problem in contradictions(step)]
+    return problems + list(wrong_rows(trace))
 
 
 def test_every_counting_sentence_has_a_reader() -> None:
     """Read the example of each kind on the page, so that no kind is forgotten that the sampled programs lack."""
     sections = re.split(r"\n## explain/(?:kinds|sentences)/", PAGE.read_text("utf-8"))[1:]
     parts = (section.partition("\n## ")[0] for section in sections)
-    said = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
-    assert len(said) > 200
-    assert [(kind, word) for kind, text in said for word in unread(kind, text)] == []
+    sentences = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
+    assert len(sentences) > 200
+    assert [(kind, word) for kind, text in sentences for word in unread(kind, text)] == []
 
 
 CONTRADICTED_ONCE = """
@@ -75,8 +75,10 @@ with torch.no_grad():
 view * 2
 view[:1]
 """
-"""Guards of transforms, a call without keys, a cast that is kept, an undefined tensor among the arguments, a variable
-that is called like a word of ours, a pass that reaches no requested Node, empty edges of a view."""
+"""Programs that contradicted their sentences once: guards of transforms, a call without keys, a cast that is kept, an
+undefined tensor among the arguments, a variable named like a word of ours, a pass that reaches no requested Node, empty
+edges of a view.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +97,12 @@ def test_former_contradictions_would_be_found(monkeypatch: pytest.MonkeyPatch, c
     old = "no argument has a key, or all of them are excluded"
     monkeypatch.setattr(dispatch, "_why_empty", lambda event: old)
     found = [each.split("\n    ") for each in found_in(trace)]
-    guards = [problem for said, problem in found if "its own are excluded." in said and problem.startswith("not ")]
+    guards = [
+        problem for sentence, problem in found if "its own are excluded." in sentence and problem.startswith("not ")
+    ]
     assert all("FuncTorchDynamicLayerBackMode, Python, Fake, BackendSelect" in problem for problem in guards)
     assert len(guards) > 1
-    calls = [problem for said, problem in found if f"{old}." in said]
+    calls = [problem for sentence, problem in found if f"{old}." in sentence]
     assert "not excluded are ADInplaceOrView, BackendSelect" in calls
 
 
@@ -108,7 +112,7 @@ def test_a_variable_with_a_capital_is_found(monkeypatch: pytest.MonkeyPatch, con
 
 
 @pytest.mark.long
-def test_no_stored_program_makes_a_step_contradict_itself(tmp_path: Path) -> None:
+def test_no_step_of_a_stored_program_contradicts_itself(tmp_path: Path) -> None:
     found = [
         f"{name}: {each}" for name in some(sorted(NAMES), 500) for each in found_in(trace_of(PROGRAMS[name], tmp_path))
     ]

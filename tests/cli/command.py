@@ -1,4 +1,4 @@
-"""Runs the command line as a user does: another process, no terminal, text in, text out."""
+"""Run the command line as a user does: in another process, without a terminal, with text in and text out."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ROOT = Path(__file__).parents[2]
 FORUM = str(ROOT / "examples" / "forum.py")
 
 
-HINT = " (--plain asks for text, --step N --view NAME for one view of a step)\n"
+HINT = " (--plain prints text, --step N --view NAME prints one view of a step)\n"
 LOG_INSTEAD = f"dispatchviz: the log instead of the stepper: this is not a terminal{HINT}"
 STEP_INSTEAD = f"dispatchviz: the step as text instead of the stepper: this is not a terminal{HINT}"
-"""Why there is no stepper, on stderr."""
+"""The line on stderr that says why there is no stepper."""
 
 
 class Ended(NamedTuple):
@@ -31,14 +31,16 @@ class Ended(NamedTuple):
 
 
 def dispatchviz(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> Ended:
-    """What ``dispatchviz ARGS`` does, with that as its standard input."""
+    """Run ``dispatchviz ARGS`` with ``given`` as its standard input."""
     done = in_bytes(*args, cwd=cwd, given=given)
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def refused(*args: str | Path, cwd: Path = ROOT) -> str:
-    """What a mistake on the command line is told, in one line, with status 2 and nothing on standard output. All is in
-    this process: nothing of what was asked for begins."""
+    """Return the error line of a wrong command line; assert that it has status 2 and nothing on standard output.
+
+    The command runs in this process, and must not start anything.
+    """
     out, err, nothing = StringIO(), StringIO(), TextIOWrapper(BytesIO())
     with redirect_stdout(out), redirect_stderr(err), chdir(cwd), patch("sys.stdin", nothing):
         assert (main([*map(str, args)]), out.getvalue()) == (2, "")
@@ -48,7 +50,7 @@ def refused(*args: str | Path, cwd: Path = ROOT) -> str:
 
 
 def in_bytes(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """The same, where what comes out is no text."""
+    """Run a command whose output is not text."""
     command = [sys.executable, "-m", "dispatchviz", *map(str, args)]
     environment = {**os.environ}  # without LINES and COLUMNS, which readline puts where Python does not see them
     return subprocess.run(
@@ -57,6 +59,6 @@ def in_bytes(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> subproc
 
 
 def script(folder: Path, text: str, name: str = "program.py") -> str:
-    """Write a program; give its name."""
+    """Write a program and return its name."""
     (folder / name).write_text(text)
     return name

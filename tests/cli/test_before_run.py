@@ -1,4 +1,4 @@
-"""Options that no run can satisfy are refused before the program runs; what a program may bring along is not."""
+"""Options that no run can satisfy are refused before the program runs; options that a program may satisfy are not."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from dispatchviz.running.recording import EngineName
 from .command import dispatchviz
 
 PLAIN = "import torch\nx = torch.ones(2)\nx + 1\n"
-NO_OPERATOR = r"PyTorch has no such operator, and p.py defines none; did you mean aten::pad or .*\? It"
-NO_LINE = "no file of the program has this line; p.py has 3 lines and was not run"
+NO_OPERATOR = r"neither PyTorch nor p.py has this operator; p.py was not run; did you mean aten::pad or .*\?"
+NO_LINE = r"no file of the program has this line \(p.py has 3 lines\); it was not run"
 
 REFUSED = [
     ({"operator": "ad"}, f"--op ad: {NO_OPERATOR} was not run"),
     ({"operator": "aten::ad"}, f"--op aten::ad: {NO_OPERATOR}"),
-    ({"operator": "torch.ad"}, "--op torch.ad: PyTorch has no such operator"),
+    ({"operator": "torch.ad"}, "--op torch.ad: neither PyTorch nor"),
     ({"operator": "mylib::qqq"}, "and p.py defines none; it was not run"),
-    ({"operator": "add.Nope"}, "--op add.Nope: PyTorch has no such operator"),
+    ({"operator": "add.Nope"}, "--op add.Nope: neither PyTorch nor"),
     ({"operator": ""}, "--op '': write an operator such as add, torch.add or aten::add.Tensor"),
     ({"operator": "a b"}, "--op 'a b': write an operator"),
     ({"line": "x"}, "--line x: write a line such as 6, 6-9 or forum.py:6"),
-    ({"line": "0"}, "--line 0: lines are counted from 1"),
-    ({"line": "9-3"}, "--line 9-3: lines are counted from 1, and a range ends with the higher one"),
+    ({"line": "0"}, "--line 0: lines start at 1"),
+    ({"line": "9-3"}, "--line 9-3: lines start at 1, and a range ends with the higher number"),
     ({"line": "4"}, f"--line 4: {NO_LINE}"),
     ({"line": "other.py:1"}, f"--line other.py:1: {NO_LINE}"),
 ]
 ONLY_REFUSED = [
     ("op=ad", f"--only op=ad: {NO_OPERATOR} was not run"),
-    ("op=ad*dd", "--only op=ad[*]dd: PyTorch has no such operator"),
+    ("op=ad*dd", "--only op=ad[*]dd: neither PyTorch nor"),
     ("line=99", f"--only line=99: {NO_LINE}"),
     ("line=q.py:1", f"--only line=q.py:1: {NO_LINE}"),
 ]
@@ -47,13 +47,13 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("log", "message"), REFUSED)
-def test_what_no_log_of_a_program_has_is_refused(log: dict[str, str], message: str, program: Path) -> None:
+def test_filter_that_matches_no_log_of_the_program_is_refused(log: dict[str, str], message: str, program: Path) -> None:
     with pytest.raises(DispatchvizError, match=message):
         check_filters(log, "p.py", "model")
 
 
 @pytest.mark.parametrize(("only", "message"), ONLY_REFUSED)
-def test_the_same_of_only(only: str, message: str, program: Path) -> None:
+def test_only_that_matches_nothing_is_refused(only: str, message: str, program: Path) -> None:
     with pytest.raises(DispatchvizError, match=message):
         check_only(read_only([only]), "p.py", "model")
 
@@ -95,13 +95,13 @@ def test_a_line_of_a_module_of_the_program_is_not_refused(line: str, program: Pa
     ({"operator": "of_a_later_release"}, "torch"),
     ({"level": "keys"}, "model"),
 ])  # fmt: skip
-def test_what_may_be_there_is_not_refused(log: dict[str, str], engine: EngineName, program: Path) -> None:
+def test_filter_that_may_match_is_not_refused(log: dict[str, str], engine: EngineName, program: Path) -> None:
     check_filters(log, "p.py", engine)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", ["trace --op ad p.py", "run --line 9 p.py", "export p.py -o x.svg --only op=ad"])
-def test_the_program_does_not_run(command: str, program: Path) -> None:
+def test_refused_filter_does_not_run_the_program(command: str, program: Path) -> None:
     program.write_text("open('ran', 'w').close()\n")
     assert dispatchviz(*command.split(), cwd=program.parent).status == 2
     assert not (program.parent / "ran").exists()

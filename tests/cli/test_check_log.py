@@ -1,4 +1,4 @@
-"""``dispatchviz check-log``: each line of what is expected gets its mark."""
+"""``dispatchviz check-log``: each line of the answer file gets a mark."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ keys aten::add.Tensor: AutogradCUDA → CUDA
 
 
 def _marks(text: str, trace: Trace = TRACE) -> dict[int, str]:
-    """Why each line that does not hold does not, by its number."""
+    """Return the reason for each line that does not hold, by its number."""
     found = marked(trace, read_expected(text, "expected.txt"), "expected.txt")
     assert [mark.line.number for mark in found] == sorted(mark.line.number for mark in found)
     return {mark.line.number: mark.why for mark in found if not mark.holds}
 
 
-def test_all_lines_may_hold() -> None:
+def test_log_that_fulfills_all_lines_passes() -> None:
     assert _marks(HOLDS) == {}
 
 
-def test_what_print_calls_does_not_count() -> None:
+def test_calls_of_print_do_not_count() -> None:
     trace = traced("import torch\nx = torch.ones(2)\nprint(x)\nprint(x.abs().sum())\n")
     inside = {trace[step].operator for step in range(len(trace)) if isinstance(trace[step], ev.Dispatched)}
     assert {"aten::abs", "aten::ne.Scalar"} <= inside, "printing calls both"
@@ -83,14 +83,14 @@ def test_what_print_calls_does_not_count() -> None:
     ("saved bytes: 16", {1: "  expected  16\n  got       0"}),
     ("keys aten::mul.Tensor: CUDA", {1: "never happens"}),
 ])  # fmt: skip
-def test_a_line_that_does_not_hold_says_what_came_instead(text: str, wrong: dict[int, str]) -> None:
+def test_failed_line_shows_similar_events(text: str, wrong: dict[int, str]) -> None:
     found = _marks(text)
     assert found.keys() == wrong.keys()
     assert all(says in found[line] for line, says in wrong.items())
 
 
-def test_the_call_that_has_it_all_counts_and_not_the_first() -> None:
-    """A teacher writes of one call; that another one came before is no mistake."""
+def test_call_that_contains_all_lines_counts() -> None:
+    """A teacher describes one call; another call before it is not a mistake."""
     import dispatchviz
     from dispatchviz import torch
 
@@ -111,13 +111,13 @@ def test_the_call_that_has_it_all_counts_and_not_the_first() -> None:
     ("keys add: CPU", "line 1: there is no operator 'add'; did you mean aten::add.Tensor?"),
     ("garph: Sum", "line 1: there is no 'garph', did you mean graph?"),
     ("sometimes: run", "line 1: there is no 'sometimes', did you mean 3 times?"),
-    ("saved bytes: many", "line 1: after saved bytes: stands a number, not 'many'"),
-    ("call\n  graph: Sum", "line 2: 'graph: Sum' is about the whole log: it stands at the left"),
+    ("saved bytes: many", "line 1: saved bytes: needs a number, not 'many'"),
+    ("call\n  graph: Sum", "line 2: 'graph: Sum' is about the whole log: do not indent it"),
     ("runs Add", "line 1: no line begins with 'runs', did you mean run?"),
     ("# nothing\n", "expects nothing: write a line such as"),
     ("node Add Mul", "line 1: after node stands NAME, not 'Add Mul'"),
 ])  # fmt: skip
-def test_a_file_that_means_nothing_is_refused(
+def test_unreadable_answer_file_is_refused(
     text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, expected = tmp_path / "log.jsonl", tmp_path / "expected.txt"
@@ -132,7 +132,7 @@ def test_a_file_that_means_nothing_is_refused(
 
 @pytest.fixture
 def homework(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[str]]]:
-    """Run the command on the founding program's log; status and lines."""
+    """Run the command on the founding program's log; return its status and lines."""
     TRACE.save(tmp_path / "add.dvtrace")
 
     def check(text: str, *more: str) -> tuple[int, list[str]]:
@@ -154,7 +154,7 @@ def test_the_report_has_a_mark_for_each_line(homework: Callable[..., tuple[int, 
     assert all(line.startswith("  ✓ line ") for line in lines[1:])
 
 
-def test_a_line_that_fails_has_the_command_that_opens_the_log_there(
+def test_failed_line_shows_the_command_that_opens_its_step(
     homework: Callable[..., tuple[int, list[str]]],
 ) -> None:
     status, lines = homework("call aten::add.Tensor\n  redispatch aten::add.Tensor CPU\n")
@@ -164,14 +164,14 @@ def test_a_line_that_fails_has_the_command_that_opens_the_log_there(
     assert re.fullmatch(r" +dispatchviz open --step \d+ \S+add.dvtrace", lines[-1])
 
 
-def test_many_logs_in_a_line_each(homework: Callable[..., tuple[int, list[str]]], tmp_path: Path) -> None:
+def test_summary_has_a_line_for_each_log(homework: Callable[..., tuple[int, list[str]]], tmp_path: Path) -> None:
     TRACE.save(tmp_path / "second.jsonl")
     status, lines = homework("never: run\ncall\n", str(tmp_path / "second.jsonl"), "--summary")
     assert status == 1
     assert [line.partition(":")[2][:20] for line in lines] == [" 1 of 2 lines hold ("] * 2
 
 
-def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_missing_file_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     TRACE.save(tmp_path / "log.jsonl")
     assert main(["check-log", str(tmp_path / "log.jsonl"), "--expect", "nowhere.txt"]) == 2
     assert capsys.readouterr().err == "dispatchviz: cannot read nowhere.txt: No such file or directory\n"

@@ -1,4 +1,4 @@
-"""``-c CODE`` and ``-m MODULE`` are to the program what they are under Python: arguments, paths, names, tracebacks."""
+"""``-c CODE`` and ``-m MODULE`` look to the program as under Python: arguments, paths, names, tracebacks."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The modules."""
+    """A folder with the modules."""
     folder = tmp_path_factory.mktemp("modules")
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True, parents=True)
@@ -82,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def seen(folder: Path, *command: str) -> Seen:
-    """What a shell sees of a process, without what dispatchviz says itself."""
+    """Return output and status of a process, without the lines of dispatchviz itself."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANGS, check=False)
     return Seen(
         done.returncode, done.stdout, [line for line in done.stderr.splitlines() if line[:13] != "dispatchviz: "]
@@ -98,7 +98,7 @@ def test_a_program_is_seen_as_under_python(program: list[str], folder: Path) -> 
 
 
 @pytest.mark.parametrize("program", [PROGRAMS["arguments"], PROGRAMS["a module"]], ids=["code", "module"])
-def test_export_runs_it_as_well(program: list[str], folder: Path) -> None:
+def test_export_runs_code_and_modules(program: list[str], folder: Path) -> None:
     ours = (sys.executable, "-m", "dispatchviz", "export", "-o", "exported.jsonl")
     assert seen(folder, *ours, *program) == seen(folder, sys.executable, *program)
     assert Trace.load(folder / "exported.jsonl")
@@ -128,7 +128,7 @@ def test_lines_of_a_module_and_its_package_are_in_the_trace(folder: Path) -> Non
     assert trace[-1].message == "division by zero"  # type: ignore[union-attr]
 
 
-def test_text_that_is_not_python_is_one_line(folder: Path) -> None:
+def test_syntax_error_is_reported_in_one_line(folder: Path) -> None:
     for program, place in ((["-c", "x = ("], "<string>, line 1"), (["-m", "bad"], "bad.py, line 1")):
         said = f"dispatchviz: {place}: SyntaxError: '(' was never closed\n"
         assert dispatchviz("trace", *program, cwd=folder) == (2, "", said)
@@ -136,7 +136,7 @@ def test_text_that_is_not_python_is_one_line(folder: Path) -> None:
 
 @pytest.mark.parametrize("option", ["-c", "-m"])
 @pytest.mark.parametrize("command", [["run"], ["trace"], ["export", "-o", "a.jsonl"]])
-def test_an_option_without_its_program(option: str, command: list[str], tmp_path: Path) -> None:
+def test_option_without_its_program_is_refused(option: str, command: list[str], tmp_path: Path) -> None:
     said = f"dispatchviz: Option '{option}' requires an argument (see dispatchviz "
     assert refused(*command, option, cwd=tmp_path).startswith(said)
 
@@ -147,13 +147,13 @@ def test_an_option_of_ours_keeps_its_value(tmp_path: Path) -> None:
     assert (tmp_path / "-m.txt").exists()
 
 
-def test_two_programs_are_one_too_many(tmp_path: Path) -> None:
+def test_two_programs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     said = refused("export", "a.py", "-o", "a.svg", "-c", "print(1)", cwd=tmp_path)
-    assert "-c is a program of its own: leave SCRIPT out" in said
+    assert "-c takes the place of SCRIPT: leave SCRIPT out" in said
 
 
-def test_completion(folder: Path) -> None:
+def test_modules_are_completed(folder: Path) -> None:
     assert completed("run", "-m", "", cwd=folder) == [
         f"plain,{name}" for name in ("alone", "bad", "empty", "package", "raising")
     ]
@@ -161,8 +161,8 @@ def test_completion(folder: Path) -> None:
     assert completed("run", "-c", "print(1)", "--s") == ["file,--s"]
 
 
-def test_the_stepper_follows_it(folder: Path) -> None:
-    """In a process of its own, which gets the same program."""
+def test_stepper_follows_code(folder: Path) -> None:
+    """The process that the stepper follows runs the same program."""
     status, screen = in_terminal("run", "--follow", "-c", "import torch\nprint(torch.ones(3).sum())", cwd=folder)
     assert status == 0
     assert screen.rpartition("\x1b[?1049l")[2].replace("\r\n", "\n").strip().endswith("tensor(3.)")

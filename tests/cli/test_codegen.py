@@ -1,4 +1,4 @@
-"""``codegen`` as a user meets it."""
+"""``codegen`` as a user sees it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def card(name: str) -> CodegenCard:
 
 
 def files(name: str) -> dict[str, str]:
-    """What PyTorch calls a generated function of ours -> its file there, without folder and line."""
+    """Map PyTorch's name of each generated function to its file there, without folder and line."""
     return {f.name: f.pytorch.rpartition("/")[2].partition(":")[0] for f in card(name).functions}
 
 
 def test_the_places_of_add_are_pytorchs() -> None:
-    """Section by section as ``torchgen`` and ``tools/autograd`` of 2.13 write them."""
+    """Compare each section with the output of ``torchgen`` and ``tools/autograd`` of 2.13."""
     found = files("add.Tensor")
     assert found == {
         "torch.add": "python_torch_functions_2.cpp",
@@ -52,7 +52,7 @@ def test_the_places_of_add_are_pytorchs() -> None:
         "AddBackward0::apply": "Functions.cpp",
         'm.def("add.Tensor")': "RegisterSchema.cpp",
     }
-    assert {file.file.rpartition("/")[2] for file in card("xlogy.Tensor").files} == {  # its texts are not kept
+    assert {file.file.rpartition("/")[2] for file in card("xlogy.Tensor").files} == {  # its texts are not shipped
         "xlogy_ops.h", "xlogy.h", "xlogy_native.h", "xlogy_meta.h", "xlogy_cpu_dispatch.h", "xlogy_cuda_dispatch.h",
         "xlogy_meta_dispatch.h", "xlogy_compositeexplicitautogradnonfunctional_dispatch.h", "RedispatchFunctions.h",
         "TensorBody.h", "Functions.h", "python_functions_1.cpp",
@@ -66,7 +66,7 @@ def test_a_view_an_in_place_and_a_factory_have_their_own_files() -> None:
     assert "VariableType::t" in files("t")
 
 
-def test_what_is_shown_is_what_runs() -> None:
+def test_shown_functions_are_those_that_run() -> None:
     for function in card("mm").functions:
         lines = (CORE / function.here.file).read_text().splitlines()[function.here.line - 1 :]
         text = function.here.text.splitlines()
@@ -84,12 +84,12 @@ def test_a_text_that_cpu_and_cuda_share_is_shown_once_and_names_both() -> None:
     assert "wrapper_CPU_add_Tensor and wrapper_CUDA_add_Tensor" in own["CPU"].text
     out = dispatchviz("codegen", "add.Tensor").out
     assert out.count("def wrapper_add_Tensor(") == 1
-    assert "the same function as wrapper_CPU_add_Tensor, above" in out
+    assert "the same function as wrapper_CPU_add_Tensor above" in out
     assert "structured_ufunc_add_CPU::impl" in out
     assert "structured_ufunc_add_CUDA::impl" in out
 
 
-def test_what_one_device_has_otherwise_is_its_own() -> None:
+def test_text_that_differs_between_devices_is_shown_for_each() -> None:
     own = {function.key: function.here for function in card("native_dropout").functions if function.role == "kernel"}
     assert own["CPU"].file == "generated/register_cpu.py"
     assert own["CUDA"].file == "generated/register_cuda.py"
@@ -117,13 +117,13 @@ def test_every_generated_function_is_shown_for_some_operator() -> None:
         defined = {(file, number) for number, line in enumerate(lines, 1) if line.startswith("def ")}
         hidden = {lines[number - 1].partition("(")[0].removeprefix("def ") for _, number in defined - shown}
         by_name = {kernel: name for name, kernel in table(file).items()}
-        for kernel in hidden:  # one that is written by hand goes before it
+        for kernel in hidden:  # a hand-written one takes precedence
             assert any(function.by_hand for function in card(by_name[kernel]).functions), kernel
 
 
-def test_the_tree_tells_who_calls_whom() -> None:
+def test_tree_shows_callers_and_callees() -> None:
     out = dispatchviz("codegen", "add_.Tensor").out
-    tree = out[out.index("What calls what") : out.index("Generated, in the order")]
+    tree = out[out.index("Calls") : out.index("Generated code in the order")]
     order = [
         "Tensor.add_  python_variable_methods.cpp",
         "└ at::_ops::add__Tensor::call  Operators_2.cpp",
@@ -152,7 +152,7 @@ def test_a_composite_shows_what_it_calls() -> None:
     assert "calls aten::addmm" in out
 
 
-def test_an_operator_that_we_do_not_have_says_so_and_shows_what_is_known() -> None:
+def test_unimplemented_operator_shows_what_is_known() -> None:
     unknown = next(name for name in pytorch_operators() if name.startswith("aten::") and not implemented(name))
     ended = dispatchviz("codegen", unknown)
     assert ended.status == 0
@@ -182,7 +182,7 @@ def test_real_without_torchgen_is_one_clear_error() -> None:
     assert "--real needs torchgen" in refused("codegen", "add", "--real")
 
 
-def test_families() -> None:
+def test_root_name_strips_in_place_and_dunder_marks() -> None:
     assert [generated_files.root_name(name) for name in ("add_", "__iand__", "__and__", "_to_copy")] == [
         "add", "and", "and", "_to_copy",
     ]  # fmt: skip
@@ -195,7 +195,10 @@ def test_bindings_of_modules_have_files_of_their_own() -> None:
 
 def test_our_shortened_entries_are_not_shown_as_pytorchs() -> None:
     said = " ".join(dispatchviz("codegen", "xlogy.Tensor").out.split())
-    assert "Entries of dispatchviz's yaml files In the grammar of PyTorch's own files, and shortened" in said
+    assert (
+        "Entries of dispatchviz's yaml files These entries follow the grammar of PyTorch's files, but are shorter"
+        in said
+    )
     assert "aten::xlogy.Tensor is none of them. With torch installed, dispatchviz codegen xlogy.Tensor --real" in said
 
 
@@ -244,5 +247,5 @@ def test_the_classes_of_a_structured_kernel_as_a_picture_and_as_json(tmp_path: P
     ("add", "in aten/src/ATen/native/BinaryOps.cpp, calls build_borrowing_binary_op"),
     ("sin", "in aten/src/ATen/native/UnaryOps.cpp, calls build_borrowing_unary_float_op"),
 ])  # fmt: skip
-def test_what_meta_and_impl_call_is_said(operator: str, said: str) -> None:
+def test_calls_of_meta_and_impl_are_shown(operator: str, said: str) -> None:
     assert said in " ".join(dispatchviz("codegen", operator, "--structured").out.split())

@@ -1,4 +1,4 @@
-"""Tab completes commands, options and their values, operators, keys, traces: by the protocol and in a real bash."""
+"""Tab completes commands, options and their values, operators, keys and traces: by the protocol and in a real bash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMAND = [sys.executable, "-c", "import sys; from dispatchviz.cli import main; 
 
 
 def asked(shell: str, *words: str, cwd: Path = ROOT) -> list[str]:
-    """What the shell is told when Tab is pressed at the end of the last word."""
+    """Return the completions that a shell gets when Tab is pressed at the end of the last word."""
     env = {
         **os.environ,
         "_DISPATCHVIZ_COMPLETE": f"{shell}_complete",
@@ -35,7 +35,7 @@ def completed(*words: str, cwd: Path = ROOT) -> list[str]:
     return asked("bash", *words, cwd=cwd)
 
 
-def test_commands_and_options() -> None:
+def test_commands_and_options_are_completed() -> None:
     assert completed("tr") == ["plain,trace"]
     assert completed("run", "--s") == ["plain,--save", "plain,--step", "plain,--strict"]
     assert completed("trace", "--format", "") == ["plain,text", "plain,torch", "plain,jsonl"]
@@ -48,7 +48,7 @@ def test_examples_are_offered_where_no_folder_has_their_name(tmp_path: Path) -> 
     assert completed("run", "examples/fo") == ["file,examples/fo"]
 
 
-def test_operators_as_they_are_begun() -> None:
+def test_operators_are_completed_in_the_notation_begun() -> None:
     assert completed("table", "addm") == ["plain,addmm", "plain,addmm_", "plain,addmv", "plain,addmv_"]
     assert completed("why", "torch.addmm") == ["plain,torch.addmm", "plain,torch.addmm_"]
     assert completed("codegen", "add.T") == ["plain,add.Tensor"]
@@ -56,7 +56,7 @@ def test_operators_as_they_are_begun() -> None:
     assert asked("zsh", "table", "aten::add.T")[1] == "aten::add.Tensor"
 
 
-def test_bash_cuts_words_at_colons() -> None:
+def test_words_that_bash_cuts_at_colons_are_joined() -> None:
     assert joined(["table", "aten", "::", "ad"]) == ["table", "aten::ad"]
     assert joined(["table", "aten", "::"]) == ["table", "aten::"]
     assert joined(["table", "aten", "::", "add.Tensor", ""]) == ["table", "aten::add.Tensor", ""]
@@ -64,13 +64,13 @@ def test_bash_cuts_words_at_colons() -> None:
     assert completed("why", "aten", "::", "add.Tensor", "AutogradCU") == ["plain,AutogradCUDA"]
 
 
-def test_keys() -> None:
+def test_keys_are_completed() -> None:
     assert completed("keys", "AutogradC") == ["plain,AutogradCPU", "plain,AutogradCUDA"]
     assert completed("table", "add", "autogradxl") == ["plain,AutogradXLA"]
     assert not [line for line in completed("keys", "") if "StartOf" in line]
 
 
-def test_traces_and_folders(tmp_path: Path) -> None:
+def test_traces_and_folders_are_completed(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl.gz", "c.py", "sub/d.jsonl"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -80,14 +80,14 @@ def test_traces_and_folders(tmp_path: Path) -> None:
     assert completed("run", "c", cwd=tmp_path) == completed("why", "--error", "c", cwd=tmp_path) == ["file,c"]
 
 
-def test_what_follows_the_script_is_no_option_of_ours() -> None:
+def test_words_after_the_script_are_not_our_options() -> None:
     for command in ("run", "trace"):
         assert completed(command, "train.py", "--s") == ["file,--s"]
         assert completed(command, "--plain", "train.py", "x") == ["file,x"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_other_shells_are_told_the_same(shell: str) -> None:
+def test_other_shells_get_the_same_completions(shell: str) -> None:
     def values(*words: str) -> str:
         return "\n".join(asked(shell, *words))
 
@@ -95,8 +95,8 @@ def test_the_other_shells_are_told_the_same(shell: str) -> None:
     assert "--save" in values("run", "--s")
 
 
-def test_bash_completes(tmp_path: Path) -> None:
-    """As a shell does it that has read the script: the words as bash cuts them, what stands in COMPREPLY afterwards."""
+def test_completion_works_in_bash(tmp_path: Path) -> None:
+    """Run a shell that has read the script, with the words as bash cuts them, and read COMPREPLY afterward."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("no bash here")

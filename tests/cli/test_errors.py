@@ -1,4 +1,4 @@
-"""A mistake is one clear line on stderr, exit status 2, and nothing on stdout."""
+"""A usage error is one clear line on stderr, exit status 2, and nothing on stdout."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MISTAKES = {
         "there is no option --lr; arguments of the script come after --",
     ),
     "the script's argument": (["export", FORUM, "3", "-o", "a.svg"], "3 is one argument too many; arguments of the"),
-    "two kinds at once": (["export", FORUM, "-o", "a.svg", "--format", "png"], "not the name of what --format png"),
+    "two kinds at once": (["export", FORUM, "-o", "a.svg", "--format", "png"], "is not a name for --format png"),
     "step is no number": (["open", "a.jsonl", "--step", "x"], "'x' is not a valid integer"),
     "operator": (["table", "addd"], "there is no operator 'addd'; did you mean"),
     "overload": (["why", "to", "CPU"], "aten::to has"),
@@ -55,17 +55,25 @@ MISTAKES = {
     "code of nothing": (["codegen", "softmx"], "did you mean"),
     "another file": (
         ["codegen", "add", "--file", "VariableType_3.cpp"],
-        "nothing of aten::add.Tensor into 'VariableType_3.cpp', did you mean VariableType_2.cpp? it does into:",
+        "nothing for aten::add.Tensor into 'VariableType_3.cpp', did you mean VariableType_2.cpp? It writes into:",
     ),
     "another file of views": (
         ["codegen", "add_", "--file", "ADInplaceOrView"],
-        "did you mean ADInplaceOrViewType_0.cpp? it does into: python_variable",
+        "did you mean ADInplaceOrViewType_0.cpp? It writes into: python_variable",
     ),
-    "no file of code": (["codegen", "add_", "--file", "zzz"], "into 'zzz'; it does into: python_variable_methods.cpp"),
+<<<<<<< HEAD
+    "no file of code": (
+        ["codegen", "add_", "--file", "zzz"],
+        "into 'zzz'. It writes into: python_variable_methods.cpp",
+    ),
     "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows them"),
+=======
+    "no file of code": (["codegen", "add_", "--file", "zzz"], "'zzz'. It writes into: python_variable_methods.cpp"),
+    "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows it"),
+>>>>>>> main
     "file and classes": (
         ["codegen", "add", "--file", "x", "--structured"],
-        "shown alone, without --file",
+        "cannot be combined with --file",
     ),
     "not structured": (["codegen", "linear", "--structured"], "aten::linear has no structured kernel"),
     "another structured": (
@@ -77,27 +85,27 @@ MISTAKES = {
         ["codegen", "add", "--structured", "-o", "a.txt"],
         "suffix must be one of .dot, .svg, .png, .pdf",
     ),
-    "real classes": (["codegen", "add", "--structured", "--real"], "--structured is shown alone, without --real"),
-    "classes of a build": (["codegen", "add", "--structured", "--build", "cpu"], "shown alone, without --build"),
+    "real classes": (["codegen", "add", "--structured", "--real"], "--structured cannot be combined with --real"),
+    "classes of a build": (["codegen", "add", "--structured", "--build", "cpu"], "cannot be combined with --build"),
     "part of a picture": (["table", "add", "CPU", "-o", "a.svg"], "-o draws the whole table"),
     "picture of a table": (["table", "add", "-o", "a.txt"], "cannot write a.txt: the suffix must be"),
     "short": (["table", "add", "--short"], "--short goes with --history"),
     "help for nothing": (["help", "trce"], "there is no command 'trce', did you mean trace?"),
     "other forms": (["trace", "--format", "torch", "--level", "calls", "--op", "add", FORUM], "--level and --op with"),
     "both forms": (["run", "--json", "--level", "calls", FORUM], "--level with --json would do nothing: leave one of"),
-    "no module": (["run", "-m", "nowhere"], "no module is named nowhere: "),
-    "no module in it": (["run", "-m", "nowhere.main"], "no module is named nowhere.main: "),
-    "no name": (["run", "-m", ""], "no module is named : "),
-    "a relative name": (["run", "-m", ".alone"], "no module is named .alone: "),
+    "no module": (["run", "-m", "nowhere"], "there is no module named nowhere: "),
+    "no module in it": (["run", "-m", "nowhere.main"], "there is no module named nowhere.main: "),
+    "no name": (["run", "-m", ""], "there is no module named : "),
+    "a relative name": (["run", "-m", ".alone"], "there is no module named .alone: "),
 }
 
 
 @pytest.mark.parametrize(("args", "says"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_one_line_and_status_2(args: list[str], says: str, tmp_path: Path) -> None:
+def test_usage_error_is_one_line_and_status_2(args: list[str], says: str, tmp_path: Path) -> None:
     assert says in refused(*args, cwd=tmp_path)
 
 
-def test_a_mistake_is_one_line_of_the_process_too() -> None:
+def test_usage_error_of_a_process_is_one_line() -> None:
     ended = dispatchviz("table", "add", "--build", "rocm")
     assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert refused("table", "add", "--build", "rocm") == ended.err
@@ -107,7 +115,7 @@ def test_a_mistake_is_one_line_of_the_process_too() -> None:
     ("import torch\nx = (\n", "program.py, line 2: SyntaxError: '(' was never closed"),
     ("\0", "not a Python program"),
 ])  # fmt: skip
-def test_a_file_that_is_not_python_is_a_mistake(text: str, says: str, tmp_path: Path) -> None:
+def test_file_without_python_is_a_usage_error(text: str, says: str, tmp_path: Path) -> None:
     assert says in refused("run", script(tmp_path, text), cwd=tmp_path)
 
 
@@ -118,7 +126,7 @@ def test_cupy_without_a_gpu_says_why() -> None:
     assert ended.err == f"dispatchviz: --cuda cupy: {detect()[1]}; use --cuda auto or --cuda emulated\n"
 
 
-def test_a_fault_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     from dispatchviz import cli
     from dispatchviz.cli import doctor
 

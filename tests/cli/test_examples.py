@@ -1,4 +1,4 @@
-"""The examples that the help of each command gives: there are some, and each works as it is written."""
+"""The examples in the help of each command: there are some, and each works as written."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ ERROR = "RuntimeError: Could not run 'aten::add.out' with arguments from the 'Qu
 
 HAS_TORCH = find_spec("torch") is not None
 STATUS = {"diff": 1, **dict.fromkeys(("check", "snapshot"), 0 if HAS_TORCH else 2)}
-"""Those that are compared differ; a check and a snapshot need a PyTorch."""
+"""The statuses of commands that do not end with 0: the compared things differ; check and snapshot need a PyTorch."""
 
 HAS_STACK = HAS_TORCH and shutil.which("gdb") is not None
-"""Whether programs run in gdb here, if gdb may watch them."""
+"""True if programs run in gdb here."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the examples name."""
+    """A folder with the files that the examples name."""
     folder = tmp_path_factory.mktemp("examples")
     shutil.copytree(ROOT / "examples", folder / "examples")
     (folder / "error.txt").write_text(ERROR)
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def examples(command: str) -> list[list[str]]:
-    """The command lines, without the remarks behind them."""
+    """Return the command lines, without the remarks behind them."""
     lines = dispatchviz("help", command).out.partition("  Examples:\n")[2].split("\n\n")[0].splitlines()
     return [shlex.split(re.split(r" {2,}", line.strip())[0]) for line in lines]
 

@@ -1,4 +1,4 @@
-"""No file is lost: what may be written is known before the program starts, and only its own kind is replaced."""
+"""No file is lost: the target is checked before the program starts, and a file is replaced only by its own kind."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ OTHERS = {
     "data.jsonl.gz": b"\x1f\x8b no trace",
     "notes": b"mine\n",
 }
-"""Files that somebody needs."""
+"""Files that must not be overwritten."""
 
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("command", [["run", "--save"], ["trace", "--save"], ["trace", "--format", "jsonl", "-o"]])
-def test_a_trace_never_takes_the_place_of_another_file(command: list[str], name: str, tmp_path: Path) -> None:
+def test_trace_never_overwrites_another_file(command: list[str], name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(OTHERS[name])
     started = script(tmp_path, "open('started', 'w')\n")
     assert name in refused(*command, name, started, cwd=tmp_path)
@@ -41,18 +41,18 @@ def test_a_trace_never_takes_the_place_of_another_file(command: list[str], name:
     assert sorted(os.listdir(tmp_path)) == sorted([name, started])
 
 
-def test_why_not_is_said(tmp_path: Path) -> None:
+def test_refused_overwrite_names_the_reason(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text("mine")
     (tmp_path / "folder.jsonl").mkdir()
     for name, says in {
         "weights.pt": "cannot save the trace as weights.pt: the name of a trace ends in .dvtrace, .jsonl or .jsonl.gz",
-        "data.jsonl": "data.jsonl is there and is no trace: it is not overwritten, choose another name",
+        "data.jsonl": "data.jsonl exists and is not a trace: it is not overwritten, choose another name",
         "folder.jsonl": "cannot write folder.jsonl: Is a directory",
     }.items():
         assert refused("trace", "--save", name, FORUM, cwd=tmp_path) == f"dispatchviz: {says}\n"
 
 
-def test_a_trace_takes_the_place_of_a_trace_and_of_an_empty_file(tmp_path: Path) -> None:
+def test_trace_overwrites_a_trace_or_an_empty_file(tmp_path: Path) -> None:
     name = script(tmp_path, "x = 1\n")
     for file in ("t.jsonl", "t.jsonl.gz"):
         (tmp_path / file).touch()
@@ -61,18 +61,18 @@ def test_a_trace_takes_the_place_of_a_trace_and_of_an_empty_file(tmp_path: Path)
             assert len(steps(Trace.load(tmp_path / file), SourceLine)) == 1
 
 
-def test_a_log_takes_the_place_of_a_log_only(tmp_path: Path) -> None:
+def test_log_overwrites_only_a_log(tmp_path: Path) -> None:
     name = script(tmp_path, "import torch\ntorch.ones(2)\n")
     for form in ("text", "torch"):
         for _ in range(2):
             assert dispatchviz("trace", "--format", form, "-o", "log.txt", name, cwd=tmp_path) == (0, "", "")
     for file in (name, "weights.pt"):
         (tmp_path / "weights.pt").write_bytes(OTHERS["weights.pt"])
-        assert f"{file} is there and is no log" in refused("trace", "-o", file, name, cwd=tmp_path)
+        assert f"{file} exists and is not a log" in refused("trace", "-o", file, name, cwd=tmp_path)
     assert "--format jsonl" in refused("trace", "-o", "t.jsonl", name, cwd=tmp_path)
 
 
-def test_export_does_not_start_a_program_whose_picture_has_no_place(tmp_path: Path) -> None:
+def test_export_checks_the_picture_file_before_running(tmp_path: Path) -> None:
     started = script(tmp_path, "open('started', 'w')\n")
     (tmp_path / "data.jsonl").write_text("mine")
     for file in ("no/a.svg", "data.jsonl"):
@@ -81,10 +81,10 @@ def test_export_does_not_start_a_program_whose_picture_has_no_place(tmp_path: Pa
 
 
 @pytest.mark.parametrize("form", PICTURES)
-def test_a_picture_takes_the_place_of_a_picture_of_its_form_only(form: str, tmp_path: Path) -> None:
+def test_picture_overwrites_only_a_picture_of_its_format(form: str, tmp_path: Path) -> None:
     started = script(tmp_path, "open('started', 'w')\n")
     (tmp_path / f"notes{form}").write_text("my notes on <svg> and digraphs\n")
-    says = f"notes{form} is there and is no {form} picture: it is not overwritten, choose another name"
+    says = f"notes{form} exists and is not a {form} picture: it is not overwritten, choose another name"
     assert says in refused("export", started, "-o", f"notes{form}", cwd=tmp_path)
     assert refused("codegen", "add", "--structured", "-o", f"notes{form}", cwd=tmp_path) == f"dispatchviz: {says}\n"
     assert (tmp_path / f"notes{form}").read_text() == "my notes on <svg> and digraphs\n"
@@ -106,13 +106,15 @@ torch.ones(2)
 """
 
 
-def test_a_hand_out_takes_the_place_of_a_hand_out_only(tmp_path: Path) -> None:
+def test_hand_out_overwrites_only_a_hand_out(tmp_path: Path) -> None:
     source = script(tmp_path, LESSON)
     (tmp_path / "notes.md").write_text("# mine\n")
     (tmp_path / "folder.md").mkdir()
     for name, says in {
-        source: f"cannot write {source}: a hand-out is .md, a page that steps is .html",
-        "notes.md": "notes.md is there and is no hand-out of ours: it is not overwritten, choose another name",
+        source: f"cannot write {source}: a hand-out is .md, an interactive page is .html",
+        "notes.md": (
+            "notes.md exists and is not a hand-out from dispatchviz: it is not overwritten, choose another name"
+        ),
         "folder.md": "cannot write folder.md: Is a directory",
         "no/a.md": "cannot write no/a.md: No such file or directory",
     }.items():
@@ -133,32 +135,32 @@ def test_a_hand_out_takes_the_place_of_a_hand_out_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--plain", "--present", "--answers=a.json"])
-def test_a_hand_out_is_all_that_is_asked_for(option: str, tmp_path: Path) -> None:
+def test_hand_out_refuses_other_options(option: str, tmp_path: Path) -> None:
     said = f"{option.partition('=')[0]} with -o would do nothing: leave one of them out"
     assert refused("lesson", "forum", option, "-o", "a.md", cwd=tmp_path) == f"dispatchviz: {said}\n"
     assert os.listdir(tmp_path) == []
 
 
-def test_a_new_lesson_takes_no_place(tmp_path: Path) -> None:
+def test_new_lesson_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("mine\n")
     (tmp_path / "folder.py").mkdir()
     for name, says in {
-        "mine.py": "mine.py is there already; nothing was written",
-        "folder.py": "folder.py is there already; nothing was written",
+        "mine.py": "mine.py already exists; nothing was written",
+        "folder.py": "folder.py already exists; nothing was written",
         "no/a.py": "cannot write no/a.py: No such file or directory",
-        "forum": "a lesson is a .py file, which forum is not: dispatchviz lesson new forum.py",
+        "forum": "the name of a lesson must end in .py: dispatchviz lesson new forum.py",
     }.items():
         assert refused("lesson", "new", name, cwd=tmp_path) == f"dispatchviz: {says}\n"
     assert (tmp_path / "mine.py").read_text() == "mine\n"
     assert sorted(os.listdir(tmp_path)) == ["folder.py", "mine.py"]
 
 
-def test_answers_are_kept_in_no_folder_and_in_no_file_of_others(tmp_path: Path) -> None:
+def test_answers_overwrite_no_folder_and_no_other_file(tmp_path: Path) -> None:
     (tmp_path / "a.json").mkdir()
     (tmp_path / "b.json").write_text("{}")
     for name, says in {
         "a.json": "cannot read a.json: Is a directory",
-        "b.json": "b.json is no file of answers",
+        "b.json": "b.json is not a file of answers",
     }.items():
         assert says in refused("lesson", "forum", "--answers", name, cwd=tmp_path)
     assert (tmp_path / "b.json").read_text() == "{}"
@@ -182,7 +184,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkey
 
 
 def test_a_trace_that_cannot_be_shown_is_not_lost(tmp_path: Path) -> None:
-    """The step is known to be none only after the program has run."""
+    """The missing step is known only after the program has run."""
     ended = dispatchviz("run", "--step", "999", script(tmp_path, "x = 1\n"), cwd=tmp_path)
     said, _, file = ended.err.removesuffix(")\n").partition(" (the trace is kept: dispatchviz open ")
     trace = Trace.load(file)
@@ -200,7 +202,7 @@ z.sum().backward()
 """
 
 
-def test_a_big_graph_is_folded_and_said_to_be(tmp_path: Path) -> None:
+def test_big_graph_is_folded_with_a_note(tmp_path: Path) -> None:
     dispatchviz("export", script(tmp_path, LOOP), "-o", "t.jsonl", cwd=tmp_path)
     ended = dispatchviz("export", "t.jsonl", "-o", "a.svg", cwd=tmp_path)
     assert (ended.status, ended.out) == (0, "")
@@ -230,7 +232,7 @@ def test_several_traces_become_one_table(tmp_path: Path) -> None:
     ]
     for others, complaint in {
         ("-o", "a.svg"): "rank1.jsonl is one argument too many",
-        ("-o", "a.parquet", "--", "--lr"): "rank0.jsonl is a saved trace and takes no arguments such as --lr",
+        ("-o", "a.parquet", "--", "--lr"): "rank0.jsonl is a saved trace and takes no arguments (--lr)",
     }.items():
         ended = dispatchviz("export", *both, *others, cwd=tmp_path)
         assert ended.status == 2

@@ -1,4 +1,4 @@
-"""A trace in the place of a program is opened, and ``-`` is standard input wherever a file is read or written."""
+"""A trace in place of a program is opened, and ``-`` is standard input wherever a file is read or written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROGRAM = b"import sys, torch\nprint(sys.argv, '__file__' in dir())\ntorch.ones(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The trace of the founding program, in each form, and its log."""
+    """A folder with the trace of the founding program, in each format, and its log."""
     folder = tmp_path_factory.mktemp("traces")
     for name in ("t.jsonl", "t.jsonl.gz"):
         assert dispatchviz("export", FORUM, "-o", folder / name).status == 0
@@ -51,7 +51,7 @@ def test_a_trace_is_opened_by_its_name_and_through_standard_input(name: str, fol
 def test_a_trace_takes_no_arguments(command: str, folder: Path) -> None:
     ended = dispatchviz(command, "t.jsonl", "--step", "3", cwd=folder)
     assert ended.status == 2
-    assert "t.jsonl is a saved trace and takes no arguments such as --step" in ended.err
+    assert "t.jsonl is a saved trace and takes no arguments (--step)" in ended.err
 
 
 def test_a_program_comes_through_standard_input(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_program_comes_through_standard_input(tmp_path: Path) -> None:
 
 
 def test_a_program_may_come_through_a_pipe(tmp_path: Path) -> None:
-    """As the shell's ``<(...)`` gives one: it can be read once."""
+    """The shell's ``<(...)`` gives a pipe, which can be read only once."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as writer:
@@ -98,24 +98,24 @@ def test_export_writes_standard_output(folder: Path) -> None:
 
 
 def unpacked(data: bytes) -> bytes:
-    """What is compressed is compared by its content: a member of gzip may hold any part of it."""
+    """Decompress data, because gzip may split the same content into different members."""
     return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
 
 
-def test_what_a_program_prints_is_not_in_the_picture(tmp_path: Path) -> None:
+def test_program_output_is_not_in_the_picture(tmp_path: Path) -> None:
     name = script(tmp_path, PROGRAM.decode())
     ended = dispatchviz("export", "-o", "-", "--format", "dot", name, cwd=tmp_path)
     assert (ended.status, ended.err) == (0, "['program.py'] True\n")
     assert ended.out.startswith("digraph backward {")
 
 
-def test_a_file_may_have_another_name_if_its_form_is_said(folder: Path) -> None:
+def test_format_option_allows_any_file_name(folder: Path) -> None:
     assert dispatchviz("export", "t.jsonl", "-o", "graph.gv", "--format", "dot", cwd=folder) == (0, "", "")
     assert (folder / "graph.gv").read_text().startswith("digraph")
 
 
 def test_the_log_begins_at_a_step(folder: Path) -> None:
-    """Its rows, those that it is within above it, and its reason."""
+    """The log has the rows from there, the enclosing rows above them, and their reasons."""
     trace = Trace.load(folder / "t.jsonl")
     at = step(trace, KernelEntered)
     for command in (["open", "--view", "log"], ["open", "--level", "all", "--no-pager"], ["run", "--view", "log"]):
@@ -125,7 +125,7 @@ def test_the_log_begins_at_a_step(folder: Path) -> None:
 
 
 def test_the_reason_of_the_step_is_given(folder: Path) -> None:
-    """In the whole log this one stands at an earlier step, and is not told twice."""
+    """The whole log shows this reason at an earlier step and does not repeat it."""
     trace = Trace.load(folder / "t.jsonl")
     at = step(trace, FallthroughSkipped, -1)
     lines = dispatchviz("open", "--view", "log", "--step", str(at), "t.jsonl", cwd=folder).out.splitlines()

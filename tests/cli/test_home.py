@@ -1,4 +1,4 @@
-"""What a user meets first: the bare command, ``--help``, ``--version``, ``doctor``."""
+"""A user's first contacts: the bare command, ``--help``, ``--version``, ``doctor``."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def test_help_and_home_load_neither_the_machine_nor_the_screen() -> None:
     assert not {"numpy", "msgspec", "textual", "rich", "graphviz", "dispatchviz.core"} & set(loaded)
 
 
-def test_version() -> None:
+def test_version_is_printed() -> None:
     assert dispatchviz("--version").out == f"dispatchviz, version {package.__version__}\n"
 
 
 @pytest.mark.long
-def test_doctor_says_what_works_and_why_not() -> None:
+def test_doctor_shows_what_works_and_reasons() -> None:
     report = json.loads(dispatchviz("doctor", "--json").out)
     assert report["dispatchviz"]["version"] == package.__version__
     assert report["cuda"]["cuda is"].startswith(("emulated on NumPy (", "CuPy on "))

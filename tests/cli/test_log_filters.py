@@ -1,4 +1,4 @@
-"""The log by level, line and operator, without backward: which rows there are, and what is refused."""
+"""The log by level, line and operator, and without backward: its rows, and refused filters."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ for iteration in range(2):
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    """The founding program's."""
+    """The trace of the founding program."""
     return example("forum.py")
 
 
 @pytest.fixture(scope="module")
 def net(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """Of a program with a function, a loop and a tensor that is printed."""
+    """The trace of a program with a function, a loop and a printed tensor."""
     folder = tmp_path_factory.mktemp("net")
     return run(str(folder / script(folder, PROGRAM, "net.py"))).trace
 
@@ -54,12 +54,12 @@ def kinds(trace: Trace, **wanted: object) -> list[str]:
 
 
 def lines(trace: Trace, **wanted: object) -> list[int]:
-    """The lines of the program that a log has."""
+    """Return the lines of the program that a log has."""
     events = (trace[step] for step in chosen_steps(trace, LogFilter(**wanted)))  # type: ignore[arg-type]
     return [event.line for event in events if isinstance(event, ev.SourceLine)]
 
 
-def test_the_names_of_levels() -> None:
+def test_level_names_match_the_options() -> None:
     assert tuple(level.name for level in LEVELS) == NAMES
     assert LEVELS[-1].kinds is None
 
@@ -86,14 +86,14 @@ def test_an_error_gives_its_reason_at_every_level(tmp_path: Path) -> None:
         assert any("|" in line for line in text_log(failed, 0, LogFilter(level=level.name)))
 
 
-def test_what_printing_takes_is_folded(net: Trace) -> None:
+def test_calls_of_printing_are_folded(net: Trace) -> None:
     inside = {step for at in net.steps_of(ev.TensorFormatted) for step in range(at + 1, net.ends[at] + 1)}
     assert inside
     for level in LEVELS:
         assert not inside.intersection(chosen_steps(net, LogFilter(level=level.name)))
 
 
-def test_a_line_is_what_happens_on_it(trace: Trace) -> None:
+def test_line_filter_shows_the_steps_of_the_line(trace: Trace) -> None:
     steps = chosen_steps(trace, LogFilter(line="6"))
     (begin,) = [step for step in steps if isinstance(trace[step], ev.SourceLine)]
     assert list(steps) == list(range(begin, trace.ends[begin] + 1))
@@ -101,18 +101,18 @@ def test_a_line_is_what_happens_on_it(trace: Trace) -> None:
     assert lines(trace, line="3-5") == [3, 4, 5]
 
 
-def test_a_line_brings_the_functions_that_it_calls(net: Trace) -> None:
+def test_line_filter_includes_called_functions(net: Trace) -> None:
     assert set(lines(net, line="11")) == {11, 5, 6}
     assert "MulBackward0" in "\n".join(text_log(net, 0, LogFilter(line="11")))
 
 
-def test_a_line_within_a_function_brings_those_that_called_it(net: Trace) -> None:
+def test_line_filter_includes_calling_lines(net: Trace) -> None:
     assert lines(net, line="net.py:5") == [11, 5] * 2
     calls = [net[step] for step in chosen_steps(net, LogFilter(line="5")) if isinstance(net[step], ev.Dispatched)]
     assert {call.operator for call in calls if isinstance(call, ev.Dispatched)} == {"aten::mul.Tensor"}
 
 
-def test_an_operator_brings_what_is_within_and_around(trace: Trace) -> None:
+def test_operator_filter_includes_inner_and_outer_steps(trace: Trace) -> None:
     for name in ("add", "torch.add", "aten::add", "aten.add.Tensor", "aten::add.Tensor", "torch.ops.aten.add"):
         steps = chosen_steps(trace, LogFilter(operator=name))
         calls = [step for step in trace.steps_of(ev.Dispatched) if trace[step].operator == "aten::add.Tensor"]  # type: ignore[union-attr]
@@ -121,7 +121,7 @@ def test_an_operator_brings_what_is_within_and_around(trace: Trace) -> None:
         assert inside <= set(steps)
 
 
-def test_an_operator_without_an_overload_means_all(net: Trace) -> None:
+def test_operator_without_overload_matches_all_overloads(net: Trace) -> None:
     every = [event.operator for event in net if isinstance(event, ev.Dispatched) and event.operator[:9] == "aten::sum"]
     assert set(every) == {"aten::sum", "aten::sum.dim_IntList"}
     assert kinds(net, operator="sum", level="calls").count("Dispatched") >= len(every)
@@ -133,7 +133,7 @@ def test_backward_is_left_out(trace: Trace) -> None:
     assert left == set(range(begin + 1, trace.ends[begin] + 1))
 
 
-def test_they_combine(net: Trace) -> None:
+def test_filters_combine(net: Trace) -> None:
     wanted = LogFilter(level="calls", line="11", operator="mul", backward=False)
     assert [line.split(maxsplit=1)[1] for line in list(text_log(net, 0, wanted))[1:] if line] == [
         "> line 11  loss = net(x).sum()",
@@ -152,8 +152,8 @@ def test_they_combine(net: Trace) -> None:
     ]
 
 
-def test_rows_are_those_of_the_whole_log(net: Trace) -> None:
-    """At the whole level: the same rows, the same reasons at most."""
+def test_filtered_rows_equal_rows_of_the_whole_log(net: Trace) -> None:
+    """Rows at the level of all steps are the same, and have at most the same reasons."""
     whole = list(text_log(net))
     for wanted in (LogFilter(line="11"), LogFilter(operator="mul"), LogFilter(backward=False)):
         rows = [line for line in text_log(net, 0, wanted) if re.match(r" *\d+ ", line)]
@@ -171,14 +171,14 @@ def test_a_stored_trace_decodes_no_more_than_it_shows(net: Trace, tmp_path: Path
     ({"line": "99"}, "--line 99: NAME has 13 lines; there are steps on lines 1, 3-6, 8-13"),
     ({"line": "0"}, "--line 0: NAME has 13 lines; "),
     ({"line": "2"}, "--line 2: nothing happens there in NAME; there are steps on lines "),
-    ({"line": "other.py:2"}, "--line other.py:2: no step is in a file of that name; there are steps in NAME"),
+    ({"line": "other.py:2"}, "--line other.py:2: no step is in a file with that name; there are steps in NAME"),
     ({"line": "x"}, "--line x: write a line such as 6, 6-9 or forum.py:6"),
     ({"operator": "mull"}, "there is no call of an operator 'mull'; did you mean aten::mul?"),
     ({"operator": "conv2d"}, "there is no call of an operator 'conv2d'; there are calls of ones, "),
     ({"operator": "add.Scalar"}, "there is no call of aten::add.Scalar, only of Tensor"),
     ({"operator": "mul", "line": "13", "backward": False}, "no step of NAME is all of that: --line 13, --op mul, "),
 ])  # fmt: skip
-def test_what_is_not_there_is_refused(wanted: dict[str, object], says: str, net: Trace) -> None:
+def test_filter_without_a_match_is_refused(wanted: dict[str, object], says: str, net: Trace) -> None:
     with pytest.raises(DispatchvizError) as error:
         text_log(net, 0, LogFilter(**wanted))  # type: ignore[arg-type]
     assert str(error.value).replace(net.header.program, "NAME").startswith(says)
@@ -188,7 +188,7 @@ def test_what_is_not_there_is_refused(wanted: dict[str, object], says: str, net:
 
 
 @pytest.mark.long
-def test_the_commands_print_the_same(tmp_path: Path) -> None:
+def test_commands_print_the_same_filtered_log(tmp_path: Path) -> None:
     script(tmp_path, PROGRAM, "net.py")
     wanted = ["--level", "calls", "--line", "11", "--op", "torch.mul", "--no-backward"]
     traced = dispatchviz("trace", "--save", "t.dvtrace", *wanted, "net.py", cwd=tmp_path)

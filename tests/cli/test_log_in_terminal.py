@@ -1,4 +1,4 @@
-"""The log on a terminal: in colors, through a pager where it is longer than the screen; in a pipe: neither."""
+"""The log in a terminal has colors, and a pager if it is longer than the screen; in a pipe it has neither."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print("the pager is left")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A trace, and a pager that keeps what it gets; quits at once if that is asked for."""
+    """A folder with a trace, and with a pager that keeps its input or, on request, quits at once."""
     run(FORUM).trace.save(tmp_path / "t.dvtrace")
     (tmp_path / "pager.py").write_text(PAGER)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -38,12 +38,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def paged(folder: Path) -> str | None:
-    """What the pager got."""
+    """Return the text that the pager got."""
     return (folder / "paged").read_text() if (folder / "paged").exists() else None
 
 
 def colored(monkeypatch: pytest.MonkeyPatch, terminal: bool = False, **variables: str) -> bool:
-    """Return whether there are colors under these variables."""
+    """Return whether there are colors with these variables."""
     with monkeypatch.context() as patch:
         for name in ("NO_COLOR", "FORCE_COLOR"):
             patch.delenv(name, raising=False)
@@ -54,7 +54,7 @@ def colored(monkeypatch: pytest.MonkeyPatch, terminal: bool = False, **variables
         return shows_colors()
 
 
-def test_who_decides_about_colors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_decides_about_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not colored(monkeypatch)
     assert colored(monkeypatch, terminal=True)
     assert not colored(monkeypatch, terminal=True, TERM="dumb")
@@ -101,7 +101,7 @@ def test_a_long_step_goes_through_the_pager(folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_short_log_and_who_wants_no_pager(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_log_or_no_pager_option_uses_no_pager(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     status, screen = in_terminal("open", "--line", "5", "t.dvtrace", cwd=folder, keys="")
     assert status == 0
     assert "\x1b[1m line 5  x.requires_grad_(True)\x1b[0m" in screen
@@ -129,7 +129,7 @@ def test_a_pager_that_is_left_early_is_no_error(folder: Path, monkeypatch: pytes
 
 
 @pytest.mark.long
-def test_what_the_program_prints_does_not_go_through_the_pager(folder: Path) -> None:
+def test_program_output_bypasses_the_pager(folder: Path) -> None:
     script(folder, "import torch\nprint('mine')\nfor iteration in range(30):\n    torch.ones(2)\n", "prints.py")
     status, screen = in_terminal("trace", "prints.py", cwd=folder, keys="")
     assert status == 0

@@ -1,4 +1,4 @@
-"""What is looked up on the home screen is what the command line says, its errors too."""
+"""The home screen looks things up with the same texts and errors as the command line."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_the_text_is_that_of_the_command(command: str, typed: str) -> None:
     assert "\n".join([*lines, ""]) == dispatchviz(command, *typed.split()).out
 
 
-def test_options_that_mean_nothing_on_a_screen_are_refused() -> None:
-    with pytest.raises(DispatchvizError, match=r"--json is for the command line: dispatchviz table add --json"):
+def test_options_without_effect_on_a_screen_are_refused() -> None:
+    with pytest.raises(DispatchvizError, match=r"--json works only on the command line: dispatchviz table add --json"):
         look_up("table", "add --json")
     with pytest.raises(DispatchvizError, match="standard input is the keyboard here"):
         look_up("why", "--error -")

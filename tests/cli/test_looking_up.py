@@ -1,4 +1,4 @@
-"""``table``, ``why`` and ``keys`` as a user meets them."""
+"""``table``, ``why`` and ``keys`` as a user sees them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.record("missing_kernels")
 TEXTS = records.read("missing_kernels")["texts"]
 
 
-def test_a_table_of_a_few_keys() -> None:
+def test_table_shows_only_the_named_keys() -> None:
     ended = dispatchviz("table", "aten::add.Tensor", "CPU", "AutogradCUDA", "XLA", "BackendSelect", "--build", "cpu")
     assert (ended.status, ended.err) == (0, "")
     assert ended.out == (
@@ -29,7 +29,7 @@ def test_a_table_of_a_few_keys() -> None:
 aten::add.Tensor  (build cpu)
   aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
   defined: registered at build/aten/src/ATen/RegisterSchema.cpp:6
-  95 of 137 cells hold a kernel; mask of its calls 0x3fd7387bfbffffff
+  95 of 137 entries hold a kernel; the mask of its calls is 0x3fd7387bfbffffff
 
  1 ● CPU            kernel
      wrapper_CPU_add_Tensor  RegisterCPU_0.cpp:1297
@@ -53,7 +53,7 @@ def test_a_folded_table_fits_a_screen_and_all_has_every_cell() -> None:
     assert len(folded.splitlines()) < len(everything.splitlines()) / 2
 
 
-def test_json_of_a_table() -> None:
+def test_table_is_printed_as_json() -> None:
     table = json.loads(dispatchviz("table", "sum", "CPU", "--json").out)
     assert (table["operator"], table["build"], table["valid"]) == ("aten::sum", "cuda", 113)
     assert table["rows"] == [
@@ -69,23 +69,23 @@ def test_json_of_a_table() -> None:
     ]
 
 
-def test_the_history_of_a_cell() -> None:
+def test_history_shows_the_changes_of_a_cell() -> None:
     ended = dispatchviz("table", "add", "AutogradCPU", "Fake", "--history", "--build", "cpu")
     assert (ended.status, ended.err) == (0, "")
     before, fallback, alias, end = ended.out.rstrip().split("\n\n")[-5:-1]
-    assert "never when the operator is called." in before
+    assert "never when the operator is called." in " ".join(before.split())
     assert fallback.startswith("27  fallback  aten/src/ATen/core/VariableFallbackKernel.cpp:66\n")
     assert "● AutogradCPU: no kernel → autograd_fallback [backend fallback]" in fallback
     assert "TORCH_LIBRARY_IMPL(aten, Autograd, m) {\n" in alias
     assert "autograd_fallback [backend fallback] → VariableType::add_Tensor [autograd kernel]" in alias
     assert "The alias Autograd covers 18 keys" in alias
-    assert end.startswith("Empty from first to last: Fake.\n[backend fallback]")
+    assert end.startswith("Empty throughout: Fake.\n[backend fallback]")
 
 
 def test_the_whole_history_folded_and_all_of_it() -> None:
     folded = dispatchviz("table", "aten::empty.memory_format", "--history").out
     assert "PyTorch promises no order" in folded
-    assert "setOperatorHasFallthroughForKey(BackendSelect, false): the key is back in the mask" in folded
+    assert "setOperatorHasFallthroughForKey(BackendSelect, false): the key is in the mask again" in folded
     assert folded.count("A fallback is for all operators") < 5
     everything = dispatchviz("table", "aten::empty.memory_format", "--history", "--all").out
     assert (
@@ -98,14 +98,14 @@ def test_the_whole_history_folded_and_all_of_it() -> None:
 def test_the_history_in_short() -> None:
     short = dispatchviz("table", "add", "--history", "--short").out.splitlines()
     assert "    1-3    3 fallbacks   Functionalize, Conjugate and Batched" in short[1]
-    assert "   52 ●  alias kernel  Autograd: VariableType::add_Tensor, 18 cells" in "\n".join(short)
-    assert "   54    fallback      Tracer: general_trace_function, no cell changes" in "\n".join(short)
+    assert "   52 ●  alias kernel  Autograd: VariableType::add_Tensor, 18 entries" in "\n".join(short)
+    assert "   54    fallback      Tracer: general_trace_function, no table entry changes" in "\n".join(short)
     assert len(short) < 40
     of_a_cell = dispatchviz("table", "add", "AutogradCPU", "--history", "--short").out
     assert [row.split()[0] for row in of_a_cell.splitlines()[1:3]] == ["27", "52"]
 
 
-def test_json_of_a_history() -> None:
+def test_history_is_printed_as_json() -> None:
     history = json.loads(dispatchviz("table", "relu", "CPU", "--history", "--json").out)
     (step,) = history["steps"]
     assert (step["kind"], step["key"], step["kernel"]) == ("kernel", "CPU", "wrapper_CPU__relu")
@@ -116,7 +116,7 @@ def test_json_of_a_history() -> None:
 def test_why_in_text_and_json() -> None:
     ended = dispatchviz("why", "aten::linear", "PrivateUse1")
     assert ended.status == 0
-    assert ended.out.startswith("aten::linear  PrivateUse1  (cell 13 of 137, build cuda)\n")
+    assert ended.out.startswith("aten::linear  PrivateUse1  (table entry 13 of 137, build cuda)\n")
     assert 'm.impl("linear", your kernel) under PrivateUse1' in ended.out
     assert "✓ CompositeImplicitAutograd" in ended.out
     found = json.loads(dispatchviz("why", "linear", "PrivateUse1", "AutogradCPU", "--json").out)
@@ -131,7 +131,7 @@ def test_why_in_text_and_json() -> None:
     }  # fmt: skip
 
 
-def test_why_error(tmp_path: Path) -> None:
+def test_why_error_explains_messages_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(TEXTS["quantized"])
     ended = dispatchviz("why", "--error", "log", cwd=tmp_path)
     assert ended.status == 0
@@ -149,7 +149,7 @@ def test_why_error_reads_standard_input() -> None:
     assert "register_fake('recorded::on_cpu')" in done.stdout
 
 
-def test_keys() -> None:
+def test_keys_lists_and_explains_keys() -> None:
     assert "Functionalities, highest priority first" in dispatchviz("keys").out
     order = json.loads(dispatchviz("keys", "--json").out)
     assert order["functionalities"][0] == {
@@ -166,7 +166,7 @@ def test_keys() -> None:
 def test_raw_sets_and_a_list_of_operators() -> None:
     out = dispatchviz("keys", "274877939713", "0x1000010002").out
     assert "2.0 to 2.2  AutogradCPU, CPU (bits 0 CPU, 15 Dense, 38 AutogradFunctionality)" in out
-    assert "AutogradCUDA, cell 97" in out
+    assert "AutogradCUDA, table entry 97" in out
     listed = dispatchviz("keys", "AutogradCUDA", "--operators").out
     assert "aten::_test_autograd_multiple_dispatch_view_copy" in listed
     cards = json.loads(dispatchviz("keys", "32769", "CPU", "--json").out)
@@ -174,7 +174,7 @@ def test_raw_sets_and_a_list_of_operators() -> None:
     assert (cards[1]["name"], cards[1]["cells"]) == ("CPU", [1])
 
 
-def test_a_build_that_the_environment_names_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_build_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISPATCHVIZ_BUILD", "rocm")
     assert "DISPATCHVIZ_BUILD" in refused("table", "add")
 

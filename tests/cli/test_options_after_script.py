@@ -1,4 +1,4 @@
-"""Options of ours behind a program go to the program; a remark says so, only where the program cannot want them."""
+"""Options of ours after a program go to the program. A remark says so only if the program cannot want them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READING = {
     "unittest": "import unittest\nunittest.main()\n",
     "no Python": "import torch (\n",
 }
-"""Programs that may read their arguments, in one way each."""
+"""Programs that may read their arguments, each in another way."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def remark(folder: Path, capsys: pytest.CaptureFixture[str], text: str, *words: str) -> str:
-    """Parse a command line with a program of that text; nothing runs."""
+    """Parse a command line with a program of that text, without running it."""
     (folder / "p.py").write_text(text)
     (folder / "module.py").write_text("import sys\nprint(sys.argv)\n")
     command, *rest = words
@@ -57,7 +57,7 @@ MEANT = [
 
 
 @pytest.mark.parametrize(("typed", "ours", "meant"), MEANT)
-def test_the_remark_has_the_command_that_was_meant(
+def test_remark_shows_the_corrected_command(
     typed: str,
     ours: str,
     meant: str,
@@ -86,7 +86,7 @@ def test_arguments_that_are_no_options_of_ours_get_no_remark(
 
 
 @pytest.mark.long
-def test_the_program_gets_them_all_the_same(tmp_path: Path) -> None:
+def test_program_still_gets_the_arguments(tmp_path: Path) -> None:
     ended = dispatchviz("trace", "-c", "print(1)", "--format", "torch", cwd=tmp_path)
     assert (ended.status, ended.out.splitlines()[-1]) == (0, "1 >   printed 1")
     assert ended.err == (

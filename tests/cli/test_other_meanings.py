@@ -1,4 +1,4 @@
-"""Words in the wrong place: the error says what they name, and the command that was probably meant."""
+"""A word in the wrong place: the error says what it names, and shows the command that was probably meant."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MEANT = {
     "run.dvtrace": "run.dvtrace is a saved trace: dispatchviz open run.dvtrace",
 }
 UNKNOWN = ("table qqq", "keys qqq", "lesson qqqq", "open qqq.dvtrace", "trace qqq.py", "qqq", "why add qqq")
-"""What resembles nothing."""
+"""Words that resemble nothing."""
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("typed", MEANT)
-def test_what_was_meant_is_said(typed: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_error_shows_the_other_meaning_of_a_word(typed: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(typed.split()) == 2
     said = capfd.readouterr().err.strip().partition(" (see ")[0]
     assert said.endswith(MEANT[typed])
@@ -54,7 +54,7 @@ def test_what_was_meant_is_said(typed: str, capfd: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("typed", UNKNOWN)
-def test_nothing_is_guessed_of_other_words(typed: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_word_without_other_meaning_gets_no_hint(typed: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(typed.split()) == 2
     said = capfd.readouterr().err
     assert "did you mean" not in said

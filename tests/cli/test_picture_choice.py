@@ -1,4 +1,4 @@
-"""``export`` with the options of pictures: what is drawn, one clear error for what makes no sense."""
+"""``export`` with the options of pictures: the drawn picture, and one clear error for a bad combination."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def written(trace: str, path: Path, *options: str) -> set[str]:
     return set(texts(path.read_text(encoding="utf-8")))
 
 
-def test_each_picture(trace: str, tmp_path: Path) -> None:
+def test_each_picture_is_drawn(trace: str, tmp_path: Path) -> None:
     path = tmp_path / "a.svg"
     assert "AddBackward0" in written(trace, path)
     assert "AddBackward0" in written(trace, path, "--picture", "backward", "--cluster", "line", "--detail", "all")
@@ -51,7 +51,7 @@ def test_dark_is_a_theme(trace: str, tmp_path: Path) -> None:
     assert one.read_bytes() != other.read_bytes()
 
 
-def test_a_step(trace: str, tmp_path: Path) -> None:
+def test_step_chooses_the_picture(trace: str, tmp_path: Path) -> None:
     shown = written(trace, tmp_path / "a.svg", "--step", "60")
     assert "as of step 60" in shown
     shown = written(trace, tmp_path / "a.svg", "--steps", "60-100")
@@ -71,17 +71,19 @@ def test_a_step(trace: str, tmp_path: Path) -> None:
     (("--picture", "calls", "--detail", "all"), "--detail is for the backward graph, not for --picture calls"),
     (("--picture", "table", "--expand", "x"), "--expand is for the backward graph, not for --picture table"),
 ])  # fmt: skip
-def test_one_clear_error(trace: str, tmp_path: Path, options: tuple[str, ...], says: str) -> None:
+def test_contradicting_options_are_one_error(trace: str, tmp_path: Path, options: tuple[str, ...], says: str) -> None:
     assert says in refused("export", trace, "-o", tmp_path / "a.svg", *options)
     assert not (tmp_path / "a.svg").exists()
 
 
 @pytest.mark.parametrize(("name", "options", "says"), [
-    ("a.png", ("--theme", "auto"), "the theme auto is for .svg, which a browser draws: a .png is light or dark"),
-    ("a.dot", ("--dark",), "the theme dark is for .svg and .png: a .dot is light"),
+    ("a.png", ("--theme", "auto"), "the theme auto is only for .svg, which a browser draws: choose light or dark"),
+    ("a.dot", ("--dark",), "the theme dark is only for .svg and .png: a .dot is always light"),
     ("a.jsonl", ("--picture", "calls"), "--picture is for a picture (.svg, .dot, .png, .pdf), not for a .jsonl"),
 ])  # fmt: skip
-def test_before_the_program_runs(tmp_path: Path, name: str, options: tuple[str, ...], says: str) -> None:
+def test_bad_options_are_refused_before_the_program_runs(
+    tmp_path: Path, name: str, options: tuple[str, ...], says: str
+) -> None:
     started = tmp_path / "started"
     script = tmp_path / "a.py"
     script.write_text(f"open({str(started)!r}, 'w').close()\n", encoding="utf-8")

@@ -26,7 +26,7 @@ LEAF = "a leaf Variable that requires grad is being used in an in-place operatio
 
 @cache
 def forum(*args: str) -> Ended:
-    """The founding program under ``trace``."""
+    """Run ``trace`` on the founding program."""
     return dispatchviz("trace", *args, "examples/forum.py")
 
 
@@ -59,7 +59,7 @@ def test_the_jsonl_log_is_a_trace_file(tmp_path: Path) -> None:
     assert len(Trace.load(tmp_path / "t.jsonl")) == texts[0].count(b"\n") - 1
 
 
-def test_without_a_terminal_run_and_open_print_the_log(tmp_path: Path) -> None:
+def test_run_and_open_print_the_log_if_there_is_no_terminal(tmp_path: Path) -> None:
     run = dispatchviz("run", "--save", tmp_path / "t.jsonl", "examples/forum.py")
     opened = dispatchviz("open", tmp_path / "t.jsonl")
     assert run == opened == (0, forum().out, LOG_INSTEAD)
@@ -75,7 +75,7 @@ def test_the_script_gets_its_arguments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ours", [["--save", "weights.pt"], ["--step", "3"], ["-o", "x"], ["--", "--plain"], ["-h"]])
-def test_everything_after_the_script_is_its_own(ours: list[str], tmp_path: Path) -> None:
+def test_words_after_the_script_are_its_arguments(ours: list[str], tmp_path: Path) -> None:
     name = script(tmp_path, "import sys\nprint(sys.argv)\n")
     for command in (["run", "--plain"], ["trace"]):
         ended = dispatchviz(*command, name, *ours, cwd=tmp_path)
@@ -83,12 +83,12 @@ def test_everything_after_the_script_is_its_own(ours: list[str], tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_two_dashes_may_stand_before_the_script(tmp_path: Path) -> None:
+def test_two_dashes_may_precede_the_script(tmp_path: Path) -> None:
     name = script(tmp_path, "import sys\nprint(sys.argv)\n")
     assert dispatchviz("run", "--plain", "--", name, "a", cwd=tmp_path).err == "['program.py', 'a']\n"
 
 
-def test_arguments_for_export_stand_after_two_dashes(tmp_path: Path) -> None:
+def test_export_takes_script_arguments_after_two_dashes(tmp_path: Path) -> None:
     name = script(tmp_path, "import sys\nprint(sys.argv)\n")
     ended = dispatchviz("export", name, "-o", "a.jsonl", "--", "--lr", "3", cwd=tmp_path)
     assert ended == (0, "['program.py', '--lr', '3']\n", "")
@@ -111,7 +111,7 @@ def test_a_program_that_raises_keeps_its_trace(command: list[str], tmp_path: Pat
     assert traceback.count("  File ") == 1
     *why, said = (begin + rest).splitlines(keepends=True)
     assert all(line.startswith(("dispatchviz: why: ", "dispatchviz: try: ")) for line in why)
-    assert bool(why) == ("--plain" not in command)  # the log has said it
+    assert bool(why) == ("--plain" not in command)  # the log contains it
     assert said.startswith(
         f"dispatchviz: program.py, line 4: RuntimeError: {LEAF} (the trace is kept: dispatchviz open "
     )
@@ -120,7 +120,7 @@ def test_a_program_that_raises_keeps_its_trace(command: list[str], tmp_path: Pat
     assert "| why  x (line " in dispatchviz("open", path, cwd=tmp_path).out
 
 
-def test_the_trace_of_a_program_that_raises_is_kept_where_it_was_asked_for(tmp_path: Path) -> None:
+def test_trace_of_a_failed_program_is_saved_where_requested(tmp_path: Path) -> None:
     ended = dispatchviz("trace", "--save", "mine.jsonl", script(tmp_path, RAISES), cwd=tmp_path)
     assert ended.err.endswith("(the trace is kept: dispatchviz open mine.jsonl)\n")
     assert (tmp_path / "mine.jsonl").exists()
@@ -163,7 +163,7 @@ def test_a_program_without_a_graph_has_no_picture(tmp_path: Path) -> None:
     assert not (tmp_path / "a.svg").exists()
 
 
-def test_cuda_emulated_is_said_and_changes_no_step() -> None:
+def test_emulated_cuda_is_reported_and_changes_no_step() -> None:
     head, steps = forum("--cuda", "emulated").out.split("\n", 1)
     assert head.endswith("cuda: emulated on NumPy (requested)")
     assert steps == forum().out.split("\n", 1)[1]
@@ -179,13 +179,13 @@ def test_cuda_none_is_a_machine_without_a_device(tmp_path: Path) -> None:
     assert "RuntimeError: No CUDA GPUs are available" in needs.err
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+def test_closed_output_is_not_an_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m dispatchviz trace {FORUM} | head -n 1"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (done.stderr, done.stdout.count("\n")) == ("", 1)
 
 
-def test_ctrl_c_while_a_program_runs_is_interrupted_and_keeps_the_trace(tmp_path: Path) -> None:
+def test_ctrl_c_interrupts_a_program_and_keeps_the_trace(tmp_path: Path) -> None:
     text = "import os, signal, torch\ntorch.ones(2)\nos.kill(os.getpid(), signal.SIGINT)\nfor _ in range(9): pass\n"
     for command in (["run", "--plain"], ["trace"], ["export", "-o", "a.jsonl"]):
         ended = dispatchviz(*command, script(tmp_path, text), cwd=tmp_path)

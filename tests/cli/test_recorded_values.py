@@ -1,4 +1,4 @@
-"""The numbers of small tensors that commands record: by themselves up to a limit, with ``--values`` all, or none."""
+"""The numbers of small tensors that commands record: up to a limit by default, with ``--values`` all, or none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.trace import Trace
 from .command import dispatchviz, script
 
 LOOP = "import torch\nx = torch.zeros(2)\nfor step in range({}):\n    x.add_(1)\n"
-"""Numbers are recorded once for each iteration, and twice before."""
+"""A program whose numbers are recorded once for each iteration, and twice before."""
 
 
 def recorded(tmp_path: Path, values: bool | None = None, only: tuple[str, ...] = (), iterations: int = 9) -> Trace:
@@ -25,7 +25,7 @@ def recorded(tmp_path: Path, values: bool | None = None, only: tuple[str, ...] =
     ).trace
 
 
-def test_they_are_recorded_without_an_option(tmp_path: Path) -> None:
+def test_values_are_recorded_by_default(tmp_path: Path) -> None:
     name = script(tmp_path, LOOP.format(2))
     for command in (("trace",), ("run",), ("run", "--plain")):
         ended = dispatchviz(*command, name, cwd=tmp_path)
@@ -33,7 +33,7 @@ def test_they_are_recorded_without_an_option(tmp_path: Path) -> None:
         assert "x holds [" not in dispatchviz(*command, "--no-values", name, cwd=tmp_path).out
 
 
-def test_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_recorded_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded_values, "SMALL", RecordedValues(16, 6))
     assert end_of_numbers(recorded(tmp_path, iterations=1)) is None
     trace = recorded(tmp_path)
@@ -45,12 +45,12 @@ def test_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not recorded(tmp_path, values=False).steps_of(ev.NumbersRecorded)
 
 
-def test_a_part_of_a_run_has_them_too(tmp_path: Path) -> None:
+def test_values_are_recorded_for_part_of_a_run(tmp_path: Path) -> None:
     assert recorded(tmp_path, only=("line=4",)).steps_of(ev.NumbersRecorded)
 
 
 @pytest.mark.torch
-def test_a_recording_of_an_installed_pytorch_has_none(tmp_path: Path) -> None:
+def test_recording_of_installed_pytorch_has_no_values(tmp_path: Path) -> None:
     name = script(tmp_path, LOOP.format(1))
     assert recorded_values.recorded_values(None, model=False) == NONE
     ended = dispatchviz("trace", "--engine", "torch", name, cwd=tmp_path)
@@ -59,5 +59,5 @@ def test_a_recording_of_an_installed_pytorch_has_none(tmp_path: Path) -> None:
     refused = dispatchviz("trace", "--engine", "torch", "--values", name, cwd=tmp_path)
     assert (refused.status, refused.err) == (
         2,
-        "dispatchviz: --values is of the model, leave it out with --engine torch\n",
+        "dispatchviz: --values works only on the model: leave it out with --engine torch\n",
     )

@@ -1,4 +1,4 @@
-"""``run`` and ``open`` in a real terminal: the stepper comes up, and the exit status is the program's."""
+"""``run`` and ``open`` in a real terminal: the stepper opens, and the exit status is the program's."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ pty = pytest.importorskip("pty", reason="needs a Unix terminal")
 
 
 def in_terminal(*args: str, cwd: Path = ROOT, keys: str = "q", given: Path | None = None) -> tuple[int, str]:
-    """Run a command in a terminal of 120 columns, type keys once something is on the screen; exit status and output.
+    """Run a command in a terminal of 120 columns and type keys once the screen has content; return exit status and
+    output.
 
-    ``given``: the file that is its standard input.
+    ``given`` is the file for its standard input.
     """
     import fcntl
     import struct
@@ -57,7 +58,7 @@ def in_terminal(*args: str, cwd: Path = ROOT, keys: str = "q", given: Path | Non
 
 
 def _read(descriptor: int) -> bytes | None:
-    """What is there to read now; None when the other end is closed."""
+    """Read the available bytes; return None when the other end is closed."""
     if not select.select([descriptor], [], [], 0.05)[0]:
         return b""
     try:
@@ -99,9 +100,7 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_the_log(monkeypatch: pytest
 
 @pytest.mark.skipif(not os.path.exists("/dev/tty"), reason="no way to the terminal but standard input")
 @pytest.mark.parametrize("command", ["open", "run"])
-def test_what_comes_through_standard_input_is_stepped_through_with_the_terminals_keys(
-    command: str, tmp_path: Path
-) -> None:
+def test_trace_from_standard_input_uses_keys_of_the_terminal(command: str, tmp_path: Path) -> None:
     if command == "open":
         dispatchviz("export", FORUM, "-o", "given", "--format", "jsonl", cwd=tmp_path)
     else:
@@ -113,13 +112,16 @@ def test_what_comes_through_standard_input_is_stepped_through_with_the_terminals
 
 
 def test_a_program_of_standard_input_finds_its_end(tmp_path: Path) -> None:
-    """As under Python: the keys are the stepper's."""
+    """The program reads its end of input as under Python, because the keys belong to the stepper."""
     script(tmp_path, "import sys, torch\ntorch.ones(len(sys.stdin.read()) + 3)\n", "given")
     status, screen = in_terminal("run", "--plain", "-", cwd=tmp_path, given=tmp_path / "given", keys="")
     assert status == 0
     assert "tensor t0  [3] float32 cpu" in screen
 
 
-def test_what_is_no_text_is_not_for_a_terminal() -> None:
+def test_binary_output_to_a_terminal_is_refused() -> None:
     status, screen = in_terminal("export", "-o", "-", "--format", "png", FORUM)
-    assert (status, screen) == (2, "dispatchviz: .png is no text for a terminal: give a file with -o, or a pipe\r\n")
+    assert (status, screen) == (
+        2,
+        "dispatchviz: .png is not text for a terminal: write it to a file with -o, or to a pipe\r\n",
+    )

@@ -1,4 +1,4 @@
-"""``--step N --view NAME``: a pane of the stepper as text; ``--plain`` with a step: all of them."""
+"""``--step N --view NAME`` prints a pane of the stepper; ``--plain`` with a step prints all panes."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    """The founding program's."""
+    """The trace of the founding program."""
     return example("forum.py")
 
 
 @pytest.fixture(scope="module")
 def file(trace: Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same in a file."""
+    """The trace in a file."""
     path = tmp_path_factory.mktemp("views") / "forum.dvtrace"
     trace.save(path)
     return path
 
 
 def cell(trace: Trace) -> int:
-    """The step at which ``add`` finds its cell of AutogradCUDA."""
+    """The step at which ``add`` finds its cell for AutogradCUDA."""
     events = (trace[step] for step in trace.steps_of(KernelSelected))
     return next(event.seq for event in events if "add_Tensor" in getattr(event, "kernel", ""))
 
@@ -66,7 +66,7 @@ def test_every_pane_is_a_view() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 100, 200])
-def test_a_view_is_in_the_words_of_its_pane(
+def test_view_has_the_text_of_its_pane(
     trace: Trace, width: int, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
@@ -88,7 +88,7 @@ def test_why_is_the_sentence_and_the_rule(trace: Trace, capsys: Captured) -> Non
     assert all(part in words for part in (behind.function, behind.file, behind.text))
 
 
-def test_the_key_set_of_a_call(trace: Trace, capsys: Captured) -> None:
+def test_view_shows_the_key_set_of_a_call(trace: Trace, capsys: Captured) -> None:
     text = viewed(trace, cell(trace), "key-set", capsys)
     assert text.startswith("AutogradCUDA wins  call of aten::add.Tensor(self = x, other = y)\n")
     assert "= left      {AutogradCUDA, CUDA} → AutogradCUDA\n" in text
@@ -169,7 +169,7 @@ def test_open_and_run_print_a_view(file: Path) -> None:
 
 
 @pytest.mark.long
-def test_what_the_program_prints_is_not_in_the_view(tmp_path: Path) -> None:
+def test_program_output_is_not_in_the_view(tmp_path: Path) -> None:
     name = script(tmp_path, "import torch\nprint('mine')\nraise SystemExit(4)\n")
     ended = dispatchviz("run", "--step", "1", "--view", "source", name, cwd=tmp_path)
     assert (ended.status, ended.err) == (4, "mine\n")
@@ -177,14 +177,14 @@ def test_what_the_program_prints_is_not_in_the_view(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_without_a_terminal_a_step_is_text(file: Path) -> None:
+def test_step_is_printed_if_there_is_no_terminal(file: Path) -> None:
     plain = dispatchviz("open", "--step", "150", "--plain", file)
     assert dispatchviz("open", "--step", "150", file) == plain._replace(err=STEP_INSTEAD)
     assert dispatchviz("run", "--no-values", "--step", "150", "--plain", FORUM).out == plain.out
 
 
 @pytest.mark.long
-def test_without_a_step_it_is_that_at_which_the_stepper_opens(tmp_path: Path) -> None:
+def test_view_defaults_to_the_first_step_of_the_stepper(tmp_path: Path) -> None:
     name = script(tmp_path, "import torch\nx = torch.zeros(2, requires_grad=True)\nx.add_(1)\n")
     ended = dispatchviz("run", "--view", "why", name, cwd=tmp_path)
     assert ended.status == 1
@@ -198,7 +198,7 @@ def test_without_a_step_it_is_that_at_which_the_stepper_opens(tmp_path: Path) ->
     (("--view", "cell", "--step", "999999"), "there is no step 999999: "),
     (("--view", "cell", "--level", "calls"), "--level with --view would do nothing"),
 ])  # fmt: skip
-def test_mistakes_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
+def test_usage_errors_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
     for command in ("open", "run"):
         assert refused(command, *typed, file).startswith(f"dispatchviz: {says}")
 
@@ -224,18 +224,18 @@ def test_trace_prints_the_call_chain_of_a_step(file: Path) -> None:
     (("--stack", "3", "-o", "x.log"), "-o with --stack would do nothing"),
     (("--fold",), "--fold is for --stack STEP"),
 ])  # fmt: skip
-def test_mistakes_with_a_stack_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
+def test_usage_errors_with_stack_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
     assert refused("trace", *typed, file).startswith(f"dispatchviz: {says}")
 
 
 @pytest.mark.long
-def test_a_mistake_is_told_before_the_program_runs(tmp_path: Path) -> None:
+def test_usage_error_is_reported_before_the_program_runs(tmp_path: Path) -> None:
     name = script(tmp_path, "open('ran', 'w')\n")
     assert dispatchviz("run", "--view", "nothing", name, cwd=tmp_path).status == 2
     assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.long
-def test_completion() -> None:
+def test_views_are_completed() -> None:
     assert completed("open", "--view", "c") == ["plain,cell", "plain,calls"]
     assert completed("run", "--view", "key") == ["plain,key-set"]

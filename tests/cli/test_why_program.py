@@ -58,12 +58,12 @@ def test_notes_say_what_a_sound_program_shows(tmp_path: Path) -> None:
     ]
 
 
-def test_what_the_program_prints_and_its_status_are_its_own(tmp_path: Path) -> None:
+def test_program_output_and_status_are_kept(tmp_path: Path) -> None:
     ended = dispatchviz("why", "-c", "import sys; print('own', *sys.argv[1:]); sys.exit(3)", "--json", cwd=tmp_path)
     assert (ended.status, ended.err) == (3, "own --json\n")
 
 
-def test_json_has_the_same(tmp_path: Path) -> None:
+def test_json_has_the_same_diagnosis(tmp_path: Path) -> None:
     ended = dispatchviz("why", "--json", script(tmp_path, FAILS), cwd=tmp_path)
     (found,) = json.loads(ended.out)["diagnoses"]
     assert (found["rank"], found["kind"]) == ("error", "no grad_fn: no leaf requires grad")
@@ -98,7 +98,7 @@ def test_a_call_fits_on_one_screen(engine: str) -> None:
     assert "redispatch aten::mul.Tensor" in lines
 
 
-def test_mistakes() -> None:
+def test_usage_errors_are_refused() -> None:
     assert "--line is for --call OP" in refused("why", "--line", "3", FORUM)
     assert "there are calls of" in dispatchviz("why", "--call", "xlogy", FORUM).err
     assert "cannot read nope.py" in refused("why", "nope.py")
@@ -119,5 +119,5 @@ def test_mistakes() -> None:
         ("table a.py", False),
     ],
 )
-def test_what_is_a_program(typed: str, program: bool) -> None:
+def test_script_or_trace_is_recognized(typed: str, program: bool) -> None:
     assert names_program(typed.split()) == program

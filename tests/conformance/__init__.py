@@ -1,1 +1,1 @@
-"""The model compared with a real PyTorch, live (``make conformance``)."""
+"""Live comparisons of the model with a real PyTorch (``make conformance``)."""

@@ -1,6 +1,6 @@
-"""Kinds of Python objects that users hand to parameters, and calls to hand them to.
+"""The kinds of Python objects that users pass to parameters, and calls to pass them to.
 
-Each call is written once, for PyTorch and for the model: ``T`` is the one or the other, ``v`` the argument.
+Each call is written once, for PyTorch and for the model: ``T`` is one or the other, ``v`` the argument.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ CALLS = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitline
 
 
 class Index:
-    """Has an index and is nothing else."""
+    """An object that has only ``__index__``."""
 
     def __index__(self) -> int:
         return 2
 
 
 class Float:
-    """Can be made a float."""
+    """An object that has only ``__float__``."""
 
     def __float__(self) -> float:
         return 2.0
 
 
 def kinds(T: Any) -> dict[str, Callable[[], Any]]:
-    """By name, what makes an object of the kind on one side."""
+    """Return for each kind, by name, a function that creates an object on one side."""
     return {**_numbers(), **_tensors(T), **_numpy(), **_lists(T), **_others(T)}
 
 
@@ -120,7 +120,7 @@ def _others(T: Any) -> dict[str, Callable[[], Any]]:
 
 
 def answer(T: Any, call: str, kind: str) -> str:
-    """The result of a call or its error, as text."""
+    """Return the result of a call, or its error, as text."""
     T.manual_seed(3)
     names = {"T": T, "F": T.nn.functional, "numpy": numpy, "v": kinds(T)[kind]()}
     names |= {"x": T.arange(12.0).reshape(3, 4).clone(), "i": T.arange(3), "w": T.ones(2, 2, 2, 2)}
@@ -134,12 +134,12 @@ def answer(T: Any, call: str, kind: str) -> str:
 
 
 def _same_everywhere(text: str) -> str:
-    """Without the path where a release was built, and the C++ stack trace."""
+    """Return a text without the build path of a release and the C++ stack trace."""
     return text.split("\nException raised")[0].rstrip('"').replace("/__w/pytorch/pytorch/", "")
 
 
 def described(value: Any) -> str:
-    """A result as text: of tensors shape, dtype, numbers to four digits."""
+    """Return a result as text: for tensors the shape, the dtype, and the numbers to four digits."""
     if hasattr(value, "detach"):
         numbers = value.detach().reshape(-1)[:8].tolist() if value.numel() else []
         text = " ".join(f"{number + 0:.4g}" for number in numbers)

@@ -1,4 +1,4 @@
-"""The tests here need a real PyTorch: `make conformance` has one."""
+"""The tests here need a real PyTorch, which `make conformance` provides."""
 
 from __future__ import annotations
 

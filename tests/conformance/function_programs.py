@@ -1,8 +1,8 @@
 """Random programs with ``torch.autograd.Function``, as hypothesis strategies.
 
-A program defines one Function, of random style, that returns new tensors, its inputs as they are, views of them or
-inputs that it wrote to, marks some of them, saves some, and whose backward gives gradients of random kinds, some wrong.
-Then it calls it on leaves, computed tensors, views and plain tensors, uses or writes to what came out, and goes
+A program defines one Function of random style. It returns new tensors, its inputs as they are, views of them or inputs
+that it wrote to; it marks and saves some. Its backward returns gradients of random kinds, some of them wrong. The
+program then calls it on leaves, computed tensors, views and plain tensors, uses or writes to the results, and runs
 backward, perhaps twice. Many programs fail; they must fail alike.
 """
 
@@ -54,14 +54,14 @@ BACKWARD = (
 
 @st.composite
 def function_programs(draw: st.DrawFn) -> str:
-    """A program's source text."""
+    """Return the source text of a program."""
     lines = ["import torch", "", "class F(torch.autograd.Function):"]
     own_setup = draw(st.booleans())
     y, z = draw(st.sampled_from(OUTPUTS)), draw(st.sampled_from((*OUTPUTS, "", "", "")))
     dirty = draw(st.sampled_from(("", "", "", *DIRTY)))
     if dirty and draw(st.integers(0, 4)):
         y = dirty
-    if draw(st.integers(0, 2)) == 0 or (dirty and y == z):  # returning one twice can end in an assertion of PyTorch's
+    if draw(st.integers(0, 2)) == 0 or (dirty and y == z):  # returning one twice can fail an assertion of PyTorch
         z = ""
     lines += _forward(draw, own_setup, y, z, dirty)
     lines += _backward(draw)

@@ -70,5 +70,5 @@ CONVERSIONS = (
 
 
 def pairs() -> Iterator[tuple[str, str]]:
-    """A tensor and its conversion."""
+    """Yield a tensor and its conversion."""
     return product(TENSORS, CONVERSIONS)

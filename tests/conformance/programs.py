@@ -1,7 +1,7 @@
 """Random programs over the operators that the model has, as hypothesis strategies.
 
-A program makes a few leaves, then applies operators to what is there, then runs backward. Shapes are followed while it
-is drawn, so most programs run through; some fail (a version error after an in-place operator, a leaf written to), and
+A program creates a few leaves, applies operators to the existing tensors, then runs backward. Shapes are tracked while
+it is drawn, so most programs succeed. Some fail (a version error after an in-place operator, a leaf written to), and
 must then fail alike.
 """
 
@@ -48,7 +48,7 @@ class Variable(NamedTuple):
 
 
 def broadcast(a: Shape, b: Shape) -> Shape | None:
-    """The common shape of two, None if there is none."""
+    """Return the common shape of two, or None."""
     longest = max(len(a), len(b))
     padded = zip((1,) * (longest - len(a)) + a, (1,) * (longest - len(b)) + b, strict=True)
     sizes = [(x, y) for x, y in padded]
@@ -68,7 +68,7 @@ REDUCED = ("", "", "", ", dtype=torch.bfloat16", ", dtype=torch.float16", ", dty
 
 @st.composite
 def autocast_programs(draw: st.DrawFn) -> str:
-    """A program that computes under autocast, of tensors in dtypes with and without half the bits."""
+    """Return a program that computes under autocast, with tensors in dtypes of full and half precision."""
     lines, variables = ["import torch", ""], []
     lines += _leaves(draw, variables, REDUCED)
     lines.append(f"with {draw(st.sampled_from(AUTOCASTS))}:")
@@ -105,14 +105,14 @@ def _finished(draw: st.DrawFn, lines: list[str], variables: list[Variable]) -> s
 
 @st.composite
 def programs(draw: st.DrawFn) -> str:
-    """A program's source text."""
+    """Return the source text of a program."""
     lines, variables = ["import torch", ""], []
     lines += _leaves(draw, variables, DTYPES)
     for number in range(draw(st.integers(1, 6))):
         text = _statement(draw, variables, number)
         mode = draw(st.sampled_from(MODES))
         if mode == "inference_mode" and re.search(r"\d\.\d", text):
-            mode = ""  # what ``wrapped_number`` of truth/observers/dispatcher.py cannot make
+            mode = ""  # not supported by ``wrapped_number`` of truth/observers/dispatcher.py
         lines += [f"with torch.{mode}():", f"    {text}"] if mode else [text]
     return _finished(draw, lines, variables)
 
@@ -128,7 +128,7 @@ def _leaf(draw: st.DrawFn, shape: Shape, requires_grad: bool, dtypes: tuple[str,
 
 
 def _operation(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
-    """A line of the program and the shape of what it makes; no shape if it changes a variable."""
+    """Return a line of the program and the shape of its result, or None if it changes a variable."""
     kinds = (_unary, _number, _binary, _reduction, _matrix, _view, _in_place)
     return draw(st.sampled_from(kinds))(draw, variables)
 

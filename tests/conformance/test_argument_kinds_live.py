@@ -1,4 +1,4 @@
-"""Which arguments a parameter accepts, and the errors for others: 150 calls with 90 kinds, on both sides."""
+"""The arguments that a parameter accepts, and the errors for others: 150 calls with 90 kinds, on both sides."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KNOWN = (
     ("norm|clamp|std", "complex|Complex|nan|truth value", "no real number where a kernel wants one"),
     ("", "Index object", "an address"),
 )
-"""Call, what PyTorch or the model says (regular expressions), reason."""
+"""The call, the texts of PyTorch and of the model (regular expressions), and the reason."""
 
 
 def is_known(call: str, real: str, model: str) -> bool:
@@ -41,7 +41,7 @@ def is_known(call: str, real: str, model: str) -> bool:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_arguments_are_accepted_alike(call: str) -> None:
-    """The same results, the same errors with the same text."""
+    """The results are the same, and the errors have the same text."""
     differing = []
     for kind in kinds(torch):
         real, model = answer(torch, call, kind), answer(model_torch, call, kind)

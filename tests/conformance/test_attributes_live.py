@@ -1,4 +1,4 @@
-"""Attributes that programs delete, classes that they compare, global hooks that they reset: all as in PyTorch."""
+"""Attributes that programs delete, classes that they compare, global hooks that they reset, all as in PyTorch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GLOBAL_HOOKS = (
 
 
 def both(ask: Any) -> tuple[Any, Any]:
-    """The answers of the model and of PyTorch."""
+    """Return the answers of the model and of PyTorch."""
     from dispatchviz import torch as model
 
     return ask(model), ask(torch)
@@ -38,7 +38,7 @@ def both(ask: Any) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", DELETED)
 @pytest.mark.parametrize("kind", ["leaf", "result", "constant"])
-def test_an_attribute_is_deleted_or_the_error_is_that_of_pytorch(name: str, kind: str) -> None:
+def test_deleting_an_attribute_works_or_fails_as_in_pytorch(name: str, kind: str) -> None:
     def ask(torch: ModuleType) -> str:
         x = torch.ones(2, requires_grad=kind != "constant")
         if kind == "leaf":
@@ -56,7 +56,7 @@ def test_an_attribute_is_deleted_or_the_error_is_that_of_pytorch(name: str, kind
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_which_classes_are_those_of_nodes(name: str) -> None:
+def test_node_classes_are_recognized_as_in_pytorch(name: str) -> None:
     def ask(torch: ModuleType) -> list[bool]:
         each = getattr(torch.autograd.function, name)
         others = [torch.autograd.graph.Node, torch._C._FunctionBase, torch.autograd.function.FunctionCtx, type]
@@ -66,7 +66,7 @@ def test_which_classes_are_those_of_nodes(name: str) -> None:
     assert ours == theirs
 
 
-def test_the_class_of_a_functions_nodes_is_one_of_nodes() -> None:
+def test_the_node_class_of_a_function_is_recognized_as_in_pytorch() -> None:
     def ask(torch: ModuleType) -> list[bool]:
         class Twice(torch.autograd.Function):  # type: ignore[misc,name-defined]
             @staticmethod
@@ -87,19 +87,19 @@ def test_the_class_of_a_functions_nodes_is_one_of_nodes() -> None:
 def test_hooks_of_all_modules_can_be_read_and_reset(name: str) -> None:
     def ask(torch: ModuleType) -> list[Any]:
         module = import_module(f"{torch.__name__}.nn.modules.module")
-        said: list[str] = []
+        events: list[str] = []
         before = getattr(module, name)
         try:
             handles = [
                 module.register_module_forward_hook(
-                    lambda *_, **__: said.append("forward"), with_kwargs=True, always_call=True
+                    lambda *_, **__: events.append("forward"), with_kwargs=True, always_call=True
                 ),
-                module.register_module_forward_pre_hook(lambda *_: said.append("pre")),
-                module.register_module_full_backward_hook(lambda *_: said.append("backward")),
-                module.register_module_full_backward_pre_hook(lambda *_: said.append("backward pre")),
-                module.register_module_buffer_registration_hook(lambda *_: said.append("buffer")),
-                module.register_module_module_registration_hook(lambda *_: said.append("module")),
-                module.register_module_parameter_registration_hook(lambda *_: said.append("parameter")),
+                module.register_module_forward_pre_hook(lambda *_: events.append("pre")),
+                module.register_module_full_backward_hook(lambda *_: events.append("backward")),
+                module.register_module_full_backward_pre_hook(lambda *_: events.append("backward pre")),
+                module.register_module_buffer_registration_hook(lambda *_: events.append("buffer")),
+                module.register_module_module_registration_hook(lambda *_: events.append("module")),
+                module.register_module_parameter_registration_hook(lambda *_: events.append("parameter")),
             ]
             count = len(getattr(module, name))
             setattr(module, name, OrderedDict())
@@ -108,8 +108,8 @@ def test_hooks_of_all_modules_can_be_read_and_reset(name: str) -> None:
             try:
                 outer(torch.ones(1, 1, requires_grad=True)).sum().backward()
             except TypeError:
-                said.append("TypeError")
-            return [count, len(getattr(module, name)), said]
+                events.append("TypeError")
+            return [count, len(getattr(module, name)), events]
         finally:
             for handle in handles:
                 handle.remove()
@@ -122,7 +122,7 @@ def test_hooks_of_all_modules_can_be_read_and_reset(name: str) -> None:
 def test_reentrant_dispatch_begins_at_the_first_keys_again() -> None:
     def ask(torch: ModuleType) -> list[Any]:
         overrides = import_module(f"{torch.__name__}.overrides")
-        said: list[Any] = []
+        events: list[Any] = []
 
         class Watched(torch.Tensor):  # type: ignore[misc,name-defined]
             @classmethod
@@ -130,16 +130,16 @@ def test_reentrant_dispatch_begins_at_the_first_keys_again() -> None:
                 plain = torch.ones(1, requires_grad=True) * 2
                 with overrides.enable_reentrant_dispatch():
                     inner = torch.ones(1, requires_grad=True) * 2
-                said.append([plain.requires_grad, inner.requires_grad, inner.grad_fn and inner.grad_fn.name()])
+                events.append([plain.requires_grad, inner.requires_grad, inner.grad_fn and inner.grad_fn.name()])
                 return torch.ones(1)
 
         torch.Tensor._make_subclass(Watched, torch.ones(1)).exp()
         try:
             with overrides.enable_reentrant_dispatch():
-                said.append("inside")
+                events.append("inside")
         except RuntimeError as error:
-            said.append(str(error).splitlines()[0])
-        return said
+            events.append(str(error).splitlines()[0])
+        return events
 
     ours, theirs = both(ask)
     assert ours == theirs

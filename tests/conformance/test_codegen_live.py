@@ -1,4 +1,4 @@
-"""torchgen as installed: where functions are, what is cut out of its texts, which texts are kept."""
+"""The installed torchgen: the places of functions, the parts cut out of its texts, the stored texts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_functions_are_where_torchgen_puts_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["xlogy.Tensor", "fft_fft", "nll_loss", "_foreach_add.Tensor", "add.Scalar_out"])
-def test_operators_that_we_do_not_have(name: str) -> None:
+def test_texts_of_operators_outside_the_model_are_found(name: str) -> None:
     found = next(full for full in pytorch_operators() if full.startswith(f"aten::{name}"))
     op = pytorch("cuda").find(found)
     heads = [piece.text.partition("\n")[0] for piece in real(op).pieces]
@@ -77,7 +77,7 @@ FAMILIES = ("add", "mul", "mm", "t", "transpose", "copy", "empty", "relu", "sum"
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What torchgen writes: for a few families, or for all."""
+    """Return the folder of torchgen's output for a few families, or for all."""
     folder = tmp_path_factory.mktemp("torchgen")
     generate(packaged(), folder, lambda yaml: "".join(yaml.parts) if THOROUGH else yaml.of_families(*FAMILIES))
     return folder
@@ -88,14 +88,17 @@ def family(name: str) -> str:
 
 
 def comparable(piece: RealPiece) -> tuple[str, str]:
-    """Without what depends on which entries torchgen reads besides: it numbers sets of tags by the run, a header's
-    declarations stand in the order of the keys as they are first named, and a file's last statement ends in two ;."""
+    """Return a piece without the parts that depend on torchgen's other entries.
+
+    The numbers of tag sets vary by run, the declarations of a header are in the order in which the keys are first
+    named, and the last statement of a file ends in two semicolons.
+    """
     if piece.file.endswith("_native.h"):
         return piece.file, "\n".join(sorted(piece.text.splitlines()))
     return piece.file, re.sub(r"\btags_\d+", "tags_N", piece.text).rstrip(";")
 
 
-def test_kept_texts_are_what_torchgen_writes(written: Path) -> None:
+def test_stored_texts_equal_the_output_of_torchgen(written: Path) -> None:
     assert torch.__version__.startswith(release())
     compared = [name for name in kept_operators() if THOROUGH or family(name) in FAMILIES]
     assert len(compared) > 40
@@ -108,7 +111,7 @@ def test_kept_texts_are_what_torchgen_writes(written: Path) -> None:
         assert [*map(comparable, found.pieces)] == [*map(comparable, pieces)], name
 
 
-def test_kept_entries_are_whole_and_where_they_are_said_to_be() -> None:
+def test_stored_entries_are_complete_and_have_the_right_lines() -> None:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -133,6 +136,6 @@ def _head(entry: dict[str, Any]) -> str:
 
 
 @pytest.mark.skipif(not THOROUGH, reason="torchgen must write everything")
-def test_so_much_is_written_for_all_operators(written: Path) -> None:
+def test_the_size_of_the_generated_code_is_that_of_torchgen(written: Path) -> None:
     texts = [path.read_text() for path, _ in generated_files_in(written)]
     assert everything()[2:] == Everything(0, 0, len(texts), sum(text.count("\n") for text in texts))[2:]

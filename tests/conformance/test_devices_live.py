@@ -1,4 +1,4 @@
-"""Which tensors may be on which devices, beside the torchgen and the PyTorch that are installed."""
+"""The devices on which tensors may be, compared with the installed torchgen and PyTorch."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _CHECK = re.compile(r'check_and_update_common_device\(common_device, (\w+), "(\w
 
 
 def wrappers() -> set[str]:
-    """PyTorch's names of all CUDA wrappers that are here: of functions, or in the docstrings of shared ones."""
+    """Return PyTorch's names of all CUDA wrappers of the model: of functions, or in the docstrings of shared ones."""
     return {name for path in GENERATED for name in re.findall(r"\bwrapper_CUDA_\w+", path.read_text())}
 
 
 def checked() -> Iterator[tuple[str, list[str]]]:
-    """Of each wrapper with a check its name there, and the arguments in their order."""
+    """Yield the name and the arguments in order for each wrapper with a check."""
     for path in GENERATED:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "check_common_device":
@@ -36,7 +36,7 @@ def checked() -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.long
-def test_cuda_wrappers_check_what_torchgen_has_them_check() -> None:
+def test_cuda_wrappers_check_the_same_devices_as_torchgen() -> None:
     from torchgen.model import DispatchKey
 
     from truth.observers.torchgen import generator
@@ -70,7 +70,7 @@ MIXED = (
 
 
 @pytest.mark.parametrize("expression", MIXED)
-def test_tensors_of_cpu_and_meta(expression: str) -> None:
+def test_mixing_cpu_and_meta_gives_the_outcome_of_pytorch(expression: str) -> None:
     assert outcome(model, expression) == outcome(torch, expression)
 
 
@@ -83,13 +83,13 @@ WAYS = (
 
 
 @pytest.mark.parametrize("device", TYPES)
-def test_devices_that_are_not_there(device: str) -> None:
+def test_missing_devices_raise_as_in_pytorch(device: str) -> None:
     for way in WAYS:
         assert outcome(model, way, d=device) == outcome(torch, way, d=device), way
 
 
 @pytest.mark.parametrize("device", [*TYPES, "cpu", "cpu:1", "meta", "lazy:2", "mkldnn", "opengl", "opencl", "ideep"])
-def test_generators_of_devices_that_are_not_there(device: str) -> None:
+def test_generators_of_missing_devices_raise_as_in_pytorch(device: str) -> None:
     def asked(module: Any) -> str:
         try:
             return str(module.Generator(device).device)
@@ -100,7 +100,7 @@ def test_generators_of_devices_that_are_not_there(device: str) -> None:
 
 
 def outcome(module: Any, expression: str, **more: Any) -> tuple[str, str]:
-    """The device and size of what an expression gives, or the type and first sentence of the error."""
+    """Return the device and size of an expression's result, or the type and first sentence of the error."""
     names = {"torch": module, "c": module.ones(2, 2), "m": module.ones(2, 2, device="meta"), "i": module.tensor([0])}
     try:
         result = eval(expression, names | more)

@@ -1,7 +1,7 @@
-"""Keys, tables, registrations and failing lookups beside a real PyTorch.
+"""Keys, tables, registrations and failing lookups, compared with a real PyTorch.
 
-The stored snapshots are taken again, each in a process of its own, since importing more than torch registers more;
-dumps and error texts are compared directly.
+The stored snapshots are taken again, each in a process of its own, because importing more than torch registers more.
+Dumps and error messages are compared directly.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parent.parent.parent
 K = DispatchKey
 CUDA = torch.version.cuda is not None
-"""The installed PyTorch is a CUDA build; it needs no GPU to list what is registered."""
+"""True if the installed PyTorch is a CUDA build. It needs no GPU to list registrations."""
 
 
 def in_a_fresh_process(program: str) -> Any:
-    """The output of a program, as JSON; ``truth`` is on its path, and it has the recorders of registrations."""
+    """Return the output of a program as JSON; ``truth`` is on its path, and it has the recorders of registrations."""
     imports = "import json; from truth.recorders import dispatch_keys, dispatch_registrations, dispatch_tables"
     command = [sys.executable, "-W", "ignore", "-c", f"{imports}\n{program}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -73,8 +73,8 @@ def test_the_stored_keys_are_pytorchs() -> None:
 
 @pytest.mark.record("dispatch_registrations")
 @pytest.mark.parametrize("seed", range(amount(2, 4)))
-def test_registrations_replayed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stored sequences are PyTorch's; so are others, which the model has not seen."""
+def test_replayed_registrations_give_the_tables_of_pytorch(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stored sequences are PyTorch's, and so are others that the model has not seen."""
     from tests.core import test_replay
 
     data = in_a_fresh_process(f"print(json.dumps(dispatch_registrations.data({seed})))")
@@ -82,12 +82,14 @@ def test_registrations_replayed(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
         assert data == records.read("dispatch_registrations")
     monkeypatch.setattr(test_replay, "DATA", data)
     for number in range(len(data["sequences"])):
-        test_replay.test_every_stored_cell_is_pytorchs(number)
+        test_replay.test_every_stored_entry_equals_pytorchs(number)
 
 
 @pytest.mark.long
 def test_every_dump_of_every_operator_is_pytorchs() -> None:
-    """3,598 operators, 492,926 cells: kernel, reason, fallthrough; definitions and registrations, inactive ones too."""
+    """The dumps have 3,598 operators and 492,926 entries: kernel, reason, fallthrough; definitions and registrations,
+    even inactive ones.
+    """
     registry = pytorch_registry("cuda" if CUDA else "cpu")
     program = "print(json.dumps({n: dispatch_tables.dumps(n) for n in dispatch_tables.names()}))"
     live = in_a_fresh_process(program)
@@ -103,12 +105,12 @@ WITH_TRITON = {
     *("aten::bmm", "_native::bmm_triton_0"),
     *("_native::_foreach_mm_native_0", "_native::_foreach_mm_native_1"),
 }
-"""What ``torch/_native`` registers otherwise where Triton is installed, as it is with a CUDA build."""
+"""Operators that ``torch/_native`` registers differently if Triton is installed, as it is with a CUDA build."""
 
 
 @pytest.mark.long
 def test_torchgen_registers_the_same() -> None:
-    """Which kernels there are, what they are called, whether they take symbolic sizes: of both builds."""
+    """The kernels, their names, and whether they take symbolic sizes are compared, for both builds."""
     generated = in_a_fresh_process(
         "from truth.observers import torchgen; print(json.dumps(torchgen.Generator().everything()))"
     )
@@ -121,7 +123,7 @@ def test_torchgen_registers_the_same() -> None:
 
 
 def measured(key: str) -> set[tuple[str, str, int]]:
-    """Operator, function and flags of what the snapshot has from ``Register<key>_*.cpp``."""
+    """Return operator, function and flags of the snapshot's kernels from ``Register<key>_*.cpp``."""
     found = set()
     for name in pytorch_operators():
         for registered, kernel in pytorch_registrations(name, "cuda"):
@@ -153,13 +155,13 @@ print(json.dumps(answers))
 
 @cache
 def live_answers() -> list[tuple[str, str]]:
-    """How each lookup fails in PyTorch: kind and text."""
+    """Return the kind and text of the error of each failing lookup in PyTorch."""
     answers: list[tuple[str, str]] = in_a_fresh_process(LIVE.format(cases=FAILING))
     return answers
 
 
 def model_operator(argument: str, keys: list[str]) -> OperatorEntry:
-    """The same operator of the model."""
+    """Return the same operator of the model."""
     library = Library("DEF", "ns", None, with_fallbacks(), "here:0")
     op = library.def_(f"op({argument}) -> Tensor")
     for key in keys:
@@ -182,11 +184,11 @@ FAILING = [
     ("Tensor x", "torch.ones(1)", ["CompositeImplicitAutograd", "SparseCPU"], 1 << 55),
     ("Tensor x", "torch.ones(1)", ["CompositeImplicitAutograd", "MkldnnCPU"], 0x800400000),
 ]
-"""Argument and value, keys that have kernels, a fallthrough with ``~``; the raw key set that is redispatched."""
+"""Argument and value, keys that have kernels (a fallthrough with ``~``), and the raw key set that is redispatched."""
 
 
 @pytest.mark.parametrize("number", range(len(FAILING)))
-def test_failing_lookups(number: int) -> None:
+def test_a_failing_lookup_raises_the_error_of_pytorch(number: int) -> None:
     argument, _, keys, raw = FAILING[number]
     kind, text = live_answers()[number]
     with pytest.raises((RuntimeError, NotImplementedError)) as caught:

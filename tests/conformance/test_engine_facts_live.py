@@ -1,4 +1,6 @@
-"""What the engine pane says, asked of PyTorch: its headers for members and orders, running programs for all else."""
+"""The facts of the engine pane, checked against PyTorch: its headers for members and orders, running programs
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -45,18 +47,18 @@ def test_the_card_has_every_member_of_the_struct() -> None:
     body = re.sub(r"  struct ExecInfo \{.*?\n  \};\n", "", body, flags=re.DOTALL)
     members = set(re.findall(r"^  [\w:][\w:<>, *()]*?[ >](\w+)(?:\{[^}]*\})?;", body, re.MULTILINE))
     trace = traced("import torch\ntorch.ones(1, requires_grad=True).backward()\n")
-    told = {member.name for member in graph_task_card(trace, trace.steps_of(ev.BackwardStarted)[0])}
+    shown = {member.name for member in graph_task_card(trace, trace.steps_of(ev.BackwardStarted)[0])}
     assert {"keep_graph_", "leaf_streams", "reentrant_depth_", "id_"} <= members
-    assert told - members == {"can_checkpoint()"}
-    assert members <= told
+    assert shown - members == {"can_checkpoint()"}
+    assert members <= shown
 
 
-def test_the_numbers_of_the_engine() -> None:
+def test_engine_constants_are_pytorchs() -> None:
     assert int(re.search(r"MAX_DEPTH = (\d+);", header("engine.h"))[1]) == MAX_DEPTH  # type: ignore[index]
     assert int(re.search(r"CPU_DEVICE = (-?\d+);", header("graph_task.h"))[1]) == CPU_DEVICE  # type: ignore[index]
 
 
-def test_what_a_ready_queue_asks_in_which_order() -> None:
+def test_ready_queue_conditions_have_the_order_of_pytorch() -> None:
     body = header("engine.h").partition("struct CompareNodeTaskTime")[2].partition("std::condition_variable")[0]
     asked = re.findall(r"if \(([^{]*?)\) \{", body)
     assert [re.sub(r"\s+", " ", each) for each in asked] == [
@@ -72,7 +74,7 @@ def test_what_a_ready_queue_asks_in_which_order() -> None:
     ]
 
 
-def test_the_terms_of_accumulate_grad_are_asked_in_this_order() -> None:
+def test_accumulate_grad_conditions_have_the_order_of_pytorch() -> None:
     code = re.sub(r"\s*//[^\n]*", "", header("functions/accumulate_grad.h").partition("static void accumulateGrad(")[2])
     steals = code.partition("update_grad(new_grad.detach())")[0]
     terms = ["!variable_grad.defined()", "!GradMode::is_enabled()", "!new_grad.is_sparse()", "is_tensor_stealable(",
@@ -85,7 +87,7 @@ def test_the_terms_of_accumulate_grad_are_asked_in_this_order() -> None:
     assert all(re.search(rf"Case {re.escape(case)}\b", cases) for case, _ in CASES.values())
 
 
-# -- which Nodes run --------------------------------------------------------------------------------------------------
+# -- the Nodes that run -----------------------------------------------------------------------------------------------
 
 LEAVES = "import torch\nx, y = (torch.full((2,), 2.0, requires_grad=True) for _ in range(2))\n"
 GRAPH = "a = x * y\nb = a.exp()\nc = b * x\nd = c + y.sin()\ns = d.sum()\n"
@@ -100,14 +102,14 @@ ASKED = (
 def test_exec_info_is_pytorchs(asked: str) -> None:
     trace = traced(LEAVES + GRAPH + asked + "\n")
     (start,) = trace.steps_of(ev.BackwardStarted)
-    told = {place: _executes(trace, node) for place, node in enumerate(_ours(trace, start))}
+    shown = {place: _executes(trace, node) for place, node in enumerate(_ours(trace, start))}
     found = run(LEAVES + GRAPH)
     nodes, answers, numbers = preorder([found["s"].grad_fn]), dict[int, bool](), dict[Any, int]()
     found["s"].register_hook(lambda gradient: answers.update(_asked(nodes)))
     exec(asked, found)
-    assert len(nodes) == len(told)
-    assert {place: told[place] for place in answers if place} == {at: is_run for at, is_run in answers.items() if at}
-    assert len(answers) >= len(nodes) - 2  # of a leaf that is captured nobody may ask, and no edge leads to the root
+    assert len(nodes) == len(shown)
+    assert {place: shown[place] for place in answers if place} == {at: is_run for at, is_run in answers.items() if at}
+    assert len(answers) >= len(nodes) - 2  # a captured leaf cannot be queried, and no edge leads to the root
     table = exec_info_at(trace, trace.ends[start])
     if table is not None:
         told_numbers = {each.node: each.topological_nr for kind in VERDICTS for each in table.entries(trace, kind, 99)}
@@ -125,7 +127,7 @@ def _executes(trace: Trace, node: int) -> bool:
 
 
 def _ours(trace: Trace, start: int) -> Iterator[int]:
-    """In preorder from the root."""
+    """Yield the Nodes in preorder from the root."""
     backward, seen = backward_around(trace, start), set[int]()
     assert backward is not None
     stack = [node for node, _ in backward.event.roots]
@@ -160,12 +162,12 @@ s = F.apply(x.exp(), y).sum()
 """
 
 
-def test_a_python_function_is_not_told_which_edges_are_needed() -> None:
+def test_a_python_function_gets_true_for_edges_that_are_not_needed() -> None:
     trace = traced(LEAVES + FUNCTION + "torch.autograd.grad(s, y)\n")
     at = next(event for event in trace if isinstance(event, ev.NodeStarted) and event.name == "FBackward")
     assert [edge.computes for edge in needed_edges(trace, at, at.seq)] == [False, True]
     assert run(LEAVES + FUNCTION + "torch.autograd.grad(s, y)\n")["needs"] == [(True, True)]
-    assert "is not told" in "".join(row.plain for row in running_rows(trace, at, at.seq, whole=True))
+    assert "a Python Function does not see this" in "".join(row.plain for row in running_rows(trace, at, at.seq, whole=True))
 
 
 @pytest.mark.parametrize("asked", ASKED)
@@ -174,13 +176,13 @@ def test_the_edges_that_are_needed_get_gradients(asked: str) -> None:
     (start,) = trace.steps_of(ev.BackwardStarted)
     places = {node: place for place, node in enumerate(_ours(trace, start))}
     nodes = (event for event in trace if isinstance(event, ev.NodeStarted) and event.name.endswith("Backward0"))
-    told = {places[node.node]: [edge.computes for edge in needed_edges(trace, node, node.seq)] for node in nodes}
+    shown = {places[node.node]: [edge.computes for edge in needed_edges(trace, node, node.seq)] for node in nodes}
     found, given = run(LEAVES + GRAPH), dict[int, list[bool]]()
     for place, node in enumerate(preorder([found["s"].grad_fn])):
         if node.name().endswith("Backward0"):
             node.register_hook(lambda out, _, at=place: given.update({at: [each is not None for each in out]}))
     exec(asked, found)
-    assert given == told
+    assert given == shown
 
 
 def test_reentrant_checkpointing_is_refused_exactly_where_exec_info_is_filled() -> None:
@@ -292,7 +294,7 @@ def test_the_case_of_accumulate_grad_is_pytorchs(name: str) -> None:
 
 
 def _case_of(source: str) -> str:
-    """By the memory of the gradient that arrives, and of ``.grad`` before and after."""
+    """Return the case by the memory of the arriving gradient, and of ``.grad`` before and after."""
     head, _, last = source.rpartition("\n")
     names, arrived = run(head), list[int]()
     leaf = names["x"]

@@ -1,8 +1,8 @@
-"""Functions and files that the rules of the engine name are in the installed PyTorch: its headers and its binaries.
+"""The functions and files that the rules of the engine name exist in the installed PyTorch: its headers and binaries.
 
-A file is known by its name in the binaries, which have it for their messages, or by being an installed header. A
-function is known by its mangled name among the exported ones, or by its declaration in a header; a release build
-exports only some.
+A file is found by its name in the binaries, which contain it for their messages, or as an installed header. A function
+is found by its mangled name among the exported ones, or by its declaration in a header; a release build exports only
+some.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ UNSEEN = {
     "torch::autograd::(anonymous namespace)::WarnNotImplemented::apply",
     "torch::autograd::VariableHooks::retain_grad",
 }
-"""Within an anonymous namespace, or of a class that no header has."""
+"""Functions in an anonymous namespace, or of a class that no header has."""
 
 
 def source_files() -> list[tuple[str, str]]:
-    """All that the rules of the engine name."""
+    """Return all functions and files that the rules of the engine name."""
     engine = [kind for kind, record in KINDS.items() if record.group == "engine" and kind is not ev.HookRan]
     rules = [rule(event(kind)) for kind in engine]
     kinds = ("tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook")
@@ -65,7 +65,7 @@ def binaries() -> typing.Iterator[list[mmap.mmap]]:
 
 
 @pytest.mark.parametrize(("function", "file"), source_files())
-def test_what_a_rule_names_is_there(function: str, file: str, binaries: list[mmap.mmap]) -> None:
+def test_functions_and_files_of_engine_rules_exist(function: str, file: str, binaries: list[mmap.mmap]) -> None:
     if file.endswith(".h"):
         assert (ROOT / "include" / file).is_file()
     else:
@@ -80,7 +80,7 @@ def exported(function: str, binaries: list[mmap.mmap]) -> bool:
 
 
 def declared(function: str) -> bool:
-    """Some header has the class, or the namespace, and within it the function."""
+    """Return whether some header has the class, or the namespace, and within it the function."""
     *_, owner, name = function.split("::")
     texts = [path.read_text("utf-8") for path in AUTOGRAD.rglob("*.h")]
     begins = rf"(?:struct|class)(?: \w+)? {owner}\b[^;]*?{{|namespace torch::{owner} {{"

@@ -1,4 +1,4 @@
-"""Examples that must not tell the model from PyTorch: what they print, and how they end."""
+"""Examples have the same output and the same end on the model and on PyTorch."""
 
 from __future__ import annotations
 

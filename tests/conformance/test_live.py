@@ -1,4 +1,6 @@
-"""The model beside a real PyTorch, on random programs; and whether the stored records still are what PyTorch does."""
+"""The model compared with a real PyTorch on random programs; and whether the stored records are still true of
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ def watched() -> Iterator[None]:
 
 
 def torch_record(source: str) -> dict[str, Any]:
-    """The record of a program on the installed PyTorch; the dispatcher must be watched."""
+    """Return the record of a program on the installed PyTorch. The dispatcher must be watched."""
     from truth.observers.dispatcher import steps_of, watched_engine
     from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, used_sequence_numbers
 
@@ -57,7 +59,9 @@ def torch_record(source: str) -> dict[str, Any]:
 @settings(max_examples=amount(100, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=programs())
 def test_random_programs_do_the_same(watched: None, source: str) -> None:
-    """Every dispatch step, the graphs and their order, autograd states, sequence numbers, values, errors."""
+    """Every dispatch step, the graphs and their order, autograd states, sequence numbers, values and errors are
+    compared.
+    """
     assert_the_same(source, 1e-4)
 
 
@@ -65,12 +69,12 @@ def test_random_programs_do_the_same(watched: None, source: str) -> None:
 @settings(max_examples=amount(80, 300), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=autocast_programs())
 def test_random_programs_under_autocast_do_the_same(watched: None, source: str) -> None:
-    """The same under autocast, where 8 bits are rounded one way or the other: numbers may differ in the last one."""
+    """Under autocast, rounding to 8 bits can go either way, so numbers may differ in the last bit."""
     assert_the_same(source, 2e-2)
 
 
 def assert_the_same(source: str, rounding: float) -> None:
-    """All parts of the records of both."""
+    """Compare all parts of both records."""
     real, model = torch_record(source), model_record(source)
     for part, texts in TEXTS.items():
         unlike = difference(part, texts(real[part]), texts(model[part]))
@@ -83,7 +87,7 @@ def assert_the_same(source: str, rounding: float) -> None:
 
 @pytest.mark.long
 def test_conversions_with_a_memory_format_dispatch_the_same(watched: None) -> None:
-    """Every step of a sample of the conversions; those that allocate random bytes included."""
+    """Every step of a sample of the conversions is compared, including those that allocate random bytes."""
     from dispatchviz import torch as model
     from truth.observers.dispatcher import steps_of
 
@@ -96,7 +100,7 @@ def test_conversions_with_a_memory_format_dispatch_the_same(watched: None) -> No
 
 
 def evaluated(torch: ModuleType, tensor: str, conversion: str) -> None:
-    """Convert a tensor; the answer is not asked for here."""
+    """Convert a tensor and ignore the result."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         x = eval(tensor, {"torch": torch})
@@ -105,7 +109,7 @@ def evaluated(torch: ModuleType, tensor: str, conversion: str) -> None:
 
 
 def short(step: list[Any]) -> tuple[Any, ...]:
-    """Depth, operator, key, call or redispatch."""
+    """Return depth, operator, key, and call or redispatch."""
     depth, _, operator, key, *_, how, _ = step
     return depth, operator, key, how
 
@@ -113,7 +117,9 @@ def short(step: list[Any]) -> tuple[Any, ...]:
 @pytest.mark.record("programs", "expressions")
 @pytest.mark.long
 def test_stored_records_are_fresh() -> None:
-    """``python -m truth.record`` would write the same files again: of the programs an eighth of the subjects."""
+    """``python -m truth.record`` would write the same files again. Of the programs an eighth of the subjects is
+    checked.
+    """
     subjects = ",".join(in_turn([*SUBJECTS], 8))
     check = [sys.executable, "-m", "truth.record", "--check", f"programs/{subjects}", "expressions"]
     found = subprocess.run(check, cwd=Path(__file__).parent.parent.parent, capture_output=True, text=True, check=False)

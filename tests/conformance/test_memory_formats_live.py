@@ -1,4 +1,4 @@
-"""Sizes, strides, dtypes and errors beside PyTorch's: memory formats, the device meta, wrong shapes."""
+"""Sizes, strides, dtypes and errors compared with PyTorch's: memory formats, the device meta, wrong shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 
 def layout(torch: ModuleType, x: Any, y: Any) -> Any:
-    """Geometry of a result, its size in memory, and whether it is the tensor itself or shares its memory."""
+    """Return the geometry of a result, its size in memory, and whether it is the tensor itself or shares its memory."""
     if not isinstance(y, torch.Tensor):
         return y
     formats = ("contiguous_format", "channels_last", "channels_last_3d")
@@ -32,7 +32,7 @@ def layout(torch: ModuleType, x: Any, y: Any) -> Any:
 
 
 def answer(torch: ModuleType, tensor: str, conversion: str) -> Any:
-    """The layout of the result, or the error."""
+    """Return the layout of the result, or the error."""
     x = eval(tensor, {"torch": torch})
     try:
         return layout(torch, x, eval(conversion, {"torch": torch, "x": x}))
@@ -61,11 +61,11 @@ c = torch.empty(4, 4, dtype=torch.complex64, device=D)
 bm = torch.empty(2, 4, 4, device=D)
 im = torch.empty(2, 4, 8, 8, device=D)
 """
-"""Tensors that the expressions use."""
+"""The tensors that the expressions use."""
 
 
 def meta_layout(torch: ModuleType, value: Any) -> Any:
-    """The geometry of a result, or of several."""
+    """Return the geometry of a result, or of several."""
     if isinstance(value, torch.Tensor):
         return str(value.dtype), str(value.device), tuple(value.shape), value.stride()
     if isinstance(value, (list, tuple)):
@@ -74,7 +74,7 @@ def meta_layout(torch: ModuleType, value: Any) -> Any:
 
 
 def answers(torch: ModuleType) -> list[Any]:
-    """The layout of each result, or the error."""
+    """Return the layout of each result, or the error."""
     found = []
     for expression in EXPRESSIONS:
         space: dict[str, Any] = {"torch": torch, "F": torch.nn.functional, "D": "meta"}
@@ -150,7 +150,7 @@ CALLS = (
 
 
 def answer_to_wrong_shape(torch: ModuleType, call: str) -> str:
-    """The shape of the result, or the error."""
+    """Return the shape of the result, or the error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

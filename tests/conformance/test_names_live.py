@@ -1,4 +1,4 @@
-"""Names that ordinary code imports: ``functorch``, ``torch.testing``, ``torch.utils`` answer as PyTorch's do."""
+"""Imports of ordinary code: ``functorch``, ``torch.testing`` and ``torch.utils`` answer as PyTorch's do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def names(torch: ModuleType, prefix: str) -> dict[str, Any]:
 
 
 def answer(torch: ModuleType, prefix: str, question: str) -> str:
-    """The value of the last line, or the error, and what was warned of."""
+    """Return the value of the last line, or the error, and the warnings."""
     *before, last = question.split("\n")
     variables = names(torch, prefix)
     torch.manual_seed(0)
@@ -60,7 +60,7 @@ def answer(torch: ModuleType, prefix: str, question: str) -> str:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_they_answer_alike(question: str) -> None:
+def test_model_and_pytorch_give_the_same_answer(question: str) -> None:
     from dispatchviz import torch as model
 
     assert answer(model, "dispatchviz.", question) == answer(torch, "", question)

@@ -1,4 +1,4 @@
-"""A Node's card: its members, as the headers and Python of the installed PyTorch have them."""
+"""A Node's card: its members are those in the headers and Python of the installed PyTorch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_hooks_run_in_the_order_of_the_card() -> None:
     assert ORDER.index("tensor pre hook") < ORDER.index("retains-grad hook") < ORDER.index("pre hook")
 
 
-def test_of_a_node_that_is_captured_alone_two_kinds_of_hooks_run() -> None:
+def test_a_node_that_is_only_captured_runs_two_kinds_of_hooks() -> None:
     found = run(EVERY_HOOK + "torch.autograd.grad(y.sum(), y)\n")
     assert found["ran"] == ["tensor pre hook"]
     assert found["y"].grad is not None  # its retains-grad hook has run
@@ -72,8 +72,8 @@ y.sum().backward()
 
 def test_a_retains_grad_hook_goes_along_and_a_tensor_pre_hook_stays() -> None:
     found = run(MOVED)
-    assert found["y"].grad.tolist() == [1, 1]  # of what y holds now
-    assert found["got"] == [[3, 3]]  # of what it held when the hook was registered
+    assert found["y"].grad.tolist() == [1, 1]  # of the present y
+    assert found["got"] == [[3, 3]]  # of the y at the registration of the hook
     moved = [event for event in traced(MOVED) if isinstance(event, ev.HookRegistered) and event.moved]
     assert [event.kind for event in moved] == ["retains-grad hook"]
 
@@ -98,7 +98,7 @@ y.sum().backward()
 """
 
 
-def test_an_undefined_output_has_a_placeholder_at_which_no_gradient_arrives() -> None:
+def test_the_placeholder_of_an_undefined_output_gets_no_gradient() -> None:
     found = run(PLACEHOLDER)
     node = found["y"].grad_fn
     assert (len(node._input_metadata), found["got"]) == (2, [None])
@@ -132,7 +132,7 @@ def test_anomaly_mode_keeps_the_stack_and_the_parent(within: str) -> None:
 
 
 def _metadata(root: Any) -> dict[str, tuple[bool, str]]:
-    """Of each kind of Node behind one: whether it has a stack, and the parent's name."""
+    """Return for each kind of Node behind one whether it has a stack, and the parent's name."""
     found = {}
     for node in preorder([root]):
         parent = node.metadata.get("parent_")
@@ -168,14 +168,14 @@ def test_check_inplace_allows_what_pytorch_allows(why: str) -> None:
     assert (checked.why, checked.allowed) == (why, not raised)
 
 
-def test_an_allowed_write_in_place_leaves_the_history_that_its_sentence_says() -> None:
+def test_an_allowed_write_in_place_leaves_the_stated_history() -> None:
     found = run(LEAF + PROGRAMS["it does not require grad"])
     assert type(found["x"].grad_fn).__name__ == "MulBackward0"
     assert type(run(LEAF + PROGRAMS["it is not a leaf"])["x"].grad_fn).__name__ == "MulBackward0"
     assert run(LEAF + PROGRAMS["grad mode is off"])["x"].grad_fn is None
 
 
-def test_a_larger_sequence_number_has_its_turn_sooner() -> None:
+def test_the_node_with_the_larger_sequence_number_runs_first() -> None:
     source = (
         "import torch\nran = []\nx = torch.ones(2, requires_grad=True)\na, b = x * 2, x * 3\n"
         "a.grad_fn.register_prehook(lambda g: ran.append('a'))\nb.grad_fn.register_prehook(lambda g: ran.append('b'))\n"
@@ -188,7 +188,7 @@ def test_a_larger_sequence_number_has_its_turn_sooner() -> None:
 INCLUDE = Path(torch.__file__).parent / "include"
 
 BOOKKEEPING = re.compile("retain_variables|.*_released_")
-"""Members of Nodes that save lists: what was released."""
+"""The members of Nodes that save lists which record releases."""
 
 
 class Declared(NamedTuple):

@@ -1,7 +1,8 @@
-"""The CUDA kernels give the same on the stand-in for CuPy as emulated on NumPy, with samples of PyTorch's ``op_db``.
+"""The CUDA kernels return the same on the stand-in for CuPy as emulated on NumPy, with samples of PyTorch's ``op_db``.
 
-Where a GPU is at hand, CuPy itself is tried as well. One sample of each dtype, with ``make thorough`` six. Eigenvectors
-and singular vectors are compared as far as a matrix determines them: LAPACK and cuSOLVER differ in signs and phases.
+If a GPU is available, CuPy itself is tried as well. One sample of each dtype is used, with ``make thorough`` six.
+Eigenvectors and singular vectors are compared as far as a matrix determines them: LAPACK and cuSOLVER differ in signs
+and phases.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ with warnings.catch_warnings():
 DTYPES = (torch.float32, torch.int64, torch.complex64, torch.bfloat16)
 DIFFERENTIATED = (torch.float32, torch.complex64)
 TOLERANCES = {False: {"rtol": 1e-4, "atol": 1e-5}, True: {"rtol": 1e-3, "atol": 1e-4}}
-"""Of what is determined up to signs the wider ones: errors are divided by the distances of eigenvalues."""
+"""Numbers determined up to signs have wider tolerances: their errors are divided by the distances of eigenvalues."""
 GROUPS = 20
-"""So many tests: a test of its own takes longer than an operator."""
+"""The number of tests. A test for each operator would have more overhead than work."""
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("group", range(GROUPS))
 @pytest.mark.parametrize("kind", CUDA_KINDS[1:])
-def test_operators(kind: str, group: int) -> None:
+def test_operators_agree_between_kinds_of_cuda(kind: str, group: int) -> None:
     differing = {}
     with numpy.errstate(all="ignore"):
         for op in op_db[group::GROUPS]:
@@ -53,7 +54,7 @@ def test_operators(kind: str, group: int) -> None:
 
 
 def samples_of(op: Any) -> Iterator[tuple[Callable[..., Any], Any]]:
-    """The model's function with each sample; none where the model lacks it."""
+    """Yield the model's function with each sample, or nothing if the model lacks it."""
     try:
         called = function(op).model
     except NotHere:
@@ -66,7 +67,7 @@ def samples_of(op: Any) -> Iterator[tuple[Callable[..., Any], Any]]:
 
 
 def difference(kind: str, op: Any, called: Callable[..., Any], sample: Any) -> str:
-    """Between two kinds of CUDA; empty if there is none."""
+    """Return the difference between two kinds of CUDA, or an empty string."""
     emulated, other = (numbers_on(each, op, called, sample) for each in ("emulated", kind))
     errors = [
         None if each.error is None else f"{type(each.error).__name__}: {each.error}" for each in (emulated, other)
@@ -83,7 +84,7 @@ def difference(kind: str, op: Any, called: Callable[..., Any], sample: Any) -> s
 
 
 def numbers_on(kind: str, op: Any, called: Callable[..., Any], sample: Any) -> Any:
-    """The result of a call on one kind of CUDA and its gradients, as NumPy arrays, or the error."""
+    """Return the result of a call on one kind of CUDA and its gradients, as NumPy arrays, or the error."""
     with cuda_is(kind):
         model_torch.manual_seed(7)
         return outcome(lambda: computed(op, called, sample))
@@ -96,7 +97,7 @@ def computed(op: Any, called: Callable[..., Any], sample: Any) -> list[Any]:
     parts = on_host(tensors_in(result))
     if op.name in UP_TO_SIGNS:
         result = processed(sample, model_torch)(result)
-        parts = [*map(numpy.zeros_like, parts), *determined(op.name, parts)]  # of all the shape and dtype
+        parts = [*map(numpy.zeros_like, parts), *determined(op.name, parts)]  # the shape and dtype of all
     return parts + on_host(gradients(result, [*args, *kwargs.values()]))
 
 
@@ -114,8 +115,9 @@ def on_host(tensors: Iterator[Tensor]) -> list[Any]:
 
 
 def determined(name: str, parts: list[Any]) -> list[Any]:
-    """What a matrix determines of its decomposition: the values, v v^H of each eigenvector, u v^H of each pair of
-    singular vectors, the space that the other vectors span."""
+    """Return the parts of a decomposition that a matrix determines: the values, v v^H of each eigenvector, u v^H of
+    each pair of singular vectors, the space that the other vectors span.
+    """
     if name in ("linalg.eig", "linalg.eigh"):
         values, vectors = parts
         return [values, products(vectors, vectors)]
@@ -128,12 +130,12 @@ def determined(name: str, parts: list[Any]) -> list[Any]:
 
 
 def products(left: Any, right: Any) -> Any:
-    """Of each column with the conjugate of the other matrix's."""
+    """Return the products of each column with the conjugate of the other matrix's."""
     return numpy.einsum("...ik,...jk->...kij", left, right.conj())
 
 
 def on_cuda(value: Any) -> Any:
-    """The same on the CUDA device."""
+    """Return the value on the CUDA device."""
     if isinstance(value, Tensor):
         return value.detach().to("cuda").requires_grad_(value.requires_grad)
     if isinstance(value, dict):
@@ -144,7 +146,7 @@ def on_cuda(value: Any) -> Any:
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:
-    """The tensors of a result or of arguments."""
+    """Yield the tensors of a result or of arguments."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, list | tuple):

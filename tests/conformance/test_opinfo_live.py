@@ -1,9 +1,9 @@
-"""Every operator of PyTorch's ``op_db`` that is here, on PyTorch's own samples of it: errors, numbers within PyTorch's
-tolerances, dtypes, shapes, strides, views, gradients, second gradients.
+"""Every operator of PyTorch's ``op_db`` that the model has, on PyTorch's own samples of it: errors, numbers within
+PyTorch's tolerances, dtypes, shapes, strides, views, gradients, second gradients.
 
-A few samples of each kind are tried, with ``make thorough`` more, with
-DISPATCHVIZ_OPINFO_ALL=1 all of them. A known difference must still occur among more. The counts are printed at the end;
-``python -m tests.conformance.opinfo add mul`` prints differences.
+A few samples of each kind are tried, with ``make thorough`` more, with DISPATCHVIZ_OPINFO_ALL=1 all of them. A known
+difference must still occur with ``make thorough``. The counts are printed at the end. ``python -m
+tests.conformance.opinfo add mul`` prints differences.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def one_thread() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("op", op_db, ids=lambda op: op.full_name)
-def test_operator(op: Any, record_property: Callable[[str, object], None]) -> None:
+def test_an_operator_agrees_with_pytorch_on_its_samples(
+    op: Any, record_property: Callable[[str, object], None]
+) -> None:
     try:
         found = report(op.full_name, check(op))
     except NotHere:

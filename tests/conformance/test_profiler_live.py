@@ -1,4 +1,4 @@
-"""What is exported for Perfetto beside what ``torch.profiler`` writes of the same program."""
+"""The export for Perfetto, compared with the output of ``torch.profiler`` for the same program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from truth.observers.runs import in_new_thread
 from truth.programs import PROGRAMS
 
 EACH = 12
-"""One in so many of the stored programs is looked at."""
+"""The step between the stored programs that are checked."""
 
 torch = pytest.importorskip("torch")
 
@@ -71,7 +71,7 @@ with torch.inference_mode():
 torch.ops.aten.add(x, x)
 """,
 }
-"""Programs of which sizes and strides are compared too."""
+"""Programs whose sizes and strides are compared too."""
 
 REASONS = {
     "PyTorch calls operators in Python's part of it that the model computes without": """
@@ -92,36 +92,36 @@ REASONS = {
         volumes_whose_channels_lie_together volumes_of_channels_last_with_a_bias
         volumes_under_weights_of_channels_last volumes_of_channels_last_under_weights volumes_by_groups
         volumes_under_a_kernel_of_one volumes_of_channels_last_by_groups sync_batch_norm""",
-    "the trace does not tell where a Function's apply, a call of a Node by hand or a module's hook begins": """
+    "the trace does not show where a Function's apply, a call of a Node by hand or a module's hook begins": """
         function_jvp_in_place function_once_differentiable function_stale_view_as_an_input function_class_attributes
         function_jvp_refusals node_surface full_backward_hooks full_backward_hook_without_input_grad
         full_backward_hook_that_changes hook_multi_grad_leaf_with_grad_error saved_mutation_allowed
         saved_mutation_outside_error""",
-    "the trace does not tell what a function within CopySlices is called with": """
+    "the trace does not show the arguments of a function within CopySlices": """
         function_pure_view set_augmented_backward complex_i_real complex_d_complex_view_inplace""",
     "the numbers or the order of calls within a kernel differ": """
         adaptive_max_pool_all cosine_similarity_broadcast layer_norm_with_a_bias_alone_twice
         grad_of_interiors_on_one_path hook_retains_grad_of_captured""",
 }
 OTHERWISE = {name: reason for reason, names in REASONS.items() for name in names.split()}
-"""Stored programs that differ, and why."""
+"""Stored programs that differ -> the reason."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _decompositions_are_loaded() -> None:
-    """PyTorch loads them when a tensor first has a tangent, and the profiler sees that."""
+    """Load the decompositions, as PyTorch does when a tensor first has a tangent. The profiler records that."""
     with warnings.catch_warnings(), torch.autograd.forward_ad.dual_level():
         warnings.simplefilter("ignore")
         torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))
 
 
 def written(source: str, folder: Path) -> list[dict[str, Any]]:
-    """The events that the profiler writes, in a thread that has run nothing."""
+    """Return the events that the profiler writes, in a thread that has run nothing."""
     file = folder / "profile.json"
 
     def profiled() -> None:
         cpu = [torch.profiler.ProfilerActivity.CPU]
-        # what the program raises is no part of the comparison
+        # errors of the program are not compared
         with torch.profiler.profile(activities=cpu, record_shapes=True) as profile, suppress(BaseException):
             exec(compile(source, "source", "exec"), {"__name__": "__main__"})
         profile.export_chrome_trace(str(file))
@@ -137,7 +137,7 @@ def written(source: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def exported(source: str, folder: Path) -> list[dict[str, Any]]:
-    """Ours."""
+    """Return the events that dispatchviz exports."""
     program = folder / "program.py"
     program.write_text(source)
     trace = run(str(program), (), io.StringIO()).trace
@@ -148,7 +148,7 @@ def exported(source: str, folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", BY_HAND)
 def test_names_nesting_numbers_and_sizes_are_the_profilers(name: str, tmp_path: Path) -> None:
     theirs, ours = written(BY_HAND[name], tmp_path), exported(BY_HAND[name], tmp_path)
-    strides = name != "hooks"  # which of them a hook returned is not told
+    strides = name != "hooks"  # the trace does not show which of them a hook returned
     assert nested(ours, strides=strides) == nested(theirs, strides=strides)
     assert arrows(ours) == arrows(theirs) != []
 

@@ -1,4 +1,4 @@
-"""Random programs on the model beside a real PyTorch: Functions, autograd, registrations, deterministic algorithms."""
+"""Random programs on the model and on a real PyTorch: Functions, autograd, registrations, deterministic algorithms."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ from truth.questions.registration_histories import History, histories
 torch = pytest.importorskip("torch")
 
 BLOCKS, OF = 12, amount(50, 100)
-"""Blocks of so many seeds each, behind those that are stored. By hand any number can be run."""
+"""The number of blocks, and of seeds in each, after the stored seeds. By hand any number can be run."""
 FIRST = 1000
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_programs_do_the_same(block: int) -> None:
-    """Graphs and the order they run in, states after each statement, sequence numbers, gradients, output, errors."""
+    """Graphs and their execution order, states after each statement, sequence numbers, gradients, output and errors are
+    compared.
+    """
     from truth.observers.dispatcher import watched_engine as watched_torch
 
     torch.set_num_threads(1)
@@ -57,16 +59,18 @@ def test_stored_records_are_fresh() -> None:
 @settings(max_examples=amount(100, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=function_programs())
 def test_random_functions_do_the_same(watched: None, source: str) -> None:  # noqa: F811
-    """Every dispatch step, graphs and their order, autograd states, sequence numbers, values, errors."""
+    """Every dispatch step, graphs and their order, autograd states, sequence numbers, values and errors are
+    compared.
+    """
     assert_the_same(source, 1e-4)
 
 
 COUNT = amount(160, 600)
-"""For each of the seeds."""
+"""The number of programs for each of the seeds."""
 
 
 @pytest.mark.parametrize("seed", range(100, 105))
-def test_histories_go_as_in_pytorch(seed: int) -> None:
+def test_random_registration_histories_give_the_states_of_pytorch(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number, steps in enumerate(histories(seed, COUNT)):
@@ -85,13 +89,13 @@ def requested_no_more() -> Iterator[None]:
 
 
 def watched_of_deterministic_live(name: str) -> bool:
-    """Those on the meta device are not, nor is CUDA without a GPU."""
+    """Return whether a program can be watched. Those on the meta device, and on CUDA without a GPU, cannot."""
     record = records.programs()[name]
     return record["log"] is not None and "cuda" not in record["source"]
 
 
 @pytest.mark.parametrize("name", some([name for name in PROGRAMS if watched_of_deterministic_live(name)], 10))
-def test_a_program_calls_what_it_calls_on_pytorch(name: str) -> None:
+def test_a_program_makes_the_same_calls_as_on_pytorch(name: str) -> None:
     from truth.recorders.programs import load_what_is_lazy, unwatched
 
     load_what_is_lazy()

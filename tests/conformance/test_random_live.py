@@ -1,4 +1,4 @@
-"""Random numbers against a live PyTorch, bit for bit: random calls one after the other from one generator."""
+"""Random numbers compared with a live PyTorch, bit for bit: random calls one after the other with one generator."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _expression(choice: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_calls_one_after_the_other(seed: int) -> None:
+def test_consecutive_calls_give_the_same_random_numbers(seed: int) -> None:
     choice = random.Random(seed)
     for library in (torch, model):
         library.manual_seed(seed)
@@ -54,7 +54,7 @@ def test_calls_one_after_the_other(seed: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", _DTYPES)
-def test_a_million_normal_numbers(dtype: str) -> None:
+def test_a_million_normal_numbers_are_the_same(dtype: str) -> None:
     for library in (torch, model):
         library.manual_seed(0)
     expected = torch.randn(1_000_003, dtype=getattr(torch, dtype)).double().numpy()

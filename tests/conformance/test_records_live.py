@@ -1,4 +1,4 @@
-"""Records are still what PyTorch answers: backtraces, call chains, worked examples, tags of IValues."""
+"""Records are still PyTorch's answers: backtraces, call chains, worked examples, tags of IValues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dispatchviz.explain.calls.whole_stack import BOXES, WRAPPED
 from tests.amounts import in_turn
 from tests.chains import PROGRAMS
 from tests.chains import measured as chains
-from tests.core.test_worked_examples import measured as examples
+from tests.core.test_recorded_worked_examples_are_still_true import measured as examples
 from tests.waiting import HANGS
 from truth import records
 from truth.questions.worked_examples import CALLS, STATES, TENSORS
@@ -46,7 +46,7 @@ def test_the_backtraces_are_those_of_the_record() -> None:
 
 @pytest.mark.record("call_chains")
 @pytest.mark.parametrize("name", in_turn(sorted(chains()), 3))
-def test_chain(name: str) -> None:
+def test_a_recorded_call_chain_is_still_true(name: str) -> None:
     from truth.recorders.call_chains import recorded
 
     found = recorded((PROGRAMS / f"{name}.py").read_text(encoding="utf-8"))
@@ -54,7 +54,7 @@ def test_chain(name: str) -> None:
 
 
 @pytest.mark.record("worked_examples")
-def test_worked_examples() -> None:
+def test_recorded_worked_examples_are_still_true() -> None:
     from truth.recorders import worked_examples as record
 
     with warnings.catch_warnings():
@@ -64,7 +64,7 @@ def test_worked_examples() -> None:
 
 
 @pytest.mark.record("worked_examples")
-def test_tensors_and_thread_states() -> None:
+def test_recorded_tensors_and_thread_states_are_still_true() -> None:
     from truth.recorders import worked_examples as record
 
     with warnings.catch_warnings():
@@ -94,7 +94,7 @@ def test_arguments_are_pushed_by_the_function_that_is_named() -> None:
 @pytest.mark.skipif(shutil.which("g++") is None, reason="what looks at the stacks is compiled")
 @pytest.mark.pinned
 def test_the_stacks_of_boxed_calls_hold_what_the_record_has() -> None:
-    """In a process of its own, which keeps the fallback that looks at them."""
+    """Run in a separate process, because it leaves a fallback behind that inspects the stacks."""
     command = [sys.executable, "-m", "truth.record", "--check", "stack_contents"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANGS)
     assert ran.returncode == 0, ran.stdout + ran.stderr

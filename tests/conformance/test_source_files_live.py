@@ -1,4 +1,4 @@
-"""The functions and files that rules name, looked up in an installed PyTorch: its libraries, its headers."""
+"""The functions and files that rules name, looked up in an installed PyTorch: its libraries and headers."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ pytestmark = pytest.mark.torch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 EACH = 25
-"""Every such stored program is looked at, besides the examples."""
+"""The step between the stored programs that are checked, besides the examples."""
 
 NOT_HERE = {
     "torchgen/dest/register_dispatch_key.py": "a generator",
     "tools/autograd/gen_variable_type.py": "a generator",
     "tools/autograd/derivatives.yaml": "what generators read",
 }
-"""Files that are in no library, and why."""
+"""Files that are in no library -> the reason."""
 
 CUDA = re.compile(r"cuda|CUDA")
-"""What a build for the CPU has nothing of."""
+"""Names that a CPU build does not have."""
 
 ANYWHERE = {
     "ForwardADLevel": "a class of which every function has another name",
     "SaveLocalDispatchKeySet": "a class whose constructor is inlined",
     "handle_torch_function_no_python_arg_parser": "in a namespace of templates",
 }
-"""Functions without a symbol, and why."""
+"""Functions without a symbol -> the reason."""
 
 
 @cache
@@ -52,13 +52,13 @@ def libraries() -> tuple[Library, ...]:
 
 @cache
 def objects() -> frozenset[str]:
-    """Names of all files that were compiled."""
+    """Return the names of all files that were compiled."""
     return frozenset(each.name for found in libraries() for each in found.objects)
 
 
 @cache
 def symbols() -> bytes:
-    """The names in all libraries, as the compiler writes them."""
+    """Return the names in all libraries, as the compiler writes them."""
     return b"".join(found.names for found in libraries())
 
 
@@ -74,7 +74,7 @@ def test_the_table_of_meta_and_impl_functions_is_the_library_s() -> None:
     assert all(": " in line for line in lines(found))
 
 
-def test_what_meta_and_impl_functions_call_is_in_their_code() -> None:
+def test_the_stored_calls_of_meta_and_impl_functions_are_pytorchs() -> None:
     found = calls()
     assert len(found) > 300
     assert {name: set(native_calls(name)) for name in found} == found
@@ -99,14 +99,16 @@ def test_fallbacks_are_in_the_recorded_files() -> None:
 
 
 def _named(full: str, name: str) -> bool:
-    """The older vmap's function is recorded with its namespace, the other one is in at::functorch."""
+    """Return whether a full name is the function. The older vmap's has its namespace; the other one is in
+    at::functorch.
+    """
     if name == "batchedTensorForLoopFallback":
         return full == f"at::functorch::{name}"
     return full == name or full.endswith(f"::{name}")
 
 
 def recorded() -> Iterator[tuple[str, str, str]]:
-    """Kind of event, function, file; of kernels not, since registrations name their file."""
+    """Yield the kind of event, the function and the file. Kernels are omitted, since registrations name their file."""
     sources = [path.read_text("utf-8") for path in sorted(EXAMPLES.glob("*.py"))]
     sources += [PROGRAMS[name] for name in sorted(PROGRAMS)[::EACH]]
     seen: set[tuple[str, str, str]] = set()
@@ -137,7 +139,7 @@ def test_every_function_and_file_of_a_rule_exists() -> None:
 
 
 def _wrong(function: str, file: str) -> str:
-    """The error of a function and file; empty if there is none."""
+    """Return the error of a function and file, or an empty string."""
     if not file:
         return "has no file" if function and not CUDA.search(function) else ""
     if file in NOT_HERE or file.endswith((".cu", ".py")) or CUDA.search(file):
@@ -155,7 +157,7 @@ def _wrong(function: str, file: str) -> str:
 
 
 def _constructor(function: str) -> bool:
-    """A class, or its constructor, which has a name of its own in symbols."""
+    """Return whether a class, or its constructor, exists, which has a name of its own in symbols."""
     parts = function.split("::")
     return (
         f"{len(parts[-1])}{parts[-1]}C2E".encode() in symbols()

@@ -1,4 +1,4 @@
-"""Structured kernels: their classes, the names of meta and impl functions, where an iterator casts."""
+"""Structured kernels: their classes, the names of meta and impl functions, and the casts of an iterator."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ INCLUDE = Path(torch.__file__).parent / "include/ATen"
 
 
 def families() -> dict[str, Family]:
-    """By the out operator."""
+    """Return the families by the out operator."""
     found = ((name, family_of(name), entry(FUNCTIONS, name)) for name in names(FUNCTIONS))
     return {name: family for name, family, own in found if family and own and entry_field(own, "structured")}
 
 
 @cache
 def groups() -> tuple[dict[str, Any], Any]:
-    """torchgen's groups, by the out operator; what it knows of each key."""
+    """Return torchgen's groups by the out operator, and its data about each key."""
     from torchgen.model import NativeFunctionsGroup
 
     from truth.observers.torchgen import generator
@@ -51,7 +51,7 @@ def groups() -> tuple[dict[str, Any], Any]:
 
 
 def written(group: Any, key: str) -> str:
-    """The classes and wrappers of a group under a key, as in ``RegisterCPU.cpp``."""
+    """Return the classes and wrappers of a group under a key, as in ``RegisterCPU.cpp``."""
     from torchgen.model import DispatchKey
 
     from truth.observers.torchgen import generator
@@ -60,57 +60,57 @@ def written(group: Any, key: str) -> str:
 
 
 def classes(text: str) -> dict[str, tuple[str, str]]:
-    """Name to base and body."""
+    """Return name -> base and body."""
     found = re.finditer(r"^struct (\w+) final : public ([\w:]+) \{\n(.*?)^\};", text, re.MULTILINE | re.DOTALL)
     return {each[1]: (each[2], each[3]) for each in found}
 
 
 def wrappers(text: str) -> dict[str, list[str]]:
-    """Name to statements."""
+    """Return name -> statements."""
     found = re.finditer(r"^[\w:<>, &]+ (wrapper_\w+)\(.*?\) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
     return {each[1]: [line.strip().rstrip(";") for line in each[2].splitlines() if line.strip()] for each in found}
 
 
 OF_THE_CHECK = ("//", "(void)", "std::optional<Device>", "c10::")
-"""Beginnings of statements that compare devices."""
+"""The beginnings of statements that compare devices."""
 
 
 def squeezed(statement: str) -> str:
-    """Without the arguments that meta and impl share."""
+    """Return a statement without the arguments that meta and impl share."""
     return re.sub(r"^((?:auto precompute = )?op\.meta)\(.*\)$", r"\1(...)", statement)
 
 
 def check_wrapper(ours: Wrapper, statements: list[str]) -> None:
-    """Statements in order; of the arguments the outputs."""
+    """Compare the statements in order, but for arguments only the outputs."""
     without_check = (each for each in statements if not each.startswith(OF_THE_CHECK))
     made, *steps = map(squeezed, dropwhile(lambda each: not re.match(r"\w+ op\b", each), without_check))
     assert made == f"{ours.class_name} {ours.made}", ours.name
     assert len(steps) == len(ours.steps), ours.name
-    for step, said in zip(steps, ours.steps, strict=True):
-        head, dots, tail = said.partition("...")
-        assert step.startswith(head), (ours.name, step, said)
-        assert step.endswith(tail.removeprefix(", ")), (ours.name, step, said)
+    for step, described in zip(steps, ours.steps, strict=True):
+        head, dots, tail = described.partition("...")
+        assert step.startswith(head), (ours.name, step, described)
+        assert step.endswith(tail.removeprefix(", ")), (ours.name, step, described)
         if not dots:
-            assert step == said, ours.name
+            assert step == described, ours.name
 
 
 CALLED = re.compile("create_out|check_inplace|resize_out|maybe_create_proxy|guard_|proxy_outputs_")
-"""What an override may call or use."""
+"""Functions that an override may call or use."""
 
 
 def check_class(ours: StructuredClass, base: str, body: str) -> None:
-    """The base, the overrides, the fields, what an override does."""
+    """Compare the base, the overrides, the fields, and the body of each override."""
     assert ours.base == base
     overridden = re.findall(r"(\w+)\([^)]*\) override \{(.*?)^    \}", body, re.MULTILINE | re.DOTALL)
     assert [name for name, _ in overridden] == [m.name.partition("(")[0] for m in ours.members if m.overrides]
-    said = {member.name.partition("(")[0]: member.does for member in ours.members}
+    described = {member.name.partition("(")[0]: member.does for member in ours.members}
     for name, text in overridden:
-        assert set(CALLED.findall(text)) == set(CALLED.findall(said[name]))
-        assert ("::set_output_raw_strided(" in text) == ("TensorIteratorBase::" in said[name])
+        assert set(CALLED.findall(text)) == set(CALLED.findall(described[name]))
+        assert ("::set_output_raw_strided(" in text) == ("TensorIteratorBase::" in described[name])
     declared = re.findall(r"^    (\S.*?) (\w+_);$", body, re.MULTILINE)
     fields = {name: kind.replace("::std::", "std::") for kind, name in declared}
     assert fields == {m.name: m.does for m in ours.members if m.name.endswith("_")}
-    assert (f"{ours.name}(Tensor& " in body) == ("constructor" in said)
+    assert (f"{ours.name}(Tensor& " in body) == ("constructor" in described)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -150,7 +150,7 @@ def test_the_classes_between_are_torchgens() -> None:
 
 
 def _as_written(base: str) -> str:
-    """Name that need no namespace where they stand."""
+    """Return a name without the namespace that its place makes unnecessary."""
     return base.removeprefix("at::") if base == TENSOR_ITERATOR_BASE.name else base
 
 
@@ -175,17 +175,17 @@ def test_the_first_two_classes_are_the_headers() -> None:
     assert "propagate_names" not in base
 
 
-SAID = {
+HELPER_CODE = {
     "create_out": ("if (strides.empty())", "empty_cpu(sizes", "empty_strided_cpu(sizes, strides"),
     "check_inplace": ("options.dtype() == self.dtype()", "options.device() == self.device()", "sizes == self.sizes()"),
     "resize_out": ("options.dtype() == out.dtype()", "options.device() == out.device()", "native::resize_output(out"),
     "maybe_create_proxy": ("if (out.strides() != strides)", "empty_strided_cpu(sizes, strides", "return std::nullopt"),
 }
-"""What ``HELPERS`` says in words."""
+"""The code for the words of ``HELPERS``."""
 
 
 def helpers(key: str) -> dict[str, str]:
-    """The functions that torchgen writes beside the classes of a key: name to text."""
+    """Return the functions that torchgen writes beside the classes of a key: name -> text."""
     from torchgen.dest.register_dispatch_key import gen_registration_helpers
     from torchgen.model import DispatchKey
 
@@ -194,9 +194,9 @@ def helpers(key: str) -> dict[str, str]:
     return {found[1]: text for text, found in named.items() if found}
 
 
-def test_the_functions_beside_the_classes_do_what_is_said() -> None:
-    assert set(helpers("CPU")) == set(HELPERS) == set(SAID)
-    for name, parts in SAID.items():
+def test_helper_functions_contain_the_described_code() -> None:
+    assert set(helpers("CPU")) == set(HELPERS) == set(HELPER_CODE)
+    for name, parts in HELPER_CODE.items():
         assert [part for part in parts if part not in helpers("CPU")[name]] == [], name
     assert set(helpers(DEFAULT)) == set(HELPERS) - {"resize_out"}
     assert "at::empty(" in helpers(DEFAULT)["create_out"]
@@ -204,7 +204,7 @@ def test_the_functions_beside_the_classes_do_what_is_said() -> None:
 
 
 def test_a_stub_has_a_function_for_each_device_and_each_instruction_set() -> None:
-    """What ``STUB`` says."""
+    """The header agrees with ``STUB``."""
     header = (INCLUDE / "native/DispatchStub.h").read_text()
     assert "A\n// DispatchStub contains a table of function pointers" in header
     assert "REGISTER_DISPATCH(stub, &kernel);" in header
@@ -246,7 +246,7 @@ def test_every_impl_function_is_pytorchs(compiled: frozenset[str]) -> None:
     ("operator", "arguments"), [("add.Tensor", 2), ("gt.Tensor", 2), ("atan2.default", 2), ("sqrt.default", 1)]
 )
 def test_pytorch_casts_before_it_allocates_the_output(operator: str, arguments: int) -> None:
-    """The default for backends gets its memory by a call, so that the order shows."""
+    """The default for backends allocates its memory by a call, so the order can be observed."""
     base, _, overload = operator.partition(".")
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse1)
     operands = (torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))[:arguments]

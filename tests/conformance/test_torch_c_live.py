@@ -1,4 +1,4 @@
-"""``torch._C`` of the model beside PyTorch's: signatures, answers, texts and types of errors."""
+"""``torch._C`` of the model compared with PyTorch's: signatures, answers, messages and types of errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_schemas_are_read_as_by_pytorch(both: tuple[questions.TorchC, questions.
 
 
 def test_signatures_are_pytorchs() -> None:
-    """Also the docstrings, which is where pybind11 has them."""
+    """The docstrings are compared too, because pybind11 puts signatures there."""
     ours = {
         name: value for name, value in vars(model_torch._C).items() if hasattr(value, "__doc__") and callable(value)
     }
@@ -56,7 +56,7 @@ def test_signatures_of_methods_are_pytorchs(name: str) -> None:
 
 
 @pytest.mark.parametrize("guard", GUARDS)
-def test_guards_do_what_pytorchs_do(guard: str) -> None:
+def test_guards_have_the_effects_of_pytorchs(guard: str) -> None:
     ours, theirs = Watched(model_torch._C), Watched(torch._C)
     before = ours.sets()
     assert ours.guard(guard) == theirs.guard(guard)
@@ -65,9 +65,9 @@ def test_guards_do_what_pytorchs_do(guard: str) -> None:
 
 
 @pytest.mark.parametrize(("setter", "key"), SETTERS)
-def test_setters_leave_behind_what_pytorchs_do(setter: str, key: str) -> None:
+def test_setters_leave_the_same_bits_behind_as_pytorchs(setter: str, key: str) -> None:
     assert Watched(model_torch._C).setter(setter, key) == Watched(torch._C).setter(setter, key)
 
 
-def test_meta_in_the_included_set() -> None:
+def test_meta_in_the_included_set_leaves_dense_behind() -> None:
     assert Watched(model_torch._C).meta() == Watched(torch._C).meta()

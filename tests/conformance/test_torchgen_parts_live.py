@@ -1,4 +1,4 @@
-"""What is said of torchgen's parts, against the torchgen that is installed: it generates while it is watched."""
+"""The descriptions of torchgen's parts, checked against the installed torchgen, which generates under observation."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ FAMILIES = ("add", "t", "empty", "randn", "max", "view")
 
 
 def module_of(part: Part) -> str:
-    """``torchgen.packaged.autograd.gen_variable_type`` for ``tools/autograd/gen_variable_type.py``."""
+    """Return the module: ``torchgen.packaged.autograd.gen_variable_type`` for
+    ``tools/autograd/gen_variable_type.py``.
+    """
     return part.file.replace("tools/", "torchgen/packaged/").removesuffix(".py").replace("/", ".")
 
 
 @contextmanager
 def called(names: set[tuple[str, str]]) -> Iterator[None]:
-    """Note the functions of torchgen's that are called: module, name; of a method that of its class."""
+    """Record the called functions of torchgen as module and name; for a method, the name of its class."""
 
     def note(frame: FrameType, event: str, _: object) -> None:
         module = frame.f_globals.get("__name__", "")
@@ -55,8 +57,9 @@ Watched = tuple[set[tuple[str, str]], dict[str, tuple[str, str]], Path]
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    """The functions that are called; each file that is written with its template and the module that writes it; where
-    the files are."""
+    """Return the functions that are called, the template and the writing module of each file, and the folder of the
+    files.
+    """
     from torchgen.utils import FileManager
 
     names: set[tuple[str, str]] = set()
@@ -87,7 +90,7 @@ def test_a_part_exists_and_is_used(part: Part, watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.pattern)
-def test_a_file_comes_of_its_template_by_a_module_that_knows_the_part(writer: Writer, watched: Watched) -> None:
+def test_the_module_that_writes_a_file_uses_its_template_and_part(writer: Writer, watched: Watched) -> None:
     written = {file: found for file, found in watched[1].items() if writer_of(file) == writer}
     assert written
     for file, (template, module) in written.items():
@@ -132,13 +135,13 @@ CLAIMS = {
     "python_return_types.cpp": ("max.dim", '"torch.return_types.max"'),
     "RegistrationDeclarations.h": ("add.Tensor", '// {"schema": "aten::add.Tensor('),
 }
-"""File to what it is said to have, in the text of an operator."""
+"""File -> the parts that its description claims, in the text of an operator."""
 
 
 @pytest.mark.parametrize("file", CLAIMS)
-def test_a_file_has_what_is_said_of_it(file: str) -> None:
-    operator, *said = CLAIMS[file]
+def test_a_file_contains_the_described_parts(file: str) -> None:
+    operator, *described = CLAIMS[file]
     texts = kept(operator)
     assert texts is not None
     text = "".join(texts.text(each) for each in named([*texts.files()], file))
-    assert [part for part in said if part not in text] == []
+    assert [part for part in described if part not in text] == []

@@ -1,4 +1,4 @@
-"""What if, beside a real PyTorch: the same change of the same program has the same consequence there."""
+"""The what-if command, compared with a real PyTorch: the same change of the same program has the same consequence."""
 
 from __future__ import annotations
 
@@ -42,35 +42,35 @@ BY_HAND = {
     '    L.impl("add.Tensor", lambda ks, *a, **k: K.call_boxed(ks, *a, **k), "CPU", with_keyset=True)\n'
     "    w = torch.add(z, y)",
 }
-"""Registrations are PyTorch's own calls there."""
+"""Changes of registrations, which are PyTorch's own calls."""
 
 
-def of_model(change: str) -> str:
-    """What the changed program prints on the model, and what ends it."""
+def output_of_model(change: str) -> str:
+    """Return the output of the changed program on the model, and the error that ends it."""
     output = io.StringIO()
     outcome = run("-", (), output, PROGRAM.encode(), changed=lambda tree: changed_program(tree, [read_change(change)]))
-    return output.getvalue() + _told(outcome.error)
+    return output.getvalue() + _error_text(outcome.error)
 
 
-def of_pytorch(program: ast.Module) -> str:
-    """The same on the installed PyTorch."""
+def output_of_pytorch(program: ast.Module) -> str:
+    """Return the same for the installed PyTorch."""
     output, error = io.StringIO(), None
     with redirect_stdout(output):
         try:
             exec(compile(program, "<changed>", "exec"), {"__name__": "__main__"})
         except Exception as raised:
             error = raised
-    return output.getvalue() + _told(error)
+    return output.getvalue() + _error_text(error)
 
 
-def _told(error: BaseException | None) -> str:
+def _error_text(error: BaseException | None) -> str:
     return "" if error is None else f"{type(error).__name__}: {str(error).splitlines()[0]}"
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_line_has_the_same_consequence(change: str) -> None:
     program = changed_program(ast.parse(PROGRAM), [read_change(change)])
-    assert of_model(change) == of_pytorch(program)
+    assert output_of_model(change) == output_of_pytorch(program)
 
 
 @pytest.mark.filterwarnings("ignore:Warning only once for all operators")
@@ -79,4 +79,4 @@ def test_a_registration_has_the_same_consequence(change: str) -> None:
     program = ast.parse(PROGRAM.replace("w = torch.add(z, y)", BY_HAND[change]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a kernel is overridden
-        assert of_model(change) == of_pytorch(program)
+        assert output_of_model(change) == output_of_pytorch(program)

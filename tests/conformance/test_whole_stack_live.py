@@ -1,4 +1,6 @@
-"""The functions of the whole call chain are in PyTorch's headers; what kernels call is what torchgen says."""
+"""The functions of the whole call chain are in PyTorch's headers, and kernels call the functions that torchgen
+names.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ pytest.importorskip("torchgen")
 INCLUDE = Path(torch.__file__).parent / "include"
 
 
-def test_the_engine_calls_a_node_by_what_its_header_has() -> None:
+def test_the_engine_calls_the_functions_of_node_h() -> None:
     text = (INCLUDE / CALLS_NODE.file).read_text(encoding="utf-8")
     assert re.search(r"struct TORCH_API Node\b", text)
     assert CALLS_NODE.function.rpartition("::")[2] in text
@@ -62,8 +64,10 @@ def redispatch_functions() -> frozenset[str]:
     return frozenset(re.findall(r"^\s+inline .*? (\w+)\(c10::DispatchKeySet dispatchKeySet", text, re.MULTILINE))
 
 
-def test_generated_kernels_call_what_torchgen_says() -> None:
-    """``torchgen/api/cpp.py``, ``name``, as ``gen_variable_type.py`` calls it; all that have such kernels."""
+def test_generated_kernels_call_the_functions_of_torchgen() -> None:
+    """The name is that of ``torchgen/api/cpp.py``, ``name``, as ``gen_variable_type.py`` calls it, for all generated
+    kernels.
+    """
     from torchgen.api import cpp
 
     from truth.observers.torchgen import generator
@@ -73,9 +77,9 @@ def test_generated_kernels_call_what_torchgen_says() -> None:
     assert len(generated) > 1000
     for function in generated:
         symint = function.has_symint()
-        said = cpp.name(function, faithful_name_for_out_overloads=True, symint_overload=symint)
-        assert api_name(str(function.name)) == said
-        assert said in redispatch_functions()
+        name = cpp.name(function, faithful_name_for_out_overloads=True, symint_overload=symint)
+        assert api_name(str(function.name)) == name
+        assert name in redispatch_functions()
 
 
 def _is_generated(name: str) -> bool:
@@ -88,12 +92,12 @@ def _is_generated(name: str) -> bool:
     return any(kernel.file.startswith(VARIABLE_TYPE) for _, kernel in found)
 
 
-# -- what torchgen writes ----------------------------------------------------------------------------------------------
+# -- the output of torchgen --------------------------------------------------------------------------------------------
 
 
 @cache
 def entries() -> dict[str, NativeFunction]:
-    """PyTorch's operators that have an entry in our yaml file."""
+    """Return PyTorch's operators that have an entry in our yaml file."""
     from truth.observers.torchgen import generator
 
     found = generator().yaml.native_functions
@@ -101,7 +105,7 @@ def entries() -> dict[str, NativeFunction]:
 
 
 def generated_bindings() -> Iterator[tuple[str, NativeFunction]]:
-    """Operators that a generated binding calls."""
+    """Yield the operators that a generated binding calls."""
     from torchgen.packaged.autograd import gen_python_functions as bindings
 
     for name, function in entries().items():
@@ -110,20 +114,20 @@ def generated_bindings() -> Iterator[tuple[str, NativeFunction]]:
             yield name, function
 
 
-def test_bindings_call_what_torchgen_says() -> None:
-    """``torchgen/api/python.py``, ``cpp_dispatch_target``."""
+def test_bindings_call_the_functions_of_torchgen() -> None:
+    """The target is that of ``torchgen/api/python.py``, ``cpp_dispatch_target``."""
     from torchgen.api.python import cpp_dispatch_target
 
     known = dict(generated_bindings())
     assert len(known) > 1000
     for name, function in known.items():
-        said = cpp_dispatch_target(function).replace("self.", "at::Tensor::")
+        target = cpp_dispatch_target(function).replace("self.", "at::Tensor::")
         first = next(called_api(f"aten::{name}"))
-        assert first[0] == said, name
+        assert first[0] == target, name
 
 
-def test_a_signature_with_out_stands_for_the_two_operators_that_torchgen_says() -> None:
-    """``gen_python_functions.py``, ``group_overloads``; what is skipped there has no binding."""
+def test_a_signature_with_out_has_the_two_operators_of_torchgen() -> None:
+    """``gen_python_functions.py``, ``group_overloads``, groups them. An operator that it skips has no binding."""
     from torchgen.api.python import PythonSignatureNativeFunctionPair
     from torchgen.packaged.autograd import gen_python_functions as bindings
 
@@ -141,7 +145,7 @@ def test_a_signature_with_out_stands_for_the_two_operators_that_torchgen_says() 
 
 
 def test_the_functions_of_the_api_are_in_their_headers() -> None:
-    """Factories of ``torch::`` call that of ``at::``; those with a manual binding (``is_conj``) dispatch nothing."""
+    """Factories of ``torch::`` call that of ``at::``. Those with a manual binding (``is_conj``) dispatch nothing."""
     factories = (INCLUDE / "torch/csrc/autograd/generated/variable_factories.h").read_text(encoding="utf-8")
     body = (INCLUDE / "ATen/core/TensorBody.h").read_text(encoding="utf-8")
     for name, of in generated_bindings():
@@ -165,7 +169,7 @@ def test_generated_kernels_have_the_lambda_that_the_generators_write() -> None:
             )
 
 
-def test_wrappers_call_the_native_functions_that_torchgen_says() -> None:
+def test_wrappers_call_the_native_functions_of_torchgen() -> None:
     from truth.observers.torchgen import generator
 
     indices = generator().yaml.backend_indices
@@ -182,7 +186,7 @@ def test_wrappers_call_the_native_functions_that_torchgen_says() -> None:
     assert seen > 500
 
 
-def test_a_binding_without_a_parser_is_one_that_torchgen_writes_so() -> None:
+def test_torchgen_writes_the_same_bindings_without_a_parser() -> None:
     from torchgen.packaged.autograd import gen_python_functions as bindings
 
     methods_: dict[str, list[NativeFunction]] = {}
@@ -203,7 +207,7 @@ def _arguments(name: str) -> tuple[object, ...]:
     return tuple(schema.arguments)
 
 
-# -- what the libraries have -------------------------------------------------------------------------------------------
+# -- the contents of libraries -----------------------------------------------------------------------------------------
 
 
 @cache
@@ -233,13 +237,13 @@ def names_in(library: str) -> bytes:
     ],
 )
 def test_the_functions_that_no_header_has_are_in_the_libraries(library: str, function: str) -> None:
-    """As the compiler writes them: ``cl`` is ``operator()``."""
+    """The names are as the compiler writes them: ``cl`` is ``operator()``."""
     parts = (part if part == "cl" else f"{len(part)}{part}" for part in function.split("::"))
     assert "".join(parts).encode() in names_in(library)
 
 
 def test_every_boxed_kernel_of_cpp_is_wrapped_by_the_same_function() -> None:
-    """``c10::BoxedKernel::make_boxed_function`` has an instance for each fallback that is boxed."""
+    """``c10::BoxedKernel::make_boxed_function`` has an instance for each boxed fallback."""
     instances = re.findall(rb"11BoxedKernel19make_boxed_functionI\w+", names_in("libtorch_cpu.so"))
     wrapped = b" ".join(instances)
     for _, kernel in pytorch_fallbacks():

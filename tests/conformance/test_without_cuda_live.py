@@ -1,5 +1,6 @@
-"""Programs on a machine without CUDA: what they ask gets the answers of a PyTorch built for the CPU, or of a build for
-CUDA that finds no device, which differs from it in one sentence."""
+"""Programs on a machine without CUDA get the answers of a CPU build of PyTorch, or of a CUDA build that finds no
+device, which differ in one sentence.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +42,11 @@ OF_THE_BUILD = (
     *("torch.accelerator.current_accelerator()", "torch.accelerator.current_device_index()"),
     "torch.accelerator.synchronize()",
 )
-"""What a build for CUDA answers otherwise."""
+"""Questions that a CUDA build answers differently."""
 
 
 def answer(torch: ModuleType, question: str) -> tuple[str, list[str]]:
-    """The value or the error, and the warnings."""
+    """Return the value or the error, and the warnings."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:
@@ -69,12 +70,12 @@ def test_a_build_for_the_cpu_answers_as_pytorch(cpu_build: None, question: str) 
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_without_a_device_the_same_questions_fail(question: str) -> None:
+def test_questions_without_a_device_fail_as_in_a_cpu_build(question: str) -> None:
     from dispatchviz import torch as model
 
-    found, said = answer(torch, question)
+    found, warned = answer(torch, question)
     with cuda_is("none"):
-        assert answer(model, question) == (found.replace(NOT_COMPILED, NO_DEVICE), said)
+        assert answer(model, question) == (found.replace(NOT_COMPILED, NO_DEVICE), warned)
 
 
 VALUES = ("", " ", "-1", "0", "1", "0,1", "1,0", "0,0", "0,1,0", "0,-1,0", "-1,0", "+0", "1gpu2,2ampere", "x", "0,x")

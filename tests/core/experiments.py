@@ -1,4 +1,4 @@
-"""Small private operators to try things on, and PyTorch's own in a private registry."""
+"""Small private operators for experiments, and PyTorch's own in a private registry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from truth import records
 
 @functools.cache
 def tables() -> dict[str, Any]:
-    """Of PyTorch's computed tables: all digests, and some in full (``truth/recorders/dispatch_tables.py``)."""
+    """The digests of all of PyTorch's computed tables, and some full tables
+    (``truth/recorders/dispatch_tables.py``).
+    """
     return records.read("dispatch_tables")  # type: ignore[no-any-return]
 
 
@@ -26,7 +28,7 @@ def pytorch() -> Registry:
 
 
 def with_fallbacks() -> Registry:
-    """Only PyTorch's backend fallbacks."""
+    """A registry with nothing but PyTorch's backend fallbacks."""
     registry = Registry()
     for key, only in pytorch_fallbacks():
         registry.set_fallback(key, only)
@@ -39,7 +41,7 @@ def kernel(name: str, **facts: Any) -> Kernel:
 
 
 def operator(*keys: DispatchKey, registry: Registry | None = None) -> OperatorEntry:
-    """``test::op`` with a kernel per key, each called after it, registered in this order."""
+    """Return ``test::op`` with a kernel per key, each named after its key, registered in this order."""
     library = Library("FRAGMENT", "test", registry=registry or Registry(), where="test.py:1")
     op = library.def_("op(Tensor self) -> Tensor")
     for key in keys:
@@ -48,12 +50,12 @@ def operator(*keys: DispatchKey, registry: Registry | None = None) -> OperatorEn
 
 
 def stored(op: OperatorEntry, key: DispatchKey) -> tuple[str, str | None]:
-    """Reason and kernel of a stored cell."""
+    """The reason and kernel of a stored entry."""
     cell = op.table[op.cell_of(key)]
     return cell.reason, cell.kernel.name if cell.kernel else None
 
 
 def recomputed(op: OperatorEntry, key: DispatchKey) -> tuple[str, str | None]:
-    """Reason and kernel of the cell as it would be now."""
+    """The reason and kernel of the entry as it would be now."""
     cell = op.compute(key)
     return cell.reason, cell.kernel.name if cell.kernel else None

@@ -1,4 +1,4 @@
-"""Autocast: its policies against PyTorch's, the thread's keys, the casts and their cache, what a trace tells of it."""
+"""Autocast: its policies against PyTorch's, the thread's keys, the casts and their cache, the trace of it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fresh_thread() -> Iterator[None]:
 
 
 def excluded() -> int:
-    """The thread's excluded set, raw."""
+    """The thread-local exclude set, as a raw integer."""
     return torch._C._dispatch_tls_local_exclude_set().raw_repr()
 
 
@@ -53,7 +53,7 @@ def weight(device: str = "cpu") -> Any:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_every_operator_has_the_policy_that_pytorch_gives_it(key: DispatchKey) -> None:
+def test_every_operator_has_pytorchs_policy(key: DispatchKey) -> None:
     mine = {f"aten::{name}": policy.name for policy, names in POLICIES[key].items() for name in names}
     assert mine == STORED[key.name]
     assert len(mine) == sum(map(len, POLICIES[key].values())), "an operator has one policy"
@@ -70,14 +70,14 @@ def test_the_tables_cover_the_operators_that_pytorch_registers(key: DispatchKey)
         assert op.table[op.cell_of(key)].kernel.function is KERNELS[key][name]
 
 
-def test_what_is_appended_to_exists() -> None:
+def test_overloads_with_a_dtype_exist() -> None:
     for name, other in APPENDED.items():
         arguments = [argument.type for argument in process.find(f"aten::{other}").schema.arguments]
         assert arguments[-1] == "ScalarType"
         assert len(arguments) == len(process.find(f"aten::{name}").schema.arguments) + 1
 
 
-def test_policy_of() -> None:
+def test_policy_depends_on_operator_and_key() -> None:
     assert policy_of("mm", DispatchKey.AutocastCPU) is CastPolicy.lower_precision_fp
     assert policy_of("sum", DispatchKey.AutocastCPU) is None
     assert policy_of("sum", DispatchKey.AutocastCUDA) is CastPolicy.fp32_set_opt_dtype
@@ -86,7 +86,7 @@ def test_policy_of() -> None:
 
 @pytest.mark.torch
 @pytest.mark.pinned
-def test_the_stored_policies_are_pytorchs() -> None:
+def test_stored_policies_equal_pytorchs() -> None:
     pytest.importorskip("torch")
     check = [sys.executable, "-m", "truth.record", "--check", "autocast_policies"]
     found = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -100,7 +100,7 @@ def test_the_stored_policies_are_pytorchs() -> None:
     ("device", "inside"),
     [("cpu", 0x1FF0000000000), ("cuda", 0x17F8000000000), ("xpu", 0x1FB8000000000), ("mps", 0x1BF8000000000)],
 )
-def test_only_the_devices_own_key_leaves_the_excluded_set(device: str, inside: int) -> None:
+def test_autocast_removes_only_its_key_from_the_exclude_set(device: str, inside: int) -> None:
     assert excluded() == 0x1FF8000000000
     with torch.autocast(device):
         assert excluded() == inside
@@ -121,7 +121,7 @@ def test_a_guard_inside_does_not_outlive_autocast() -> None:
     assert excluded() == 0x1FF8000000000
 
 
-def test_everything_is_put_back_when_an_error_leaves_it() -> None:
+def test_error_in_autocast_restores_the_state() -> None:
     entered = torch.autocast("cpu", dtype=torch.float16, cache_enabled=False)
 
     @entered
@@ -149,7 +149,7 @@ def test_deprecated_forms_warn_and_work() -> None:
         assert torch.cuda.amp.autocast().device == "cuda"
 
 
-def test_another_thread_has_its_own() -> None:
+def test_each_thread_has_its_own_autocast() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     with torch.autocast("cpu"), ThreadPoolExecutor(1) as pool:
@@ -173,14 +173,14 @@ def test_cuda_casts_to_half() -> None:
     assert w.grad.dtype is torch.float32
 
 
-def test_a_cpu_tensor_is_nothing_to_autocast_for_cuda() -> None:
+def test_autocast_for_cuda_ignores_cpu_tensors() -> None:
     with torch.autocast("cuda"):
         assert torch.mm(weight(), weight()).dtype is torch.float32
     with torch.autocast("cpu"):
         assert torch.mm(weight("cuda"), weight("cuda")).dtype is torch.float32
 
 
-def test_the_error_of_a_banned_operator_has_the_one_to_use_instead() -> None:
+def test_error_of_a_banned_operator_names_an_alternative() -> None:
     x = torch.ones(2, device="cuda")
     with (
         torch.autocast("cuda"),
@@ -189,7 +189,7 @@ def test_the_error_of_a_banned_operator_has_the_one_to_use_instead() -> None:
         torch.ops.aten.binary_cross_entropy(x, x)
 
 
-def test_a_kernel_that_only_pytorch_has_is_named_below_the_cast() -> None:
+def test_kernel_without_our_function_raises_below_the_cast() -> None:
     x = torch.ones(2, 2)
     with torch.autocast("cpu"), pytest.raises(NotImplementedError) as caught:
         torch.ops.aten.fake_quantize_per_tensor_affine(x, 1.0, 0, 0, 255)
@@ -215,7 +215,7 @@ def test_a_weight_is_cast_once() -> None:
         assert casts(lambda: torch.mm(x, w))[0][1] == "cast and kept", "the outermost exit has cleared it"
 
 
-def test_a_leaf_that_is_gone_leaves_no_trap() -> None:
+def test_freed_leaf_is_not_found_in_the_cache() -> None:
     x = torch.ones(2, 2)
     with torch.autocast("cpu"), torch.inference_mode(False):
         for number in range(20):
@@ -232,7 +232,7 @@ def test_the_cache_keeps_the_first_dtype() -> None:
             torch.mm(x, w)
 
 
-def test_a_run_program_finds_an_empty_cache() -> None:
+def test_program_starts_with_an_empty_cache() -> None:
     from dispatchviz.running.process_state import clean_process_state
 
     w, x = weight(), torch.ones(2, 2)
@@ -259,7 +259,7 @@ def sentences(kind: type[events.Event]) -> list[str]:
     return [why_here(trace, event.seq) for event in trace if isinstance(event, kind)]
 
 
-def test_the_call_chain() -> None:
+def test_call_chain_has_guard_casts_and_second_call() -> None:
     """The wrapper kernel, its guard, the casts below it, and the operator once more."""
     trace = traced()
     first = next(e for e in trace if isinstance(e, events.Dispatched) and e.operator == "aten::mm")
@@ -274,7 +274,7 @@ def test_the_call_chain() -> None:
     assert [type(e) for e in trace if e.parent == guard.seq].count(events.AutocastCast) == 2
 
 
-def test_sentences() -> None:
+def test_autocast_events_have_these_sentences() -> None:
     on, off = sentences(events.AutocastChanged)
     assert on.startswith("Autocast for cpu is on, so AutocastCPU is no longer in the thread-local exclude set.")
     assert off.startswith("Autocast for cpu is off, so AutocastCPU is in the thread-local exclude set again")

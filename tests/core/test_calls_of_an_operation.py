@@ -1,9 +1,9 @@
-"""How many Python functions one operation passes through: ``torch.add(x, y)`` as in ``examples/forum.py``.
+"""The number of Python functions that one operation passes through: ``torch.add(x, y)`` as in ``examples/forum.py``.
 
 A call is a "call" event of ``sys.setprofile`` between the program's line and the return: functions, lambdas,
-comprehensions (Python 3.11 makes frames of them) and each resumption of a generator; functions in C do not count. The
+comprehensions (Python 3.11 makes frames of them) and each resumption of a generator. Functions in C do not count. The
 same operation ran before on another line, so that nothing is looked up for the first time, and its result is gone, so
-that the call makes an AccumulateGrad.
+that the call creates an AccumulateGrad.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def add_on_another_line() -> None:
 
 
 def measured() -> list[list[str]]:
-    """``FILE FUNCTION`` of each call: unrecorded, then recorded."""
+    """The ``FILE FUNCTION`` of each call: unrecorded, then recorded."""
     choose_cuda("emulated")
     make_tensors()
     add()
@@ -68,7 +68,7 @@ def measured() -> list[list[str]]:
 
 
 def test_an_operation_takes_36_calls_and_60_while_it_is_recorded() -> None:
-    """In a new process: modes that another test has used may leave a longer way."""
+    """Count them in a new process, since modes that another test has used may leave a longer path."""
     command = [sys.executable, "-m", "tests.core.test_calls_of_an_operation"]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
     plain, recorded = json.loads(done.stdout)

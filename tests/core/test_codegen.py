@@ -1,4 +1,4 @@
-"""The code generator: fresh output, kernels only where PyTorch has some, and mistakes refused with their place."""
+"""The code generator: fresh output, kernels only where PyTorch has some, and mistakes refused with their location."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DERIVATIVE = """\
 
 
 def names_with_functions() -> set[str]:
-    """Without ``aten::``."""
+    """The names without ``aten::`` of operators with functions."""
     generated = [module.KERNELS for module in native_library.GENERATED.values()]
     return {name for table in [*generated, *hand_written_kernels.KERNELS.values()] for name in table}
 
@@ -60,7 +60,7 @@ def names_with_functions() -> set[str]:
 NON_FUNCTIONAL = K.CompositeExplicitAutogradNonFunctional
 
 
-def test_every_kernel_of_ours_stands_where_pytorch_has_one() -> None:
+def test_every_kernel_has_a_key_for_which_pytorch_has_one() -> None:
     assert len(names_with_functions()) >= 186
     for name in names_with_functions():
         ours, pytorch = native_library.functions(name), PyTorch("cuda").registrations(f"aten::{name}")
@@ -69,7 +69,7 @@ def test_every_kernel_of_ours_stands_where_pytorch_has_one() -> None:
         assert ours.keys() <= pytorch.keys(), name
 
 
-def test_what_is_implemented_is_known_without_loading_it() -> None:
+def test_implemented_kernels_are_known_without_loading_them() -> None:
     for name in pytorch_operators():
         registered = Implemented("cuda").registrations(name)
         assert implemented(name) == {key for key, kernels in registered.items() if kernels[0].function}
@@ -78,7 +78,7 @@ def test_what_is_implemented_is_known_without_loading_it() -> None:
     assert K.CUDA in implemented("aten::add.Tensor")
 
 
-def test_our_schemas_are_pytorchs() -> None:
+def test_schemas_equal_pytorchs() -> None:
     assert [schema for schema in SCHEMAS.values() if schema != pytorch_schema(schema.partition("(")[0])] == []
 
 
@@ -99,7 +99,7 @@ def test_an_operator_gets_all_its_functions(tmp_path: Path) -> None:
     assert "grad_inputs[1] = maybe_multiply(grad, self.alpha)" in text
 
 
-def test_every_operator_has_the_class_that_its_schema_and_the_stub_tell() -> None:
+def test_operator_class_matches_its_schema_and_the_stub() -> None:
     stub = (command.FOLDER / "operators.pyi").read_text()
     assert re.findall(r"^@operator\ndef (\w+)\(", stub, re.MULTILINE) == [*SCHEMAS]
     for name, text in SCHEMAS.items():
@@ -110,7 +110,7 @@ def test_every_operator_has_the_class_that_its_schema_and_the_stub_tell() -> Non
         assert made.entry.schema.full_name == schema.full_name
 
 
-def test_the_class_of_an_operator_is_what_pytorch_generates() -> None:
+def test_operator_class_mirrors_pytorchs_generated_class() -> None:
     source = """\
 class add_Tensor:
     \"\"\"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\"\"\"
@@ -145,7 +145,7 @@ DEVICES = """\
 """
 
 
-def test_cpu_and_cuda_share_what_is_the_same_on_both(tmp_path: Path) -> None:
+def test_cpu_and_cuda_share_equal_kernels(tmp_path: Path) -> None:
     functions = ADD.replace("CPU, CUDA: ufunc_add", "CPU: ufunc_add_CPU\n    CUDA: ufunc_add_CUDA") + DEVICES
     (tmp_path / "functions.yaml").write_text(functions)
     (tmp_path / "derivatives.yaml").write_text(DERIVATIVE)
@@ -214,11 +214,11 @@ MISTAKES = {
     # in native_functions.yaml
     "unknown field": (
         ADD + "  color: red\n", DERIVATIVE,
-        r"functions\.yaml:3: add\.out: unknown field color; it may have device_check, .*variants$",
+        r"functions\.yaml:3: add\.out: unknown field color; an entry may have device_check, .*variants$",
     ),
     "unknown dispatch key": (
         ADD.replace("CPU, CUDA", "CPU, CUDDA"), DERIVATIVE,
-        r"functions\.yaml:3: add\.out: dispatch key 'CUDDA' is none of CPU, CUDA, Meta",
+        r"functions\.yaml:3: add\.out: dispatch key 'CUDDA' is not one of CPU, CUDA, Meta",
     ),
     "one key twice": (
         ADD + "    Meta, CPU: ufunc_add\n", DERIVATIVE, r"yaml:3: add\.out: dispatch names two kernels for CPU$",
@@ -246,7 +246,7 @@ MISTAKES = {
     ),
     "unknown type": (
         ADD + "- func: f(QScheme x) -> Tensor\n", DERIVATIVE,
-        r"yaml:7: f: the type QScheme of x is none of Tensor, Scalar",
+        r"yaml:7: f: the type QScheme of x is not one of Tensor, Scalar",
     ),
     "no schema": (ADD + "- variants: method\n", DERIVATIVE, r"yaml:7: an entry begins with func: and a schema"),
     "no mapping": (ADD + "- func\n", DERIVATIVE, r"yaml:7: an entry must be lines of field: value, not 'func'"),
@@ -282,11 +282,11 @@ MISTAKES = {
     ),
     "structured and delegated": (
         ADD + "  structured_delegate: add.out\n", DERIVATIVE,
-        r"yaml:3: add\.out: it is structured itself, or delegates",
+        r"yaml:3: add\.out: an operator has structured: True or structured_delegate, not both",
     ),
     "structured without dispatch": (
         ADD.replace("  dispatch:\n    CPU, CUDA: ufunc_add\n", ""), DERIVATIVE,
-        r"yaml:3: add\.out: a structured operator has a dispatch section",
+        r"yaml:3: add\.out: a structured operator needs a dispatch section",
     ),
     "ufunc without Generic": (
         ADD + "  ufunc_inner_loop:\n    ScalarOnly: add (Bool)\n", DERIVATIVE,
@@ -324,7 +324,7 @@ MISTAKES = {
     "no text": (ADD, DERIVATIVE + "  result: [1]\n", r"yaml:1: add\.Tensor: result must be an expression, not \[1\]"),
     "unknown name": (
         ADD, DERIVATIVE.replace("self: grad", "self: gradd"),
-        r"yaml:1: add\.Tensor, self: unknown name 'gradd'; it may use grad, grads, .*self, other, alpha",
+        r"yaml:1: add\.Tensor, self: unknown name 'gradd'; a formula may use grad, grads, .*self, other, alpha",
     ),
     "unknown function": (
         ADD, DERIVATIVE.replace("maybe_multiply(", "maybe_multply("),
@@ -338,10 +338,10 @@ MISTAKES = {
     ),
     "element-wise of two": (
         ADD, DERIVATIVE + "  result: auto_element_wise\n",
-        r"yaml:1: add\.Tensor: auto_element_wise is for one differentiable input, here are self, other",
+        r"yaml:1: add\.Tensor: auto_element_wise needs one differentiable input; the inputs are self, other",
     ),
     "unknown name in the forward formula": (
-        ADD, DERIVATIVE + "  result: self_t + third_t\n", r"add\.Tensor, result: unknown name 'third_t'; it may use",
+        ADD, DERIVATIVE + "  result: self_t + third_t\n", r"add\.Tensor, result: unknown name 'third_t'; a formula may",
     ),
     "differentiability of too many": (
         ADD, DERIVATIVE + "  output_differentiability: [True, False]\n",
@@ -359,13 +359,13 @@ def test_a_wrong_entry_is_refused_with_its_location(tmp_path: Path, mistake: str
     assert "\n" not in str(refused.value)
 
 
-def test_the_example_is_right(tmp_path: Path) -> None:
+def test_example_of_the_documentation_is_right(tmp_path: Path) -> None:
     generated(tmp_path, ADD, DERIVATIVE + "  result: self_t + maybe_multiply(other_t, alpha)\n")
 
 
 @pytest.fixture
 def one_generation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes seconds, and its result does not change."""
+    """Run the generator once, since it takes seconds and its result does not change."""
     monkeypatch.setattr(command, "generate", GENERATED)
 
 
@@ -376,7 +376,7 @@ def test_generated_code_is_fresh(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("one_generation")
-def test_the_command_prints_what_is_stale(
+def test_command_prints_stale_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = Path(shutil.copytree(command.FOLDER, tmp_path / "generated"))

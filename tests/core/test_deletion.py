@@ -1,4 +1,4 @@
-"""No exception from outside is lost in what C calls and does not ask about exceptions."""
+"""No exception from outside is lost in calls from C that ignores exceptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dispatchviz.live.running_hooks import WatchedHook
 
 
 class _OwnError(Exception):
-    """Of the program."""
+    """An error of the program."""
 
 
 def _raises(number: int, frame: object) -> None:
@@ -29,7 +29,7 @@ def _raises(number: int, frame: object) -> None:
 
 @pytest.fixture
 def arrives() -> Iterator[Callable[[], object]]:
-    """A signal arrives, and no instruction of Python's handles it before the next one."""
+    """Yield a function that makes a signal arrive, which no Python instruction handles before the next one."""
     before = signal.signal(signal.SIGUSR1, _raises)
     yield partial(ctypes.CDLL(None)["raise"], signal.SIGUSR1)
     signal.signal(signal.SIGUSR1, before)
@@ -44,11 +44,11 @@ class _Thing:
 
 
 def _in_c(*functions: Callable[[], object]) -> list[object]:
-    """Their results. No instruction of Python's comes between the calls."""
+    """Return the results of the functions. No Python instruction comes between the calls."""
     return list(map(operator.call, functions))
 
 
-def test_one_that_comes_as_an_object_is_deleted_is_raised_by_what_the_program_calls_next(
+def test_exception_during_a_deletion_is_raised_at_the_next_call(
     arrives: Callable[[], object],
 ) -> None:
     done: list[bool] = []
@@ -62,7 +62,7 @@ def test_one_that_comes_as_an_object_is_deleted_is_raised_by_what_the_program_ca
     assert not done
 
 
-def test_without_one_the_function_is_called_once() -> None:
+def test_deletion_calls_the_function_once() -> None:
     done: list[bool] = []
     thing = _Thing(deletion(lambda: done.append(True)))
     assert not done
@@ -70,7 +70,7 @@ def test_without_one_the_function_is_called_once() -> None:
     assert done == [True]
 
 
-def test_what_is_never_to_be_deleted_calls_nothing() -> None:
+def test_no_deletion_calls_nothing() -> None:
     done: list[bool] = []
     thing = _Thing(deletion(lambda: done.append(True)))
     thing.__del__ = int
@@ -86,7 +86,7 @@ def _watched() -> Any:
     return WatchedHook(_hook, None, None)  # type: ignore[arg-type]
 
 
-def test_one_that_comes_as_a_hook_is_asked_for_its_name_is_raised(arrives: Callable[[], object]) -> None:
+def test_exception_while_reading_a_hooks_name_is_raised(arrives: Callable[[], object]) -> None:
     has_name = partial(ctypes.pythonapi.PyObject_HasAttrString, ctypes.py_object(_watched()), b"__name__")
     with pytest.raises(_OwnError):
         _in_c(arrives, has_name)

@@ -1,4 +1,4 @@
-"""Devices: which array library is found, and devices that are not there."""
+"""Devices: the array library that is found, and devices that do not exist."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.installed_cupy import STAND_IN, install
 ROOT = Path(__file__).parents[2]
 
 
-def says(folder: Path, code: str = "", flags: tuple[str, ...] = ()) -> str:
-    """What a process prints that finds first what is in a folder."""
+def output_of(folder: Path, code: str = "", flags: tuple[str, ...] = ()) -> str:
+    """The output of a process that imports from a folder first."""
     code = code or "from dispatchviz.core.device import array_library as a; f, why = a.detect(); print(bool(f), why)"
     path = os.pathsep.join([str(folder), str(ROOT)])
     env = {**os.environ, "PYTHONPATH": path}
@@ -25,18 +25,18 @@ def says(folder: Path, code: str = "", flags: tuple[str, ...] = ()) -> str:
     return done.stdout.strip()
 
 
-def test_a_cupy_that_works_is_taken(tmp_path: Path) -> None:
+def test_working_cupy_is_used(tmp_path: Path) -> None:
     install(tmp_path)
-    assert says(tmp_path) == "True stand-in"
+    assert output_of(tmp_path) == "True stand-in"
     header = (
         "import dispatchviz.torch as torch, dispatchviz\nwith dispatchviz.record() as t: torch.ones(1).to('cuda')\n"
     )
-    assert says(tmp_path, f"{header}print(t.header.cuda)") == "CuPy on stand-in"
+    assert output_of(tmp_path, f"{header}print(t.header.cuda)") == "CuPy on stand-in"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="there is a CuPy here")
-def test_without_cupy(tmp_path: Path) -> None:
-    assert says(tmp_path) == "False CuPy is not installed"
+def test_missing_cupy_emulates_cuda(tmp_path: Path) -> None:
+    assert output_of(tmp_path) == "False CuPy is not installed"
 
 
 BROKEN = {
@@ -55,17 +55,17 @@ BROKEN = {
 
 @pytest.mark.parametrize("text", BROKEN)
 @pytest.mark.parametrize("flags", [(), ("-O",)], ids=["", "-O"])
-def test_a_cupy_that_does_not_work_has_a_reason(text: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+def test_broken_cupy_has_a_reason(text: str, flags: tuple[str, ...], tmp_path: Path) -> None:
     install(tmp_path, text)
-    assert says(tmp_path, flags=flags) == f"False {BROKEN[text]}"
+    assert output_of(tmp_path, flags=flags) == f"False {BROKEN[text]}"
 
 
-def test_the_real_one_is_tried_when_nothing_is_replaced() -> None:
-    """The same answer in this process as in a fresh one."""
+def test_installed_cupy_is_tried_by_default() -> None:
+    """This process and a new one give the same answer."""
     from dispatchviz.core.device.array_library import detect
 
     module, reason = detect()
-    assert says(ROOT) == f"{module is not None} {reason}"
+    assert output_of(ROOT) == f"{module is not None} {reason}"
 
 
 NOT_COMPILED = {
@@ -97,14 +97,14 @@ def test_a_type_that_needs_a_module_is_refused_before_an_operator_is_called(devi
         torch.ops.aten.empty([1], device=torch.device(device))
 
 
-def test_other_types_are_not_linked() -> None:
+def test_device_types_without_a_guard_are_not_linked() -> None:
     with pytest.raises(NotImplementedError, match="Could not run 'aten::empty"):
         torch.ones(1, device="mps")
     with pytest.raises(RuntimeError, match="PyTorch is not linked with support for mps devices"):
         torch.ones(1).to("mps")
 
 
-def test_an_ordinal_that_no_device_has() -> None:
+def test_missing_device_index_is_an_error() -> None:
     for call in (
         lambda: torch.ones(1, device="cuda:7"),
         lambda: torch.ones(1).to("cuda:3"),

@@ -42,20 +42,20 @@ def operand(text: str) -> Any:
     return torch.ones((2,) if size == "2]" else (), dtype=named(dtype))
 
 
-def test_the_stored_dtypes_are_the_models() -> None:
+def test_stored_dtypes_are_those_of_the_model() -> None:
     assert sorted(stored()["promote_types"]) == sorted(DTYPES)
 
 
 @pytest.mark.parametrize("a", DTYPES)
 @pytest.mark.parametrize("b", DTYPES)
-def test_promotion_and_casting(a: str, b: str) -> None:
+def test_promotion_and_casting_equal_pytorchs(a: str, b: str) -> None:
     expected = stored()["promote_types"][a][b]
     if expected != COMPLEX32:
         assert str(dtypes.promote_types(named(a), named(b))) == expected
     assert dtypes.can_cast(named(a), named(b)) == stored()["can_cast"][a][b]
 
 
-def test_result_types() -> None:
+def test_result_types_equal_pytorchs() -> None:
     wrong = []
     for a, b, expected in stored()["result_type"]:
         found = str(torch.result_type(operand(a), operand(b)))
@@ -64,7 +64,7 @@ def test_result_types() -> None:
     assert not wrong
 
 
-def test_bfloat16_is_pytorchs() -> None:
+def test_bfloat16_numbers_equal_pytorchs() -> None:
     assert str(torch.bfloat16) == "torch.bfloat16"
     assert torch.bfloat16.itemsize == 2
     assert torch.bfloat16.is_floating_point
@@ -86,7 +86,7 @@ def test_rounding_is_to_the_nearest_even(number: float, nearest: float) -> None:
     assert torch.tensor(number, dtype=torch.float64).to(torch.bfloat16).item() == nearest
 
 
-def test_sums_are_added_up_as_float32() -> None:
+def test_bfloat16_sums_are_computed_in_float32() -> None:
     many = torch.ones(1000, dtype=torch.bfloat16)
     assert many.sum().item() == 1000  # in bfloat16 257 of them are 256
     assert many.mean().item() == 1
@@ -94,7 +94,7 @@ def test_sums_are_added_up_as_float32() -> None:
     assert torch.mm(many.view(1, 1000), many.view(1000, 1)).item() == 1000
 
 
-def test_a_number_takes_part_unrounded() -> None:
+def test_python_number_is_not_rounded_to_bfloat16() -> None:
     x = torch.tensor([1.1015625], dtype=torch.bfloat16)
     assert (x * 0.3).item() == torch.tensor(1.1015625 * 0.3, dtype=torch.bfloat16).item()
     rounded = torch.tensor(0.3, dtype=torch.bfloat16).item()
@@ -102,7 +102,7 @@ def test_a_number_takes_part_unrounded() -> None:
 
 
 @pytest.mark.torch
-def test_the_stored_answers_are_pytorchs() -> None:
+def test_stored_answers_equal_pytorchs() -> None:
     pytest.importorskip("torch")
     check = [sys.executable, "-m", "truth.record", "--check", "dtypes"]
     found = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -23,10 +23,10 @@ from truth.questions.stack_contents import BEFORE, CALLS
 KINDS: tuple[type[ev.Event], ...] = typing.get_args(ev.AnyEvent)
 
 SMALL = 12
-"""A field with at most so many different texts over all programs may have a closed vocabulary."""
+"""The largest number of different texts, over all programs, of a field that may have a closed vocabulary."""
 
 EVERY = 8
-"""Of the stored programs one in so many runs, and those that have what few others have:"""
+"""One in ``EVERY`` of the stored programs runs, and those of ``RARE``, which have rare values."""
 
 RARE = (
     "autocast_weight_twice",
@@ -76,8 +76,9 @@ redispatched(torch.ops.aten.add.Tensor, torch._C.DispatchKey.PrivateUse1, x, x)
 with torch._C._EnablePythonDispatcher():
     torch.add(x, x)
 """
-"""Cells that no tensor of the model leads to: empty, ambiguous, of nested tensors, of a backend of its own; and a call
-by key."""
+"""Entries that no tensor of the model selects: empty, ambiguous, of nested tensors, of a backend of its own; and a call
+by key.
+"""
 
 SUBCLASS = """
 import torch
@@ -191,7 +192,7 @@ OPEN = {
         "Unknown.kind", "Warned.message",
     ),
 }  # fmt: skip
-"""Reasons why a position where few different texts occur, or not many, has no closed vocabulary."""
+"""The reasons why a position with few different texts has no closed vocabulary."""
 
 
 def leaves(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
@@ -236,7 +237,7 @@ def recorded(source: str) -> Trace:
 
 @pytest.fixture(scope="module")
 def seen() -> dict[str, set[str]]:
-    """By path, the texts that occur in the traces of all programs; each trace opens again as it was saved."""
+    """The texts that occur in the traces of all programs, by path. Each trace is saved and opened again."""
     sources = [PROGRAMS[name] for name in (*list(PROGRAMS)[::EVERY], *RARE)]
     found: defaultdict[str, set[str]] = defaultdict(set)
     for source in (*sources, *OWN):
@@ -263,7 +264,7 @@ def test_each_value_of_each_vocabulary_occurs(seen: dict[str, set[str]]) -> None
 
 
 @pytest.mark.long
-def test_what_looks_like_a_closed_vocabulary_is_a_literal(seen: dict[str, set[str]]) -> None:
+def test_field_with_few_values_is_a_literal(seen: dict[str, set[str]]) -> None:
     plain = {
         place
         for kind in KINDS

@@ -1,4 +1,4 @@
-"""The classes of events, and the builder that makes events of notes."""
+"""The classes of events, and the builder that turns notes into events."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_vocabulary_has_a_docstring() -> None:
 
 
 def test_the_page_is_fresh() -> None:
-    """Else: ``python -m scripts.events_page``."""
+    """If it fails, run ``python -m scripts.events_page``."""
     assert PAGE.read_text("utf-8") == page()
 
 
@@ -76,16 +76,22 @@ def line(event: object) -> str:
     return msgspec.json.encode(event).decode()
 
 
-def test_a_value_outside_of_its_vocabulary_is_named_in_one_line() -> None:
+def test_value_outside_of_its_vocabulary_has_a_notice() -> None:
     wrong = line(CALL).replace('"call"', '"shout"')
     after = ev.Printed(1, 0, "hello\n")
     trace = reopened(wrong, line(after))
-    assert trace.notice == "t.jsonl has a value at step 0 that this version does not know: it is shown as it is"
+    assert trace.notice == "t.jsonl has a value at step 0 that this version does not know: it is shown unchanged"
     assert trace[0] == ev.Unknown(0, None, "Dispatched", '["shout","aten::add.Tensor",1,"CPU"]')
     assert trace[1] == after
 
 
-def test_a_value_of_another_type_is_named_too() -> None:
+def test_old_words_of_a_vocabulary_are_read_as_todays() -> None:
+    pushed = ev.DynamicLayerPushed(0, None, 1, "Vmap", "is pushed again", 0)
+    trace = reopened(line(pushed).replace("is pushed again", "is back"))
+    assert (trace[0], trace.notice) == (pushed, "")
+
+
+def test_value_of_another_type_has_a_notice() -> None:
     trace = reopened(line(CALL).replace(",1,", ',"1",'))
     assert trace.notice.startswith("t.jsonl has a value at step 0 ")
 
@@ -103,7 +109,7 @@ def of_kind(trace: Trace, kind: type[AnyEvent]) -> list[AnyEvent]:
 # -- registrations that change -----------------------------------------------------------------------------------------
 
 
-def test_a_cell_is_described_as_it_was_when_it_was_picked() -> None:
+def test_entry_is_described_as_it_was_when_picked() -> None:
     with dispatchviz.record() as trace, torch.library._scoped_library("transcript", "DEF") as library:
         library.define("f(Tensor x) -> Tensor")
         library.impl("f", lambda x: x + 1, "CPU")
@@ -118,7 +124,7 @@ def test_a_cell_is_described_as_it_was_when_it_was_picked() -> None:
     ]
 
 
-def test_a_fallthrough_is_recorded_while_it_was_one() -> None:
+def test_fallthrough_is_recorded_as_it_was_during_the_call() -> None:
     with dispatchviz.record() as trace, torch.library._scoped_library("transcript", "DEF") as library:
         library.define("f(Tensor x) -> Tensor")
         library.impl("f", lambda x: x + 1, "CPU")
@@ -137,7 +143,7 @@ def test_a_fallthrough_is_recorded_while_it_was_one() -> None:
 
 
 def adds(barrier: threading.Barrier, count: int) -> Callable[[], None]:
-    """Add in a thread of its own, step by step with the others."""
+    """Return a function that adds in a thread of its own, step by step with the others."""
 
     def work() -> None:
         x = torch.ones(2, requires_grad=True)
@@ -149,7 +155,7 @@ def adds(barrier: threading.Barrier, count: int) -> Callable[[], None]:
 
 
 def nested_rightly(trace: Trace) -> None:
-    """Every kernel is within its own call, every Node within a kernel of its operator."""
+    """Assert that every kernel is within its own call, and every Node within a kernel of its operator."""
     for event in trace:
         around = None if event.parent is None else trace[event.parent]
         if isinstance(event, KernelEntered):
@@ -180,7 +186,7 @@ def test_threads_that_begin_during_a_recording_are_distinguished() -> None:
     assert all(trace[e.parent].parent is None for e in outermost if e.parent is not None)
 
 
-def test_a_thread_that_was_there_before_is_distinguished() -> None:
+def test_older_thread_is_distinguished() -> None:
     go, done = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -202,9 +208,9 @@ def test_a_thread_that_was_there_before_is_distinguished() -> None:
 # -- bindings that are over with their call ----------------------------------------------------------------------------
 
 
-def test_a_binding_is_over_when_its_call_is() -> None:
+def test_binding_ends_with_its_call() -> None:
     x, y = torch.ones(2), torch.ones(2)
-    torch.add(x, y)  # from now on the parser is not asked
+    torch.add(x, y)  # fills the cache, so later calls skip the parser
     with dispatchviz.record() as trace:
         torch.add(x, y)
         torch.mul(x, y)
@@ -213,7 +219,7 @@ def test_a_binding_is_over_when_its_call_is() -> None:
     assert trace.ends[add.seq] < mul.seq
 
 
-def test_a_binding_that_fails_is_over() -> None:
+def test_failed_binding_ends() -> None:
     x, y = torch.ones(2), torch.ones(3)
     torch.add(x, x)
     with dispatchviz.record() as trace:
@@ -227,7 +233,7 @@ def test_a_binding_that_fails_is_over() -> None:
 # -- faults of ours ----------------------------------------------------------------------------------------------------
 
 
-def test_a_fault_while_reading_ends_the_trace_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_while_reading_ends_the_trace_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
     def fault(self: EventBuilder, *facts: object) -> None:
         raise ZeroDivisionError("ours")
 
@@ -236,11 +242,11 @@ def test_a_fault_while_reading_ends_the_trace_with_a_notice(monkeypatch: pytest.
         result = torch.ones(2, requires_grad=True) + 1
     assert result.tolist() == [2.0, 2.0]
     assert len(trace) > 3
-    assert "by a fault of dispatchviz: ZeroDivisionError('ours')" in trace.notice
+    assert "because of a bug in dispatchviz: ZeroDivisionError('ours')" in trace.notice
     assert recorder.active is None
 
 
-def test_a_recording_may_be_looked_at_while_it_goes_on() -> None:
+def test_recording_can_be_read_while_it_continues() -> None:
     x = torch.ones(2)
     with dispatchviz.record() as trace:
         torch.add(x, x)

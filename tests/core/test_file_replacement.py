@@ -1,4 +1,4 @@
-"""A file is there whole or not at all."""
+"""A file is complete or does not exist."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_a_replaced_file_keeps_its_permissions_and_a_link_stays_one(tmp_path: Pa
     assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o640
 
 
-def test_a_link_to_nothing_yet_makes_what_it_leads_to(tmp_path: Path) -> None:
+def test_link_to_a_missing_file_creates_the_file(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
     write_whole(tmp_path / "link", b"new")
     assert (tmp_path / "real").read_bytes() == b"new"
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_whatever_goes_wrong_the_old_file_is_as_it_was(
+def test_failure_leaves_the_old_file_unchanged(
     error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: object) -> None:
@@ -50,7 +50,7 @@ def test_whatever_goes_wrong_the_old_file_is_as_it_was(
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_folder_is_refused(tmp_path: Path) -> None:
     for check in (check_writable, lambda path: write_whole(path, b"")):
         with pytest.raises(IsADirectoryError):
             check(tmp_path)
@@ -60,7 +60,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write everything")
-def test_what_may_not_be_written_is_not_replaced(tmp_path: Path) -> None:
+def test_read_only_file_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     (tmp_path / "file").chmod(0o400)
     for check in (check_writable, lambda path: write_whole(path, b"new")):

@@ -1,4 +1,4 @@
-"""Guards that the machine itself uses: which sets they change, and guards that are one."""
+"""Guards that the machine itself uses: the sets that they change, and guards fused with a redispatch."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def sets() -> tuple[int, int]:
 DEFAULT = (default_included_set, default_excluded_set)
 
 
-def test_functionalization_can_be_left_out() -> None:
+def test_guard_excludes_functionalization() -> None:
     with guards.AutoDispatchSkipFunctionalize():
         assert sets() == (default_included_set, default_excluded_set | KEY_BITS[K.Functionalize])
     assert sets() == DEFAULT
 
 
-def test_force_sets_both() -> None:
+def test_force_guard_sets_both_key_sets() -> None:
     with guards.ForceDispatchKeyGuard(1, 2):
         assert sets() == (1, 2)
         thread.state.included = 3
     assert sets() == DEFAULT
 
 
-def test_force_without_sets_only_writes_back() -> None:
+def test_force_guard_without_sets_only_restores() -> None:
     with guards.ForceDispatchKeyGuard():
         assert sets() == DEFAULT
         thread.state.included, thread.state.excluded = 3, 4
@@ -49,8 +49,8 @@ def test_force_without_sets_only_writes_back() -> None:
 
 
 @pytest.mark.parametrize("error", [False, True])
-def test_include_and_exclude_write_back_their_own_set_alone(error: bool) -> None:
-    """What is done to the other set inside stays, in PyTorch too."""
+def test_include_and_exclude_guards_restore_only_their_own_set(error: bool) -> None:
+    """A change to the other set inside stays, in PyTorch too."""
     with guards.ForceDispatchKeyGuard():
         try:
             with guards.IncludeDispatchKeyGuard(CUDA):
@@ -69,7 +69,7 @@ def test_include_and_exclude_write_back_their_own_set_alone(error: bool) -> None
     assert sets() == DEFAULT
 
 
-def test_setters_are_no_guards() -> None:
+def test_setters_do_not_restore_the_sets() -> None:
     with guards.ForceDispatchKeyGuard(0, 0):
         guards.set_dispatch_key_included(K.CUDA, True)
         guards.set_dispatch_key_included(K.CUDA, False)
@@ -105,7 +105,7 @@ def test_every_kernel_with_a_guard_is_fused(monkeypatch: pytest.MonkeyPatch) -> 
         assert not any(name.startswith("AutoDispatchBelow") for name in fused.co_names), kernel
 
 
-def test_a_fused_kernel_stands_where_the_written_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fused_kernel_has_the_lines_of_the_written_one(monkeypatch: pytest.MonkeyPatch) -> None:
     for kernel in KERNELS:
         plain = as_written(kernel.__code__)
         monkeypatch.setattr(kernel, "__code__", plain)
@@ -133,7 +133,7 @@ def events() -> list[str]:
     return [repr(event) for event in trace]
 
 
-def test_both_forms_record_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fused_and_written_kernels_record_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     for kernel in KERNELS:
         guard_fusion.fuse(kernel)
     fused = events()
@@ -151,7 +151,7 @@ def test_a_traceback_shows_the_line_that_redispatches() -> None:
     ]
 
 
-def test_without_its_source_a_kernel_stays_as_it_is() -> None:
+def test_kernel_without_source_is_not_fused() -> None:
     space = dict(vars(variable_type))
     exec("def f(ks, self):\n    with AutoDispatchBelowAutograd():\n        return ops.t.redispatch(ks, self)\n", space)
     before = space["f"].__code__

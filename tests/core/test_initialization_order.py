@@ -10,7 +10,7 @@ from dispatchviz.core.table.initialization_order import initialization_order
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registry
 
 
-def test_the_order_of_initialization() -> None:
+def test_order_of_initialization_equals_pytorchs() -> None:
     places = [
         "registered at aten/src/ATen/autocast_mode.cpp:181",
         "registered at aten/src/ATen/autocast_mode.cpp:1000",
@@ -30,8 +30,8 @@ def test_the_order_of_initialization() -> None:
     assert sorted(set(places), key=initialization_order) == places
 
 
-def test_what_came_first_is_behind_what_came_later() -> None:
-    """PyTorch's dumps have the kernels under one key newest first."""
+def test_later_registrations_precede_earlier_ones() -> None:
+    """Check against PyTorch's dumps, which list the kernels of one key newest first."""
     compared = 0
     for operator in pytorch_registry().operators.values():
         for kernels in operator.registrations.values():

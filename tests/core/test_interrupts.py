@@ -1,8 +1,8 @@
-"""An exception that comes from anywhere, as Ctrl+C does, leaves the thread as it was.
+"""An exception from anywhere, as Ctrl+C raises it, leaves the thread as it was.
 
-CPython looks for signals where a function begins, after calls and where a loop begins anew, nowhere else. Each program
-runs once for each of these places that it comes by: where a function begins, be it whose it may, and in the modules
-that change the thread's state also before each call. There KeyboardInterrupt is raised.
+CPython checks for signals where a function begins, after calls and where a loop iteration begins. Each program runs
+once for each place that it passes: the beginning of every function, and, in the modules that change the thread's state,
+also before each call. KeyboardInterrupt is raised there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dispatchviz.core.thread import thread_state
 from dispatchviz.torch.utils.checkpoint import checkpoint
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
-"""What interrupts a generator that is being closed is only reported, by Python itself."""
+"""Python only reports an exception that interrupts a generator that is being closed."""
 
 PACKAGE = str(Path(thread_state.__file__).parents[1])
 OF_STATE = (
@@ -47,7 +47,9 @@ OF_STATE = (
     "core/layers/functorch/interpreter.py",
 )
 CHECKS = ("CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD")
-"""Instructions after which CPython looks for signals; RESUME, where a function begins, is the trace's own event."""
+"""Instructions after which CPython checks for signals. RESUME, where a function begins, has its own event in the
+trace.
+"""
 
 
 @functools.cache
@@ -56,7 +58,7 @@ def _checks(code: CodeType) -> frozenset[int]:
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt at the n-th place, counting from 0."""
+    """A trace function that raises KeyboardInterrupt at the n-th place, counting from 0."""
 
     def __init__(self, at: int) -> None:
         self.left = at
@@ -167,7 +169,7 @@ def _view() -> None:
 
 
 MACHINE = (_add, _in_place, _factory, _backward, _second_order, _function, _torch_ops, _view)
-"""What PyTorch does in C++, where guards cannot be interrupted."""
+"""Operations that PyTorch implements in C++, where guards cannot be interrupted."""
 
 
 def _no_grad() -> None:
@@ -215,11 +217,11 @@ def _mode() -> None:
 
 
 PYTHONS = (_no_grad, _inference, _autocast, _vmap, _grad, _checkpoint, _saved_hooks, _mode)
-"""What PyTorch does in Python, with statements of its own."""
+"""Operations that PyTorch implements in Python, with statements of its own."""
 
 
 def _interrupted(program: Callable[[], None], at: int) -> str:
-    """Where it was; empty if the program came by fewer places."""
+    """The place of the interruption; empty if the program passed fewer places."""
     tracer = Interrupter(at)
     try:
         with _tracing(tracer):
@@ -230,7 +232,7 @@ def _interrupted(program: Callable[[], None], at: int) -> str:
 
 
 def _broken(program: Callable[[], None]) -> tuple[int, list[str]]:
-    """How many places there are, and those after which something was not as before."""
+    """The number of places, and those after which the thread's state had changed."""
     program()
     before, expected = _everything(), _reference()
     number, broken = 0, []
@@ -253,7 +255,7 @@ def _mend(before: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("program", MACHINE, ids=lambda program: program.__name__)
-def test_wherever_an_operation_is_interrupted_the_thread_is_as_before(program: Callable[[], None]) -> None:
+def test_interrupt_at_any_place_restores_the_thread(program: Callable[[], None]) -> None:
     places, broken = _broken(program)
     print(f"{places} places")
     assert broken == []
@@ -267,11 +269,13 @@ BEGINNINGS = {
     "saved_tensors_hooks": "saved_tensors_hooks.__exit__",
     "TorchDispatchMode": "TorchDispatchMode.__exit__",
 }
-"""Where these ``__exit__`` begin, nothing can be put back yet; PyTorch's are Python too, and no other."""
+"""The places where an ``__exit__`` begins, where nothing can be restored yet. PyTorch's are Python functions too, but
+have no other place like them.
+"""
 
 
 @pytest.mark.parametrize("program", PYTHONS, ids=lambda program: program.__name__)
-def test_only_the_beginning_of_pythons_own_exits_leaves_a_block_open(program: Callable[[], None]) -> None:
+def test_block_stays_open_only_if_its_python_exit_is_interrupted(program: Callable[[], None]) -> None:
     places, broken = _broken(program)
     print(f"{places} places")
     assert [place for place in broken if not place.split(":")[1].endswith(tuple(BEGINNINGS.values()))] == []
@@ -280,7 +284,7 @@ def test_only_the_beginning_of_pythons_own_exits_leaves_a_block_open(program: Ca
 
 
 @pytest.mark.torch
-def test_pytorchs_exits_are_python_too() -> None:
+def test_pytorchs_exits_are_python_functions_too() -> None:
     import torch as real
     from torch import amp, autograd
     from torch.utils import _python_dispatch

@@ -30,7 +30,7 @@ DATA: dict[str, Any] = records.read("dispatch_keys")
 K = DispatchKey
 
 
-def test_every_value_prints_as_pytorch_prints_it() -> None:
+def test_every_value_prints_as_in_pytorch() -> None:
     ours = [str(K(value)) if value in K._value2member_map_ else "UnknownUnknown" for value in range(len(DATA["names"]))]
     assert ours == DATA["names"]
 
@@ -44,7 +44,7 @@ def test_cells_are_in_pytorchs_order() -> None:
     assert [CELL[key] for key in RUNTIME_KEYS] == list(range(137))
 
 
-def test_aliases_stand_for_what_pytorchs_stand_for() -> None:
+def test_aliases_have_the_same_members_as_in_pytorch() -> None:
     assert {a.name: [k.name for k in RUNTIME_KEYS if k in ALIAS_MEMBERS[a]] for a in ALIASES} == DATA["aliases"]
 
 
@@ -59,12 +59,12 @@ def test_aliases_stand_for_what_pytorchs_stand_for() -> None:
         (K.FuncTorchBatchedDecomposition, 1 << 49, 1),
     ],
 )
-def test_alias_sets(alias: DispatchKey, raw: int, count: int) -> None:
+def test_alias_sets_have_the_expected_sizes(alias: DispatchKey, raw: int, count: int) -> None:
     assert ALIASES[alias] == raw
     assert len(ALIAS_MEMBERS[alias]) == count
 
 
-def test_undefined_is_in_no_alias_and_building_blocks_answer_like_their_members() -> None:
+def test_undefined_is_in_no_alias_and_building_blocks_act_as_their_members() -> None:
     assert not any(included_in_alias(K.Undefined, alias) for alias in ALIASES)
     assert included_in_alias(K.Dense, K.CompositeExplicitAutograd)
     assert not included_in_alias(K.Sparse, K.CompositeExplicitAutogradNonFunctional)
@@ -90,7 +90,7 @@ def test_a_functionality_with_one_cell_has_no_backend() -> None:
     assert K.Autograd.functionality is K.Undefined
 
 
-def test_the_parser_knows_the_names_that_pytorchs_knows() -> None:
+def test_parser_knows_the_same_names_as_pytorchs() -> None:
     assert [name for name in dict.fromkeys(DATA["names"]) if _parses(name)] == DATA["parsed"]
 
 
@@ -102,7 +102,7 @@ def test_parsed_names_give_their_key(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["AutogradHIP", "QuantizedXLA", "CatchAll", "", "StartOfDenseBackends", "AutogradUndefined"]
 )
-def test_names_that_pytorchs_parser_refuses(name: str) -> None:
+def test_parser_refuses_the_same_names_as_pytorchs(name: str) -> None:
     with pytest.raises(RuntimeError, match=f"^could not parse dispatch key: {name}$"):
         parse_dispatch_key(name)
 
@@ -124,7 +124,7 @@ value = DispatchKeySet.from_raw_repr
 
 
 @pytest.mark.parametrize("row", DATA["algebra"], ids=lambda row: f"{row[0]:#x}-{row[1]:#x}")
-def test_algebra(row: list[Any]) -> None:
+def test_key_set_algebra_equals_pytorchs(row: list[Any]) -> None:
     a, b, number, union, intersection, difference, added, removed, has, highest, members = row
     x, y, key = value(a), value(b), K(number)
     assert [(x | y).raw_repr(), (x & y).raw_repr(), (x - y).raw_repr()] == [union, intersection, difference]
@@ -135,12 +135,12 @@ def test_algebra(row: list[Any]) -> None:
     assert repr(x) == f"DispatchKeySet({', '.join(members)})"
 
 
-def test_full_after() -> None:
+def test_full_after_equals_pytorchs() -> None:
     assert {name: key_set.full_after(K[name]) for name in DATA["full_after"]} == DATA["full_after"]
 
 
 @pytest.mark.parametrize("name", DATA["named"])
-def test_named_sets_that_pytorch_prints(name: str) -> None:
+def test_printed_named_sets_equal_pytorchs(name: str) -> None:
     assert getattr(key_set, name) == DATA["named"][name]
 
 
@@ -164,16 +164,16 @@ def test_named_sets_that_pytorch_prints(name: str) -> None:
         ("functorch_batched_ks", 0x2000000000000),
     ],
 )
-def test_named_sets(name: str, raw: int) -> None:
+def test_named_sets_have_these_members(name: str, raw: int) -> None:
     assert getattr(key_set, name) == raw
 
 
-def test_backends_behind_autograd_keys() -> None:
+def test_autograd_keys_have_the_same_backends_as_in_pytorch() -> None:
     assert {str(key): ks for key, ks in key_set.BACKENDS_OF_AUTOGRAD.items() if ks} == DATA["behind_autograd"]
 
 
 @pytest.mark.parametrize("kind", DATA["tensors"])
-def test_key_sets_of_tensors(kind: str) -> None:
+def test_tensor_key_sets_equal_pytorchs(kind: str) -> None:
     device, layout, *more = kind.split()
     assert tensor_key_set(device, "inference" in more, layout, "quantized" in more) == DATA["tensors"][kind]
 
@@ -187,7 +187,7 @@ def test_key_sets_of_tensors(kind: str) -> None:
         (("cpu", "round"), "Unsupported layout: round"),
     ],
 )
-def test_tensors_without_a_key(arguments: tuple[str, ...], text: str) -> None:
+def test_tensor_without_a_key_is_refused(arguments: tuple[str, ...], text: str) -> None:
     with pytest.raises(NotImplementedError, match=text):
         compute_dispatch_key(*arguments)
 
@@ -207,7 +207,7 @@ def test_adding_then_removing_a_key_leaves_its_backend_bit(ks: int, key: Dispatc
 
 
 @given(SETS, KEYS)
-def test_a_key_that_was_added_is_there(ks: int, key: DispatchKey) -> None:
+def test_added_key_is_in_the_set(ks: int, key: DispatchKey) -> None:
     assert value(ks).add(key).has(key)
     assert value(ks).add(key).has_all(value(ks))
 
@@ -222,7 +222,7 @@ def test_the_highest_key_is_the_last_member(ks: int) -> None:
 
 
 @given(SETS)
-def test_the_cell_is_that_of_the_highest_key(ks: int) -> None:
+def test_table_index_is_that_of_the_highest_key(ks: int) -> None:
     assert key_set.table_index(ks) == CELL[key_set.highest(ks | 1 if not ks & BACKENDS and ks >> 16 else ks)]
 
 
@@ -250,7 +250,7 @@ def test_sets_are_values(a: int, b: int) -> None:
 
 
 @given(KEYS)
-def test_full_after_has_all_that_is_below(key: DispatchKey) -> None:
+def test_full_after_has_all_lower_keys(key: DispatchKey) -> None:
     after = key_set.full_after(key)
     below = [k for k in RUNTIME_KEYS[1:] if k.functionality < key.functionality]
     assert all(after & k.bits == k.bits for k in [*below, K.PythonDispatcher])
@@ -260,18 +260,18 @@ def test_full_after_has_all_that_is_below(key: DispatchKey) -> None:
 
 
 @pytest.mark.parametrize("key", RUNTIME_KEYS)
-def test_a_keys_own_set_picks_its_cell(key: DispatchKey) -> None:
+def test_set_of_one_key_picks_its_entry(key: DispatchKey) -> None:
     assert key_set.table_index(key.bits) == CELL[key]
     assert key_set.highest(key.bits) is key
 
 
-def test_every_set_has_aliases_and_undefined() -> None:
+def test_every_set_contains_aliases_and_undefined() -> None:
     assert DispatchKeySet().has(K.Autograd)
     assert DispatchKeySet().has(K.Undefined)
     assert DispatchKeySet(K.Autograd).empty()
 
 
-def test_the_examples_of_the_reference() -> None:
+def test_examples_of_the_reference_hold() -> None:
     both = value(0x1000010001)
     assert (both - value(0x10001)).raw_repr() == 0x1000000001
     assert both.remove(K.CPU).raw_repr() == 0x1000000001
@@ -280,7 +280,7 @@ def test_the_examples_of_the_reference() -> None:
     assert both.remove_backend(BackendComponent.CPUBit).raw_repr() == 0x1000010000
 
 
-def test_backends_are_no_longer_distinguished_once_they_are_in_a_set() -> None:
+def test_set_does_not_keep_pairs_of_backend_and_functionality() -> None:
     mixed = DispatchKeySet([K.CPU, K.AutogradCUDA])
     assert mixed.has(K.CUDA)
     assert mixed.has(K.AutogradCPU)
@@ -288,7 +288,7 @@ def test_backends_are_no_longer_distinguished_once_they_are_in_a_set() -> None:
     assert [str(key) for key in mixed] == ["CPU", "CUDA", "AutogradCPU", "AutogradCUDA"]
 
 
-def test_a_set_without_backend_picks_the_cpu_cell_but_has_no_name() -> None:
+def test_set_without_backend_picks_the_cpu_entry_but_prints_undefined() -> None:
     dense = key_set.raw(K.Dense)
     assert key_set.table_index(dense) == CELL[K.CPU]
     assert str(key_set.highest(dense)) == "Undefined"
@@ -303,7 +303,7 @@ def test_backend_bits_alone_are_undefined() -> None:
     assert DispatchKeySet(BackendComponent.InvalidBit).empty()
 
 
-def test_the_bits_above_all_keys() -> None:
+def test_bits_above_all_keys_behave_as_in_pytorch() -> None:
     assert str(key_set.highest(1 << 62)) == "UnknownUnknown"
     assert list(key_set.members(1 << 62)) == []
     with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
@@ -318,5 +318,5 @@ def test_a_raw_set_has_64_bits(raw: int) -> None:
         value(raw)
 
 
-def test_the_backend_part_of_a_set() -> None:
+def test_backend_part_of_a_set_is_read_separately() -> None:
     assert key_set.highest_backend(0x10003) is BackendComponent.CUDABit

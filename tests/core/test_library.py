@@ -1,4 +1,4 @@
-"""Libraries: what may be registered where, PyTorch's words when it may not, and how it is undone."""
+"""Libraries: the allowed registrations, PyTorch's text for refused ones, and how they are undone."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_overloads_are_different_operators(registry: Registry) -> None:
     assert registry.find("ns::foo.other") is second
 
 
-def test_who_made_a_library_is_noted(registry: Registry) -> None:
+def test_library_has_the_place_of_its_creation(registry: Registry) -> None:
     made = Library("DEF", "ns", registry=registry)
     path, _, line = made.where.rpartition(":")
     assert path == __file__
@@ -121,7 +121,7 @@ def test_registrations_are_recorded(registry: Registry, listening: Recorder) -> 
     ]
 
 
-def test_the_cells_that_changed_are_recorded(registry: Registry, listening: Recorder) -> None:
+def test_changed_entries_are_recorded(registry: Registry, listening: Recorder) -> None:
     ours = library(registry, "DEF")
     ours.def_(FOO, kernel("composite"))
     ours.impl("foo", kernel("cpu"), K.CPU)
@@ -130,7 +130,7 @@ def test_the_cells_that_changed_are_recorded(registry: Registry, listening: Reco
     assert cells[1:] == [("CPU", "AutogradCPU")]
 
 
-def test_a_registration_is_recorded_before_the_cells_that_it_changes(registry: Registry, listening: Recorder) -> None:
+def test_registration_is_recorded_before_the_changed_entries(registry: Registry, listening: Recorder) -> None:
     ours = library(registry, "DEF")
     ours.def_(FOO)
     ours.impl("foo", kernel("cpu"), K.CPU)
@@ -142,9 +142,7 @@ def test_a_registration_is_recorded_before_the_cells_that_it_changes(registry: R
     ]
 
 
-def test_the_cells_that_are_filled_when_an_operator_is_defined_are_recorded(
-    registry: Registry, listening: Recorder
-) -> None:
+def test_entries_filled_by_a_definition_are_recorded(registry: Registry, listening: Recorder) -> None:
     library(registry, "IMPL", "_").fallback(kernel("k"), K.Tracer)
     library(registry, "IMPL").impl("foo", kernel("cpu"), K.CPU)
     library(registry, "DEF").def_(FOO)

@@ -25,7 +25,7 @@ def complex_tensor() -> Any:
 
 
 def steps(function: Any) -> list[tuple[str, str, str, int]]:
-    """Dispatch steps at the top: of nothing that a kernel calls."""
+    """The dispatch steps at the top, without those of calls that kernels make."""
     with dispatchviz.record() as trace:
         function()
     return [
@@ -35,7 +35,7 @@ def steps(function: Any) -> list[tuple[str, str, str, int]]:
     ]
 
 
-def test_sets_of_tensors_with_bits() -> None:
+def test_tensors_with_bits_have_these_key_sets() -> None:
     x = complex_tensor()
     assert x.conj()._ks == CONJ
     assert x.conj().imag._ks == x.real._neg_view()._ks == NEG
@@ -76,7 +76,7 @@ def test_setting_a_bit_changes_the_set_and_is_recorded() -> None:
     assert changed[0].tensor != changed[1].tensor
 
 
-def test_setting_the_bit_that_is_there_is_not_recorded() -> None:
+def test_setting_an_existing_bit_is_not_recorded() -> None:
     y = complex_tensor().conj()
     with dispatchviz.record() as trace:
         conj_neg_bits.set_conj(y, True)
@@ -96,7 +96,7 @@ def test_a_real_tensor_gets_no_conj_bit() -> None:
     assert x._ks == 0x9400010001
 
 
-def test_resolved_gives_the_elements_and_the_memory_itself_where_it_can() -> None:
+def test_resolved_copies_only_if_the_bits_need_it() -> None:
     x = complex_tensor()
     assert conj_neg_bits.resolved(x) is x._array
     assert conj_neg_bits.resolved(x.conj()).tolist() == [1 - 2j, 3 + 4j]
@@ -115,7 +115,7 @@ def test_resolved_gives_the_elements_and_the_memory_itself_where_it_can() -> Non
         ("a::f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", True),
     ],
 )
-def test_what_a_schema_does_to_its_arguments(schema: str, expected: bool | None) -> None:
+def test_schema_writes_views_or_does_neither(schema: str, expected: bool | None) -> None:
     assert writes(parse_schema(schema), "", "") is expected
 
 
@@ -127,7 +127,7 @@ def test_a_schema_that_writes_and_makes_views_is_refused() -> None:
         writes(schema, "conjugate fallback: ", "conjugate fallback")
 
 
-def test_clones_are_made_only_of_what_has_the_bit() -> None:
+def test_only_arguments_with_the_bit_are_cloned() -> None:
     x = complex_tensor()
     stack = [x, x.conj(), 1]
     redispatch_boxed(process.find("aten::add.Tensor"), 0x80010001, stack)
@@ -137,7 +137,7 @@ def test_clones_are_made_only_of_what_has_the_bit() -> None:
 
 
 def test_memory_shared_with_a_written_argument_is_read_as_it_was() -> None:
-    """x and its conjugate share memory; the clone of what is written keeps both right."""
+    """x and its conjugate share memory. The clone of the written argument keeps both right."""
     x = complex_tensor()
     y = x.conj()
     y.sub_(x)
@@ -145,7 +145,7 @@ def test_memory_shared_with_a_written_argument_is_read_as_it_was() -> None:
     assert y.tolist() == [-4j, 8j]
 
 
-def test_overlap_counts_bytes_across_dtypes() -> None:
+def test_overlap_is_computed_in_bytes_across_dtypes() -> None:
     x = complex_tensor()
     parts = torch.view_as_real(x)
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
@@ -160,7 +160,7 @@ def test_a_zero_tensor_has_no_memory_and_a_trace_shows_none() -> None:
 
 
 @pytest.mark.parametrize("key", ["Conjugate", "Negative", "ZeroTensor", "Meta", "Functionalize"])
-def test_the_fallbacks_run_here(key: str) -> None:
+def test_fallbacks_of_conj_neg_and_zero_run(key: str) -> None:
     kernel = process.fallbacks[DispatchKey[key]]
     assert kernel.function is not None
     assert not kernel.fallthrough

@@ -1,4 +1,6 @@
-"""One operator: candidates for a cell, masks, lookups that fail, dumps; its tables are compared in other modules."""
+"""One operator: candidates for a dispatch table entry, masks, failing lookups, dumps. Other modules compare its
+tables.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def outcomes(op: OperatorEntry, key: DispatchKey) -> list[tuple[str, str, str | 
     return [(c.source.name, c.outcome, c.kernel.name if c.kernel else None) for c in op.candidates(key)]
 
 
-def test_candidates_have_the_outcome_of_each() -> None:
+def test_candidates_have_an_outcome_each() -> None:
     op = operator(K.CUDA, K.Autograd, K.CompositeImplicitAutograd, registry=with_fallbacks())
     assert outcomes(op, K.AutogradCUDA) == [
         ("AutogradCUDA", "nothing registered", None),
@@ -36,7 +38,7 @@ def test_candidates_have_the_outcome_of_each() -> None:
     ]
 
 
-def test_an_alias_that_does_not_include_the_key_is_reported() -> None:
+def test_alias_without_the_key_is_reported_as_not_covering_it() -> None:
     op = operator(K.CompositeExplicitAutogradNonFunctional)
     assert outcomes(op, K.SparseCUDA) == [
         ("SparseCUDA", "nothing registered", None),
@@ -51,7 +53,7 @@ def test_an_alias_that_does_not_include_the_key_is_reported() -> None:
     ]
 
 
-def test_an_explicit_composite_keeps_the_implicit_one_out() -> None:
+def test_explicit_composite_excludes_the_implicit_one() -> None:
     op = operator(K.CompositeExplicitAutograd, K.CompositeImplicitAutograd)
     lost = next(c for c in op.candidates(K.AutogradXLA) if c.source == K.CompositeImplicitAutograd)
     assert lost.outcome == "a CompositeExplicitAutograd kernel exists, so the composite is not used"
@@ -60,7 +62,7 @@ def test_an_explicit_composite_keeps_the_implicit_one_out() -> None:
 # -- what a change recomputes -----------------------------------------------------------------------------------------
 
 
-def test_removal_brings_the_older_kernel_back() -> None:
+def test_removing_a_kernel_restores_the_older_one() -> None:
     registry = Registry()
     op = operator(K.CPU, registry=registry)
     library = Library("IMPL", "test", K.CPU, registry)
@@ -73,7 +75,7 @@ def test_removal_brings_the_older_kernel_back() -> None:
 # -- masks ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_fallthrough_leaves_the_mask_and_comes_back() -> None:
+def test_fallthrough_key_leaves_the_mask_until_it_is_removed() -> None:
     registry = Registry()
     op = operator(K.CPU, registry=registry)
     full = op.mask
@@ -95,14 +97,14 @@ def test_a_fallthrough_for_one_backend_needs_masks_per_backend() -> None:
     assert op.mask_for(1 << 16) == op.masks.backends[0]  # no backend bit: the CPU's copy
 
 
-def test_masks_are_one_again_when_every_backend_falls_through() -> None:
+def test_masks_are_equal_again_if_every_backend_falls_through() -> None:
     op = operator()
     op.register(K.Autograd, kernel("through", fallthrough=True))
     assert not op.masks.differ
     assert not op.mask & K.AutogradFunctionality.bits
 
 
-def test_a_missing_cell_is_no_fallthrough() -> None:
+def test_missing_kernel_is_not_a_fallthrough() -> None:
     assert operator().mask == 0x3FFFFFFFFFFFFFFF
 
 
@@ -115,7 +117,7 @@ def failure(op: OperatorEntry, ks: int) -> str:
     return str(caught.value)
 
 
-def test_a_missing_kernel_raises_pytorchs_text() -> None:
+def test_missing_kernel_raises_pytorchs_error() -> None:
     op = operator(K.CPU, K.Autograd, registry=with_fallbacks())
     text = failure(op, 0x10002)
     assert text.startswith(
@@ -126,7 +128,7 @@ def test_a_missing_kernel_raises_pytorchs_text() -> None:
     assert "AutogradHIP: registered at Autograd [autograd kernel]\n" in text
 
 
-def test_an_empty_key_set_raises_another_text() -> None:
+def test_empty_key_set_raises_another_error() -> None:
     text = failure(operator(K.CPU), 0)
     assert text.startswith(
         "There were no tensor arguments to this function (e.g., you passed an empty list of Tensors)"
@@ -134,15 +136,15 @@ def test_an_empty_key_set_raises_another_text() -> None:
     assert "Available functions are [CPU].\n\nCPU: registered at CPU [kernel]\n" in text
 
 
-def test_backend_bits_without_functionality_are_an_empty_set_too() -> None:
+def test_backend_bits_without_functionality_raise_the_error_of_an_empty_set() -> None:
     assert failure(operator(K.CPU), 0x1).startswith("There were no tensor arguments")
 
 
-def test_a_functionality_without_backend_is_called_by_no_name() -> None:
+def test_functionality_without_backend_has_no_name_in_the_error() -> None:
     assert "with arguments from the 'Undefined' backend" in failure(operator(K.CUDA), 0x10000)
 
 
-def test_a_stale_cell_anywhere_makes_every_failing_lookup_an_internal_error() -> None:
+def test_stale_entry_makes_every_failing_lookup_an_internal_error() -> None:
     op = operator(K.CompositeImplicitAutograd, K.SparseCPU)
     text = failure(op, K.Tracer.bits)
     assert text.startswith("expected_k._equalsBoxedAndUnboxed(dispatchTable_[idx]) INTERNAL ASSERT FAILED")
@@ -151,7 +153,7 @@ def test_a_stale_cell_anywhere_makes_every_failing_lookup_an_internal_error() ->
         dump.check_invariants(op)
 
 
-def test_python_kernels_share_one_pointer_so_stale_ones_among_them_go_unnoticed() -> None:
+def test_stale_python_kernels_are_not_noticed_as_they_share_a_pointer() -> None:
     library = Library("DEF", "test", registry=Registry())
     op = library.def_("op(Tensor self) -> Tensor")
     composites = (K.CompositeImplicitAutograd, K.CompositeImplicitAutogradNestedTensor, K.CompositeExplicitAutograd)
@@ -162,7 +164,7 @@ def test_python_kernels_share_one_pointer_so_stale_ones_among_them_go_unnoticed(
     dump.check_invariants(op)
 
 
-def test_the_ambiguous_cell_explains_itself_when_it_is_called() -> None:
+def test_ambiguous_entry_raises_an_explanation_when_called() -> None:
     op = operator(K.MkldnnCPU, K.CompositeImplicitAutograd)
     text = failure(op, 0x800400000)
     assert (
@@ -172,24 +174,25 @@ def test_the_ambiguous_cell_explains_itself_when_it_is_called() -> None:
     assert text.endswith(f"Canonical state\n~~~~~~~~~~~\n{dump.dump_state(op)}\n\n")
 
 
-def test_a_fallthrough_that_is_redispatched_to_is_an_internal_error() -> None:
+def test_redispatch_to_a_fallthrough_is_an_internal_error() -> None:
     op = operator()
     op.register(K.CPU, kernel("through", fallthrough=True))
     assert "fallthrough_kernel was executed but it should have been short-circuited" in failure(op, 0x10001)
 
 
-def test_a_kernel_that_only_pytorch_has_raises() -> None:
+def test_kernel_of_pytorch_without_ours_raises() -> None:
     text = failure(pytorch().operators["aten::add.Tensor"], 0x800001)
     assert text == (
-        "the cell of aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add (registered at "
-        "build/aten/src/ATen/RegisterSparseCPU_0.cpp:387), which dispatchviz does not implement"
+        "the dispatch table entry of aten::add.Tensor for SparseCPU holds PyTorch's kernel "
+        "wrapper_SparseCPU_Tensor_add (registered at build/aten/src/ATen/RegisterSparseCPU_0.cpp:387), "
+        "which dispatchviz does not implement"
     )
 
 
 # -- dumps ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_dump_lists_registrations_in_the_order_of_the_keys_values() -> None:
+def test_dump_lists_registrations_in_the_order_of_key_values() -> None:
     op = operator(K.Autograd, K.CPU, K.Tracer)
     op.register(K.CPU, Kernel("python", None, "registered at here", boxed=True))
     op.register(K.Conjugate, Kernel("through", None, "registered at there", boxed=True, fallthrough=True))
@@ -206,7 +209,7 @@ def test_the_dump_lists_registrations_in_the_order_of_the_keys_values() -> None:
     ]
 
 
-def test_the_dump_of_an_operator_that_was_never_defined() -> None:
+def test_undefined_operator_is_dumped_without_a_schema() -> None:
     op = OperatorEntry("test::op", {})
     op.register(K.CPU, Kernel("python", None, "registered at here", boxed=True))
     assert dump.dump_state(op) == "name: test::op\nschema: (none)\nCPU: registered at here :: (none) [ boxed ]\n"
@@ -222,7 +225,7 @@ def boxed_operator(schema: str, key: DispatchKey, function: Any, boxed: bool) ->
     return op
 
 
-def test_a_boxed_kernel_called_with_typed_arguments() -> None:
+def test_boxed_kernel_accepts_typed_arguments() -> None:
     def add(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
         right, left = stack.pop(), stack.pop()
         stack.append((op.name, ks, left + right))
@@ -240,7 +243,7 @@ def test_a_boxed_kernel_called_with_typed_arguments() -> None:
         ("f(*, int(a!) a, int(b!) b) -> (int(b!), int(a!))", [0, 0], (8, 7)),
     ],
 )
-def test_what_a_typed_caller_gets_from_a_boxed_kernel(schema: str, pushed: list[Any], returned: Any) -> None:
+def test_typed_caller_of_an_in_place_operator_gets_its_argument(schema: str, pushed: list[Any], returned: Any) -> None:
     def push(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
         stack[:] = pushed
 
@@ -253,14 +256,14 @@ def test_what_a_typed_caller_gets_from_a_boxed_kernel(schema: str, pushed: list[
     ("returns", "result", "stack"),
     [("()", None, ["below"]), ("int", 5, ["below", 5]), ("(int, int)", (5, 6), ["below", 5, 6])],
 )
-def test_a_typed_kernel_called_with_a_stack(returns: str, result: Any, stack: list[Any]) -> None:
+def test_typed_kernel_accepts_a_stack(returns: str, result: Any, stack: list[Any]) -> None:
     op = boxed_operator(f"f(int a, int b) -> {returns}", K.CPU, lambda ks, a, b: result, boxed=False)
     given = ["below", 1, 2]
     op.redispatch_lookup[0x10001].boxed(0x10001, given)
     assert given == stack
 
 
-def test_a_boxed_kernel_called_with_a_stack_gets_that_stack() -> None:
+def test_boxed_kernel_gets_the_callers_stack() -> None:
     seen: list[Any] = []
     op = boxed_operator("f(int a) -> int", K.CPU, lambda op, ks, stack: seen.append(stack), boxed=True)
     stack = [1]
@@ -268,6 +271,6 @@ def test_a_boxed_kernel_called_with_a_stack_gets_that_stack() -> None:
     assert seen[0] is stack
 
 
-def test_a_missing_cell_called_with_a_stack() -> None:
+def test_missing_kernel_raises_for_a_stack_too() -> None:
     with pytest.raises(NotImplementedError, match="Could not run 'test::op'"):
         operator(K.CPU).redispatch_lookup[0x10002].boxed(0x10002, [])

@@ -1,4 +1,4 @@
-"""What runs follows from the modes of the process alone, and nothing is exchanged that the table does not list."""
+"""The modes of the process alone decide which functions run, and the table lists everything that is exchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.exchangeable import exchangeable
 
 
 class Changes:
-    """Switches modes as programs do, and knows how to switch them off."""
+    """Changes of modes as programs make them, with a way to undo each."""
 
     def __init__(self) -> None:
         self.recorder: Recorder | None = None
@@ -79,7 +79,7 @@ ENDS = ("stop_recording", "no_anomaly", "one_stream", "pop_function_mode", "pop_
 
 @contextmanager
 def put_back() -> Iterator[Changes]:
-    """Every mode is as it was afterwards, each left in its own way."""
+    """Restore every mode after the block, each in its own way."""
     before, queues, changes = process_modes.exchange(NEW_PROCESS), streams.exchange_state(), Changes()
     try:
         yield changes
@@ -98,12 +98,12 @@ def put_back() -> Iterator[Changes]:
 
 
 def installed() -> dict[str, Any]:
-    """What the owners of the table's rows have now."""
+    """The functions that the owners of the table's rows have now."""
     return {named(row): vars(row.owner)[row.name] for row in process_modes.table}
 
 
 def named(row: HotFunction) -> str:
-    """As ``exchangeable`` calls it."""
+    """The name of a row, as ``exchangeable`` gives it."""
     module = getattr(row.owner, "__module__", None)
     return f"{module}.{row.owner.__qualname__}.{row.name}" if isinstance(row.owner, type) else _of_module(row)
 
@@ -113,7 +113,7 @@ def _of_module(row: HotFunction) -> str:
 
 
 @given(st.lists(st.sampled_from(CHANGES), max_size=25))
-def test_after_any_changes_of_modes_all_owners_have_their_own_functions_back(changes: list[str]) -> None:
+def test_owners_have_their_functions_back_after_any_changes(changes: list[str]) -> None:
     with put_back() as machine:
         own = installed()
         for change in changes:
@@ -124,7 +124,7 @@ def test_after_any_changes_of_modes_all_owners_have_their_own_functions_back(cha
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_table_lists_everything_that_is_exchanged(change: str) -> None:
+def test_table_lists_all_functions_that_modes_replace(change: str) -> None:
     with put_back() as machine:
         before = exchangeable()
         getattr(machine, change)()
@@ -133,7 +133,7 @@ def test_the_table_lists_everything_that_is_exchanged(change: str) -> None:
 
 
 def test_every_mode_matters_to_a_hot_function_or_to_the_engine() -> None:
-    """The engine itself reads whether there are threads."""
+    """The engine itself checks whether there are threads."""
     relevant = NO_MODE
     for row in process_modes.table:
         relevant |= row.relevant
@@ -141,7 +141,7 @@ def test_every_mode_matters_to_a_hot_function_or_to_the_engine() -> None:
 
 
 class Owner:
-    """Has a function that depends on modes."""
+    """A class with a function that depends on modes."""
 
     def run(self) -> str:
         return "plain"
@@ -153,7 +153,7 @@ def _saying(text: str) -> Callable[[Any], str]:
 
 @pytest.fixture
 def modes() -> Iterator[ProcessModes]:
-    """Of another process."""
+    """Return the modes of another process."""
     plain = Owner.run
     found = ProcessModes()
     recorded, both = _saying("recorded"), _saying("recorded in anomaly mode")
@@ -169,14 +169,14 @@ def modes() -> Iterator[ProcessModes]:
 
 
 def test_a_function_that_depends_on_two_modes_has_one_implementation_for_each_set(modes: ProcessModes) -> None:
-    said = [Owner().run()]
+    outcomes = [Owner().run()]
     for mode, on in ((Mode.RECORDING, True), (Mode.ANOMALY, True), (Mode.RECORDING, False), (Mode.ANOMALY, False)):
         modes.set(mode, on)
-        said.append(Owner().run())
-    assert said == ["plain", "recorded", "recorded in anomaly mode", "in anomaly mode", "plain"]
+        outcomes.append(Owner().run())
+    assert outcomes == ["plain", "recorded", "recorded in anomaly mode", "in anomaly mode", "plain"]
 
 
-def test_a_mode_is_off_when_it_was_left_as_often_as_it_was_entered(modes: ProcessModes) -> None:
+def test_mode_is_off_after_as_many_exits_as_entries(modes: ProcessModes) -> None:
     modes.enter(Mode.ANOMALY)
     modes.enter(Mode.ANOMALY)
     modes.leave(Mode.ANOMALY)
@@ -185,7 +185,7 @@ def test_a_mode_is_off_when_it_was_left_as_often_as_it_was_entered(modes: Proces
     assert Owner().run() == "plain"
 
 
-def test_an_interrupted_change_is_none(modes: ProcessModes) -> None:
+def test_interrupted_change_has_no_effect(modes: ProcessModes) -> None:
     interrupts = iter([KeyboardInterrupt()])
 
     def interrupted() -> None:
@@ -212,7 +212,7 @@ def test_a_function_has_one_row(modes: ProcessModes) -> None:
         modes.hot_function(Owner, "run", {NO_MODE: Owner.run})
 
 
-def test_recording_is_not_the_programs(modes: ProcessModes) -> None:
+def test_exchanging_modes_keeps_those_of_a_recorder(modes: ProcessModes) -> None:
     modes.set(Mode.RECORDING, True)
     before = modes.exchange(NEW_PROCESS)
     assert Owner().run() == "recorded"

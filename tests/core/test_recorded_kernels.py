@@ -1,4 +1,4 @@
-"""Recorded and guarded calls: those written out for a number of arguments do what those for any number do."""
+"""Recorded and guarded calls: the functions written out for a number of arguments do what the general ones do."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _events() -> list[str]:
     return list(map(str, trace))
 
 
-def test_any_number_of_arguments_is_recorded_as_those_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_general_and_written_out_functions_record_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _events()
     for name in ("CALLS", "REDISPATCHES", "REDISPATCHES_WITHIN"):
         monkeypatch.setattr(written_out, name, {})
     assert _events() == expected
 
 
-def test_any_number_of_arguments_is_redispatched_as_those_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_general_and_written_out_functions_redispatch_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     def state() -> list[object]:
         x = torch.ones(2, requires_grad=True)
         y = (x * 3).sum()
@@ -55,7 +55,7 @@ def test_any_number_of_arguments_is_redispatched_as_those_written_out(monkeypatc
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_a_traceback_shows_true_lines(recorded: bool) -> None:
+def test_traceback_shows_the_real_lines(recorded: bool) -> None:
     x = torch.ones(2, 3, requires_grad=True)
     with dispatchviz.record() if recorded else nullcontext(), pytest.raises(RuntimeError) as found:
         torch.mm(x, x)

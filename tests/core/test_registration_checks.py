@@ -1,4 +1,4 @@
-"""Signatures and inferred schemas: what a registration is checked for. More texts are compared live with PyTorch."""
+"""Checks of registrations: signatures and inferred schemas. More texts are compared live with PyTorch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Inferred operator schema for a C++ kernel function doesn't match the expected fu
 SCHEMA = "foo(Tensor x, SymInt[2] y) -> Tensor"
 
 
-def test_a_kernel_that_comes_second_does_not_fit(library: Library) -> None:
+def test_second_kernel_that_does_not_fit_is_refused(library: Library) -> None:
     op = library.def_(SCHEMA)
     with pytest.raises(RuntimeError) as caught:
         library.impl("foo", typed(), K.CPU)
@@ -41,7 +41,7 @@ def test_a_kernel_that_comes_second_does_not_fit(library: Library) -> None:
     assert op.registrations == {}
 
 
-def test_a_definition_that_comes_second_does_not_fit(library: Library) -> None:
+def test_later_definition_that_does_not_fit_is_refused(library: Library) -> None:
     library.impl("foo", typed(), K.CPU)
     with pytest.raises(RuntimeError) as caught:
         library.def_(SCHEMA)
@@ -49,7 +49,7 @@ def test_a_definition_that_comes_second_does_not_fit(library: Library) -> None:
     assert library.registry.dangling() == ["ns::foo"]
 
 
-def test_a_definition_stays_if_its_own_kernel_is_refused(library: Library) -> None:
+def test_definition_remains_if_its_kernel_is_refused(library: Library) -> None:
     with pytest.raises(RuntimeError):
         library.def_(SCHEMA, typed())
     op = library.registry.operators["ns::foo"]
@@ -67,18 +67,18 @@ def test_a_definition_stays_if_its_own_kernel_is_refused(library: Library) -> No
         ("foo(Tensor(a!) x, *, int y=1) -> Tensor(a!)", "The number of arguments is different. 2 vs 1."),
     ],
 )
-def test_why_a_kernel_does_not_fit(library: Library, schema: str, reason: str) -> None:
+def test_refused_kernel_names_the_difference(library: Library, schema: str, reason: str) -> None:
     with pytest.raises(RuntimeError) as caught:
         library.def_(schema, typed())
     assert str(caught.value).endswith(f"reason: {reason}")
 
 
 @pytest.mark.parametrize("schema", ["foo(Tensor(a!) x) -> Tensor(a!)", "foo(Tensor x=None, ...) -> Tensor y"])
-def test_only_types_count(library: Library, schema: str) -> None:
+def test_schemas_are_compared_by_types_only(library: Library, schema: str) -> None:
     assert library.def_(schema, typed()).kernel(K.CompositeImplicitAutograd) is not None
 
 
-def test_a_name_is_enough_for_a_kernel_of_known_signature(library: Library) -> None:
+def test_name_suffices_to_define_a_kernel_of_known_signature(library: Library) -> None:
     op = library.def_("foo.bar", typed(), K.CPU)
     assert str(op.schema) == "ns::foo.bar(Tensor _0) -> Tensor _0"
     assert op.alias_analysis == "CONSERVATIVE"
@@ -100,7 +100,7 @@ Mismatch in kernel C++ signatures
 
 
 def test_the_first_typed_kernel_fixes_the_signature() -> None:
-    """Of PyTorch's own operators that is the one of the object file that was linked first."""
+    """Check it for one of PyTorch's operators: the kernel of the object file that was linked first fixes it."""
     import dispatchviz.torch  # noqa: F401  what makes the process PyTorch's
 
     library = Library("IMPL", "aten", K.VE)
@@ -111,7 +111,7 @@ def test_the_first_typed_kernel_fixes_the_signature() -> None:
     assert process.find("aten::add.Tensor").kernel(K.VE) is None
 
 
-def test_the_signature_stays_fixed_when_its_kernel_is_gone(library: Library) -> None:
+def test_signature_stays_fixed_after_its_kernel_is_removed(library: Library) -> None:
     other = CppSignature("long (long)", parse_schema("f(int _0) -> int _0"))
     library.impl("bar", typed("keeps the operator"), K.CUDA)
     library.impl("foo", Kernel("k", None, "keeps it too", boxed=True), K.CUDA)
@@ -137,11 +137,11 @@ def test_the_signature_stays_fixed_when_its_kernel_is_gone(library: Library) -> 
         ("f(float[]? a) -> SymInt", "c10::SymInt (std::optional<c10::ArrayRef<double> >)"),
     ],
 )
-def test_names_of_signatures(schema: str, name: str) -> None:
+def test_signature_names_equal_pytorchs(schema: str, name: str) -> None:
     assert signature_name(parse_schema(schema)) == name
 
 
-def test_symbolic_sizes_are_seen_by_functions_that_have_them() -> None:
+def test_only_symbolic_functions_see_symbolic_sizes() -> None:
     schema = parse_schema("f(SymInt[] a) -> SymInt")
     assert signature_name(schema, symbolic=True) == "c10::SymInt (c10::ArrayRef<c10::SymInt>)"
     assert with_real_types(schema, symbolic=True) is schema

@@ -1,4 +1,4 @@
-"""Random histories of registrations, and every order: as PyTorch."""
+"""Random histories of registrations, and every order, give the same tables as PyTorch."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ HISTORIES = histories(0, len(DATA["seen"]))
 
 
 @pytest.mark.parametrize("number", range(len(HISTORIES)))
-def test_everything_is_pytorchs(number: int) -> None:
+def test_tables_after_each_history_equal_pytorchs(number: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # overriding warns once a process
         assert History(torch._C, number).run(HISTORIES[number]) == DATA["seen"][number], HISTORIES[number]
 
 
-def test_nothing_of_a_history_stays() -> None:
+def test_history_leaves_nothing_behind() -> None:
     assert all(seen["gone"] == ["", ""] for seen in DATA["seen"])
 
 
-def test_the_histories_reach_everything() -> None:
-    """So that the file cannot silently stop asking."""
+def test_histories_cover_all_operations() -> None:
+    """Check that the file does not silently lose cases."""
     verbs = Counter(
         (step[0], error is None)
         for steps, seen in zip(HISTORIES, DATA["seen"], strict=True)
@@ -54,7 +54,7 @@ def test_every_case_is_recorded() -> None:
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_every_order_gives_what_pytorch_has(name: str) -> None:
+def test_every_order_gives_pytorchs_tables(name: str) -> None:
     expected = ORDERS[name]
     reached = set()
     for there, seen in every_order(torch._C, CASES[name]):

@@ -1,4 +1,4 @@
-"""The registry of the process: all of PyTorch's operators by name, made when they are asked for; the two builds."""
+"""The registry of the process: all of PyTorch's operators by name, created on first use; the two builds."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tests.core.experiments import kernel, recomputed, stored
 K = DispatchKey
 CUDA_KEYS = {K.CUDA, K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA}
 OTHERS = {K.AutocastCUDA, K.Meta, K.BackendSelect, K.HIP, K.CompositeExplicitAutograd}
-"""What files of CUDA's register besides, for a few operators: recurrent networks, symmetric memory, random states."""
+"""Registrations of CUDA's own files for a few operators: recurrent networks, symmetric memory, random states."""
 
 
 def made(registry: Registry) -> list[str]:
-    """Operators that exist already."""
+    """The operators that have been created."""
     return [op.name for op in registry.operators.made()]
 
 
@@ -46,7 +46,7 @@ def python(program: str, **environment: str) -> subprocess.CompletedProcess[str]
 # -- on demand --------------------------------------------------------------------------------------------------------
 
 
-def test_all_names_are_known_and_no_operator_is_made() -> None:
+def test_names_are_known_without_creating_operators() -> None:
     registry = pytorch_registry("cpu")
     assert len(registry.names()) == len(registry.operators) == 3598
     assert "aten::add.Tensor" in registry.operators
@@ -54,7 +54,7 @@ def test_all_names_are_known_and_no_operator_is_made() -> None:
     assert made(registry) == []
 
 
-def test_an_operator_is_made_once() -> None:
+def test_operator_is_created_once() -> None:
     registry = pytorch_registry("cpu")
     op = registry.find("aten::add.Tensor")
     assert made(registry) == ["aten::add.Tensor"]
@@ -64,14 +64,14 @@ def test_an_operator_is_made_once() -> None:
     assert (op.debug, op.alias_analysis) == ("registered at build/aten/src/ATen/RegisterSchema.cpp:6", "FROM_SCHEMA")
 
 
-def test_an_unknown_operator() -> None:
+def test_unknown_operator_is_a_key_error() -> None:
     registry = pytorch_registry("cpu")
     assert registry.get("aten::nothing") is None
     with pytest.raises(RuntimeError, match=re.escape("Could not find schema for aten::nothing.")):
         registry.find("aten::nothing")
 
 
-def test_making_operators_does_not_change_their_order() -> None:
+def test_creating_operators_keeps_their_order() -> None:
     registry = pytorch_registry("cpu")
     registry.find("prims::add")
     registry.entry("mine::op")
@@ -83,8 +83,8 @@ def test_overloads_come_in_the_order_in_which_pytorch_tries_them() -> None:
     assert overloads == ["Tensor", "Scalar", "out", "Scalar_out"]
 
 
-def test_a_kernel_for_an_operator_that_was_not_used_yet() -> None:
-    """It comes in front of PyTorch's, and goes again."""
+def test_kernel_can_be_registered_for_an_unused_operator() -> None:
+    """The kernel precedes PyTorch's, and can be removed."""
     registry, mine = pytorch_registry("cpu"), kernel("mine")
     library = Library("IMPL", "aten", K.CPU, registry, where="test.py:1")
     library.impl("tanh", mine)
@@ -96,7 +96,7 @@ def test_a_kernel_for_an_operator_that_was_not_used_yet() -> None:
     assert "aten::tanh" in registry.operators
 
 
-def test_an_operator_of_pytorchs_cannot_be_defined_again() -> None:
+def test_pytorchs_operator_cannot_be_defined_again() -> None:
     registry = pytorch_registry("cpu")
     with pytest.raises(RuntimeError, match=r"Original registration: registered at .*RegisterSchema\.cpp:6"):
         Library("FRAGMENT", "aten", None, registry).def_("tanh(Tensor self) -> Tensor")
@@ -106,14 +106,14 @@ def test_an_operator_of_pytorchs_cannot_be_defined_again() -> None:
     ("namespace", "place"),
     [("aten", "build/aten/src/ATen/RegisterSchema.cpp:6"), ("prims", "torch/_prims/__init__.py:37")],
 )
-def test_a_namespace_of_pytorchs_has_its_owner(namespace: str, place: str) -> None:
+def test_pytorchs_namespace_has_its_owner(namespace: str, place: str) -> None:
     words = f"the namespace {namespace}; .* Previous registration of TORCH_LIBRARY was registered at {place};"
     with pytest.raises(RuntimeError, match=words):
         Library("DEF", namespace, None, pytorch_registry("cpu"))
     Library("DEF", "symm_mem", None, pytorch_registry("cpu"))  # PyTorch itself has fragments of it only
 
 
-def test_operators_made_later_have_the_fallback_of_then() -> None:
+def test_operators_created_later_have_the_current_fallback() -> None:
     registry, mine = pytorch_registry("cpu"), kernel("mine")
     early = registry.find("aten::add.Tensor")
     assert stored(early, K.TESTING_ONLY_GenericMode) == ("missing", None)
@@ -126,7 +126,7 @@ def test_operators_made_later_have_the_fallback_of_then() -> None:
     assert stored(early, K.TESTING_ONLY_GenericMode) == stored(late, K.TESTING_ONLY_GenericMode) == ("missing", None)
 
 
-def test_a_definition_taken_away_frees_the_name() -> None:
+def test_removed_definition_frees_the_name() -> None:
     registry = pytorch_registry("cpu")
     library = Library("FRAGMENT", "aten", None, registry)
     library.def_("mine(Tensor self) -> Tensor")
@@ -138,36 +138,37 @@ def test_a_definition_taken_away_frees_the_name() -> None:
 # -- the process ------------------------------------------------------------------------------------------------------
 
 
-def test_the_process_has_all_operators_with_our_functions_behind_some() -> None:
+def test_process_has_all_operators_and_functions_for_some() -> None:
     assert set(pytorch_operators()) <= set(process.names())
     op = process.find("aten::add.Tensor")
     assert op.table[op.cell_of(K.CPU)].kernel.function is not None  # type: ignore[union-attr]
     assert K.CPU in implemented(op.name)
 
 
-def test_what_only_pytorch_has_raises() -> None:
+def test_kernel_without_our_function_raises() -> None:
     name = "aten::_make_per_tensor_quantized_tensor"
     assert K.CPU not in implemented(name)
     cell = process.find(name).redispatch_lookup[0x10001]
     assert cell.kernel is not None
-    words = f"the cell of {name} for CPU holds PyTorch's kernel {cell.kernel.name} ({cell.kernel.debug}), which"
+    held = f"holds PyTorch's kernel {cell.kernel.name} ({cell.kernel.debug}), which"
+    words = f"the dispatch table entry of {name} for CPU {held}"
     with pytest.raises(NotImplementedError, match=re.escape(words)):
         cell.function(0x10001)
 
 
-def test_the_facts_are_those_of_pytorchs_registry() -> None:
-    """Functions are put behind kernels; which kernels there are, and what is known of them, is not changed."""
+def test_facts_equal_those_of_pytorchs_registry() -> None:
+    """Functions are put behind kernels. The set of kernels and their facts do not change."""
     alone = pytorch_registry(chosen_build())
     for name in ("aten::add.Tensor", "aten::matmul", "aten::randn", "aten::view", "aten::zeros_like", "prims::sin"):
         assert facts(process.find(name)) == facts(alone.find(name))
 
 
 def facts(op: OperatorEntry) -> list[Any]:
-    """Of every cell."""
+    """The facts of every dispatch table entry."""
     return [(cell.key, cell.reason, cell.kernel and (cell.kernel.name, cell.kernel.debug)) for cell in op.table]
 
 
-def test_a_program_runs() -> None:
+def test_new_process_runs_a_program() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (x * x).sum().backward()
     assert x.grad.tolist() == [2.0, 4.0]
@@ -177,7 +178,7 @@ def test_a_program_runs() -> None:
 
 
 def test_a_cuda_build_has_more_kernels_and_lacks_none() -> None:
-    """1,720 that torchgen writes, and those of CUDA's own files, nearly all of them for its keys."""
+    """torchgen writes 1,720 of them. The others are in CUDA's own files, nearly all for its keys."""
     cpu, cuda = (Counter(rows(PyTorch(build))) for build in ("cpu", "cuda"))
     more = cuda - cpu
     assert not cpu - cuda
@@ -205,14 +206,14 @@ def rows(stock: PyTorch) -> Iterator[tuple[str, DispatchKey, str]]:
         ("quantized::add", K.QuantizedCUDA, "add (BinaryOps.cpp)"),
     ],
 )
-def test_cuda_kernels(name: str, key: DispatchKey, called: str) -> None:
+def test_cuda_build_registers_cuda_kernels(name: str, key: DispatchKey, called: str) -> None:
     (front, *_) = PyTorch("cuda").registrations(name)[key]
     assert front.name == called
     assert re.search(r"registered at \S+:\d+$", front.debug)
     assert key not in PyTorch("cpu").registrations(name)
 
 
-def test_cells_of_the_builds() -> None:
+def test_builds_differ_in_the_entries_of_cuda() -> None:
     cpu, cuda = (pytorch_registry(build).find("aten::add.Tensor") for build in ("cpu", "cuda"))
     differ = {a.key for a, b in zip(cpu.table, cuda.table, strict=True) if facts_of(a) != facts_of(b)}
     assert differ == {K.CUDA, K.SparseCUDA, K.SparseCsrCUDA, K.NestedTensorCUDA}
@@ -228,7 +229,7 @@ def facts_of(cell: Any) -> Any:
     return cell.reason, cell.kernel and cell.kernel.debug
 
 
-def test_the_build_is_an_argument_or_the_environments(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_is_given_by_argument_or_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPATCHVIZ_BUILD", raising=False)
     assert chosen_build() == "cuda"
     monkeypatch.setenv("DISPATCHVIZ_BUILD", "cpu")
@@ -241,14 +242,14 @@ def test_the_build_is_an_argument_or_the_environments(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.long
-def test_the_process_is_of_the_build_that_the_environment_names() -> None:
+def test_environment_chooses_the_build_of_the_process() -> None:
     program = "import dispatchviz.torch as t; t.ones(2, device='cuda')"
     assert python(program, DISPATCHVIZ_BUILD="cuda").returncode == 0
     assert "Torch not compiled with CUDA enabled" in python(program, DISPATCHVIZ_BUILD="cpu").stderr
     assert "BuildError: unknown build 'tpu'" in python(program, DISPATCHVIZ_BUILD="tpu").stderr
 
 
-def test_a_wrong_build_is_one_clear_line() -> None:
+def test_unknown_build_is_a_one_line_error() -> None:
     program = "import sys; from dispatchviz.cli import main; sys.exit(main(['trace', 'examples/forum.py']))"
     done = python(program, DISPATCHVIZ_BUILD="tpu")
     line = "dispatchviz: unknown build 'tpu' (environment variable DISPATCHVIZ_BUILD): it is cpu or cuda\n"
@@ -258,7 +259,7 @@ def test_a_wrong_build_is_one_clear_line() -> None:
 # -- what it costs ----------------------------------------------------------------------------------------------------
 
 
-def test_a_table_needs_no_numpy_and_no_kernels() -> None:
+def test_computing_a_table_loads_neither_numpy_nor_kernels() -> None:
     done = python("""
 import sys
 from dispatchviz.core.keys import keys
@@ -270,5 +271,5 @@ print(sorted(m for m in sys.modules if m.split(".")[0] == "numpy" or m.startswit
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_tables_of_the_process_are_as_long_as_the_keys() -> None:
+def test_tables_have_an_entry_for_each_runtime_key() -> None:
     assert len(process.find("aten::sum").table) == len(RUNTIME_KEYS) == 137

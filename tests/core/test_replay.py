@@ -1,7 +1,7 @@
-"""Registrations replayed: every answer, cell and dump is what PyTorch's was.
+"""Replayed registrations: every answer, dispatch table entry and dump is the same as PyTorch's.
 
-``truth/recorders/dispatch_registrations.py`` recorded them. The stored cells are the point: PyTorch recomputes only
-some of them after a change, and the rest stay stale.
+``truth/recorders/dispatch_registrations.py`` recorded them. The stored entries matter most: PyTorch recomputes only
+some of them after a change, and the rest become stale.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Steps:
 
 
 @pytest.mark.parametrize("case", DATA["refusals"], ids=lambda case: "-".join(step[0] for step in case[0]))
-def test_every_answer_is_pytorchs(case: list[Any]) -> None:
+def test_every_answer_equals_pytorchs(case: list[Any]) -> None:
     steps, answers, dumps = case
     model = Steps()
     ours = [model.attempt(*step) for step in steps]
@@ -77,7 +77,7 @@ def test_every_answer_is_pytorchs(case: list[Any]) -> None:
 
 
 class Sequence:
-    """One operator of the model on which kernels are put and removed."""
+    """One operator of the model whose kernels are registered and removed."""
 
     def __init__(self) -> None:
         self.registry = with_fallbacks()
@@ -102,7 +102,7 @@ class Sequence:
         self.undo.append(library.impl("op", kernel))
 
     def mark(self, cell: Cell) -> str:
-        """As in the file."""
+        """The mark of an entry, as in the file."""
         if cell.kernel is None:
             return "."
         if cell.kernel.fallthrough:
@@ -120,7 +120,7 @@ class Sequence:
 
 
 @pytest.mark.parametrize("number", range(len(DATA["sequences"])))
-def test_every_stored_cell_is_pytorchs(number: int) -> None:
+def test_every_stored_entry_equals_pytorchs(number: int) -> None:
     steps, cells, stale, state, table = DATA["sequences"][number]
     model = Sequence()
     model.run(steps)
@@ -133,8 +133,8 @@ def test_every_stored_cell_is_pytorchs(number: int) -> None:
     assert dump.dump_table(model.op) == table
 
 
-def test_the_sequences_reach_every_kind_of_cell() -> None:
-    """So that the file cannot silently stop asking."""
+def test_sequences_reach_every_kind_of_entry() -> None:
+    """Check that the file does not silently lose cases."""
     marks = Counter("".join(cells for _, cells, *_ in DATA["sequences"]))
     assert len(DATA["sequences"]) == 400
     assert min(marks[mark] for mark in "012345>.*") > 100

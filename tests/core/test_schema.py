@@ -1,4 +1,4 @@
-"""Schemas, the types of their arguments, and what is on a stack for Python objects."""
+"""Schemas, the types of their arguments, and the stack values of Python objects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_pytorchs_schemas_are_printed_as_pytorch_prints_them() -> None:
     assert [schema.full_name for schema in schemas] == names
 
 
-def test_the_parts_of_a_schema() -> None:
+def test_schema_is_parsed_into_its_parts() -> None:
     schema = parse("aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)")
     assert (schema.namespace, schema.name, schema.overload) == ("aten", "aten::add", "out")
     assert [(a.name, a.type, a.default, a.kwarg_only, a.alias, a.is_write) for a in schema.arguments] == [
@@ -36,7 +36,7 @@ def test_the_parts_of_a_schema() -> None:
     assert schema.returned_arguments == (3,)
 
 
-def test_an_operator_without_namespace_and_overload() -> None:
+def test_namespace_and_overload_may_be_missing() -> None:
     schema = parse("f() -> ()")
     assert (schema.namespace, schema.full_name, schema.arguments, schema.returns) == ("", "f", (), ())
 
@@ -49,7 +49,7 @@ def test_an_operator_without_namespace_and_overload() -> None:
         ("f(int a, Tensor b, Any c, Tensor[][] d) -> ()", (1,)),
     ],
 )
-def test_which_arguments_count_for_dispatch(text: str, positions: tuple[int, ...]) -> None:
+def test_only_tensor_arguments_count_for_dispatch(text: str, positions: tuple[int, ...]) -> None:
     assert parse(text).tensor_positions == positions
 
 
@@ -63,7 +63,7 @@ def test_which_arguments_count_for_dispatch(text: str, positions: tuple[int, ...
         ("f(Tensor(a!) self) -> ()", ()),
     ],
 )
-def test_which_arguments_are_returned(text: str, positions: tuple[int, ...]) -> None:
+def test_returned_arguments_are_those_written_by_the_operator(text: str, positions: tuple[int, ...]) -> None:
     assert parse(text).returned_arguments == positions
 
 
@@ -78,7 +78,7 @@ def test_which_arguments_are_returned(text: str, positions: tuple[int, ...]) -> 
         ("f(...) -> ...", "f(...) -> ..."),
     ],
 )
-def test_printing_is_pytorchs(written: str, printed: str) -> None:
+def test_printed_schema_equals_pytorchs(written: str, printed: str) -> None:
     assert str(parse(written)) == printed
 
 
@@ -141,8 +141,10 @@ UNKNOWN_TYPE = (
         ("f(Tensor a); -> ()", "expected a valid token but found ';' here", (11, 1)),
     ],
 )
-def test_what_is_no_schema(text: str, problem: str, underlined: tuple[int, int]) -> None:
-    """The texts are PyTorch's; many more are compared live."""
+def test_text_that_is_not_a_schema_is_refused_at_its_position(
+    text: str, problem: str, underlined: tuple[int, int]
+) -> None:
+    """The texts are PyTorch's. Many more are compared live."""
     with pytest.raises(SchemaError) as caught:
         parse(text)
     start, length = underlined
@@ -167,7 +169,7 @@ DEFAULT_BEFORE = (
         ("f(int a=1, int b) -> ()", DEFAULT_BEFORE),
     ],
 )
-def test_what_is_no_schema_as_a_whole(text: str, words: str) -> None:
+def test_text_that_is_not_a_schema_as_a_whole_is_refused(text: str, words: str) -> None:
     with pytest.raises(SchemaError) as caught:
         parse(text)
     assert str(caught.value) == words
@@ -179,7 +181,7 @@ def test_the_lines_around_a_mistake_are_shown() -> None:
     assert str(caught.value) == f"{UNKNOWN_TYPE}:\nf(Tensor\na,\nTensr b,\n~~~~~ <--- HERE\nint c,\nint d,\n"
 
 
-def test_types_of_pytorchs_own() -> None:
+def test_only_trusted_schemas_may_have_pytorchs_own_types() -> None:
     assert str(parse("f(number a, t b) -> ()")) == "f(number a, t b) -> ()"
     with pytest.raises(SchemaError, match="unknown type specifier"):
         parse_schema("f(number a) -> ()", trusted=False)
@@ -196,7 +198,7 @@ def test_types_of_pytorchs_own() -> None:
         ("Dict(str, (int, Tensor))", "Dict[str, Tuple[int, Tensor]]", None),
     ],
 )
-def test_a_type_is_read_and_named_as_pytorch_names_it(text: str, name: str, size: int | None) -> None:
+def test_types_are_parsed_and_named_as_in_pytorch(text: str, name: str, size: int | None) -> None:
     assert schema_type(text).name == name
     assert schema_type(text).size == size
 
@@ -217,14 +219,14 @@ def test_a_type_is_read_and_named_as_pytorch_names_it(text: str, name: str, size
         ("int[] x=[]", ()),
     ],
 )
-def test_a_default_is_what_a_call_without_the_argument_has_on_its_stack(declaration: str, value: object) -> None:
+def test_missing_argument_has_its_default_on_the_stack(declaration: str, value: object) -> None:
     schema = parse_schema(f"a::f({declaration}) -> ()")
     assert default_value(schema.arguments[0]) == value
     assert type(default_value(schema.arguments[0])) is type(value)
     assert stack_for(schema, (), {}) == [value]
 
 
-def test_python_gets_no_argument_that_has_its_default_from_the_end_on() -> None:
+def test_trailing_default_arguments_are_not_passed_to_python() -> None:
     schema = parse_schema("a::f(int a, int b=1, float c=2, *, bool d=False, str e='x') -> ()")
     assert python_arguments(schema, [5, 1, 2.0, False, "x"]) == ([5], {})
     assert python_arguments(schema, [5, 1, 3.0, False, "x"]) == ([5, 1, 3.0], {})
@@ -238,7 +240,7 @@ def test_a_list_on_the_stack_is_a_tuple_and_in_python_a_list() -> None:
     assert to_object("int[]?", None) is None
 
 
-def test_a_cast_that_fails_is_an_error_of_its_own_kind_so_that_other_overloads_are_tried() -> None:
+def test_failed_cast_lets_the_next_overload_be_tried() -> None:
     with pytest.raises(CastError):
         to_ivalue("int", 1.5)
     with pytest.raises(RuntimeError, match="is missing value for argument 'x'") as raised:

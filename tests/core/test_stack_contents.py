@@ -1,4 +1,4 @@
-"""What is on the stacks of boxed calls, beside PyTorch's own IValues, and how long values are cut."""
+"""The values on the stacks of boxed calls, compared with PyTorch's own IValues, and the limits of their texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Stack = tuple[tuple[str, str], ...]
 
 @cache
 def watched() -> Mapping[str, list[tuple[str, Stack, Stack]]]:
-    """Of each call the operators that came to the fallback: name, arguments, returns."""
+    """The operators that came to the fallback in each call: name, arguments, returns."""
     trace = traced(HEAD + "".join(f"    {statement}\n" for statement in CALLS.values()))
     assert not trace.steps_of(ev.ProgramRaised)
     first = HEAD.count("\n") + 1
@@ -56,24 +56,24 @@ def _stacks(trace: Trace, kernel: int) -> tuple[str, Stack, Stack]:
 
 @pytest.mark.record("stack_contents")
 @pytest.mark.parametrize("name", CALLS)
-def test_the_stack_holds_what_pytorchs_does(name: str) -> None:
+def test_stack_contents_equal_pytorchs(name: str) -> None:
     ours = [(operator, *map(_known, stacks)) for operator, *stacks in watched()[name]]
-    assert ours == [(operator, *map(_said, stacks)) for operator, *stacks in records.read("stack_contents")[name]]
+    assert ours == [(operator, *map(_contents, stacks)) for operator, *stacks in records.read("stack_contents")[name]]
 
 
 def _known(stack: Stack) -> list[tuple[str, str]]:
-    """Without what the record lacks: numbers of tensors, names of enumerators."""
+    """The contents without the facts that the record lacks: numbers of tensors, names of enumerators."""
     plain = ((tag, re.sub(r"^(\d+) \(torch\.\w+\)$", r"\1", text)) for tag, text in stack)
     return [(tag, re.sub(r"\bt\d+\b", "tensor", text)) for tag, text in plain]
 
 
-def _said(stack: list[tuple[str, Any]]) -> list[tuple[str, str]]:
-    """PyTorch's."""
+def _contents(stack: list[tuple[str, Any]]) -> list[tuple[str, str]]:
+    """The contents as PyTorch has them."""
     return [(tag, _shown(tag, value)) for tag, value in stack]
 
 
 def _shown(tag: str, value: Any, *, gap: str = "undefined") -> str:
-    """A value of the record as our text has it; a gap among the tensors of a list is None there."""
+    """A value of the record as our text shows it. A missing tensor in a list is None there."""
     match tag:
         case "Tensor":
             return "tensor" if value else gap
@@ -123,7 +123,7 @@ torch.ops.mine.f(torch.ones(1), Odd(), Text("text"))
 """
 
 
-def test_the_contents_are_told_without_code_of_the_programs() -> None:
+def test_contents_are_recorded_without_running_the_programs_code() -> None:
     trace = traced(ODD)
     assert not trace.steps_of(ev.ProgramRaised)
     stacks = [trace[step] for step in trace.steps_of(ev.Unboxed)]

@@ -21,12 +21,12 @@ STEPS = (ev.MetaEntered, ev.OutputAllocated, ev.ImplEntered, ev.ProxyCopied, ev.
 
 
 def impl(target: Tensor) -> None:
-    """Write 1 to 4 in the order of the memory that it is given."""
+    """Write 1 to 4 in the order of the target's memory."""
     target._array[...] = [[1, 3], [2, 4]]
 
 
 def run(op: Structured, ask: Callable[[Structured], None]) -> tuple[Tensor, Trace]:
-    """Meta, impl and the end of a kernel."""
+    """Run meta, impl and the end of a kernel."""
     with dispatchviz.record() as trace:
         op.enter_meta()
         ask(op)
@@ -37,7 +37,7 @@ def run(op: Structured, ask: Callable[[Structured], None]) -> tuple[Tensor, Trac
 
 
 def columns(op: Structured) -> None:
-    """A meta function of a kernel that needs columns."""
+    """A meta function of a kernel that requires columns."""
     op.set_output_strided((2, 2), (1, 2), torch.float32, CPU)
 
 
@@ -45,7 +45,7 @@ def steps(trace: Trace) -> list[ev.Event]:
     return [event for event in trace if isinstance(event, STEPS)]
 
 
-def test_an_output_with_other_strides_has_a_proxy() -> None:
+def test_output_with_other_strides_gets_a_proxy() -> None:
     out = torch.zeros(2, 2)
     result, trace = run(Out("example", out), columns)
     assert result is out
@@ -58,7 +58,7 @@ def test_an_output_with_other_strides_has_a_proxy() -> None:
     assert (call.operator, meta.function) == ("aten::copy_", "structured_example::meta")
 
 
-def test_an_output_with_the_right_strides_has_none() -> None:
+def test_output_with_the_right_strides_gets_no_proxy() -> None:
     out = torch.zeros(2, 2).t()
     result, trace = run(Out("example", out), columns)
     assert [type(event) for event in steps(trace)] == [ev.MetaEntered, ev.OutputAllocated, ev.ImplEntered]
@@ -72,12 +72,12 @@ def test_a_functional_kernel_makes_the_strides_it_needs() -> None:
     assert not any(isinstance(event, ev.ProxyCopied) for event in trace)
 
 
-def test_in_place_checks_self() -> None:
+def test_in_place_variant_checks_self() -> None:
     with pytest.raises(RuntimeError, match=r"input tensor size \[3\] and output tensor size \[2, 2\] should match"):
         InPlace("example", torch.zeros(3)).set_output_strided((2, 2), (1, 2), torch.float32, CPU)
 
 
-def test_contiguous_is_strided_in_order() -> None:
+def test_contiguous_output_gets_contiguous_strides() -> None:
     op = Out("example", torch.zeros(2, 2).t())
     _, trace = run(op, lambda op: op.set_output_contiguous((2, 2), torch.float32, CPU))
     given = steps(trace)[1]
@@ -116,7 +116,7 @@ def test_every_step_is_explained() -> None:
 
 
 def test_casts_come_before_the_output_is_requested() -> None:
-    """PyTorch's log of the same calls on a backend whose memory comes through the dispatcher."""
+    """The expected calls are PyTorch's log on a backend whose memory comes through the dispatcher."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse1)
     x, y = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     with dispatchviz.record() as trace:
@@ -127,7 +127,7 @@ def test_casts_come_before_the_output_is_requested() -> None:
     assert within == ["aten::to.dtype", "aten::empty.memory_format"]
 
 
-def test_what_runs_within_meta_and_impl_is_recorded_within() -> None:
+def test_calls_of_meta_and_impl_are_recorded_within_them() -> None:
     x = torch.tensor([[1, 2, 3], [4, 5, 6]])
     o = torch.empty(0, dtype=torch.float64)
     with dispatchviz.record() as trace:
@@ -138,7 +138,7 @@ def test_what_runs_within_meta_and_impl_is_recorded_within() -> None:
 
 
 def within(trace: Trace, kind: type[ev.Event]) -> list[list[str]]:
-    """The calls that happen at once within each event of a kind."""
+    """The direct calls within each event of a kind."""
     return [
         [e.operator.removeprefix("aten::") for e in trace.children(event.seq) if isinstance(e, ev.Dispatched)]
         for event in trace
@@ -146,7 +146,7 @@ def within(trace: Trace, kind: type[ev.Event]) -> list[list[str]]:
     ]
 
 
-def test_a_meta_function_that_refuses_has_the_error_within() -> None:
+def test_error_of_a_meta_function_is_recorded_within_it() -> None:
     with dispatchviz.record() as trace, pytest.raises(RuntimeError):
         torch.ones(2) + torch.ones(3)
     meta = next(event for event in trace if isinstance(event, ev.MetaEntered))
@@ -190,18 +190,18 @@ def test_an_iterator_casts_nothing_in_its_impl(expression: str) -> None:
 
 
 def test_the_warning_of_a_resize_names_the_users_line() -> None:
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         torch.add(torch.ones(2), 1, out=torch.ones(3))
-    assert said[0].filename == __file__
-    assert str(said[0].message).startswith("An output with one or more elements was resized since it had shape [3]")
-    assert str(said[0].message).endswith(
+    assert warned[0].filename == __file__
+    assert str(warned[0].message).startswith("An output with one or more elements was resized since it had shape [3]")
+    assert str(warned[0].message).endswith(
         "(Triggered internally at /__w/pytorch/pytorch/aten/src/ATen/native/Resize.cpp:30.)"
     )
 
 
 def calls_below(trace: Trace) -> list[str]:
-    """The operators called by what a program calls at once, without what these call in turn."""
+    """The operators called by the program's direct calls, without deeper ones."""
     found = [event for event in trace if isinstance(event, ev.Dispatched) and event.how == "call"]
     around = [sum(isinstance(outer, ev.Dispatched) for outer in trace.ancestors(event.seq)) for event in found]
     return [event.operator for event, depth in zip(found, around, strict=True) if depth == min(around)]
@@ -246,7 +246,7 @@ ALLOCATING = {
 
 
 @pytest.mark.parametrize("text", ALLOCATING)
-def test_they_only_allocate(text: str) -> None:
+def test_meta_factories_only_allocate(text: str) -> None:
     with dispatchviz.record() as trace:
         eval(text)
     steps = [(e.operator, e.key) for e in trace if isinstance(e, Dispatched)]
@@ -256,17 +256,17 @@ def test_they_only_allocate(text: str) -> None:
     assert cells[1].registered.endswith(".py") or ".py:" in cells[1].registered
 
 
-def test_dtypes_of_full() -> None:
+def test_full_has_the_dtype_of_its_number() -> None:
     found = [torch.full((2,), value, device="meta").dtype for value in (2, True, 2j, 2.0)]
     assert found == [torch.int64, torch.bool, torch.complex64, torch.float32]
 
 
-def test_geometry() -> None:
+def test_meta_results_have_pytorchs_geometry() -> None:
     assert torch.randn(2, 3, dtype=torch.complex64, device="meta").stride() == (3, 1)
     assert torch.randn(0, 3, device="meta").stride() == (3, 1)
 
 
-def test_errors() -> None:
+def test_meta_errors_equal_pytorchs() -> None:
     with pytest.raises(RuntimeError, match=r"^expected a floating-point or complex dtype, but got dtype=torch.int64$"):
         torch.randn(2, dtype=torch.int64, device="meta")
     assert torch.rand(2, dtype=torch.int64, device="meta").dtype == torch.int64

@@ -1,4 +1,4 @@
-"""Operator tables: computed from PyTorch's own registrations they are PyTorch's, cell by cell, reason by reason."""
+"""Operator tables computed from PyTorch's registrations equal PyTorch's, entry by entry and reason by reason."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ K = DispatchKey
 
 
 def cells(op: OperatorEntry) -> dict[str, list[Any]]:
-    """Debug text, reason, fallthrough of every valid cell of the stored table."""
+    """The debug text, reason and fallthrough of every valid entry of the stored table."""
     valid = ((cell.key.name, cell.kernel, cell.reason) for cell in op.table if cell.kernel is not None)
     return {key: [kernel.debug, reason, kernel.fallthrough] for key, kernel, reason in valid}
 
 
 @pytest.mark.parametrize("name", tables()["tables"])
-def test_every_cell_and_reason_is_pytorchs(name: str) -> None:
+def test_every_entry_and_reason_equals_pytorchs(name: str) -> None:
     op = pytorch().operators[name]
     assert cells(op) == tables()["tables"][name]
     assert dump.stale_keys(op) == []
 
 
 @pytest.mark.long
-def test_the_tables_of_all_operators_are_pytorchs() -> None:
-    """By their digests; ``make conformance`` compares them all cell by cell."""
+def test_tables_of_all_operators_equal_pytorchs() -> None:
+    """Compare their digests. ``make conformance`` compares them entry by entry."""
     found = {name: cells(op) for name, op in pytorch().operators.items()}
     assert {name for name, table in found.items() if digest(table) != tables()["digests"][name]} == set()
 
 
 def digest(table: dict[str, list[Any]]) -> str:
-    """As ``truth/recorders/dispatch_tables.py`` makes it."""
+    """The digest of a table, as ``truth/recorders/dispatch_tables.py`` computes it."""
     lines = (f"{key}: {debug} {reason} {through}\n" for key, (debug, reason, through) in table.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
 
 
-def test_how_much_was_compared() -> None:
-    """So that an empty file cannot pass."""
+def test_comparison_covers_all_operators_and_entries() -> None:
+    """Check that an empty file cannot pass."""
     sample = [cell for table in tables()["tables"].values() for cell in table.values()]
     assert list(tables()["digests"]) == list(pytorch_operators())
     assert (len(tables()["digests"]), tables()["cells"]) == (3598, 329_704)
@@ -66,11 +66,11 @@ def test_how_much_was_compared() -> None:
     }  # fmt: skip
 
 
-def test_the_two_files_are_of_one_pytorch() -> None:
+def test_both_files_come_from_one_pytorch() -> None:
     assert tables()["torch"] == pytorch_version()
 
 
-def test_every_candidate_that_is_taken_is_what_the_cell_holds() -> None:
+def test_taken_candidate_is_the_kernel_of_the_entry() -> None:
     for op in map(pytorch().find, tables()["tables"]):
         for key in RUNTIME_KEYS:
             taken = [candidate for candidate in op.candidates(key) if candidate.outcome == "taken"]
@@ -98,7 +98,7 @@ CLEARED = (
         ("aten::randn", 0x3FFFFFFFFFFFFFFF & ~sum(k.bits & ~0xFFFF for k in CLEARED[1:8])),
     ],
 )
-def test_masks(name: str, mask: int) -> None:
+def test_masks_equal_pytorchs(name: str, mask: int) -> None:
     assert pytorch().operators[name].mask == mask
 
 
@@ -135,12 +135,14 @@ def test_no_operator_of_pytorch_needs_masks_per_backend() -> None:
         ("aten::add.Tensor", 0x9400010001, 0x100000414000000, EXCLUDED, 0x100001010010001, "PythonTLSSnapshot"),
     ],
 )
-def test_worked_examples(name: str, arguments: int, included: int, excluded: int, effective: int, picked: str) -> None:
+def test_worked_examples_have_these_kernels(
+    name: str, arguments: int, included: int, excluded: int, effective: int, picked: str
+) -> None:
     cell, ks = pytorch().operators[name].lookup[subtract(arguments | included, excluded)]
     assert (hex(ks), cell.key.name, cell.index) == (hex(effective), picked, table_index(effective))
 
 
-# -- what the snapshot says -------------------------------------------------------------------------------------------
+# -- the stored tables ------------------------------------------------------------------------------------------------
 
 
 def test_there_are_38_fallbacks() -> None:
@@ -183,7 +185,7 @@ def test_there_are_38_fallbacks() -> None:
         ("aten::view", "Conjugate", "fallthrough_kernel", "aten/src/ATen/ConjugateFallback.cpp"),
     ],
 )
-def test_kernels_are_called_what_pytorch_calls_them(name: str, key: str, called: str, file: str | None) -> None:
+def test_kernel_names_equal_pytorchs(name: str, key: str, called: str, file: str | None) -> None:
     front = next(kernel for k, kernel in pytorch_registrations(name, "cpu") if k.name == key)
     assert front.name == called
     assert file is None or front.file == file

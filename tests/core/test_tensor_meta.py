@@ -1,4 +1,4 @@
-"""Classes derived from Tensor behave as Python's classes do, and plain tensors are made as before."""
+"""Classes derived from Tensor behave as Python's classes do, and plain tensors are created as before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dispatchviz.core.tensor.tensor_meta import SubclassMeta, TensorMeta, disabl
 IN_THE_BODY = 5
 
 
-def test_the_class_of_tensor() -> None:
+def test_class_of_tensor_is_the_metaclass() -> None:
     assert type(torch.Tensor) is torch._C._TensorMeta is TensorMeta
     assert repr(torch.Tensor) == "<class 'torch.Tensor'>"
     assert type(torch.ones(2)) is torch.Tensor
@@ -33,7 +33,7 @@ def test_new_and_init_run_with_the_arguments_given() -> None:
     assert T(torch.ones(2), word="yes").told == ("yes", T)
 
 
-def test_annotations_are_no_fields() -> None:
+def test_annotations_do_not_become_fields() -> None:
     class T(torch.Tensor):
         elem: torch.Tensor
         count: ClassVar[int] = IN_THE_BODY
@@ -78,7 +78,7 @@ def test_methods_reach_their_base() -> None:
     assert repr(u) == "T:U([1.])"
 
 
-def test_a_metaclass_of_the_users() -> None:
+def test_users_metaclass_is_used() -> None:
     class Meta(torch._C._TensorMeta):  # type: ignore[misc,name-defined]
         def __instancecheck__(cls, instance: Any) -> bool:
             return instance == "friend" or super().__instancecheck__(instance)
@@ -122,7 +122,7 @@ def test_python_keys_follow_torch_dispatch() -> None:
     assert x.as_subclass(Without)._ks == 0x100009410010001
 
 
-def test_of_one_tensor_there_is_one_object() -> None:
+def test_tensor_has_one_python_object() -> None:
     class Returning(torch.Tensor):
         @classmethod
         def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -135,7 +135,7 @@ def test_of_one_tensor_there_is_one_object() -> None:
         torch.ones(2).as_subclass(Returning).as_subclass(Other)
 
 
-def test_a_wrapper_that_does_not_say_how_it_prints() -> None:
+def test_wrapper_without_a_repr_prints_its_class() -> None:
     class Quiet(torch.Tensor):
         @classmethod
         def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""The Python keys in the dispatcher: chains and sets by raw integer, and what the trace says of handlers."""
+"""The Python keys in the dispatcher: chains and key sets as raw integers, and the trace of handlers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Dispatches = list[tuple[str, str, str]]
 
 
 class Passing(TorchDispatchMode):
-    """Changes nothing."""
+    """A mode that changes nothing."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
 
 class Wrapper(torch.Tensor):
-    """Holds another tensor."""
+    """A tensor that holds another tensor."""
 
     elem: Any
 
@@ -60,7 +60,7 @@ def added(a: Any, b: Any) -> Trace:
     return trace
 
 
-def test_add_under_a_mode() -> None:
+def test_add_under_a_mode_reaches_its_handler() -> None:
     """Reference 10.10, and the worked example of 5.5."""
     trace = added(torch.ones(2), torch.ones(2))
     assert dispatches(trace) == [
@@ -75,7 +75,7 @@ def test_add_under_a_mode() -> None:
     assert computed.without_excluded == 0x100001414010001
 
 
-def test_in_place_under_a_mode_passes_ADInplaceOrView() -> None:
+def test_in_place_under_a_mode_runs_the_adinplaceorview_kernel() -> None:
     x = torch.ones(2)
     with dispatchviz.record() as trace, Passing():
         x.mul_(x)
@@ -100,7 +100,7 @@ def test_nested_modes_run_autograd_once() -> None:
     assert (inner.included, inner.modes_left, outer.included, outer.modes_left) == (IN_A_MODE, 1, DEFAULT, 0)
 
 
-def test_a_wrapper_on_cuda() -> None:
+def test_wrapper_on_cuda_reaches_its_handler() -> None:
     a = Wrapper(torch.ones(2), "cuda")
     with dispatchviz.record() as trace:
         result = a + a
@@ -115,15 +115,15 @@ def test_a_wrapper_on_cuda() -> None:
     assert str(result.device) == "cuda"
 
 
-def test_gradient_of_a_wrapper_on_cuda() -> None:
-    """PyTorch's CPU build ends the process here, so it cannot be asked."""
+def test_wrapper_on_cuda_gets_a_gradient() -> None:
+    """PyTorch's CPU build ends the process here, so there is no comparison."""
     a = Wrapper(torch.ones(2, requires_grad=True), "cuda")
     (a * a).sum().backward()
     assert type(a.grad) is Wrapper
     assert a.grad.elem.tolist() == [2.0, 2.0]
 
 
-def test_the_trace_has_the_handler() -> None:
+def test_trace_names_the_handler() -> None:
     trace = added(torch.ones(2), torch.ones(2))
     (entered,) = of_kind(trace, ev.TorchDispatchEntered)
     assert (entered.kind, entered.handler, entered.function) == ("mode", "Passing", "aten.add.Tensor")
@@ -136,7 +136,7 @@ def test_the_trace_has_the_handler() -> None:
     assert [e.key for e in inside] == ["CPU"]
 
 
-def test_the_trace_has_a_subclass_that_declines() -> None:
+def test_trace_shows_a_subclass_that_declines() -> None:
     class Declining(torch.Tensor):
         @classmethod
         def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -157,21 +157,22 @@ def test_the_trace_has_a_subclass_that_declines() -> None:
     assert [e.not_implemented for e in of_kind(trace, ev.TorchDispatchLeft)] == [True, False]
 
 
-def test_sentences() -> None:
+def test_handler_events_have_these_sentences() -> None:
     trace = added(torch.ones(2), torch.ones(2))
-    said = [why_here(trace, e.seq) for e in trace if isinstance(e, ev.TorchDispatchEntered | ev.TorchDispatchLeft)]
-    assert said[0] == (
+    reasons = [why_here(trace, e.seq) for e in trace if isinstance(e, ev.TorchDispatchEntered | ev.TorchDispatchLeft)]
+    assert reasons[0] == (
         "The mode Passing gets aten.add.Tensor in its __torch_dispatch__, because the keys above Python have been "
-        "handled. The mode is off the mode stack meanwhile, so its calls on plain tensors go straight to the backend."
+        "handled. The mode is off the mode stack meanwhile, so its calls on plain tensors go straight to the "
+        "backend."
     )
-    assert said[1].startswith("The __torch_dispatch__ of Passing is done and returns")
+    assert reasons[1].startswith("The __torch_dispatch__ of Passing is done and returns")
     guards = [why_here(trace, e.seq) for e in of_kind(trace, ev.GuardEntered)]
     assert any("a dispatch mode is on, and every call must reach it" in text for text in guards)
     assert any("the keys above Python have already been handled" in text for text in guards)
     assert any("a mode does not see what its own handler calls" in text for text in guards)
 
 
-def test_thread_sets_come_back_after_an_error() -> None:
+def test_key_sets_are_restored_after_an_error() -> None:
     class Raising(TorchDispatchMode):
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             raise ValueError("no")
@@ -182,7 +183,7 @@ def test_thread_sets_come_back_after_an_error() -> None:
     assert (state.included, state.excluded, state.modes, state.tls_on_entry) == (DEFAULT, NOT_AUTOCAST, (), None)
 
 
-def test_a_recorded_call_gives_what_an_unrecorded_one_gives() -> None:
+def test_recording_does_not_change_results() -> None:
     def run() -> list[float]:
         a = Wrapper(torch.tensor([1.0, 2.0], requires_grad=True))
         with Passing():
@@ -196,7 +197,7 @@ def test_a_recorded_call_gives_what_an_unrecorded_one_gives() -> None:
 
 
 @pytest.mark.long
-def test_a_recording_keeps_no_wrapper_alive() -> None:
+def test_recording_keeps_no_wrapper_alive() -> None:
     def used() -> Any:
         wrapper = Wrapper(torch.ones(2))
         wrapper + wrapper
@@ -227,7 +228,7 @@ def test_python_dispatcher_runs_at_every_level() -> None:
     ]
 
 
-def test_pre_dispatch_only_passes_the_call_on() -> None:
+def test_pre_dispatch_only_redispatches() -> None:
     x = torch.ones(2)
     with dispatchviz.record() as trace, torch._C._EnablePreDispatch():
         torch.add(x, x)
@@ -237,8 +238,8 @@ def test_pre_dispatch_only_passes_the_call_on() -> None:
 @pytest.mark.parametrize(
     "shape_of", [lambda x: x * 3, lambda x: x.view(2), lambda x: x.sum()], ids=["mul", "view", "sum"]
 )
-def test_none_from_a_handler_within_backward_is_an_undefined_gradient(shape_of: Any) -> None:
-    """As in PyTorch: the leaf gets no gradient."""
+def test_handler_returning_none_in_backward_gives_an_undefined_gradient(shape_of: Any) -> None:
+    """The leaf gets no gradient, as in PyTorch."""
 
     class Nothing(torch.Tensor):
         @classmethod

@@ -1,4 +1,6 @@
-"""With Tracer included by hand every operator that we have passes its TraceType kernel, and gives what it gives."""
+"""If Tracer is included by hand, every operator of the model passes its TraceType kernel and returns the same
+result.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ CASES = {
     "x.detach()": "Tracer AutogradCPU ADInplaceOrView CPU",
     "x.unbind(0)": "Tracer AutogradCPU ADInplaceOrView CPU",
 }
-"""Keys of the operator named; compared with PyTorch when written down."""
+"""The keys of the named operator. They were compared with PyTorch when they were written."""
 
 
 def tracing() -> Any:
@@ -28,7 +30,7 @@ def tracing() -> Any:
 
 
 @pytest.mark.parametrize("text", CASES)
-def test_keys_of_a_call(text: str) -> None:
+def test_call_passes_the_tracer_key(text: str) -> None:
     names = {"torch": torch, "x": torch.ones(2, 2), "y": torch.ones(2, 2)}
     with dispatchviz.record() as trace, tracing():
         eval(text, names)
@@ -38,7 +40,7 @@ def test_keys_of_a_call(text: str) -> None:
     assert " ".join(e.key for e in same) == CASES[text]
 
 
-def test_the_result_is_the_same() -> None:
+def test_tracer_does_not_change_the_result() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     with tracing():
         (torch.matmul(x, x).exp() * 2).sum().backward()
@@ -48,7 +50,7 @@ def test_the_result_is_the_same() -> None:
 
 
 def test_fallthroughs_stay_fallthroughs() -> None:
-    """PyTorch's ten."""
+    """The ten fallthroughs are PyTorch's."""
     names = (
         *("_backward", "_fw_primal", "_make_dual", "_version", "data", "is_leaf", "output_nr", "requires_grad_"),
         *("retain_grad", "set_data"),

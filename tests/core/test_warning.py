@@ -45,34 +45,34 @@ def _reset_warnings() -> object:
         yield
 
 
-def test_a_warning_of_cpp(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cpp_warning_goes_to_stderr(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
     library.impl("foo", typed("first"), K.CPU)
     library.impl("foo", typed("second"), K.CPU)
-    said = capsys.readouterr().err
-    stamp, _, rest = said.partition("] ")
+    output = capsys.readouterr().err
+    stamp, _, rest = output.partition("] ")
     assert re.fullmatch(r"\[W\d{4} \d\d:\d\d:\d\d\.\d{9} OperatorEntry\.cpp:208", stamp)
     assert rest == f"Warning: {TEXT.format(key='CPU', previous='first', new='second')} (function operator())\n"
 
 
-def test_once_is_enough(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repeated_warning_is_issued_once(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
     for debug in ("first", "second", "third"):
         library.impl("foo", typed(debug), K.CPU)
     assert capsys.readouterr().err.count("Overriding") == 1
 
 
-def test_a_warning_of_a_function_that_python_calls(library: Library) -> None:
+def test_warning_of_a_function_called_by_python_is_pythons(library: Library) -> None:
     """The line is that of the first caller outside the machine."""
     library.impl("foo", boxed("first"))
-    with warnings.catch_warnings(record=True) as said, warning.as_python():
+    with warnings.catch_warnings(record=True) as warned, warning.as_python():
         warnings.simplefilter("always")
         library.impl("foo", boxed("second"))
     place = "aten/src/ATen/core/dispatch/OperatorEntry.cpp:208"
     text = TEXT.format(key="(catch all)", previous="no debug info", new="second")
-    assert [str(w.message) for w in said] == [f"{text} (Triggered internally at /__w/pytorch/pytorch/{place}.)"]
-    assert said[0].filename == __file__
+    assert [str(w.message) for w in warned] == [f"{text} (Triggered internally at /__w/pytorch/pytorch/{place}.)"]
+    assert warned[0].filename == __file__
 
 
-def test_the_previous_kernel_is_the_one_that_fixed_the_signature(
+def test_warning_names_the_kernel_that_fixed_the_signature(
     library: Library, capsys: pytest.CaptureFixture[str]
 ) -> None:
     library.impl("foo", typed("cuda"), K.CUDA)
@@ -82,7 +82,7 @@ def test_the_previous_kernel_is_the_one_that_fixed_the_signature(
 
 
 @pytest.mark.parametrize("key", [K.Meta, K.MTIA])
-def test_python_kernels_may_stand_in_front(
+def test_python_kernels_override_without_a_warning(
     library: Library, key: DispatchKey, capsys: pytest.CaptureFixture[str]
 ) -> None:
     library.impl("foo", typed("first"), key)
@@ -90,7 +90,7 @@ def test_python_kernels_may_stand_in_front(
     assert capsys.readouterr().err == ""
 
 
-def test_a_warning_that_is_an_error_leaves_the_kernel_there(library: Library) -> None:
+def test_warning_raised_as_error_leaves_the_kernel_registered(library: Library) -> None:
     library.impl("foo", boxed("first"), K.CPU)
     with warning.as_python(), pytest.raises(UserWarning):  # every warning is an error in tests
         library.impl("foo", boxed("second"), K.CPU)
@@ -99,7 +99,7 @@ def test_a_warning_that_is_an_error_leaves_the_kernel_there(library: Library) ->
     assert library.registry.names() == []
 
 
-def test_once_is_not_always_enough(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+def test_set_warn_always_repeats_the_warning(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
     warning.set_warn_always(True)
     assert warning.is_warn_always_enabled()
     for debug in ("first", "second", "third"):

@@ -1,8 +1,8 @@
-"""Key sets by raw integer: how calls come to theirs, which ones tensors have, what modes and guards do to a thread's.
+"""Key sets as raw integers: those of calls, of tensors, and the changes that modes and guards make to a thread's.
 
-Programs are in ``truth/questions/worked_examples.txt``; what PyTorch does with them is in
-``truth/records/worked_examples.json`` (``truth/recorders/worked_examples.py``), tensors of a CUDA device included. The
-numbers below are written out for people; both PyTorch's record and the model must agree with them.
+Programs are in ``truth/questions/worked_examples.txt``. PyTorch's results are in ``truth/records/worked_examples.json``
+(``truth/recorders/worked_examples.py``), including those for tensors of a CUDA device. The numbers below are written
+out for readers. Both PyTorch's record and the model must agree with them.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ add_under_a_mode                 pythonTLSSnapshotFallback, AutogradCPU 0x101001
 THEN_ROWS = {line.split()[0]: line.split(maxsplit=1)[1] for line in THEN.strip().split("\n")}
 
 ONLY_IN_PYTORCH = {
-    "add_sparse_coo": "the cell of aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add",
-    "add_mkldnn": "the cell of aten::add.Tensor for MkldnnCPU holds PyTorch's kernel wrapper_MkldnnCPU_Tensor_add",
+    "add_sparse_coo": "aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add",
+    "add_mkldnn": "aten::add.Tensor for MkldnnCPU holds PyTorch's kernel wrapper_MkldnnCPU_Tensor_add",
 }
-"""Calls of tensors that the model has no memory for, and where they end."""
+"""Calls of tensors for which the model has no memory, and where they end."""
 
 
 @functools.cache
@@ -91,7 +91,7 @@ def measured() -> dict[str, Any]:
 
 
 def of(device: str, layout: str = "strided", dtype: str = "float32") -> Any:
-    """A plain tensor; one that only its keys make what it is, where the model has no such tensors."""
+    """A plain tensor, or one with the keys of a device or layout that the model lacks."""
     if device in ("cpu", "cuda", "meta") and layout == "strided" and dtype == "float32":
         return torch.empty(2, 2, device=device)
     keys = tensor_key_set(device, thread.state.inference_mode, layout, dtype_is_quantized=dtype.startswith("q"))
@@ -99,7 +99,7 @@ def of(device: str, layout: str = "strided", dtype: str = "float32") -> Any:
 
 
 def given() -> Globals:
-    """For one program."""
+    """The variables for one program."""
     return Globals(torch, {"of": of})
 
 
@@ -129,16 +129,16 @@ def within(trace: Trace, event: Dispatched, kind: type[Any]) -> Any:
 
 
 def rows(table: str) -> dict[str, list[str]]:
-    """By name."""
+    """The rows of a table, by name."""
     return {name: rest for name, *rest in (line.split() for line in table.strip().split("\n"))}
 
 
-def test_every_call_is_here() -> None:
+def test_every_recorded_call_has_an_example() -> None:
     assert list(rows(CALLED))[1:] == list(CALLS)
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_call_in_PyTorch(name: str) -> None:
+def test_key_set_of_the_call_in_pytorch(name: str) -> None:
     found = measured()["calls"][name]
     united = functools.reduce(int.__or__, found["arguments"], 0)
     included = united | found["included"]
@@ -148,7 +148,7 @@ def test_call_in_PyTorch(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_call_in_the_model(name: str) -> None:
+def test_key_set_of_the_call_in_the_model(name: str) -> None:
     trace = recorded(CALLS[name])
     call = first(trace, CALLS[name].operator)
     computed = within(trace, call, KeySetComputed)
@@ -161,7 +161,7 @@ def test_call_in_the_model(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", THEN_ROWS)
-def test_where_the_call_goes_then(name: str) -> None:
+def test_call_picks_this_kernel_and_redispatches(name: str) -> None:
     """The kernel that is picked, and the dispatches of the same operator within it."""
     trace = recorded(CALLS[name])
     call = first(trace, CALLS[name].operator)
@@ -171,7 +171,7 @@ def test_where_the_call_goes_then(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ONLY_IN_PYTORCH)
-def test_the_last_cell_holds_a_kernel_that_only_PyTorch_has(name: str) -> None:
+def test_last_entry_holds_a_kernel_without_our_function(name: str) -> None:
     variables = given()
     variables.run(CALLS[name].setup)
     with pytest.raises(NotImplementedError, match="which dispatchviz does not implement") as error:
@@ -214,15 +214,15 @@ NOT_IN_THE_MODEL = {
         *(K.Python, K.PythonTLSSnapshot),
     ),
 }
-"""Tensors that the model has not even an empty one of; the keys of theirs."""
+"""Tensors of which the model cannot even create an empty one, and their keys."""
 
 
-def test_tensors_in_PyTorch() -> None:
+def test_key_sets_of_tensors_in_pytorch() -> None:
     assert measured()["tensors"] == OF_TENSORS
 
 
 @pytest.mark.parametrize("name", [name for name in TENSORS if name not in NOT_IN_THE_MODEL])
-def test_tensor_in_the_model(name: str) -> None:
+def test_key_set_of_the_tensor_in_the_model(name: str) -> None:
     assert key_set(given(), TENSORS[name]) == OF_TENSORS[name]
 
 
@@ -270,37 +270,37 @@ OF_STATES = {
     ],
     "set_autocast_enabled": [(INCLUDED, EXCLUDED & ~raw(K.AutocastCPU)), (INCLUDED, EXCLUDED)],
 }
-"""Pairs of included and excluded set."""
+"""Pairs of include and exclude set."""
 
 
-def test_states_in_PyTorch() -> None:
+def test_key_sets_of_states_in_pytorch() -> None:
     found = measured()["states"]
     assert {name: [tuple(pair) for pair in pairs] for name, pairs in found.items()} == OF_STATES
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_state_in_the_model(name: str) -> None:
+def test_key_sets_of_the_state_in_the_model(name: str) -> None:
     variables = given()
     with ThreadPoolExecutor(1) as other:  # some leave their thread's sets changed
         other.submit(variables.run, STATES[name]).result()
     assert [tuple(pair) for pair in variables.noted] == OF_STATES[name]
 
 
-def test_autocast_on_cuda() -> None:
-    """A CPU build of PyTorch warns and leaves it off; the model has a CUDA device on every machine."""
+def test_autocast_on_cuda_includes_its_key() -> None:
+    """A CPU build of PyTorch warns and leaves autocast off. The model has a CUDA device on every machine."""
     variables = given()
     variables.run('with torch.autocast("cuda"): note()')
     assert variables.noted == [[INCLUDED, EXCLUDED & ~raw(K.AutocastCUDA)]]
 
 
-def test_a_factory_of_torch_keeps_autograd_out() -> None:
+def test_torch_factory_excludes_autograd() -> None:
     trace = recorded(CALLS["randn_of_torch"])
     computed = within(trace, first(trace, "aten::randn"), KeySetComputed)
     assert (computed.included, computed.excluded) == (INCLUDED, EXCLUDED | AUTOGRAD_AND_VIEWS)
 
 
-def test_the_queries_want_all_bits_of_a_key() -> None:
-    """AutogradCPU is kept out of every dispatch here, yet its backend bit is not in the set."""
+def test_queries_check_all_bits_of_a_key() -> None:
+    """AutogradCPU is excluded from every dispatch here, yet its backend bit is not in the set."""
     C = torch._C
     with C._ExcludeDispatchKeyGuard(C.DispatchKeySet(C.DispatchKey.AutogradCUDA)):
         assert not C._dispatch_tls_is_dispatch_key_excluded("AutogradCPU")

@@ -1,10 +1,10 @@
 """A CuPy for machines without a GPU: it computes with NumPy and refuses what CuPy refuses.
 
-What CuPy has is in ``truth/records/cupy.json``, written by ``truth/recorders/cupy.py`` from an installed CuPy: names,
-the parameters of its functions and methods, the loops of its ufuncs. What does not follow from that is said where it is
-done: an array never turns into a NumPy array by itself, a NumPy array is no operand, results without dimensions are
-arrays, no array is an index of Python's. So a kernel that fails here fails on a GPU; whether one that runs here runs
-there, too, ``make gpu`` asks.
+``truth/records/cupy.json``, written by ``truth/recorders/cupy.py`` from an installed CuPy, contains its names, the
+parameters of its functions and methods, and the loops of its ufuncs. Other rules are stated where they are applied: an
+array never becomes a NumPy array by itself, a NumPy array is not an operand, results without dimensions are arrays, and
+an array is not a Python index. Therefore a kernel that fails here fails on a GPU. ``make gpu`` checks whether a kernel
+that runs here runs there too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __version__ = RECORDED["version"]
 
 
 class _Module(ModuleType):
-    """The names of one of CuPy's modules."""
+    """A module with the names of one of CuPy's modules."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -45,5 +45,5 @@ def __getattr__(name: str) -> Any:
 
 
 def asnumpy(a: Any) -> numpy.ndarray[Any, Any]:
-    """A copy in the host's memory; what is no array of CuPy's is turned into one of NumPy's."""
+    """Return a copy in host memory. Anything but a CuPy array is converted to a NumPy array."""
     return a.get() if isinstance(a, ndarray) else numpy.asarray(a)

@@ -1,4 +1,4 @@
-"""``cupy.ndarray``: the attributes that it has, and no way into NumPy but ``get``."""
+"""``cupy.ndarray``: its attributes, and ``get`` as the only way into NumPy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VIEWS = ("T", "mT")
 
 
 class Memory(NamedTuple):
-    """``cupy.cuda.MemoryPointer``: bytes, and a place in them. Where there are no bytes, there is no place but 0."""
+    """``cupy.cuda.MemoryPointer``: bytes and an offset in them, which is 0 if there are no bytes."""
 
     bytes: Any
     offset: int
@@ -33,7 +33,7 @@ class Memory(NamedTuple):
 
 
 class Flags(NamedTuple):
-    """What CuPy tells of an array's memory."""
+    """CuPy's flags of an array's memory."""
 
     c_contiguous: bool
     f_contiguous: bool
@@ -41,7 +41,7 @@ class Flags(NamedTuple):
 
 
 class ndarray:
-    """Numbers that are not the host's."""
+    """An array that host code cannot read."""
 
     __slots__ = ("numbers",)
     __array_priority__ = 100
@@ -58,7 +58,7 @@ class ndarray:
 
     @classmethod
     def of(cls, numbers: Any) -> ndarray:
-        """An array with these numbers; TypeError for a dtype that a GPU has not got."""
+        """Return an array with these numbers. Raise TypeError for a dtype that a GPU does not have."""
         array = cls.__new__(cls)
         array.numbers = numpy.asarray(numbers)
         if array.dtype.kind not in "biufcV" or array.dtype.char in "gG":
@@ -98,20 +98,20 @@ class ndarray:
         self.imag[...] = value
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
-        """A copy in the host's memory."""
+        """Return a copy in host memory."""
         return self.numbers.copy(order)  # type: ignore[call-overload]
 
     def item(self) -> Any:
-        """The one number. It takes no index."""
+        """Return the only number. There is no index parameter."""
         return self.numbers.item()
 
     def tolist(self) -> Any:
-        """Python's numbers."""
+        """Return Python numbers."""
         return self.numbers.tolist()
 
     @property
     def data(self) -> Memory:
-        """Where it begins."""
+        """The beginning of the memory."""
         owner = self.numbers
         while isinstance(owner.base, numpy.ndarray):
             owner = owner.base
@@ -121,17 +121,17 @@ class ndarray:
 
     @property
     def base(self) -> ndarray | None:
-        """Whose memory it is."""
+        """The array that owns the memory."""
         return None if self.numbers.base is None else ndarray.of(self.numbers.base)
 
     @property
     def flags(self) -> Flags:
-        """No ``writable``, which NumPy has."""
+        """The flags, without NumPy's ``writable``."""
         flags = self.numbers.flags
         return Flags(flags.c_contiguous, flags.f_contiguous, flags.owndata)
 
     def key(self, key: Any) -> Any:
-        """An index for NumPy. A slice takes numbers, not arrays; NumPy's arrays are taken as CuPy takes them."""
+        """Return an index for NumPy. A slice takes numbers, not arrays; NumPy arrays are treated as in CuPy."""
         parts = [
             part.numbers if isinstance(part, ndarray) else numpy.asarray(part) if isinstance(part, list) else part
             for part in (key if isinstance(key, tuple) else (key,))
@@ -192,7 +192,9 @@ class ndarray:
 
 
 def _at(numbers: Any, key: Any) -> Any:
-    """A part; CuPy takes a place outside as one inside, silently, so that a kernel must not count on an error."""
+    """Return an element. Fail where CuPy would silently wrap an index out of range, so that kernels do not rely on
+    errors.
+    """
     try:
         return numbers[key]
     except IndexError as error:
@@ -200,7 +202,7 @@ def _at(numbers: Any, key: Any) -> Any:
 
 
 def _named(module: str, name: str) -> Any:
-    """CuPy's for one of NumPy's."""
+    """Return CuPy's function for one of NumPy's."""
     import tests.cupy_stand_in as cupy
 
     try:
@@ -210,7 +212,7 @@ def _named(module: str, name: str) -> Any:
 
 
 def inside(value: Any) -> Any:
-    """NumPy's for CuPy's. TypeError for an array of NumPy's, which CuPy's functions do not take."""
+    """Return NumPy's arrays for CuPy's. Raise TypeError for NumPy arrays, which CuPy's functions refuse."""
     if isinstance(value, ndarray):
         return value.numbers
     if isinstance(value, numpy.ndarray):
@@ -223,7 +225,7 @@ def inside(value: Any) -> Any:
 
 
 def outside(value: Any) -> Any:
-    """CuPy's for NumPy's: a result without dimensions is an array too."""
+    """Return CuPy's arrays for NumPy's. A result without dimensions is an array too."""
     if isinstance(value, numpy.ndarray | numpy.generic):
         return ndarray.of(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""``cupy.cuda``: streams and events that are always done."""
+"""``cupy.cuda``: streams and events whose work is always done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _handles = itertools.count(1)
 
 
 class Stream:
-    """A stream. ``wait_event`` takes events only, ``use`` makes it the current one."""
+    """A stream. ``wait_event`` takes only events; ``use`` makes it the current one."""
 
     null: Stream
 
@@ -18,14 +18,14 @@ class Stream:
         self.done = True
 
     def synchronize(self) -> None:
-        """Nothing is ever under way."""
+        """Do nothing: no work is pending."""
 
     def use(self) -> Stream:
-        """As in CuPy, it is given back."""
+        """Make this the current stream and return it, as in CuPy."""
         return self
 
     def wait_event(self, event: Event) -> None:
-        """TypeError for what is no event."""
+        """Raise TypeError for anything but an event."""
         if not isinstance(event, Event):
             raise TypeError(f"not an event: {event!r}")
 
@@ -41,9 +41,9 @@ class Event:
         self.done = True
 
     def record(self, stream: Any = None) -> None:
-        """TypeError for what is no stream."""
+        """Record the event. Raise TypeError for anything but a stream."""
         if not isinstance(stream, Stream | None):
             raise TypeError(f"not a stream: {stream!r}")
 
     def synchronize(self) -> None:
-        """Nothing is ever under way."""
+        """Do nothing: no work is pending."""

@@ -1,4 +1,4 @@
-"""CuPy's functions: NumPy's under the same names, with CuPy's parameters and its refusals."""
+"""CuPy's functions: NumPy's under the same names, with CuPy's parameters and errors."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tests.cupy_stand_in.sorting import SORTING, check_sorting
 from tests.cupy_stand_in.ufuncs import WHERE, Ufunc
 
 FROM_THE_HOST = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
-"""Functions that copy an array of NumPy's to the GPU."""
+"""Functions that copy a NumPy array to the GPU."""
 PARTS = ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack")
-"""Functions that join arrays, and nothing but arrays."""
+"""Functions that join arrays and take nothing but arrays."""
 ARRAYS = ("allclose", "array_equal", "array_equiv", "count_nonzero", "isscalar")
-"""Functions whose answer is an array here, where NumPy's may be Python's."""
+"""Functions that return an array here, where NumPy's may return a Python value."""
 
 
 class Namespace(dict[str, Any]):
-    """A module's names as they are asked for. AttributeError for one that CuPy has not got."""
+    """The names of a module, looked up on use. Raise AttributeError for a name that CuPy does not have."""
 
     def __init__(self, module: str) -> None:
         super().__init__()
@@ -44,13 +44,13 @@ class Namespace(dict[str, Any]):
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """The condition must be an array; numbers are chosen by one loop for both."""
+    """Choose between two values. The condition must be an array; one loop handles numbers on both sides."""
     chosen = condition.astype(bool)
     return chosen.nonzero() if x is None else WHERE(chosen, x, y)
 
 
 def call(name: str, function: Any, parameters: list[str] | None, *args: Any, **kwargs: Any) -> Any:
-    """One of NumPy's functions, called as CuPy's."""
+    """Call one of NumPy's functions as CuPy's."""
     check_call(name, parameters, args, kwargs)
     if name in FROM_THE_HOST and isinstance(args[0], numpy.ndarray):
         return ndarray.of(function(args[0].copy(), *args[1:], **kwargs))
@@ -66,7 +66,7 @@ def call(name: str, function: Any, parameters: list[str] | None, *args: Any, **k
 
 
 def _turned(name: str, found: Any) -> Any:
-    """Vectors with another sign or phase than LAPACK gives them, as cuSOLVER's may have."""
+    """Return vectors with another sign or phase than LAPACK's, as cuSOLVER's may have."""
     if name == "eigh":
         return type(found)(found[0], found[1] * _phases(found[1]))
     if name == "svd" and isinstance(found, tuple):
@@ -79,13 +79,13 @@ def _turned(name: str, found: Any) -> Any:
 
 
 def _phases(vectors: Any) -> Any:
-    """One for each column: the first is left alone."""
+    """Return one phase for each column; the first is unchanged."""
     columns = numpy.arange(vectors.shape[-1])[None]
     return (numpy.exp(1j * columns) if vectors.dtype.kind == "c" else (-1.0) ** columns).astype(vectors.dtype)
 
 
 def _check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """TypeError, ValueError or NotImplementedError for what CuPy's function does not take."""
+    """Raise TypeError, ValueError or NotImplementedError for arguments that CuPy's function refuses."""
     if name in PARTS and not all(isinstance(each, ndarray) for each in args[0]):
         raise TypeError("Only cupy arrays can be concatenated")
     if name == "lexsort" and not isinstance(args[0], ndarray):

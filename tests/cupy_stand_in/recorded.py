@@ -1,4 +1,4 @@
-"""What an installed CuPy said of itself, and how calls are held to it."""
+"""The recorded facts about an installed CuPy, and checks of calls against them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ RECORDED: dict[str, Any] = records.read("cupy")
 
 
 def check_call(name: str, parameters: list[str] | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """TypeError for an argument that CuPy's function has not got. Functions that do not tell theirs take anything."""
+    """Raise TypeError for an argument that CuPy's function does not have. Functions with unknown parameters take
+    anything.
+    """
     if parameters is None:
         return
     several = [each for each in parameters if each.startswith("*")]

@@ -1,6 +1,6 @@
-"""What CuPy's functions and methods that sort refuse, which is said nowhere that it could be read from.
+"""The arrays that CuPy's sorting functions and methods refuse, which no record contains.
 
-Thrust sorts, through one list of dtypes (``type_dispatcher.cuh``); nothing is added to it for ``ml_dtypes``.
+Thrust sorts, with one list of dtypes (``type_dispatcher.cuh``); ``ml_dtypes`` are not added to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DTYPES = "?bBhHiIlLqQefdFD"
 
 
 def check_sorting(name: str, numbers: Any, kwargs: dict[str, Any], method: bool = False) -> None:
-    """NotImplementedError, ValueError or AxisError for an array that CuPy does not sort."""
+    """Raise NotImplementedError, ValueError or AxisError for an array that CuPy does not sort."""
     if name not in SORTING:
         return
     if kwargs.get("kind") not in (None, "stable"):

@@ -1,4 +1,4 @@
-"""CuPy's elementwise functions: which loop a call runs, and what they do not take."""
+"""CuPy's elementwise functions: the loop that a call runs, and the arguments that they refuse."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.cupy_stand_in.recorded import RECORDED
 
 NUMBERS = (bool, int, float, complex)
 SCATTERED = {"add": "biIQefd", "subtract": "biIQefd", "maximum": "iIQfd", "minimum": "iIQfd"}
-"""The dtypes of ``at``: what CUDA's atomic operations know (``_routines_indexing.pyx``)."""
+"""The dtypes of ``at``, which are those of CUDA's atomic operations (``_routines_indexing.pyx``)."""
 
 
 def dtype_of(char: str) -> numpy.dtype[Any]:
-    """The dtype with a character of CuPy's."""
+    """Return the dtype for one of CuPy's characters."""
     return numpy.dtype(ml_dtypes.bfloat16 if char == "E" else char)
 
 
 class Ufunc:
-    """One of them, with its loops."""
+    """A ufunc with its loops."""
 
     def __init__(self, name: str, compute: Callable[..., Any], recorded: dict[str, Any]) -> None:
         self.__name__ = name
@@ -34,7 +34,7 @@ class Ufunc:
 
     @cached_property
     def loops(self) -> list[tuple[list[numpy.dtype[Any]], list[numpy.dtype[Any]]]]:
-        """The dtypes that go in and out, in CuPy's order."""
+        """The dtypes of operands and results, in CuPy's order."""
         both = (each.split("->") for each in self.types)
         return [([dtype_of(c) for c in left], [dtype_of(c) for c in right]) for left, right in both]
 
@@ -56,7 +56,9 @@ class Ufunc:
     def loop(
         self, given: tuple[Any, ...], dtype: numpy.dtype[Any] | None
     ) -> tuple[list[numpy.dtype[Any]], list[numpy.dtype[Any]]]:
-        """The first whose operands hold what is given; or the one that gives a dtype. TypeError if there is none."""
+        """Return the first loop whose operands hold the arguments, or one that returns a dtype. Raise TypeError if
+        there is none.
+        """
         if dtype is not None:
             fitting = [loop for loop in self.loops if all(each == dtype for each in loop[1])]
         else:
@@ -67,7 +69,7 @@ class Ufunc:
         return fitting[0]
 
     def at(self, a: ndarray, indices: Any, b: Any = None) -> None:
-        """In place at places, one after the other; of the dtypes whose atomic operation there is."""
+        """Apply in place at indices, one after the other, for dtypes with an atomic operation."""
         if not self.has_at:
             raise NotImplementedError(f"`{self.__name__}.at` is not supported yet")
         if a.dtype.char not in SCATTERED.get(self.__name__, "iIqQlL"):
@@ -76,15 +78,15 @@ class Ufunc:
         getattr(numpy, self.__name__).at(a.numbers, a.key(indices), values)
 
     def outer(self, a: ndarray, b: ndarray, **options: Any) -> Any:
-        """Of all pairs."""
+        """Apply to all pairs."""
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
     def reduce(self, array: ndarray, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        """Of sums and products."""
+        """Return the sum or the product; other ufuncs raise NotImplementedError."""
         return getattr(array, self._only({"add": "sum", "multiply": "prod"}))(axis, dtype, out, keepdims)
 
     def accumulate(self, array: ndarray, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        """Of sums and products."""
+        """Return the cumulative sum or product; other ufuncs raise NotImplementedError."""
         return getattr(array, self._only({"add": "cumsum", "multiply": "cumprod"}))(axis, dtype, out)
 
     def _only(self, methods: dict[str, str]) -> str:
@@ -98,7 +100,7 @@ def _operand(value: Any, dtype: numpy.dtype[Any]) -> Any:
 
 
 def _written(value: Any, dtype: numpy.dtype[Any], out: ndarray | None, casting: Any) -> ndarray:
-    """The result in its dtype; or in an array that it may be cast to."""
+    """Return the result in its dtype, or in an array that it can be cast to."""
     result = numpy.asarray(value).astype(dtype)
     if out is None:
         return ndarray.of(result)
@@ -113,7 +115,7 @@ def _type(value: Any) -> Any:
 
 
 def _weak(given: tuple[Any, ...]) -> list[bool]:
-    """A Python number has no dtype of its own, but where it is of a higher category than all arrays."""
+    """Return which arguments are Python numbers without a dtype of their own, because no array has a lower category."""
     numbers = [isinstance(each, NUMBERS) and not isinstance(each, numpy.generic) for each in given]
     ranks = ["biufc".find(_type(each).kind.replace("V", "f").replace("u", "i")) for each in given]
     arrays = [rank for rank, number in zip(ranks, numbers, strict=True) if not number]

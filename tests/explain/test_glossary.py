@@ -96,7 +96,7 @@ def test_code_and_quotations_are_not_marked(text: str, words: list[str]) -> None
 
 def test_a_variable_is_no_term() -> None:
     trace = traced("import torch\nkernel = torch.ones(2, requires_grad=True)\nleaf = kernel * 2\n")
-    row = with_terms(trace, line("The kernel of mul makes a Node; leaf is no leaf."))
+    row = with_terms(trace, line("The kernel of mul makes a Node; leaf is not a leaf."))
     assert marked(row) == ["Node"]
 
 

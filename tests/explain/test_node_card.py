@@ -181,7 +181,7 @@ def test_unsaved_variable_has_its_reason() -> None:
     trace, _ = recorded("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n")
     node = next(event.node for event in trace if isinstance(event, ev.NodeCreated) and event.name == "MulBackward0")
     told = facts(trace, node, len(trace) - 1)["SavedVariable self"]
-    assert told.value == "empty: it was not saved"
+    assert told.value == "empty: not saved"
     assert told.purpose == "only the formula of edge 1 needs it, and that edge is empty"
     assert "SavedVariable self" not in facts(trace, node, trace.steps_of(ev.NodeCreated)[0])
 

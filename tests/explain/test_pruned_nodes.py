@@ -95,10 +95,12 @@ def test_the_lanes_show_it() -> None:
 
 def test_the_picture_shows_it() -> None:
     drawn = drawing(backward_graph(backward_of_b()))
-    assert "backward(inputs=) requested b: what does not lead there is not needed" in drawn.texts
+    assert "backward(inputs=) requested b: Nodes that do not lead there are not needed" in drawn.texts
     assert "not needed" in drawn.texts
     assert drawn.source.count("class=unused") == 1
-    assert "grad() requested a: what does not lead there is not needed" in drawing(backward_graph(grad_of_a())).texts
+    assert (
+        "grad() requested a: Nodes that do not lead there are not needed" in drawing(backward_graph(grad_of_a())).texts
+    )
 
 
 def test_an_input_that_no_edge_leads_to() -> None:

@@ -132,6 +132,6 @@ def test_set_names_the_new_memory_sizes_and_strides() -> None:
         for question in tensor_questions(trace, named(trace)["y"], len(trace) - 1, uses(trace).finish())
     }
     assert answers["Who shares its memory?"] == [
-        "w appeared on its memory",
+        "w began to share its memory",
         "x took it by set_.source_Storage_storage_offset",
     ]

@@ -170,8 +170,8 @@ def test_the_line_that_goes_on(trace: Trace) -> None:
 
 def test_the_log_says_which_line_goes_on(trace: Trace) -> None:
     log = [*text_log(trace)]
-    said = next(place for place, text in enumerate(log) if "goes on" in text)
-    assert log[said].strip() == "> (line 6 in forward goes on, in another thread than above)"
+    said = next(place for place, text in enumerate(log) if "continues, on" in text)
+    assert log[said].strip() == "> (line 6 in forward continues, on another thread than above)"
     assert re.match(r" *\d+ > line (10|11)  ", log[said - 1])
 
 

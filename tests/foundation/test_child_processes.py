@@ -1,4 +1,4 @@
-"""No process that dispatchviz begins outlives the one that began it, however that ends."""
+"""Child processes of dispatchviz never outlive their parent, however the parent ends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ while True:
 
 
 def descendants(process: int) -> set[int]:
-    """The processes that a process began, and those that these began, that have not ended."""
+    """Return the descendants of a process that have not ended."""
     found: set[int] = set()
     waiting = [process]
     while waiting:
@@ -66,7 +66,7 @@ def wait_until(is_so: object) -> None:
 
 
 def end(process: subprocess.Popen[bytes], number: signal.Signals) -> int:
-    """End a process; its exit status, after all its children were found gone."""
+    """End a process; check that all its children are gone, and return its exit status."""
     children = descendants(process.pid)
     assert children
     process.send_signal(number)
@@ -87,7 +87,7 @@ def no_core_files() -> Iterator[None]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", ENDS)
-def test_another_program_and_all_that_it_began_end_with_the_process_that_began_it(number: signal.Signals) -> None:
+def test_another_program_and_its_children_end_with_their_parent(number: signal.Signals) -> None:
     process = subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout.read(2) == b".."
     assert len(descendants(process.pid)) == 3
@@ -95,7 +95,7 @@ def test_another_program_and_all_that_it_began_end_with_the_process_that_began_i
     process.stdout.close()
 
 
-def test_the_watcher_is_no_child_of_the_program_and_ends_with_it() -> None:
+def test_the_watcher_ends_with_the_program_and_is_not_its_child() -> None:
     asks = "import os, sys; print(os.getpgid(0) == os.getpgid(os.getppid())); os.wait()"
     ended = subprocess.run(tied([sys.executable, "-c", asks]), capture_output=True, text=True)
     assert ended.stdout == "True\n"
@@ -104,7 +104,7 @@ def test_the_watcher_is_no_child_of_the_program_and_ends_with_it() -> None:
 
 
 def watchers_of(text: str) -> list[Path]:
-    """The processes whose command line holds a text."""
+    """Return the processes whose command line contains a text."""
     found = []
     for each in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
@@ -114,7 +114,7 @@ def watchers_of(text: str) -> list[Path]:
 
 
 def ended(command: Sequence[str], begun: Path, number: signal.Signals) -> int:
-    """The exit status of a command that begins a program, ended while that runs."""
+    """Return the exit status of a command that starts a program and is ended while the program runs."""
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     environment = {**os.environ, "BEGUN": str(begun)}
     words = [sys.executable, "-m", "dispatchviz", *command]
@@ -143,7 +143,7 @@ if torch.__file__.rpartition("dispatchviz")[1]:
 @pytest.mark.torch
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_check_saves_what_the_model_did_until_a_signal(number: signal.Signals, tmp_path: Path) -> None:
+def test_check_saves_the_trace_of_the_model_up_to_a_signal(number: signal.Signals, tmp_path: Path) -> None:
     import dispatchviz
 
     (tmp_path / "endless.py").write_text(FIRST_TORCH)

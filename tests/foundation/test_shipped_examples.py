@@ -1,4 +1,4 @@
-"""The examples that ship: each says what it shows, and its name runs it in every folder."""
+"""The shipped examples: each has a description, and its short name runs it from every folder."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dispatchviz.running.program import run
 FORUM = "examples/forum.py"
 
 
-def test_every_example_says_in_a_line_what_there_is_to_see() -> None:
+def test_every_example_has_a_description_in_one_line() -> None:
     files = {path.relative_to(folder()).with_suffix("").as_posix() for path in folder().rglob("*.py")}
-    programs = {name for name in files if not name.startswith(("testing/", "errors/"))}  # not told here
+    programs = {name for name in files if not name.startswith(("testing/", "errors/"))}  # listed elsewhere
     assert {example.name for example in examples()} == programs
-    assert len(examples()) == len(programs), "none is told twice"
+    assert len(examples()) == len(programs), "each is listed once"
     for example in examples():
         assert example.shows
         assert "\n" not in example.shows
@@ -33,7 +33,7 @@ def founding() -> Example:
     return next(example for example in examples() if example.name == "forum")
 
 
-def test_the_lesson_on_the_founding_program_is_the_first_and_the_program_itself_the_first_without() -> None:
+def test_the_founding_program_and_its_lesson_come_first() -> None:
     assert examples()[0].name == "lessons/forum"
     without = [example for example in examples() if example.group != examples()[0].group]
     assert without[0] == founding()
@@ -41,7 +41,7 @@ def test_the_lesson_on_the_founding_program_is_the_first_and_the_program_itself_
     assert "AutogradCUDA" in founding().shows
 
 
-def test_the_name_of_an_example_runs_it_where_there_is_no_such_file(
+def test_the_name_of_an_example_runs_it_if_no_file_has_that_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -52,7 +52,7 @@ def test_the_name_of_an_example_runs_it_where_there_is_no_such_file(
     assert outcome.trace.header.program == FORUM
 
 
-def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_the_name_of_an_example_is_preferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").mkdir()
     (tmp_path / FORUM).write_text("import torch\ntorch.ones(3)\n")
@@ -63,7 +63,7 @@ def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("script", ["examples/nothing.py", "examples/chains/nothing.py"])
-def test_an_unknown_example_is_refused_with_those_that_there_are(
+def test_an_unknown_example_is_refused_with_a_list_of_examples(
     script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -76,21 +76,21 @@ def test_an_unknown_example_is_refused_with_those_that_there_are(
     assert ("examples/chains/" in text) is ("chains" in script)
 
 
-def test_other_names_are_left_alone() -> None:
+def test_names_of_other_files_are_unchanged() -> None:
     for script in ("examples/../forum.py", "/examples/forum.py", "examples", ""):
         assert located(script) == script
         assert alternatives(script) == ""
 
 
-def test_the_bare_name_of_an_example_is_no_example_but_the_error_names_it() -> None:
+def test_the_bare_name_of_an_example_fails_with_a_suggestion() -> None:
     for script in ("forum.py", "forum"):
         assert located(script) == script
         assert alternatives(script) == "; did you mean examples/forum.py?"
 
 
 @pytest.mark.parametrize("is_the_program", [True, False])
-def test_an_error_of_an_example_has_its_line_where_the_package_is_installed(is_the_program: bool) -> None:
-    """There the examples are within the package, whose own frames are taken out of tracebacks."""
+def test_an_error_in_an_installed_example_shows_its_line(is_the_program: bool) -> None:
+    """An installation has the examples inside the package, whose own frames are removed from tracebacks."""
     code = compile("\n\n1 / 0", str(Path(recording.__file__).parents[1] / "examples" / "one.py"), "exec")
     if is_the_program:
         count_as_users(code)

@@ -1,4 +1,4 @@
-"""Text that reaches a terminal: the one rule for it, and everything that prints."""
+"""Text for a terminal: the one rule for it, and everything that prints."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ from tests.waiting import HANGS
 PACKAGE = Path(__file__).parents[2] / "dispatchviz"
 
 IN_NAMES = [text for text in HOSTILE if "\0" not in text and not any("\ud800" <= char < "\udc80" for char in text)]
-"""Those that a command line can hold."""
+"""The characters that a command line can contain."""
 
 Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    """A small one."""
+    """Return a small trace."""
     return founding()
 
 
 def ended(capsys: Captured, *arguments: str) -> tuple[int, str]:
-    """The status of a command, and all that it writes."""
+    """Return the status of a command, and everything that it writes."""
     status = main(arguments)
     written = capsys.readouterr()
     return status, written.out + written.err
@@ -60,7 +60,7 @@ def ended(capsys: Captured, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_logs_of_a_trace(trace: Trace, text: str, capsys: Captured) -> None:
+def test_the_log_of_a_trace_is_escaped(trace: Trace, text: str, capsys: Captured) -> None:
     hostile = everywhere(trace, text)
     for form in ("text", "torch"):
         lines = list(log_lines(hostile, form))
@@ -71,12 +71,12 @@ def test_logs_of_a_trace(trace: Trace, text: str, capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_pictures_of_a_trace(trace: Trace, text: str) -> None:
+def test_pictures_of_a_trace_are_escaped(trace: Trace, text: str) -> None:
     assert not raw(drawing(backward_graph(everywhere(trace, text))).source)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_each_kind_of_event(kind: type, capsys: Captured) -> None:
+def test_each_kind_of_event_is_escaped(kind: type, capsys: Captured) -> None:
     hostile = everywhere(with_one_of(kind), "\x1b[2J\u202e\x85\u2028\u3164\r\x00")
     print_log(hostile, len(hostile) - 1)
     print_step(hostile, len(hostile) - 1)
@@ -84,10 +84,10 @@ def test_each_kind_of_event(kind: type, capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_a_step_and_the_log_in_colors(
+def test_colored_output_contains_only_our_codes(
     trace: Trace, text: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without our codes they are what they are without colors, which has no other."""
+    """The colored output without our color codes equals the plain one, so it contains no other codes."""
     hostile = everywhere(trace, text)
 
     def printed() -> str:
@@ -105,7 +105,7 @@ def test_a_step_and_the_log_in_colors(
 
 
 @pytest.mark.parametrize("text", some(HOSTILE, 3), ids=ascii)
-def test_commands_on_a_trace(trace: Trace, text: str, tmp_path: Path, capsys: Captured) -> None:
+def test_commands_on_a_trace_escape_their_output(trace: Trace, text: str, tmp_path: Path, capsys: Captured) -> None:
     file = str(tmp_path / "hostile.jsonl")
     everywhere(trace, text).save(file)
     for command in (
@@ -137,7 +137,7 @@ def test_a_trace_on_standard_output_is_read_back_as_it_was(trace: Trace, tmp_pat
     assert Trace.load(again)[:] == Trace.load(file)[:]
 
 
-def test_a_log_in_a_file(trace: Trace, tmp_path: Path) -> None:
+def test_a_log_in_a_file_is_escaped(trace: Trace, tmp_path: Path) -> None:
     file, log = tmp_path / "hostile.jsonl", tmp_path / "hostile.log"
     everywhere(trace, "".join(HOSTILE)).save(file)
     assert main(["trace", "-o", str(log), str(file)]) == 0
@@ -146,7 +146,7 @@ def test_a_log_in_a_file(trace: Trace, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("begin", range(0, len(HOSTILE), 8))
-async def test_every_pane_of_the_stepper(trace: Trace, begin: int) -> None:
+async def test_every_pane_of_the_stepper_is_escaped(trace: Trace, begin: int) -> None:
     hostile = everywhere(trace, "".join(HOSTILE[begin : begin + 8]))
     async with stepper(hostile, (120, 40)) as reader:
         for step in range(0, len(hostile), 6):
@@ -160,7 +160,7 @@ async def test_every_pane_of_the_stepper(trace: Trace, begin: int) -> None:
 
 
 @pytest.mark.parametrize("text", IN_NAMES, ids=ascii)
-def test_complaints_about_what_was_typed(text: str, tmp_path: Path, capsys: Captured) -> None:
+def test_errors_about_typed_text_are_escaped(text: str, tmp_path: Path, capsys: Captured) -> None:
     message = tmp_path / "message.txt"
     message.write_text(
         f"Could not run 'aten::{text}' with arguments from the '{text}' backend.", "utf-8", "surrogatepass"
@@ -197,7 +197,7 @@ def test_complaints_about_what_was_typed(text: str, tmp_path: Path, capsys: Capt
 
 @pytest.mark.long
 @pytest.mark.parametrize("text", ["\x1b[2J", "\x9b2J\u2028", "\r\n"], ids=ascii)
-def test_a_program_with_such_a_name_and_such_errors(text: str, tmp_path: Path) -> None:
+def test_a_hostile_file_name_and_error_message_are_escaped(text: str, tmp_path: Path) -> None:
     program = tmp_path / f"p{text}.py"
     program.write_text(f"import torch, sys\nprint(sys.argv[1])\ntorch.ones(2)\nraise ValueError({text!r})\n")
     log = tmp_path / "log"
@@ -219,32 +219,32 @@ def _dispatchviz(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 @pytest.mark.parametrize("text", IN_NAMES, ids=ascii)
-def test_a_copied_command_line_is_the_same_for_a_shell(text: str) -> None:
+def test_a_copied_command_line_means_the_same_to_a_shell(text: str) -> None:
     assert not raw(quoted(text))
-    said = subprocess.run(["bash", "-c", f"printf %s {quoted(text)}"], capture_output=True, check=True).stdout
-    assert said == os.fsencode(text)
+    printed = subprocess.run(["bash", "-c", f"printf %s {quoted(text)}"], capture_output=True, check=True).stdout
+    assert printed == os.fsencode(text)
 
 
-# -- where text leaves ------------------------------------------------------------------------------------------------
+# -- the exits of text ------------------------------------------------------------------------------------------------
 
 
-def test_colors_are_ours_alone(capsys: Captured) -> None:
+def test_color_codes_of_a_text_are_escaped(capsys: Captured) -> None:
     console = Console(80, colors=True)
     console.print([console.styled("\x1b[31m", "red") + " \x1b[2J", *console.wrapped("\x1b[31m a\nb")])
     assert capsys.readouterr().out == "\x1b[31m\\x1b[31m\x1b[0m \\x1b[2J\n  \\x1b[31m a b\n"
 
 
-def test_without_colors_there_are_no_codes(capsys: Captured) -> None:
+def test_plain_output_contains_no_codes(capsys: Captured) -> None:
     Console(80, colors=False).print(["\x1b[31m"])
     assert capsys.readouterr().out == "\\x1b[31m\n"
 
 
-def test_a_complaint_is_one_line(capsys: Captured) -> None:
+def test_an_error_is_printed_on_one_line(capsys: Captured) -> None:
     complain("there is no\n  a\tb\r\x1b[2J  here")
     assert capsys.readouterr().err == "dispatchviz: there is no a\\tb\\r\\x1b[2J here\n"
 
 
-def test_what_an_encoding_has_not_is_shown() -> None:
+def test_a_character_outside_the_encoding_is_escaped() -> None:
     binary = io.BytesIO()
     stream = io.TextIOWrapper(binary, "ascii")
     print_lines(["a → b", "\x1b"], stream)
@@ -261,7 +261,7 @@ THEIR_OWN = {
     "foundation/terminal_output.py": "the place",
     "outputs/written_files.py": "bytes of pictures and of packed traces",
 }
-"""Who writes to the standard streams by itself, and what."""
+"""Modules that write to the standard streams themselves -> what they write."""
 
 
 WRITES = re.compile(r"print|click\.s?echo|sys\.std\w+(\.buffer)?\.writ\w+")
@@ -275,7 +275,7 @@ def _writes(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(PACKAGE)}:{node.lineno}"
 
 
-def test_nobody_else_writes_to_the_standard_streams() -> None:
+def test_unlisted_modules_never_write_to_the_standard_streams() -> None:
     found = [place for path in PACKAGE.rglob("*.py") for place in _writes(path)]
     assert [place for place in found if not place.startswith(tuple(THEIR_OWN))] == []
     assert all(
@@ -309,7 +309,7 @@ def test_the_category_of_a_character_decides(plane: int) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_nothing_hostile_is_sent(text: str) -> None:
+def test_no_hostile_text_is_sent(text: str) -> None:
     assert not raw(shown(text))
     assert "\n" not in shown(text)
     assert "\\" in shown(text)
@@ -333,12 +333,12 @@ def test_a_joiner_is_sent_within_an_emoji_only() -> None:
     assert shown("🚀\u200d\u200d🚀") == "🚀\\u200d\\u200d🚀"
 
 
-def test_lines_stay_lines() -> None:
+def test_line_ends_are_kept() -> None:
     assert shown_lines("a\nb\x1b\rc\n") == "a\nb\\x1b\\rc\n"
 
 
 @given(st.text(st.characters(codec=None, exclude_characters="\\")))
-def test_what_is_shown_can_be_read_back(text: str) -> None:
+def test_escaped_text_can_be_read_back(text: str) -> None:
     escaped = shown(text).encode("latin-1", "backslashreplace").decode("unicode_escape")
     assert escaped.encode("utf-16", "surrogatepass") == text.encode("utf-16", "surrogatepass")
 
@@ -349,5 +349,5 @@ def test_json_is_read_back_as_it_was(text: str) -> None:
 
 
 @given(st.lists(st.text(st.sampled_from("ab→\x1b\u115f\U000e0100🙂"))))
-def test_many_lines_are_looked_at_at_once(lines: list[str]) -> None:
+def test_many_lines_are_checked_at_once(lines: list[str]) -> None:
     assert all_shown(lines) == all(shown(line) == line for line in lines)

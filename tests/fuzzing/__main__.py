@@ -1,4 +1,4 @@
-"""``python -m tests.fuzzing``: many damaged files, in two processes; what raised, hung or took too much memory."""
+"""``python -m tests.fuzzing``: many damaged files in two processes. Reports tracebacks, hangs and high memory use."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from tests.fuzzing.cases import Cases, Outcome
 from tests.fuzzing.seeds import seeds
 
 LIMIT_S = 2.0
-"""Seconds of the processor that a case may take: on a loaded machine the clock goes on without it."""
+"""The processor time in seconds that a case may take. The clock would also count other work on a loaded machine."""
 
 PATIENCE_S = 20
-"""Seconds of the clock: what waits for ever needs no processor."""
+"""The clock time in seconds after which a case hangs, because waiting uses no processor time."""
 
 LIMIT_MB = 300
-"""Memory of the process at its highest."""
+"""The maximum memory of the process."""
 
 GIVE_UP_MB = 3000
 
 
 Entry = tuple[int, str, str, float, float]
-"""A case, how it ended, where if it failed, its seconds and MB."""
+"""A case, its outcome, the place of a failure, its seconds and MB."""
 
 
 class Hang(BaseException):
-    """Nothing that is read may keep it from ending the case."""
+    """The error that ends a case. It derives from BaseException, so that no reader catches it."""
 
 
 def main() -> int:
-    """Exit status 1 if anything was found."""
-    warnings.simplefilter("ignore")  # of the programs that make the seeds
+    """Run the cases. Return exit status 1 if anything was found."""
+    warnings.simplefilter("ignore")  # from the programs that make the seeds
     arguments = _parsed()
     with tempfile.TemporaryDirectory() as folder:
         kept = arguments.seeds or Path(folder) / "seeds"
@@ -87,7 +87,7 @@ def _one(folder: Path, kept: Path, begin: int, case: int, keep: Path | None) -> 
     return int(outcome.how == "raised")
 
 
-# -- in a process of its own ------------------------------------------------------------------------------------------
+# -- in a separate process --------------------------------------------------------------------------------------------
 
 
 def _work(kept: Path, begin: int, share: range, queue: Queue[Entry | None]) -> None:
@@ -113,12 +113,12 @@ def _itself(watch: _Watch) -> _Watch:
 
 
 class _Watch:
-    """Interrupts what takes too long, and measures."""
+    """A context that interrupts long cases and measures time and memory."""
 
     seconds, memory = 0.0, 0.0
 
     def __enter__(self) -> None:
-        Path("/proc/self/clear_refs").write_text("5")  # forgets how much memory there was at most
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak memory
         self._began = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
         signal.alarm(PATIENCE_S)
@@ -134,12 +134,12 @@ def _hangs(number: int, frame: FrameType | None) -> None:
 
 
 def _highest() -> float:
-    """MB of memory at most since it was forgotten."""
+    """Return the peak memory in MB since it was last reset."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) / 1024
 
 
-# -- what came of it --------------------------------------------------------------------------------------------------
+# -- outcomes ---------------------------------------------------------------------------------------------------------
 
 
 def _gathered(queue: Queue[Entry | None], workers: list[multiprocessing.Process], files: int) -> int:

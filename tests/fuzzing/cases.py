@@ -1,4 +1,4 @@
-"""A case: a number, the file that it stands for, and what comes of reading it."""
+"""A case: a number, the file that it represents, and the outcome of reading it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tests.fuzzing.mutations import damaged
 from tests.fuzzing.reading import read
 
 ODD = 0.003
-"""How many files are none: a folder, a pipe, a device, something huge."""
+"""The share of cases that are not files: a folder, a pipe, a device, something huge."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case."""
+    """The outcome of a case."""
 
     case: int
     how: str
     """``whole``, ``with a notice``, ``refused``, or ``raised``."""
     error: str = ""
-    """The traceback of what was raised."""
+    """The traceback, if an error was raised."""
 
     @property
     def place(self) -> str:
-        """The last line of the traceback and where it was raised: the same for two cases of one mistake."""
+        """The last line of the traceback and its place, which are the same for two cases of one mistake."""
         lines = [line.strip() for line in self.error.splitlines()]
         frames = [line for line in lines if line.startswith("File ")]
         frames = [line for line in frames if "dispatchviz" in line] or frames
@@ -47,7 +47,7 @@ class Cases:
         (folder / "output").mkdir(exist_ok=True)
 
     def outcome(self, case: int, watch: Callable[[], AbstractContextManager[object]] = nullcontext) -> Outcome:
-        """Make the file, and read it while it is watched."""
+        """Create the file, and read it under the watch."""
         random = Random(self._begin * 1_000_003 + case)
         with self.file(random) as path:
             try:
@@ -59,7 +59,7 @@ class Cases:
 
     @contextmanager
     def file(self, random: Random) -> Iterator[Path]:
-        """The file of a case."""
+        """Create the file of a case."""
         if random.random() < ODD:
             path = self._folder / f"odd{random.choice(('.jsonl', '.jsonl.gz', '.dvtrace'))}"
             path = random.choice(_ODD)(path) or path

@@ -1,6 +1,6 @@
-"""Damages to a trace, each a function of the lines of one trace, of others and of a random generator.
+"""Damages to a trace. Each is a function of the lines of one trace, of other traces, and of a random generator.
 
-``damaged`` chooses among them and gives the bytes of a file with the suffix that it is to have.
+``damaged`` chooses among them and returns the bytes of a file and its suffix.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OTHERS = (None, True, False, 1.5, -0.0, 1e308, [], {}, [[]], [0], [None], ["a"],
 
 
 def value(random: Random) -> Any:
-    """Anything."""
+    """Return a random value of any type."""
     match random.randrange(9):
         case 0 | 1 | 2:
             return random.choice(NUMBERS)
@@ -68,7 +68,7 @@ def _deep(depth: int) -> Any:
 
 
 def flipped(raw: bytes, random: Random) -> bytes:
-    """Some bits, near each other or not."""
+    """Flip some bits, near each other or not."""
     changed = bytearray(raw)
     for _ in range(random.choice((1, 1, 2, 8, 40))):
         changed[random.randrange(len(changed))] ^= 1 << random.randrange(8)
@@ -76,19 +76,19 @@ def flipped(raw: bytes, random: Random) -> bytes:
 
 
 def cut(raw: bytes, random: Random) -> bytes:
-    """The beginning, or without a part."""
+    """Return the beginning, or remove a part."""
     at = random.randrange(len(raw) + 1)
     return raw[:at] if random.random() < 0.6 else raw[:at] + raw[at + random.randrange(1, 300) :]
 
 
 def spliced(raw: bytes, other: bytes, random: Random) -> bytes:
-    """A part of another file in the middle."""
+    """Insert a part of another file in the middle."""
     at, begin = random.randrange(len(raw) + 1), random.randrange(len(other) + 1)
     return raw[:at] + other[begin : begin + random.choice((1, 10, 200, 5000))] + raw[at + random.choice((0, 1, 100)) :]
 
 
 def noisy(raw: bytes, random: Random) -> bytes:
-    """Random bytes over a part."""
+    """Overwrite a part with random bytes."""
     at, length = random.randrange(len(raw)), random.choice((1, 4, 30, 1000))
     noise = random.choice((random.randbytes(length), b"[" * 100 * length, b"9" * 100 * length))
     return raw[:at] + noise + raw[at + length :]
@@ -98,7 +98,7 @@ def noisy(raw: bytes, random: Random) -> bytes:
 
 
 def shuffled(lines: Lines, random: Random) -> Lines:
-    """Lines dropped, doubled, swapped; numbered anew, so that they are in order and what they say is not."""
+    """Drop, double or swap lines, then renumber them, so that their order is valid but their content is not."""
     head, *events = lines
     for _ in range(random.choice((1, 1, 3, 30))):
         if len(events) < 2:
@@ -117,7 +117,7 @@ def shuffled(lines: Lines, random: Random) -> Lines:
 
 
 def mixed(lines: Lines, others: Lines, random: Random) -> Lines:
-    """Events of another trace among those of this one."""
+    """Insert events of another trace among those of this one."""
     head, *events = lines
     for _ in range(random.choice((1, 5, 50))):
         events.insert(random.randrange(len(events) + 1), random.choice(others[1:] or lines))
@@ -135,7 +135,7 @@ def _numbered(line: bytes, seq: int, random: Random) -> bytes:
 
 
 def unordered(lines: Lines, random: Random) -> Lines:
-    """Two lines swapped, as they are."""
+    """Swap two lines without renumbering."""
     one, other = random.randrange(len(lines)), random.randrange(len(lines))
     changed = [*lines]
     changed[one], changed[other] = changed[other], changed[one]
@@ -146,7 +146,7 @@ def unordered(lines: Lines, random: Random) -> Lines:
 
 
 def revalued(lines: Lines, random: Random) -> Lines:
-    """Value that were chosen without looking, or that another event has in the same place."""
+    """Replace values by random ones, or by the values of another event."""
     changed = [*lines]
     for _ in range(random.choice((1, 1, 1, 2, 5, 40))):
         at = random.randrange(1, len(changed)) if len(changed) > 1 else 0
@@ -193,7 +193,7 @@ def _places(event: Any, depth: int = 6) -> Any:
 
 
 def renested(lines: Lines, random: Random) -> Lines:
-    """Other parents, other kinds, longer and shorter events."""
+    """Change parents, kinds and lengths of events."""
     changed = [*lines]
     for _ in range(random.choice((1, 3, 20, 200))):
         at = random.randrange(1, len(changed)) if len(changed) > 1 else 0
@@ -214,7 +214,7 @@ def renested(lines: Lines, random: Random) -> Lines:
 
 
 def headed(lines: Lines, random: Random) -> Lines:
-    """Another header: versions, sources, names."""
+    """Change the header: versions, sources, names."""
     header = _parsed(lines[0])
     if not isinstance(header, dict):
         return lines
@@ -242,7 +242,7 @@ def _source(text: Any, random: Random) -> Any:
 
 
 def pathological(lines: Lines, random: Random) -> Lines:
-    """Events that a program would not have, all at once: nested without end, or wide without end."""
+    """Return events that no program would have: nested very deeply, or very wide."""
     head, *events = lines
     count = random.choice((10, 100, 700))
     match random.randrange(5):
@@ -272,7 +272,7 @@ def _long_graph(count: int) -> list[list[Any]]:
 
 
 MOST_AGAIN = 1 << 22
-"""A line that an earlier damage made longer than so many bytes is not damaged again: that would take minutes."""
+"""The length in bytes above which a line is not damaged again, because that would take minutes."""
 
 
 def _kind(line: bytes) -> Any:
@@ -290,7 +290,7 @@ def _parsed(line: bytes) -> Any:
 
 
 def dumped(part: Any) -> bytes:
-    """As JSON; lone surrogates are escaped."""
+    """Return the part as JSON; lone surrogates are escaped."""
     return json.dumps(part, separators=(",", ":")).encode()
 
 
@@ -298,7 +298,7 @@ def dumped(part: Any) -> bytes:
 
 
 def packed(raw: bytes, random: Random) -> bytes:
-    """Compressed: in one piece, in several, with something wrong."""
+    """Compress the bytes: in one piece, in several, or with an error."""
     match random.randrange(6):
         case 0:
             return gzip.compress(raw, 1, mtime=0)
@@ -318,7 +318,7 @@ def packed(raw: bytes, random: Random) -> bytes:
 
 
 def bomb(raw: bytes, random: Random) -> bytes:
-    """A small file that is large when unpacked: blanks, one endless line, one event over and over."""
+    """Return a small file that unpacks to a large one: blanks, one endless line, or one event repeated."""
     kind = random.randrange(4)
     pack = zlib.compressobj(9, wbits=31)
     piece = (b"\n" * 65536, b"0" * 65536, b"[" * 65536, b'["Boxed",0,null,"",0]\n' * 3000)[kind]
@@ -339,7 +339,7 @@ OF_LINES: Sequence[tuple[int, Damage]] = (
 
 
 def _indexed(raw: bytes) -> bytes:
-    """The same trace, as far as it can be read, with an index."""
+    """Return the same trace with an index, as far as it can be read."""
     try:
         return Trace.decoded(raw, "x").encoded(".dvtrace")
     except TraceError:
@@ -347,7 +347,7 @@ def _indexed(raw: bytes) -> bytes:
 
 
 def _damaged_blocks(raw: bytes, random: Random) -> bytes:
-    """Whole, for what is odd in it; damaged anywhere; with another index, whose checksum is right."""
+    """Damage an indexed file: not at all, anywhere, or with another index that has a correct checksum."""
     match random.randrange(8):
         case 0 | 1:
             return raw
@@ -370,7 +370,7 @@ def _other_index(raw: bytes, random: Random) -> bytes:
 
 
 def damaged(seeds: Sequence[bytes], small: int, random: Random) -> tuple[str, bytes]:
-    """The suffix and the bytes of a file; of the first ``small`` traces four times of five."""
+    """Return the suffix and the bytes of a file. Four in five are of the first ``small`` traces."""
     raw, other = (random.choice(seeds[:small] if random.random() < 0.8 else seeds) for _ in range(2))
     if random.random() < 0.004:
         return ".jsonl.gz", bomb(raw, random)

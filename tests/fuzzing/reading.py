@@ -48,17 +48,17 @@ STOPS = (
 )  # fmt: skip
 LONGEST_COMPLAINT = 600
 MOST_LINES = 3000
-"""Of a log: more would take a second."""
+"""The maximum number of lines that are read of a log; more would take a second."""
 
 
 class Complaint(Exception):
-    """A file was refused otherwise than in one line, or a command ended otherwise than it says."""
+    """A file was refused in more than one line, or a command ended with an unexpected status."""
 
 
 def read(path: Path, random: Random, output: Path) -> str:
-    """Do it all, with the steps and the command that chance picks; return how the file opened.
+    """Read a file with random steps and a random command; return how the file opened.
 
-    ``output`` is a folder for what commands write.
+    ``output`` is a folder for the files of commands.
     """
     with quiet():
         try:
@@ -84,14 +84,14 @@ def _check_line(text: str) -> None:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[io.TextIOWrapper]:
-    """Standard output and errors as a terminal's encoding would have them, kept to themselves."""
+    """Capture standard output and errors, with the encoding of a terminal."""
     output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         yield errors
 
 
 def _look(trace: Trace, random: Random) -> None:
-    """Some of what a reader does, the costly parts less often."""
+    """Do some of a reader's actions, the costly ones less often."""
     if random.random() < 0.5:
         for _ in islice(text_log(trace), MOST_LINES):
             pass
@@ -112,7 +112,7 @@ def _look(trace: Trace, random: Random) -> None:
 
 
 def _look_at(session: Session, at: int, random: Random) -> None:
-    """The stepper's screen at a step, and where keys lead from there."""
+    """Draw the stepper's screen at a step, and follow the keys from there."""
     trace, width = session.trace, random.choice((38, 60, 118))
     session.cursor = session.cursor.goto(at)
     Scene(session.cursor, 0).plan(*random.choice(((60, 16), (80, 24), (120, 40), (220, 70))))
@@ -134,7 +134,7 @@ def _look_at(session: Session, at: int, random: Random) -> None:
 
 
 def _predict(session: Session, random: Random) -> None:
-    """Questions before answers, and an answer."""
+    """Ask for questions before answers, and give an answer."""
     session.cursor = masked(session, started(session).cursor)
     Scene(session.cursor, 0).plan(80, 24)
     asks = move(session, random.choice(MOVES)).asks or session.cursor.ahead
@@ -145,7 +145,7 @@ def _predict(session: Session, random: Random) -> None:
 
 
 def _ask_things(session: Session, at: int, random: Random) -> None:
-    """About the tensors and Nodes of a step, in the rows of the list; and the way across."""
+    """Ask about the tensors and Nodes of a step in the rows of the list, and follow their links."""
     trace = session.trace
     cross(session)
     uses(trace).go_on()
@@ -154,7 +154,7 @@ def _ask_things(session: Session, at: int, random: Random) -> None:
 
 
 def _ask(session: Session, random: Random) -> None:
-    """The questions of the bottom line."""
+    """Ask the questions of the bottom line."""
     query = random.choice(QUERIES)
     SearchQuestion(session).typed(query)
     session.cursor = FilterQuestion(session).answered(query).cursor
@@ -163,7 +163,7 @@ def _ask(session: Session, random: Random) -> None:
 
 
 def _command(path: Path, random: Random, output: Path, opens: bool) -> None:
-    """A command on the file."""
+    """Run a command on the file."""
     made = output / f"made{random.choice(('.dot', '.jsonl', '.jsonl.gz'))}"
     arguments = random.choice(
         (
@@ -183,9 +183,9 @@ def _command(path: Path, random: Random, output: Path, opens: bool) -> None:
         sys.stdout.flush()
         errors.flush()
         assert isinstance(errors.buffer, io.BytesIO)
-        said = errors.buffer.getvalue().decode().splitlines()
-    for line in said:
+        errors_printed = errors.buffer.getvalue().decode().splitlines()
+    for line in errors_printed:
         _check_line(line)
-    most = 1 + (status == 2 or arguments == ["open"])  # why there is no stepper
-    if status not in (0, 2) or len(said) > most or (status == 0 and not opens):
-        raise Complaint(f"status {status} of {arguments}, which opens: {opens}; it says {said}")
+    most = 1 + (status == 2 or arguments == ["open"])  # the reason that there is no stepper
+    if status not in (0, 2) or len(errors_printed) > most or (status == 0 and not opens):
+        raise Complaint(f"status {status} of {arguments}, which opens: {opens}; it says {errors_printed}")

@@ -1,4 +1,6 @@
-"""Real traces to damage: small programs that together have every kind of event, examples, a file of an old format."""
+"""Real traces to damage: small programs that together have every kind of event, examples, and a file of an old
+format.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ SMALL = (
     "saved_hooks_history_of_what_is_unpacked", "function_non_differentiable_input", "inference_mode_add",
     "grad_of_one_operand", "svd_nan", "decorated_without_parentheses", "autocast_nested_dtypes_error",
 )  # fmt: skip
-"""Programs with at most some 300 events each."""
+"""Programs with at most about 300 events each."""
 
 LARGER = (
     "saved_hooks_in_backward", "function_hooks", "view_of_a_function", "forward_mode_under_no_grad",
@@ -29,7 +31,7 @@ LARGER = (
     "post_accumulate_hook_without_gradient", "anomaly_nan_of_second_output", "function_pure_view",
     "linalg_solve_singular",
 )  # fmt: skip
-"""Programs with at most some 700."""
+"""Programs with at most about 700 events each."""
 
 STREAMS = """
 import warnings
@@ -45,7 +47,7 @@ y.record_stream(torch.cuda.current_stream())
 y.sum().backward()
 del y
 """
-"""No program recorded on PyTorch has streams: the machine that records has no GPU; none warns by itself."""
+"""A program with streams. No program recorded on PyTorch has streams, because the recording machine has no GPU."""
 
 MEMBERS = """
 import torch
@@ -60,7 +62,7 @@ x.register_hook(lambda gradient: torch.autograd.Variable._execution_engine.queue
 (x * 2).sum().backward()
 torch.nn.Tanh()(x)
 """
-"""What is set of a Node apart from its making: no program that was recorded on PyTorch does all of it."""
+"""A program that sets members of a Node after its creation. No recorded program sets all of them."""
 
 EXAMPLES = ("broadcast", "custom_operator", "collective_overlap", "logging_mode", "in_place_on_leaf")
 
@@ -69,31 +71,31 @@ OLD = ROOT / "tests" / "data" / "trace_of_format_1.jsonl.gz"
 
 
 def seeds() -> list[bytes]:
-    """The traces as JSON Lines, the small ones first."""
+    """Return the traces as JSON Lines, the small ones first."""
     with tempfile.TemporaryDirectory() as folder:
-        streams = _of_source(Path(folder) / "streams.py", STREAMS, more=True)
-        members = _of_source(Path(folder) / "members.py", MEMBERS)
+        streams = _trace_of_source(Path(folder) / "streams.py", STREAMS, more=True)
+        members = _trace_of_source(Path(folder) / "members.py", MEMBERS)
     examples = (_trace(ROOT / f"examples/{name}.py") for name in EXAMPLES)
     return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], streams, *examples, members]
 
 
 def some_seeds(names: Sequence[str]) -> list[bytes]:
-    """Those of some programs, and the old file."""
+    """Return the traces of some programs, and the old file."""
     with tempfile.TemporaryDirectory() as folder:
         return [*_programs(Path(folder), names), gzip.decompress(OLD.read_bytes())]
 
 
 def _programs(folder: Path, names: Sequence[str]) -> Iterator[bytes]:
     for name in names:
-        yield _of_source(folder / f"{name}.py", PROGRAMS[name])
+        yield _trace_of_source(folder / f"{name}.py", PROGRAMS[name])
 
 
-def _of_source(script: Path, source: str, more: bool = False) -> bytes:
+def _trace_of_source(script: Path, source: str, more: bool = False) -> bytes:
     script.write_text(source, "utf-8")
     return _trace(script, more)
 
 
 def _trace(script: Path, more: bool = False) -> bytes:
-    """``more``: with what a recording has if it is asked for it."""
+    """Return the trace of a script; with ``more``, including the optional data of a recording."""
     with warnings.catch_warnings():
         return run(str(script), (), io.StringIO(), b"", hashes=more, values=16 if more else 0).trace.encoded()

@@ -1,4 +1,4 @@
-"""A few hundred damaged files, always the same ones; ``python -m tests.fuzzing`` reads 100,000."""
+"""A few hundred damaged files, always the same ones. ``python -m tests.fuzzing`` reads 100,000."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Cases:
 
 @pytest.mark.long
 @pytest.mark.parametrize("begin", range(0, FILES, AT_ONCE))
-@pytest.mark.filterwarnings("ignore")  # of the programs that are damaged
-def test_nothing_raises(cases: Cases, begin: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("ignore")  # from the programs whose traces are damaged
+def test_no_damaged_trace_raises(cases: Cases, begin: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")  # `open` prints the log
     outcomes = [cases.outcome(case) for case in range(begin, begin + AT_ONCE)]
     assert [f"case {outcome.case}: {outcome.error}" for outcome in outcomes if outcome.how == "raised"] == []

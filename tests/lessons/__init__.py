@@ -1,1 +1,1 @@
-"""Tests of lessons: their form, their stops, the lessons that ship."""
+"""Tests of lessons: their format, their stops, the shipped lessons."""

@@ -1,4 +1,4 @@
-"""Answers of learners: kept in a file of ours alone, the first one counts; summed up for the teacher."""
+"""Answers of learners: kept only in our own files, where the first answer counts, and summed up for the teacher."""
 
 from __future__ import annotations
 
@@ -75,32 +75,32 @@ MISSHAPEN = [
 
 
 @pytest.mark.parametrize("text", MISSHAPEN, ids=[text[:20] for text in MISSHAPEN])
-def test_what_is_not_ours_is_never_written(text: str, tmp_path: Path) -> None:
+def test_other_files_are_never_overwritten(text: str, tmp_path: Path) -> None:
     path = tmp_path / "notes.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     before = path.read_bytes()
-    with pytest.raises(AnswersError, match=r"notes\.json is no file of answers"):
+    with pytest.raises(AnswersError, match=r"notes\.json is not a file of answers"):
         KeptAnswers(path)
-    with pytest.raises(AnswersError, match=r"notes\.json is no file of answers"):
+    with pytest.raises(AnswersError, match=r"notes\.json is not a file of answers"):
         read_answers(path)
     assert path.read_bytes() == before
 
 
-def test_a_file_that_becomes_another_one_meanwhile_stays_as_it_is(tmp_path: Path) -> None:
+def test_file_replaced_meanwhile_stays_unchanged(tmp_path: Path) -> None:
     kept = KeptAnswers(tmp_path / "ada.json")
     (tmp_path / "ada.json").write_text("mine")
-    assert "is no file of answers" in kept.add(answer("CUDA"))
+    assert "is not a file of answers" in kept.add(answer("CUDA"))
     assert (tmp_path / "ada.json").read_text() == "mine"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
 def test_a_pipe_keeps_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ada.json")
-    with pytest.raises(AnswersError, match=r"ada\.json is no file: answers cannot be kept there$"):
+    with pytest.raises(AnswersError, match=r"ada\.json is not a file: answers cannot be kept there$"):
         KeptAnswers(tmp_path / "ada.json")
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AnswersError, match="cannot write"):
         KeptAnswers(tmp_path / "missing" / "ada.json")
 
@@ -109,7 +109,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("right", [True, False, None])
-def test_a_lesson_keeps_what_is_answered_to_its_questions(right: bool | None, tmp_path: Path) -> None:
+def test_lesson_keeps_answers_to_its_questions(right: bool | None, tmp_path: Path) -> None:
     lesson = lesson_named("forum", None)
     trace = run_lesson(lesson).trace
     guide = Guide(lesson, trace, kept=KeptAnswers(tmp_path / "ada.json"))
@@ -126,7 +126,7 @@ def test_a_lesson_keeps_what_is_answered_to_its_questions(right: bool | None, tm
     assert {each.choice is None for each in kept} == {right is None}
 
 
-def test_a_question_that_is_none_of_the_lesson_is_not_kept(tmp_path: Path) -> None:
+def test_answer_to_a_foreign_question_is_not_kept(tmp_path: Path) -> None:
     lesson = lesson_named("forum", None)
     trace = run_lesson(lesson).trace
     guide = Guide(lesson, trace, kept=KeptAnswers(tmp_path / "ada.json"))
@@ -136,7 +136,7 @@ def test_a_question_that_is_none_of_the_lesson_is_not_kept(tmp_path: Path) -> No
     assert not (tmp_path / "ada.json").exists()
 
 
-def test_without_a_file_nothing_is_kept() -> None:
+def test_no_file_keeps_no_answers() -> None:
     lesson = lesson_named("forum", None)
     assert Guide(lesson, run_lesson(lesson).trace).answers is None
 
@@ -145,7 +145,7 @@ def test_a_lesson_that_cannot_keep_answers_does_not_begin(tmp_path: Path) -> Non
     (tmp_path / "notes.txt").write_text("mine\n")
     ended = dispatchviz("lesson", "forum", "--answers", tmp_path / "notes.txt")
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith(f"dispatchviz: {tmp_path / 'notes.txt'} is no file of answers")
+    assert ended.err.startswith(f"dispatchviz: {tmp_path / 'notes.txt'} is not a file of answers")
     assert (tmp_path / "notes.txt").read_text() == "mine\n"
 
 
@@ -174,9 +174,9 @@ forum
     ✗ CUDA          ███████████████ 2
 
   which key wins? (z's Node)
-    ✓ yes          ██████████ 1
-    ✗ no           ██████████ 1
-    - passed over  ██████████ 1
+    ✓ yes      ██████████ 1
+    ✗ no       ██████████ 1
+    - skipped  ██████████ 1
 
 views
 
@@ -192,7 +192,7 @@ Learners
     )
 
 
-def test_learners_whose_files_are_called_the_same_are_told_apart(tmp_path: Path) -> None:
+def test_learners_with_equal_file_names_show_their_folders(tmp_path: Path) -> None:
     for name in ("monday", "tuesday"):
         (tmp_path / name).mkdir()
         write(tmp_path / name, "learner-01", answer("CUDA"))
@@ -201,13 +201,13 @@ def test_learners_whose_files_are_called_the_same_are_told_apart(tmp_path: Path)
     assert [line.split()[0] for line in lines[-2:]] == ["monday/learner-01", "tuesday/learner-01"]
 
 
-def test_a_question_that_was_changed_is_another_one(tmp_path: Path) -> None:
+def test_changed_question_counts_separately(tmp_path: Path) -> None:
     write(tmp_path, "ada", answer("CUDA", right="CUDA"))
     write(tmp_path, "emmy", answer("CUDA"))
     assert summed(tmp_path)[0].startswith("two learners, two questions, 1 of two")
 
 
-def test_texts_of_a_file_command_no_terminal(tmp_path: Path) -> None:
+def test_texts_of_a_file_contain_no_escape_sequences(tmp_path: Path) -> None:
     write(tmp_path, "ada", answer("\x1b]0;title\x07\n\n\x1b[2J" + "x" * 200, stop="a\nb"))
     ended = dispatchviz("lesson", "results", tmp_path)
     assert ended.status == 0
@@ -215,7 +215,9 @@ def test_texts_of_a_file_command_no_terminal(tmp_path: Path) -> None:
     assert all(len(line) <= 120 for line in ended.out.splitlines())
 
 
-@pytest.mark.parametrize(("name", "said"), [("notes.json", "is no file of answers"), ("missing.json", "cannot read")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("notes.json", "is not a file of answers"), ("missing.json", "cannot read")]
+)
 def test_a_misshapen_file_is_one_error(name: str, said: str, tmp_path: Path) -> None:
     write(tmp_path, "ada", answer("CUDA"))
     (tmp_path / "notes.json").write_text("notes")
@@ -228,7 +230,7 @@ def test_a_misshapen_file_is_one_error(name: str, said: str, tmp_path: Path) -> 
 def test_a_folder_without_answers(tmp_path: Path) -> None:
     ended = dispatchviz("lesson", "results", tmp_path)
     assert ended.status == 2
-    assert ended.err == f"dispatchviz: there are no answers in {tmp_path}: it has no file that ends in .json\n"
+    assert ended.err == f"dispatchviz: there are no answers in {tmp_path}: it has no .json file\n"
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -236,10 +238,10 @@ def test_a_folder_without_answers(tmp_path: Path) -> None:
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "classroom.md"
 
 CHOICES = {"ada": (1, 2), "emmy": (1, 0), "grace": (4, 0), "sofia": (4, None)}
-"""What four learners choose in the first two questions of the founding lesson, by the numbers of the choices."""
+"""The choices of four learners in the first two questions of the founding lesson, by number."""
 
 
-def test_the_summary_on_the_page_is_printed_so(tmp_path: Path) -> None:
+def test_documented_summary_is_printed(tmp_path: Path) -> None:
     lesson = lesson_named("forum", None)
     trace = run_lesson(lesson).trace
     for name, numbers in CHOICES.items():

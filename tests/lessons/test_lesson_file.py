@@ -1,4 +1,4 @@
-"""A lesson as a file: what is prose, what is program, which step a stop names, what is refused."""
+"""A lesson as a file: its prose, its program, the steps of its stops, and refused files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_parts_of_the_facts_are_cut_out_with_them_and_no_other_function_is() -> 
     assert "factor" not in lesson.assertions
 
 
-def test_the_program_has_no_prose_so_that_the_source_pane_tells_no_answers() -> None:
+def test_program_contains_no_prose() -> None:
     lesson = parse_lesson(SOURCE, HERE)
     assert "What is read after the answer." in SOURCE
     lines = lesson.program.split("\n")
@@ -82,7 +82,7 @@ def test_the_program_has_no_prose_so_that_the_source_pane_tells_no_answers() -> 
     assert lines[7:10] == ["import torch  # no prose", "", "x = torch.ones(2)  # neither"]
 
 
-def test_a_line_of_a_string_is_no_comment() -> None:
+def test_line_of_a_string_is_not_a_comment() -> None:
     source = '# # A title\ntext = """\n# stop: call add\n# predcit: call add\n"""\n'
     lesson = parse_lesson(source, HERE)
     assert lesson.stops == ()
@@ -104,7 +104,7 @@ def test_a_line_of_a_string_is_no_comment() -> None:
         ("note: what comes next", []),
     ],
 )
-def test_a_directive_that_is_misspelled_is_told(line: str, meant: list[str]) -> None:
+def test_misspelled_directive_is_found(line: str, meant: list[str]) -> None:
     lesson = parse_lesson(f"# # A title\n# {line}\n", HERE)
     assert lesson.misspelled == tuple((2, line.split(":")[0].strip(), each) for each in meant)
 
@@ -112,20 +112,20 @@ def test_a_directive_that_is_misspelled_is_told(line: str, meant: list[str]) -> 
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("import torch\n", "here.py: a lesson begins with a title"),
+        ("import torch\n", "here.py: a lesson must have a title"),
         ("# # A title\n# ## Guess\n", "here.py, line 2: there is no phase 'Guess'; the phases are Predict, Run, Inv"),
         ("# # A title\n# ## Run\n# ## Predict\n", "here.py, line 3: Predict cannot come after Run; the order is Pre"),
         ("# # A title\n# ## Run\n# ## Run\n", "here.py, line 3: Run cannot come after Run"),
         ("# # A title\nx = (\n", "here.py, line 2: '(' was never closed"),
     ],
 )
-def test_what_is_no_lesson(source: str, said: str) -> None:
+def test_file_that_is_not_a_lesson_is_refused(source: str, said: str) -> None:
     with pytest.raises(LessonError) as raised:
         parse_lesson(source, HERE)
     assert str(raised.value).startswith(said)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LessonError, match="cannot read the lesson"):
         read_lesson(tmp_path / "none.py")
 
@@ -187,13 +187,13 @@ def test_every_form_is_tried_here() -> None:
                    for name in STOPS), form.written  # fmt: skip
 
 
-def test_the_second_is_another_than_the_first() -> None:
+def test_ordinals_choose_different_steps() -> None:
     first, second, last = (step_named(trace(), f"{which}call mul") for which in ("", "second ", "last "))
     assert first < second < last
     assert step_named(trace(), "call mul in `y = y`") == second
 
 
-def test_a_variable_names_the_node_of_the_moment() -> None:
+def test_variable_names_its_current_node() -> None:
     assert step_named(trace(), "first y's Node") < step_named(trace(), "last y's Node")
     made = trace()[step_named(trace(), "y's Node")]
     assert isinstance(made, ev.NodeCreated)
@@ -202,17 +202,17 @@ def test_a_variable_names_the_node_of_the_moment() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("q's Node", '"q\'s Node" does not happen; there is x, w, y, z'),
-        ("call mull", "'call mull' does not happen; there is mul.Tensor"),
-        ("seventh call mul", "'seventh call mul' names no stop; these do: `z = x + y`, z's Node"),
-        ("second Node SumBackward0", "'second Node SumBackward0' does not happen: there is one such step"),
-        ("event VersionBump", "there is no event VersionBump; near: VersionBumped"),
-        ("redispatch add to CUDA", "'redispatch add to CUDA' does not happen; there is"),
-        ("call mul in `nowhere`", "'call mul in `nowhere`' does not happen: there are six such steps in other lines"),
-        ("47", "'47' names no stop"),
+        ("q's Node", '"q\'s Node" does not happen; the trace has x, w, y, z'),
+        ("call mull", "'call mull' does not happen; the trace has mul.Tensor"),
+        ("seventh call mul", "'seventh call mul' is not the name of a stop; valid names: `z = x + y`, z's Node"),
+        ("second Node SumBackward0", "'second Node SumBackward0' does not happen: there is only one matching step"),
+        ("event VersionBump", "there is no event VersionBump; did you mean VersionBumped"),
+        ("redispatch add to CUDA", "'redispatch add to CUDA' does not happen; the trace has"),
+        ("call mul in `nowhere`", "'call mul in `nowhere`' does not happen: there are six matching steps in other lines"),
+        ("47", "'47' is not the name of a stop"),
     ],
 )
-def test_what_means_no_step(name: str, said: str) -> None:
+def test_name_without_a_step_is_refused(name: str, said: str) -> None:
     with pytest.raises(UnknownStopError) as raised:
         step_named(trace(), name)
     assert str(raised.value).startswith(said)

@@ -1,4 +1,6 @@
-"""The lessons that ship: each holds, is true of PyTorch, is played to its end by readers who know all or nothing."""
+"""The shipped lessons: each has no problem, is true of PyTorch, and is played to its end with right and wrong
+answers.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def session(path: Path) -> Session:
 
 
 def played(of: Session, right: bool) -> tuple[list[Prediction], list[str]]:
-    """What a reader is asked who goes on to the end, and what the lesson says at each place."""
+    """Play a lesson to its end; return its questions, and its text at each place."""
     asked, texts = [], [_text(of)]
     while of.guide is not None and of.guide.at + 1 < len(of.guide.places):
         update = _shown(of, move(of, "resume"))
@@ -76,7 +78,7 @@ def _text(of: Session) -> str:
 
 @pytest.mark.parametrize("path", LESSONS)
 def test_the_source_that_panes_show_has_no_answers(path: Path) -> None:
-    """The stepper, the page and what-if take it from the trace."""
+    """The stepper, the page and what-if take the source from the trace."""
     lesson, trace = read(path)
     shown = {line.strip("# ") for source in trace.header.sources.values() for line in source.split("\n") if line}
     told = {line.strip("# ") for passage in lesson.passages for line in passage.text.split("\n")}
@@ -103,7 +105,7 @@ def test_a_lesson_is_played_to_its_end(path: Path, right: bool) -> None:
     assert of.asking.guesses.score(trace) == total
     end = move(of, "resume").note
     assert end is not None
-    assert "That was the lesson" in end.plain
+    assert "End of the lesson" in end.plain
 
 
 @pytest.mark.parametrize("path", LESSONS)
@@ -156,7 +158,7 @@ def _items(sign: str, texts: Sequence[str]) -> str:
     return "".join(f"<li>{sign}{text}</li>\n" for text in texts)
 
 
-def test_there_is_room_to_write_where_prose_asks(tmp_path: Path) -> None:
+def test_hand_out_has_lines_to_write_on(tmp_path: Path) -> None:
     source = "# # A\n# Why?\nx = 1\n# ## Predict\n# Is it?\n# stop: `x = 1`\n# Look.\n# ## Make\n# A program.\n"
     assert [_asks(passage) for passage in _written(source, tmp_path).passages] == [False, True, False, True]
 
@@ -208,10 +210,10 @@ TRIED = {
     "call_stack": ["`torch.add`|no_grad", "`torch.add`|inference_mode"],
     "then_and_now": ["`z = `|no_grad"],
 }
-"""What a lesson asks to be tried with ``W``: the step, without a name the last stop, and the change."""
+"""The changes that a lesson suggests for ``W``: the step (the last stop if there is no name) and the change."""
 
 
-def test_what_a_lesson_asks_to_be_tried_is_offered_there() -> None:
+def test_changes_that_a_lesson_suggests_are_offered() -> None:
     for path in shipped_lessons():
         lesson, trace = read(path)
         asks = any("press `W`" in passage.text or "Press `W`" in passage.text for passage in lesson.passages)
@@ -241,7 +243,7 @@ def test_the_order_is_that_of_the_page_of_examples() -> None:
 
 @pytest.fixture
 def teachers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which lessons lie among other files."""
+    """A folder with lessons among other files."""
     monkeypatch.chdir(tmp_path)
     for name in ("a", "d", "_helper"):
         (tmp_path / f"{name}.py").write_text(NEW, "utf-8")
@@ -262,12 +264,12 @@ def test_the_lesson_after_is_a_lesson(teachers: Path) -> None:
     assert lesson_after(read_lesson(teachers / "notes.txt")) == ""
 
 
-def test_a_file_that_is_named_as_a_lesson_is_said_to_be_here(teachers: Path) -> None:
-    with pytest.raises(LessonError, match=r"^there is no lesson 'a'; the file that is here is a\.py$"):
+def test_file_with_the_name_of_a_lesson_is_suggested(teachers: Path) -> None:
+    with pytest.raises(LessonError, match=r"^there is no lesson 'a'; did you mean the file a\.py\?$"):
         lesson_named("a", None)
 
 
-def test_the_lesson_after_one_that_ships_is_the_same_however_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_next_lesson_does_not_depend_on_the_name_given(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = shipped_examples.folder()
     monkeypatch.chdir(folder.parent)
     files = [f"{folder.name}/lessons/{path.name}" for path in shipped_lessons()]
@@ -289,18 +291,20 @@ def test_other_files_in_a_folder_are_no_lessons(teachers: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "line", "said"),
     [
-        (("# stop: y's Node", "# stop: q's Node"), "# stop: q's Node", '"q\'s Node" does not happen; there is x, y'),
+        (("# stop: y's Node", "# stop: q's Node"), "# stop: q's Node", '"q\'s Node" does not happen; the trace has x, y'),
         (("# stop: y's Node", "# predict: y's Node in `x =`"), "# predict: y's Node in", "does not happen"),
-        (("# predict: call mul", "# predict: key set of mul"), "# predict: key set", "answers no question: use # stop"),
+        (
+            ("# predict: call mul", "# predict: key set of mul"),
+            "# predict: key set",
+            "answers no question: write # stop",
+        ),
         (("y = x * 2", "y = x * None"), "y = x * None", "the program raises TypeError"),
         (("y = x * 2", "y = x * 2  # raises"), "", ""),
         (('"AutogradCPU"', '"AutogradCUDA"'), "assert_subsequence", "AssertionError: pattern 0 of 2"),
-        (("def check(trace)", "def checks(trace)"), "# # The title", "there is no closing assertion"),
+        (("def check(trace)", "def checks(trace)"), "# # The title", "the lesson has no closing assertion"),
     ],
 )
-def test_what_does_not_hold_is_told_with_its_line(
-    change: tuple[str, str], line: str, said: str, tmp_path: Path
-) -> None:
+def test_problem_is_reported_with_its_line(change: tuple[str, str], line: str, said: str, tmp_path: Path) -> None:
     source = NEW.replace(*change)
     found = list(problems(_written(source, tmp_path)))
     if not said:
@@ -315,11 +319,11 @@ def test_a_question_whose_answer_was_shown_is_refused(tmp_path: Path) -> None:
         "# predict: call mul", "# stop: kernel wrapper_CPU_mul_Tensor"
     )
     [problem] = problems(_written(source, tmp_path))
-    assert "a place before leads to step" in problem.text
+    assert "an earlier stop is at step" in problem.text
 
 
 @pytest.mark.long
-def test_options_of_a_lesson_stand_before_its_name_or_behind_it(tmp_path: Path) -> None:
+def test_options_may_precede_or_follow_the_name(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(NEW, "utf-8")
     behind = dispatchviz("lesson", "--folder", tmp_path, "mine", "--plain")
     assert behind.status == 0
@@ -329,7 +333,7 @@ def test_options_of_a_lesson_stand_before_its_name_or_behind_it(tmp_path: Path) 
     ended = dispatchviz("lesson", "--answers", tmp_path, "--folder", tmp_path, "mine")
     assert ended == (2, "", f"dispatchviz: cannot read {tmp_path}: Is a directory\n")
     assert dispatchviz("lesson", "--folder", tmp_path).out.endswith(
-        f"\ndispatchviz lesson --folder {tmp_path} NAME opens one; its number does, too\n"
+        f"\ndispatchviz lesson --folder {tmp_path} NAME opens one; a number works, too\n"
     )
 
 

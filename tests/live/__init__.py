@@ -1,1 +1,1 @@
-"""Tests of what is read from an installed PyTorch."""
+"""Tests of the modules that read and record an installed PyTorch."""

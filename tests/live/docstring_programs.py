@@ -1,7 +1,8 @@
-"""Programs out of the docstrings of the installed PyTorch: its own examples, which nobody here wrote.
+"""Programs from the docstrings of the installed PyTorch, which this project did not write.
 
-An example is a docstring's statements with ``>>>``; what an expression gives is printed. Statements are left out that
-PyTorch itself does not run (they name what only the prose has), that the model says it has not, and that need CUDA.
+An example consists of a docstring's statements with ``>>>``; the values of its expressions are printed. Some statements
+are left out: those that PyTorch itself cannot run (they use names that only the prose has), those that the model says
+it does not have, and those that need CUDA.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ MODULES = (
     "torch.utils.checkpoint",
 )  # fmt: skip
 BEGIN = "import math\nimport numpy as np\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
-"""What the examples take to be imported."""
+"""The imports that the examples assume."""
 UNFIT = (
     "cuda", "set_default", "set_printoptions", "manual_seed", "seed()", "torch.empty", "_empty(", ".new(", "resize_",
     "assert_close", "save(", "load(", "open(", "compile", "jit.", "DataLoader", "import ", "distributed",
     "set_grad_enabled",
 )  # fmt: skip
-"""What a statement has that is of the machine, of other statements, or that ``docs/differences.md`` names."""
+"""Words of statements that depend on the machine or on other statements, or that ``docs/differences.md`` names."""
 LISTED = (
     "histc",
     "histogram",
@@ -49,7 +50,7 @@ of the recorder (numbers in inference mode)."""
 
 
 def examples() -> dict[str, list[str]]:
-    """The statements of each docstring, by the name of what it documents."""
+    """Return the statements of each docstring, by the name of the documented object."""
     installed_torch()
     found: dict[str, list[str]] = {}
     seen = set[str]()
@@ -91,7 +92,7 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def that_run(statements: Sequence[str]) -> list[str]:
-    """Those that neither PyTorch nor the model refuses."""
+    """Return the statements that neither PyTorch nor the model refuses."""
     for engine in ("torch", "model"):
         with engine_named(engine).imports(), contextlib.redirect_stdout(io.StringIO()):
             statements = list(_passing(statements))
@@ -104,6 +105,6 @@ def _passing(statements: Sequence[str]) -> Iterator[str]:
     for statement in statements:
         try:
             exec(compile(statement, "<example>", "exec"), space)
-        except Exception:  # whatever it is
+        except Exception:  # an example may raise anything
             continue
         yield statement

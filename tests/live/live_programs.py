@@ -1,4 +1,4 @@
-"""Small programs for the CPU that reach most of what can be seen of an installed PyTorch."""
+"""Small programs for the CPU that reach most of the facts that can be seen of an installed PyTorch."""
 
 from __future__ import annotations
 
@@ -144,4 +144,4 @@ del x
 x = None
 """,
 }
-"""By name."""
+"""The programs by name."""

@@ -1,5 +1,5 @@
-"""``python recorded.py STEPS PROGRAM``: runs a program on the installed PyTorch, recorded, and ends as it does. The
-number of its events goes to the file ``STEPS``, -1 if the recorder dropped out.
+"""``python recorded.py STEPS PROGRAM``: run a program on the installed PyTorch, recorded, and end as it does. Write the
+number of its events to the file ``STEPS``, or -1 if the recorder dropped out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dispatchviz.running.program import run
 
 
 def main() -> None:
-    """What it prints is its own."""
+    """Run the program. The output is the program's own."""
     _, steps, script, *args = sys.argv
     outcome = run(script, args, shows_errors=True, engine=engine_named("torch"))
     Path(steps).write_text(str(len(outcome.trace)))

@@ -1,4 +1,4 @@
-"""Small snapshots, as of two releases of a PyTorch that has four operators."""
+"""Small snapshots of two releases of a PyTorch with four operators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEMA_FILE = "build/aten/src/ATen/RegisterSchema.cpp"
 
 
 def kernels(text: str) -> tuple[Registration, ...]:
-    """Of lines ``KEY KIND FILE:LINE``."""
+    """Return kernels from lines ``KEY KIND FILE:LINE``."""
     return tuple(Registration(*line.split()) for line in text.strip().splitlines())  # type: ignore[arg-type]
 
 
@@ -59,12 +59,12 @@ OLD = Snapshot(
 
 
 def changed(snapshot: Snapshot, **fields: Any) -> Snapshot:
-    """The same with other values."""
+    """Return the same snapshot with other values."""
     return msgspec.structs.replace(snapshot, **fields)
 
 
 def with_kernels(snapshot: Snapshot, name: str, text: str) -> Snapshot:
-    """An operator has these kernels instead."""
+    """Return the same snapshot with other kernels for an operator."""
     replaced = [
         msgspec.structs.replace(one, kernels=kernels(text)) if one.name == name else one for one in snapshot.operators
     ]

@@ -1,4 +1,4 @@
-"""``dispatchviz check``: the model and the PyTorch installed here run the same programs, and do the same."""
+"""``dispatchviz check``: the model and the installed PyTorch run the same programs with the same results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FOR_CUDA = frozenset({"broadcast", "forum", "wrapper_subclass"})
 
 
 def shipped() -> list[str]:
-    """The programs that ship, without those that raise a message each."""
+    """Return the programs that ship, except those that raise an error message each."""
     found = [path.relative_to(folder()).with_suffix("").as_posix() for path in sorted(folder().rglob("*.py"))]
     return [name for name in found if not name.startswith("errors/")]
 
@@ -64,7 +64,7 @@ def said(found: Checked) -> str:
 def test_a_run_is_as_itself() -> None:
     trace = traced(PROGRAM)
     assert checked_traces(trace, traced(PROGRAM)).same
-    assert "did what the model does" in said(checked_traces(trace, trace))
+    assert "did the same as the model" in said(checked_traces(trace, trace))
 
 
 def test_a_backward_that_only_one_ran_is_a_difference() -> None:
@@ -73,7 +73,7 @@ def test_a_backward_that_only_one_ran_is_a_difference() -> None:
     assert "in the model" in said(found)
 
 
-def test_which_tensor_is_passed_is_compared() -> None:
+def test_passing_another_tensor_is_a_difference() -> None:
     mul = "import torch\nx = torch.ones(2)\ny = torch.ones(2)\nz = x * {}\n"
     assert not checked_traces(traced(mul.format("x")), traced(mul.format("y"))).same
 
@@ -91,7 +91,7 @@ def test_digits_that_rounding_changes_and_addresses_are_alike(ours: str, theirs:
     assert alike(ours, theirs) is same
 
 
-def test_a_pytorch_without_cuda_has_nothing_to_say_of_a_program_for_cuda() -> None:
+def test_pytorch_without_cuda_cannot_check_a_program_for_cuda() -> None:
     model = traced("import torch\ntorch.ones(2, device='cuda')\n")
     header = msgspec.structs.replace(model.header, cuda="CPU", pytorch="2.13.0+cpu", engine="torch")
     with pytest.raises(DispatchvizError, match="uses cuda"):
@@ -106,7 +106,7 @@ def ended(program: str, as_pytorch: str) -> None:
 LACKING = "import torch\nx = torch.ones(2)\ny = x * x\ntorch.sparse.sum\n"
 
 
-def test_a_program_that_the_model_cannot_run_is_told_with_what_was_the_same_before() -> None:
+def test_report_of_a_program_that_the_model_lacks_has_the_equal_part() -> None:
     nothing = "import torch\ntorch.sparse.sum\n"
     with pytest.raises(DispatchvizError, match=r"^nothing to compare.* line 2: torch\.sparse is not in"):
         ended(nothing, nothing.replace(".sparse", ""))
@@ -121,12 +121,12 @@ def test_a_program_that_the_model_cannot_run_is_told_with_what_was_the_same_befo
     ended(fails, fails)
 
 
-def test_what_differs_before_the_model_cannot_go_on_is_shown() -> None:
+def test_differences_before_the_model_stops_are_shown() -> None:
     ended(LACKING, LACKING.replace("x * x", "x + x").replace("torch.sparse.sum", "x.sum()"))
     ended(LACKING, LACKING.replace("y = x * x", "y = 0"))
 
 
-def test_what_the_model_says_of_itself_is_told(tmp_path: Path) -> None:
+def test_models_own_remark_is_reported(tmp_path: Path) -> None:
     program = (
         "import torch\nfrom torch.utils.data import DataLoader\n"
         "for _ in range(2):\n    for one in DataLoader([1, 2], num_workers=1): print(one)\n"
@@ -149,7 +149,7 @@ def _last_return_before(trace: Trace, step: int) -> int:
 
 
 @pytest.mark.torch
-def test_what_a_program_draws_without_a_seed_is_the_same_in_both() -> None:
+def test_unseeded_random_numbers_are_the_same_in_both() -> None:
     program = "import random, torch\nprint(torch.rand(2), random.random(), {'a', 'b', 'c'})\n"
     assert two_runs(Code(program), ()).same
 
@@ -193,7 +193,7 @@ torch.set_num_threads(2)
 query = torch.ones(2, 4, 5, 4, requires_grad=True)
 torch.nn.functional.scaled_dot_product_attention(query, query, query).sum().backward()
 """,
-    # Where one matrix is of several systems of a batch, an index tells which.
+    # If one matrix is for several systems of a batch, an index selects it.
     "one matrix of several systems of a batch": """
 torch.linalg.lstsq(torch.eye(3)[None], torch.ones(2, 3, 3))
 torch.unique(torch.tensor([[1, 1], [1, 1], [0, 1]]), dim=0)
@@ -339,7 +339,7 @@ torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.
 
 @pytest.mark.torch
 @pytest.mark.parametrize("what", SEEN_ALIKE)
-def test_these_are_seen_alike(what: str) -> None:
+def test_these_facts_are_seen_alike(what: str) -> None:
     found = two_runs(Code("import torch\n" + SEEN_ALIKE[what]), ())
     assert found.same, said(found)
 
@@ -360,7 +360,7 @@ def test_the_command_says_so_and_keeps_it_in_the_header(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "dispatchviz", "check", "--save", str(tmp_path / "a.dvtrace"), "-c", PROGRAM]
     ended = subprocess.run(words, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    assert "did what the model does" in ended.stdout
+    assert "did the same as the model" in ended.stdout
     assert "tensor([[2., 2., 2.]" in ended.stderr
     assert str(Trace.load(tmp_path / "a.dvtrace").header.checked).endswith(": no difference")
 
@@ -378,7 +378,7 @@ def test_json_has_the_sentences_and_the_steps_of_the_stepper() -> None:
 
 
 def recorded_on(release: str, program: str) -> Trace:
-    """A run on the model that says it was recorded on an installed PyTorch."""
+    """Return a run on the model that claims to be recorded on an installed PyTorch."""
     trace = traced(program)
     return Trace(msgspec.structs.replace(trace.header, pytorch=release, engine="torch"), tuple(trace))
 
@@ -404,7 +404,7 @@ def test_one_release_is_no_cause() -> None:
     assert "release" not in text
 
 
-def test_the_operators_and_keys_of_what_differs_are_those_of_the_calls_around_it() -> None:
+def test_difference_has_the_operators_and_keys_of_the_calls_around_it() -> None:
     view = "import torch\nx = torch.ones(4, 4)\nz = x.as_strided((2, 2), {})\nx + 1\n"
     found = checked_traces(traced(view.format("(4, 1)")), traced(view.format("(1, 4)")))
     assert operators_that_differ(found) == {"aten::as_strided"}
@@ -412,13 +412,13 @@ def test_the_operators_and_keys_of_what_differs_are_those_of_the_calls_around_it
     assert "CUDA" not in keys_called(found)
 
 
-def test_what_was_printed_otherwise_is_a_line_that_rounding_does_not_explain() -> None:
+def test_different_output_is_not_explained_by_rounding() -> None:
     found = checked_traces(traced("print(1.00001)\nprint('a')\n"), traced("print(1.0)\nprint('b')\n"))
     assert found.printed == ("a", "b")
-    assert "Printed otherwise, first: a in the model, b in PyTorch" in said(found)
+    assert "The output first differs: a in the model, b in PyTorch" in said(found)
 
 
-def test_two_steps_of_the_same_words_say_what_of_them_differs() -> None:
+def test_two_steps_with_equal_labels_name_their_difference() -> None:
     view = "import torch\nx = torch.ones(4, 4)\nz = x.as_strided((2, 2), {})\n"
     found = checked_traces(traced(view.format("(4, 1)")), traced(view.format("(1, 4)")))
     assert "the same step but for its stride: (4, 1) in the model, (1, 4) in PyTorch" in " ".join(said(found).split())
@@ -450,7 +450,7 @@ def test_the_stepper_opens_the_whole_run_at_the_step_that_is_compared() -> None:
 
 @pytest.mark.torch
 def test_pytorch_runs_on_one_thread_as_the_model_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On several, a kernel of ``conv_transpose2d`` shares the calls for its batch among them."""
+    """A kernel of ``conv_transpose2d`` divides the calls for its batch among several threads, if there are any."""
     monkeypatch.delenv("OMP_NUM_THREADS")
     found = two_runs(Code(ON_ONE_THREAD), ())
     assert found.same, said(found)

@@ -1,5 +1,6 @@
 """Small programs at the corners of kernels: temporary tensors, empty tensors, saved tensors. PyTorch and the model do
-the same in each."""
+the same in each.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ square.repeat(2, 2), square.tile(2, 2)
 torch.stft(torch.ones(300, device="meta"), 20, return_complex=True)
 torch.fft.rfftn(torch.ones(2, 3, 4, device="meta"), dim=(0, 2))
 """
-"""Meta functions of Python's, which PyTorch gives other strides than it begins with."""
+"""Python meta functions, to which PyTorch gives other strides than it begins with."""
 
 CONVOLUTIONS = """
 def run(convolve, *sizes):
@@ -78,8 +79,9 @@ F.scaled_dot_product_attention(query, query, query).sum().backward()
 empty.norm().backward()
 empty.cumprod(0).sum().backward()
 """
-"""Products of nothing are written into the result, not into a view of it; where no gradient has memory, its storage
-tells whether ``.grad`` shares it."""
+"""Empty products are written into the result, not into a view of it. If no gradient has memory, its storage decides
+whether ``.grad`` shares it.
+"""
 
 SAVED = """
 P, L, U = torch.linalg.lu(torch.eye(2, 3).requires_grad_())
@@ -88,7 +90,7 @@ images, mean, variance = torch.ones(2, 2, 3, 3, requires_grad=True), torch.zeros
 for training in (False, True):
     torch._native_batch_norm_legit(images, None, None, mean, variance, training, 0.1, 1e-5)[0].sum().backward()
 """
-"""A Node that the first result has not, and an operator that writes to arguments but returns others."""
+"""A Node that the first result does not have, and an operator that writes to arguments but returns others."""
 
 BETWEEN = """
 import torch.autograd.forward_ad as forward
@@ -107,7 +109,7 @@ torch.group_norm(image, 2, torch.ones(6), torch.ones(6))
 numbers = torch.ones(2, dtype=torch.complex64)
 torch.dot(numbers.conj(), numbers.conj())
 """
-"""Tensors between: their sizes, their order, wrapped numbers that a kernel hands back."""
+"""Intermediate tensors: their sizes, their order, wrapped numbers that a kernel returns."""
 
 LEAF_VIEWS = """
 leaf = torch.ones(4)
@@ -117,7 +119,7 @@ with torch.no_grad():
     leaf.mul_(2)
 view.sum().backward()
 """
-"""A view that is a leaf and is changed where nothing is recorded."""
+"""A view that is a leaf and that is changed while nothing is recorded."""
 
 PROGRAMS = [ON_META, CONVOLUTIONS, RESIZED, EMPTY, SAVED, BETWEEN, LEAF_VIEWS]
 
@@ -125,6 +127,6 @@ PROGRAMS = [ON_META, CONVOLUTIONS, RESIZED, EMPTY, SAVED, BETWEEN, LEAF_VIEWS]
 @pytest.mark.torch
 @pytest.mark.long
 @pytest.mark.parametrize("program", some(PROGRAMS, 7))
-def test_the_same_happens_at_the_corners(program: str) -> None:
+def test_corner_cases_run_as_in_pytorch(program: str) -> None:
     found = two_runs(Code(BEGIN + program), ())
     assert found.same, "\n".join(check_lines(found, WHERES, Console(100, False), every=True))

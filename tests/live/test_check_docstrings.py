@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the installed PyTorch run on it and on the model, and the same happens."""
+"""The examples in the docstrings of the installed PyTorch have the same effect on it and on the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.amounts import THOROUGH
 from tests.live.docstring_programs import BEGIN, examples, that_run
 
 GROUPS = 36
-"""So many programs are made of all examples."""
+"""The number of programs that are made from all examples."""
 
 
 @pytest.mark.torch
@@ -29,5 +29,5 @@ def test_pytorchs_own_examples_do_what_the_model_does(
     chosen = [(name, that_run(known[name])) for name in sorted(known)[group::GROUPS]]
     program = BEGIN + "".join(f"# {name}\n{''.join(statements)}" for name, statements in chosen if statements)
     found = two_runs(Code(program), ())
-    # what is printed has last bits, which docs/differences.md names
+    # the output has last bits, which docs/differences.md names
     assert found.comparison.same, "\n".join(check_lines(found, WHERES, Console(100, False), every=True))

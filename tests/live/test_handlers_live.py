@@ -1,4 +1,4 @@
-"""What a recording of an installed PyTorch tells of modes, of subclasses and of what the program registers."""
+"""Modes, subclasses and the program's registrations in a recording of an installed PyTorch."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def told(trace: Trace, *kinds: type[ev.Event]) -> Iterator[dict[str, Any]]:
         yield {name: value for name, value in fields.items() if name not in ("seq", "parent")}
 
 
-def test_handlers_are_told_as_the_model_tells_them() -> None:
+def test_handlers_are_recorded_as_in_the_model() -> None:
     found = both(HANDLERS)
     assert found.same
     entered = [list(told(trace, ev.TorchDispatchEntered)) for trace in (found.torch, found.model)]
@@ -135,6 +135,6 @@ def test_a_kernel_of_pythons_that_calls_its_own_operator_for_another_device_does
     ]
 
 
-def test_what_an_imported_library_registers_is_no_row() -> None:
+def test_registrations_of_an_imported_library_are_not_recorded() -> None:
     rows = told(both(COMPILED).torch, ev.OperatorDefined, ev.KernelRegistered)
     assert {one["operator"] for one in rows} == {"mine::twice"}

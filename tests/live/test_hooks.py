@@ -1,4 +1,4 @@
-"""Hooks in a recording of an installed PyTorch: as they are registered and removed, and as they run."""
+"""Hooks in a recording of an installed PyTorch: when they are registered and removed, and when they run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.running.program_source import Code
 
 
 def runs(program: str) -> Checked:
-    """On the model and on PyTorch."""
+    """Return the runs on the model and on PyTorch."""
     return two_runs(Code(program), ())
 
 
@@ -41,14 +41,14 @@ handle.remove()
 
 @pytest.fixture(scope="module")
 def both() -> tuple[Trace, Trace]:
-    """What both see of the program: the model, PyTorch."""
+    """Return the traces of the program on the model and on PyTorch."""
     checked = runs(PROGRAM)
     assert checked.same
     return seen_by_both(checked.model), seen_by_both(checked.torch)
 
 
 def hooks(trace: Trace) -> list[tuple[object, ...]]:
-    """What is told of them."""
+    """Return the events about hooks."""
     registered = [e for e in trace if isinstance(e, ev.HookRegistered)]
     removed = [(e.hook,) for e in trace if isinstance(e, ev.HookRemoved)]
     return [*[(e.kind, e.function, e.hook, e.output_nr, e.node is None) for e in registered], *removed]
@@ -70,7 +70,7 @@ def test_registered_and_removed_as_in_the_model(both: tuple[Trace, Trace]) -> No
 
 
 @pytest.mark.torch
-def test_nothing_is_left_behind(both: tuple[Trace, Trace]) -> None:
+def test_recording_leaves_no_hooks_behind(both: tuple[Trace, Trace]) -> None:
     import torch
     from torch.utils.hooks import RemovableHandle
 
@@ -87,7 +87,7 @@ def test_nothing_is_left_behind(both: tuple[Trace, Trace]) -> None:
 
 @pytest.mark.torch
 def test_a_node_has_the_hooks_of_its_tensors(both: tuple[Trace, Trace]) -> None:
-    """Until they are removed."""
+    """A Node has them until they are removed."""
     trace = both[1]
     registered = next(e for e in trace if isinstance(e, ev.HookRegistered))
     assert registered.node is not None
@@ -97,7 +97,7 @@ def test_a_node_has_the_hooks_of_its_tensors(both: tuple[Trace, Trace]) -> None:
 
 @pytest.mark.torch
 def test_hooks_before_another_node_stay_with_theirs() -> None:
-    """A tensor that is written to begins with no hooks; to register one on a view never makes a Node."""
+    """A tensor that is written to begins without hooks. Registering one on a view never makes a Node."""
     written = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 1\nv = y[:1]\ny.register_hook(len)\n"
     written += "v.register_hook(len)\ny.mul_(3)\ny.register_hook(len)\nv.register_hook(len)\n"
     trace = run(Code(written), engine=engine_named("torch")).trace
@@ -133,8 +133,8 @@ for handle in reversed(handles):
 
 
 @pytest.mark.torch
-def test_each_node_has_its_own() -> None:
-    """As the engine has put ours there meanwhile, and the object that Python has of a Node is old or new."""
+def test_each_node_has_its_own_hooks() -> None:
+    """Meanwhile the engine has our hooks there too, and Python's object for a Node is old or new."""
     checked = runs(ON_NODES)
     assert checked.same
     trace = checked.torch
@@ -175,7 +175,7 @@ print(y.grad, z.grad)
 
 @pytest.mark.torch
 def test_tensors_retain_their_gradient_once() -> None:
-    """NB: a call by way of the class is PyTorch's own."""
+    """NB: a call through the class is PyTorch's own."""
     trace = run(Code(RETAINED), engine=engine_named("torch")).trace
     names = {e.node: e.name for e in trace if isinstance(e, ev.NodeCreated)}
     told = [
@@ -312,7 +312,7 @@ net(z).sum().backward()
 
 
 def ran(trace: Trace) -> list[tuple[object, ...]]:
-    """What is told of hooks, in order, with the Nodes that start between. NB: numbers are compared by ``same``."""
+    """Return the events about hooks in order, with the Nodes that start between them. NB: ``same`` compares numbers."""
     seen = seen_by_both(trace)
     names = {e.node: e.name for e in seen if isinstance(e, ev.NodeCreated)}
     return [
@@ -326,8 +326,8 @@ def ran(trace: Trace) -> list[tuple[object, ...]]:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_run_as_in_the_model(name: str) -> None:
-    """Each in its place among the calls of the program."""
+def test_hooks_run_as_in_the_model(name: str) -> None:
+    """Each hook is at its place among the calls of the program."""
     checked = runs(BEGIN + PROGRAMS[name])
     model, torch = ran(checked.model), ran(checked.torch)
     assert any(len(one) > 1 for one in model)
@@ -336,7 +336,7 @@ def test_run_as_in_the_model(name: str) -> None:
 
 
 @pytest.mark.torch
-def test_in_the_order_of_the_engine() -> None:
+def test_hooks_run_in_the_order_of_the_engine() -> None:
     trace = run(Code(BEGIN + EVERY_KIND), engine=engine_named("torch")).trace
     hooks = [event for event in trace if isinstance(event, ev.HookRan)]
     assert [(hook.kind, hook.function, hook.replaced) for hook in hooks] == [
@@ -365,7 +365,7 @@ REFUSED = "y.register_hook(lambda gradient: gradient[0])\ny.sum().backward()\n"
 
 
 @pytest.mark.torch
-def test_what_the_engine_refuses_is_no_event() -> None:
+def test_result_that_the_engine_refuses_is_no_event() -> None:
     checked = runs(BEGIN + REFUSED)
     assert checked.same
     assert ran(checked.model) == ran(checked.torch)
@@ -403,8 +403,9 @@ print(found)
 
 @pytest.mark.torch
 def test_dictionaries_hold_what_they_held(capfd: pytest.CaptureFixture[str]) -> None:
-    """As soon as the engine has returned, also after an error, and not while another backward goes on; always where
-    PyTorch's compiler gets the hooks."""
+    """This holds as soon as the engine has returned, also after an error, but not while another backward runs. It
+    always holds if PyTorch's compiler gets the hooks.
+    """
     run(Code(LOOKS_AT_THEM), engine=engine_named("torch"))
     assert capfd.readouterr().out == "[2, 2, 2, 2, 0, 2, 2, 0, 0, 0]\n"
 

@@ -1,4 +1,4 @@
-"""What an installed PyTorch registers, and what another release registers otherwise."""
+"""The registrations of an installed PyTorch, and those that differ in another release."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import installed_torch, release
 from dispatchviz.live.registration import UNKNOWN_FILE
-from dispatchviz.live.release_changes import of_the_model, release_changes
+from dispatchviz.live.release_changes import release_changes, snapshot_of_model
 from dispatchviz.live.snapshot import Operator, Snapshot
 from tests.live.snapshots import kernels
 
 
 def is_parsable(key: str) -> bool:
-    """Some keys cannot be named, and older releases have fewer names."""
+    """Return whether a key can be parsed. Some keys have no name, and older releases have fewer names."""
     with suppress(RuntimeError):
         installed_torch()._C._dispatch_key_parse(key)
         return bool(parse_dispatch_key(key))
@@ -30,33 +30,33 @@ def is_parsable(key: str) -> bool:
 
 
 def installed_release() -> tuple[int, int]:
-    """The model is of 2.13."""
+    """Return the installed release. The model describes 2.13."""
     return release(installed_torch().__version__)
 
 
 @pytest.fixture(scope="module")
 def installed() -> InstalledPyTorch:
-    """Read once: the tests that define operators take them away again."""
+    """Return the installed PyTorch. It is read once, because tests that define operators remove them again."""
     return InstalledPyTorch()
 
 
 @pytest.fixture
 def library() -> Iterator[Any]:
-    """A fragment of the namespace ``dispatchviz_live``, gone after the test."""
+    """Yield a fragment of the namespace ``dispatchviz_live``, which is removed after the test."""
     found = installed_torch().library.Library("dispatchviz_live", "FRAGMENT")
     yield found
     found._destroy()
 
 
 def located(installed: InstalledPyTorch, dump: str) -> list[str]:
-    """A dump's lines, with locations as ours."""
+    """Return a dump's lines with our form of locations."""
     return [
         re.sub(r"registered at .*?(?= \[| :: |$)", lambda m: installed.location(m[0]), x) for x in dump.splitlines()
     ]
 
 
 def differing(installed: InstalledPyTorch, name: str) -> set[str]:
-    """Rows that only one of the two tables has, of keys that 2.13 knows and this release has."""
+    """Return the rows that only one of the two tables has, for keys that both 2.13 and this release have."""
     there = installed.torch._C._dispatch_dump_table(name)
     rows = set(dump_table(installed.registry().find(name)).splitlines()) ^ set(located(installed, there))
     keys = {"Undefined", *installed.keys} - installed.unknown_keys
@@ -65,15 +65,16 @@ def differing(installed: InstalledPyTorch, name: str) -> set[str]:
 
 @pytest.mark.torch
 def test_every_cell_of_every_table_is_the_builds_own(installed: InstalledPyTorch) -> None:
-    """Kernel, reason and whether it falls through, of all operators."""
+    """Kernel, reason and fallthrough agree for all operators."""
     assert len(installed.names()) > 3500
     assert {name: rows for name in installed.names() if (rows := differing(installed, name))} == {}
 
 
 @pytest.mark.torch
 def test_dumps_are_those_of_the_build(installed: InstalledPyTorch) -> None:
-    """Order of kernels, inactive ones, which are boxed and unboxed. Some test may have imported what registers an
-    operator with a type that PyTorch infers and cannot read."""
+    """This includes the order of kernels, inactive ones, and which ones are boxed or unboxed. Another test may have
+    imported a library that registers an operator with a type that PyTorch infers and cannot read.
+    """
     for name in installed.names()[::7]:
         theirs = [
             re.sub(r" :: .* \[", " :: [", line.replace("PyObject", "Any"))
@@ -123,7 +124,7 @@ def test_an_operator_is_read_again_when_it_is_forgotten(installed: InstalledPyTo
 
 
 @pytest.mark.torch
-def test_what_was_read_stays_as_it_was(library: Any) -> None:
+def test_registrations_that_were_read_do_not_change(library: Any) -> None:
     library.define("early(Tensor self) -> Tensor")
     read = InstalledPyTorch()
     read.read_all()
@@ -163,8 +164,8 @@ NAMES = "aten::mm", "aten::relu", "aten::sin", "aten::new"
 
 
 def later() -> Snapshot:
-    """A release that registers as the model's does, but for what a test changes."""
-    ours = of_the_model(NAMES, "CPU")
+    """Return a release that registers as the model's does, before a test changes it."""
+    ours = snapshot_of_model(NAMES, "CPU")
     return msgspec.structs.replace(ours, torch="2.14.1+cpu")
 
 
@@ -196,7 +197,7 @@ def test_a_kernel_counts_only_under_a_key_that_is_called() -> None:
     others = tuple(one for one in sin.kernels if one.key != "CPU")
     on_cpu = msgspec.structs.replace(sin, kernels=(*kernels("CPU boxed torch/_native/registry.py:1"), *others))
     (sentence,) = said(with_operator(later(), on_cpu))
-    assert sentence.startswith("PyTorch 2.14.1 registers aten::sin otherwise than PyTorch 2.13.0: ")
+    assert sentence.startswith("PyTorch 2.14.1 registers aten::sin differently from PyTorch 2.13.0: ")
     assert "the kernel for CPU is boxed torch/_native/registry.py (before: unboxed " in sentence
 
 

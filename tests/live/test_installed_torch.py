@@ -1,4 +1,4 @@
-"""The installed PyTorch: found whatever ``import torch`` means, and what is said where there is none to ask."""
+"""The installed PyTorch: it is found whichever module ``import torch`` means, and errors name the problem."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from dispatchviz.live.snapshot import read_snapshot
 from dispatchviz.running.import_hook import torch_is_the_model
 
 INIT = {
-    "nothing": ("", "`import torch` finds .*, which is none"),
+    "nothing": ("", "`import torch` finds .*, another module"),
     "old": (
         "__version__ = '2.4.1'\nclass _C: _dispatch_dump = None",
-        "asks PyTorch 2.6 or later; installed is 2.4.1, at ",
+        "needs PyTorch 2.6 or later, but 2.4.1 is installed, at ",
     ),
     "broken": (
         "raise OSError('libcudart.so.12: cannot open\\nmore')",
@@ -30,7 +30,7 @@ INIT = {
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder where ``torch`` is looked for instead."""
+    """Return a folder in which ``torch`` is searched instead."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(tmp_path)
@@ -39,7 +39,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", INIT)
-def test_what_is_no_pytorch_to_ask(kind: str, elsewhere: Path) -> None:
+def test_module_that_is_not_a_usable_pytorch_is_refused(kind: str, elsewhere: Path) -> None:
     text, message = INIT[kind]
     (elsewhere / "torch").mkdir()
     (elsewhere / "torch" / "__init__.py").write_text(text)
@@ -49,7 +49,7 @@ def test_what_is_no_pytorch_to_ask(kind: str, elsewhere: Path) -> None:
     sys.modules.pop("torch", None)
 
 
-def test_where_none_is_installed(
+def test_missing_pytorch_is_one_clear_error(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -57,11 +57,11 @@ def test_where_none_is_installed(
     ended = capsys.readouterr()
     assert ended.out == ""
     assert len(ended.err.splitlines()) == 1
-    assert "finds none: install PyTorch 2.6 or later there, or dispatchviz where PyTorch is" in ended.err
+    assert "finds none: install PyTorch 2.6 or later there, or install dispatchviz where PyTorch is" in ended.err
 
 
 def test_check_says_once_that_there_is_none(capfd: pytest.CaptureFixture[str]) -> None:
-    """The process that would run the program on it does."""
+    """The process that would run the program on PyTorch reports it."""
     if importlib.util.find_spec("torch") is not None:
         pytest.skip("there is one")
     assert main(["check", "-c", "import torch"]) == 2
@@ -71,7 +71,7 @@ def test_check_says_once_that_there_is_none(capfd: pytest.CaptureFixture[str]) -
     assert "finds none: install PyTorch 2.6" in ended.err
 
 
-def test_the_release_of_a_version() -> None:
+def test_release_is_read_from_a_version() -> None:
     versions = ("2.13.0+cpu", "2.6.0a0+git123", "3.0", "unknown")
     assert [release(version) for version in versions] == [(2, 13), (2, 6), (3, 0), (0, 0)]
 
@@ -85,14 +85,14 @@ def test_the_release_of_a_version() -> None:
         ({"cuda": None, "hip": None, "xpu": "20250101"}, "XPU 20250101"),
     ],
 )
-def test_what_a_build_is_for(version: dict[str, object], text: str) -> None:
+def test_accelerator_of_a_build_is_named(version: dict[str, object], text: str) -> None:
     torch = SimpleNamespace(__version__="2.9.0", version=SimpleNamespace(debug=False, **version))
     assert accelerator(torch) == text
     assert build_text(torch) == f"PyTorch 2.9.0, {text} build, release"
 
 
 @pytest.mark.torch
-def test_it_is_found_while_torch_is_the_model() -> None:
+def test_pytorch_is_found_while_torch_is_the_model() -> None:
     installed = installed_torch()
     with torch_is_the_model():
         import torch
@@ -118,7 +118,7 @@ def test_the_command_writes_what_is_registered(tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.torch
-def test_the_file_on_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_snapshot_is_written_to_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["snapshot", "-o", "-"]) == 0
     (tmp_path / "pytorch.json").write_text(capsys.readouterr().out)
     assert read_snapshot(tmp_path / "pytorch.json").by_name["aten::add.Tensor"].kernels

@@ -96,7 +96,7 @@ x.resize_as_(torch.ones(3))
 """
 
 
-def test_each_change_is_told_once_by_the_kernel_that_makes_it(tmp_path: Path) -> None:
+def test_each_change_is_recorded_once_by_the_kernel_that_makes_it(tmp_path: Path) -> None:
     file = tmp_path / "a.dvtrace"
     words = ["trace", "--engine", "torch", "--save", str(file), "-c", RESIZING]
     subprocess.run([sys.executable, "-m", "dispatchviz", *words], check=True, capture_output=True)

@@ -1,4 +1,6 @@
-"""Pictures of recordings of an installed PyTorch: all are drawn, and what they say of memory and views is so there."""
+"""Pictures of recordings of an installed PyTorch: all can be drawn, and their facts about memory and views are true
+there.
+"""
 
 from __future__ import annotations
 

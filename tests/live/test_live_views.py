@@ -1,4 +1,4 @@
-"""What is said of a recording of an installed PyTorch: all views of steps of every kind, and how each kind is known."""
+"""Views of recordings of an installed PyTorch: all views of steps of every kind, and how each kind is known."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ NEVER = re.compile(
     r"|No structured kernel|requires? grad; no key|do(?:es)? not require grad|grad mode +o|not called yet"
     r"|version 0$|(?<![/\w])core/|emulated|the model of|build cuda|runs here +○|no write in place)"
 )
-"""What is not seen, or is so in the model alone."""
+"""Facts that are not seen, or that hold only for the model."""
 
 GENERAL = (LOG, THEN_AND_NOW, BECAUSE)
-"""What holds for every program; the log has all steps."""
+"""Rules for every program; the log has all steps."""
 
 OF_EACH_KIND = 3
-"""So many steps of each kind are looked at in each view."""
+"""The number of steps of each kind that are checked in each view."""
 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
-    """All of them, recorded one after the other in this process."""
+    """Return all traces, recorded one after the other in this process."""
     folder = tmp_path_factory.mktemp("live")
     return {name: recorded(folder / f"{name.replace(' ', '_')}.py", text) for name, text in PROGRAMS.items()}
 
@@ -51,7 +51,7 @@ def recorded(file: Path, text: str) -> Trace:
 
 
 def steps(trace: Trace) -> Iterator[int]:
-    """The first ones of each kind, and the last."""
+    """Yield the first steps of each kind, and the last one."""
     for kind in {type(event) for event in trace}:
         own = trace.steps_of(kind)
         yield from dict.fromkeys((*own[:OF_EACH_KIND], own[-1]))
@@ -77,7 +77,7 @@ def test_the_log_begins_with_what_was_observed(traces: dict[str, Trace], name: s
     assert first[0].endswith(f" on PyTorch {torch.__version__} (installed, observed), cuda: {cuda_text(torch)}")
     assert first[1] == f"build: {traces[name].header.build}"
     if traces[name].header.differs:
-        assert first[2] == "otherwise than in PyTorch 2.13:"
+        assert first[2] == "differences from PyTorch 2.13:"
     else:
         assert first[2].startswith("not seen: ")
 

@@ -1,4 +1,4 @@
-"""Recordings of an installed PyTorch: one within another, lines that begin calls, threads of devices."""
+"""Recordings of an installed PyTorch: nested recordings, lines that begin calls, threads of devices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.torch
 
 
 def _changed(torch: Any) -> list[object]:
-    """What a recording of an installed PyTorch replaces."""
+    """Return the objects that a recording of an installed PyTorch replaces."""
     tensor, functions = torch.Tensor, torch.autograd
     return [functions._engine_run_backward, tensor.retain_grad, tensor.__new__, torch.library.Library.impl]
 
@@ -100,7 +100,7 @@ PROGRAM = Path(__file__).parent / "programs" / "device_threads.py"
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """Recorded in a process of its own: a device is registered once for all."""
+    """Return the trace, recorded in a process of its own, because a device is registered once for all."""
     file = tmp_path_factory.mktemp("device") / "program.dvtrace"
     words = [sys.executable, "-m", "dispatchviz", "run", "--engine", "torch", "--save", str(file), str(PROGRAM)]
     subprocess.run(words, check=True, capture_output=True, stdin=subprocess.DEVNULL)
@@ -108,7 +108,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 
 
 def around(trace: Trace, step: int) -> Iterator[ev.Event]:
-    """What a step is within, innermost first."""
+    """Yield the events around a step, innermost first."""
     parent = trace[step].parent
     while parent is not None:
         yield trace[parent]
@@ -119,7 +119,7 @@ Kind = TypeVar("Kind", bound=ev.Event)
 
 
 def of(trace: Trace, kind: type[Kind]) -> dict[int, Kind]:
-    """Steps of a kind, with their events."""
+    """Return the steps of a kind, with their events."""
     return {step: event for step in range(len(trace)) if isinstance(event := trace[step], kind)}
 
 
@@ -131,7 +131,7 @@ def test_nodes_run_on_the_thread_of_their_device_within_a_backward(trace: Trace)
 
 
 def test_every_backward_that_ends_ran_all_its_nodes(trace: Trace) -> None:
-    """Each has at least one Node within; one is within a Node of another."""
+    """Each backward has at least one Node within it, and one backward is within a Node of another."""
     backwards = of(trace, ev.BackwardStarted)
     assert set(backwards) == {run.parent for run in of(trace, ev.NodeStarted).values()}
     nested = [
@@ -151,6 +151,6 @@ def test_gradients_are_accumulated_within_the_node_that_does(trace: Trace) -> No
 
 
 def test_kernels_that_a_node_calls_are_within_it(trace: Trace) -> None:
-    """Those that are no lines of a hook or Function: the formulas of MulBackward0."""
+    """Only calls by the formulas of MulBackward0 count, and not lines of a hook or Function."""
     calls = [step for step, call in of(trace, ev.Dispatched).items() if call.operator == "aten::mul.Tensor"]
     assert any(isinstance(next(around(trace, step)), ev.NodeStarted) for step in calls)

@@ -1,4 +1,4 @@
-"""What other releases do otherwise (``make test-releases``): their own keys and tables, kernels that they keep."""
+"""Other releases (``make test-releases``): their own keys and tables, kernels that they keep."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ print(*[count > 0 for count in found])
 
 
 def test_no_kernel_is_watched_while_a_thread_runs(tmp_path: Path) -> None:
-    """And the program finds PyTorch and ``threading`` as they were."""
+    """The program also finds PyTorch and ``threading`` in their usual state."""
     if hands_out_kernels(installed_torch()._C):
         pytest.skip("kernels stay in their cells")
     file, output, before = tmp_path / "threads.py", StringIO(), dict(vars(threading))
@@ -58,7 +58,7 @@ def test_no_kernel_is_watched_while_a_thread_runs(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """A program of many keys, recorded, saved and read."""
+    """Return a program with many keys, recorded, saved and read."""
     folder = tmp_path_factory.mktemp("numbers")
     file, saved = folder / "program.py", folder / "program.dvtrace"
     file.write_text(PROGRAMS["views"] + PROGRAMS["vmap"] + PROGRAMS["meta and complex"] + PROGRAMS["autocast"])
@@ -67,19 +67,19 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 
 
 def is_described() -> bool:
-    """The installed release is the one that dispatchviz describes."""
+    """Return whether the installed release is the one that dispatchviz describes."""
     return release(installed_torch().__version__) == DESCRIBED
 
 
 def test_the_layout_is_that_of_the_releases_header() -> None:
     layout, known = key_layout(installed_torch()._C), layout_of(installed_torch().__version__)
     if known is None:
-        pytest.skip("a release of which no header was read")
+        pytest.skip("no header of this release was read")
     assert (layout.backends, layout.keys) == (known.backends, known.keys)
 
 
 def test_keys_decide_in_the_releases_own_order() -> None:
-    """Of any two keys; NB: no set has Fake, the only one that was elsewhere in the order."""
+    """This holds for any two keys. NB: no set has Fake, the only key with another place in the order."""
     c = installed_torch()._C
     numbers, layout = KeyNumbers(c), key_layout(c)
     known = [number for number, key in enumerate(layout.keys, 1) if key in OURS.keys and key != "Fake"]
@@ -102,7 +102,7 @@ def test_sets_are_shown_as_the_release_has_them(trace: Trace) -> None:
 
 
 def test_cells_are_those_of_the_releases_own_table(trace: Trace) -> None:
-    """Every cell of every operator that was called, as the release dumps its tables."""
+    """Every cell of every called operator agrees with the release's own dump."""
     build = InstalledPyTorch()
     if is_described():
         assert trace.header.tables is UNSET
@@ -125,7 +125,7 @@ def test_a_call_is_at_its_cell_of_that_table(trace: Trace) -> None:
             assert (row.key, row.kernel, row.reason) == (event.key, event.kernel, event.reason)
 
 
-def test_what_differs_is_named(trace: Trace) -> None:
+def test_differences_of_a_release_are_named(trace: Trace) -> None:
     c = installed_torch()._C
     layout, differs = key_layout(c), " ".join(trace.header.differs or ())
     assert {key for key in layout.keys if f" {key}" in differs} >= {*layout.keys} - {*OURS.keys}
@@ -135,16 +135,16 @@ def test_what_differs_is_named(trace: Trace) -> None:
 
 
 LACKING = {
-    "other key sets, the same winner",
+    "different key sets with the same highest key",
     "The thread's excluded set has AutocastMAIA and AutocastMTIA in the model, no keys in PyTorch.",
 }
-"""What ``check`` says where a release has not all keys."""
+"""The sentence of ``check`` if a release does not have all keys."""
 ADDED = "only in PyTorch: tensor t11  [3] float32 cpu"
-"""The result of a ``detach`` that AccumulateGrad took twice before."""
+"""The result of a ``detach``, which AccumulateGrad took twice in earlier releases."""
 
 
 def test_another_release_does_what_the_model_does(tmp_path: Path) -> None:
-    """In the founding program, wherever it registers its kernels, but for what the documentation says."""
+    """The founding program runs alike, wherever a release registers its kernels, except as documented."""
     file = tmp_path / "founding.py"
     file.write_text(PROGRAMS["founding"])
     status, said, errors = run("-m", "dispatchviz", "check", file)
@@ -152,7 +152,7 @@ def test_another_release_does_what_the_model_does(tmp_path: Path) -> None:
     lacks_keys = not {*OURS.keys} <= {*key_layout(installed_torch()._C).keys}
     differing = {line.strip() for line in said.splitlines() if line.startswith(6 * " ")}
     if release(installed_torch().__version__) >= DESCRIBED:
-        assert (status, "did what the model does" in said, differing) == (0, True, set())
+        assert (status, "did the same as the model" in said, differing) == (0, True, set())
     else:
         assert differing <= {ADDED, *(LACKING if lacks_keys else ())}
 
@@ -173,7 +173,8 @@ library._destroy()
 
 def test_an_operator_without_a_schema_has_no_cells(tmp_path: Path) -> None:
     """A kernel may be registered before its operator, and builds with Vulkan have one for an operator that is never
-    defined."""
+    defined.
+    """
     file, output = tmp_path / "alone.py", StringIO()
     file.write_text(KERNEL_ALONE)
     trace = program.run(str(file), output=output, engine=engine_named("torch")).trace

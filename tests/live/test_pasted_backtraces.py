@@ -1,4 +1,6 @@
-"""Backtraces as people paste them: frames with the roles of the model's stack, key sets taken apart, the rest kept."""
+"""Backtraces as people paste them: frames have the roles of the model's stack, key sets are decoded, and the rest is
+kept.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ WITHIN_ADD = [
     ("backend kernel", "wrapper_CPU_add_Tensor"),
     ("impl function", "structured_ufunc_add_CPU::impl"),
 ]
-"""What a release build has of torch.add, outermost first."""
+"""The frames of torch.add in a release build, outermost first."""
 
 
 def stacks(name: str, release: str | None = None) -> list[tuple[NativeFrame, ...]]:
@@ -46,7 +48,7 @@ def numbers(frames: tuple[NativeFrame, ...]) -> dict[int, NativeFrame]:
 # -- gdb --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_release_build_in_gdb() -> None:
+def test_backtrace_of_a_release_build_in_gdb_is_read() -> None:
     (frames,) = stacks("gdb_release")
     assert [(frame.role, frame.title) for frame in frames if frame.is_pytorchs] == WITHIN_ADD
     assert [frame.number for frame in frames] == list(range(28, -1, -1)), "every frame is kept, outermost first"
@@ -78,7 +80,7 @@ def test_a_lambda_without_a_name_is_one_of_the_function_around_it() -> None:
     assert (found[13].title, found[13].role) == ("THPVariable_add::{lambda}", "binding")
 
 
-def test_without_a_release_a_set_says_which_it_is_of() -> None:
+def test_key_set_names_its_release_if_none_is_given() -> None:
     found = numbers(stacks("gdb_debug")[0])
     assert found[10].note == "ks 0x4000008001 (274877939713): AutogradCPU, CPU (in PyTorch 2.0 to 2.2)"
     newer = numbers(stacks("gdb_debug", "2.13")[0])
@@ -97,7 +99,7 @@ def test_bt_full_with_threads_broken_lines_and_variables() -> None:
         [("ks", ("AutogradCPU", "CPU"))],
         [("dispatchKeySet", ("CPU",))],
     ]
-    assert first[3].file == "build/aten/src/ATen/Operators_0.cpp:4410", "it stands on a line of its own"
+    assert first[3].file == "build/aten/src/ATen/Operators_0.cpp:4410", "it is on a line of its own"
     assert [frame.role for frame in second] == ["engine", "engine", "not PyTorch's"]
     text = (FOLDER / "gdb_full.txt").read_text("utf-8")
     assert [each.heading.partition(" (")[0] for each in read_backtraces(text)] == ["Thread 2", "Thread 1"]
@@ -106,7 +108,7 @@ def test_bt_full_with_threads_broken_lines_and_variables() -> None:
 # -- lldb -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_release_build_in_lldb() -> None:
+def test_backtrace_of_a_release_build_in_lldb_is_read() -> None:
     (frames,) = stacks("lldb_release")
     of_add = [(frame.role, frame.title) for frame in frames if frame.is_pytorchs]
     assert of_add[0] == ("binding", "torch::autograd::TypeError_to_NotImplemented_")
@@ -118,7 +120,7 @@ def test_a_release_build_in_lldb() -> None:
     assert found[2].library == "libtorch_cpu.dylib"
 
 
-def test_a_debug_build_in_lldb() -> None:
+def test_backtrace_of_a_debug_build_in_lldb_is_read() -> None:
     found = numbers(stacks("lldb_debug", "2.0")[0])
     assert found[4].file == "torch/csrc/autograd/generated/VariableType_2.cpp:6313", "lldb prints no folders"
     assert found[4].sets[0].keys == ("AutogradCPU", "CPU")
@@ -148,11 +150,11 @@ def test_a_debug_build_in_lldb() -> None:
         ("", ""),
     ],
 )
-def test_plain_names(printed: str, plain: str) -> None:
+def test_names_of_functions_are_shortened(printed: str, plain: str) -> None:
     assert plain_name(printed) == plain
 
 
-def test_what_an_adapter_wraps() -> None:
+def test_name_of_an_adapter_is_that_of_the_wrapped_function() -> None:
     pointer = "c10::CompileTimeFunctionPointer<at::Tensor (at::Tensor const&, long), &at::(anonymous namespace)::wrap>"
     assert wrapped_function(f"c10::impl::wrap_kernel_functor_unboxed_<{pointer}>::call(int)") == "at::wrap"
     assert wrapped_function("at::native::sum(at::Tensor const&)") == ""
@@ -168,7 +170,7 @@ def test_a_frame_has_the_title_role_and_file_that_the_model_has_for_it(name: str
         outer = theirs
         if known.title in ours:
             frame = ours[known.title]
-            is_method = frame.file.endswith("python_variable_methods.cpp")  # of add the name does not tell
+            is_method = frame.file.endswith("python_variable_methods.cpp")  # the name alone does not say so for add
             assert known.role == frame.role
             assert known.file == frame.file or is_method
         else:
@@ -199,7 +201,7 @@ def test_a_frame_has_the_title_role_and_file_that_the_model_has_for_it(name: str
         ("", "no name"),
     ],
 )
-def test_roles(name: str, role: str) -> None:
+def test_frames_have_the_roles_of_their_functions(name: str, role: str) -> None:
     assert known_function(name).role == role
 
 
@@ -209,7 +211,7 @@ def test_a_kernel_at_backend_select_has_the_name_of_the_api_but_is_local() -> No
     assert (frame.title, frame.role) == ("randn", "chooses the backend")
 
 
-def test_what_is_not_pytorchs_is_one_row_and_the_innermost_frame_stays() -> None:
+def test_frames_outside_pytorch_are_one_row_and_the_innermost_stays() -> None:
     (frames,) = stacks("gdb_release")
     rows = folded(list(numbered(frames)), OUTSIDE)
     assert [row.title for row in rows[:2]] == [
@@ -240,7 +242,7 @@ def test_json_has_each_thread(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_text_without_a_backtrace() -> None:
+def test_text_without_a_backtrace_is_refused() -> None:
     with pytest.raises(DispatchvizError, match="no backtrace in it"):
         read_backtraces("RuntimeError: # 0 of 3\n")
 
@@ -254,10 +256,10 @@ def test_text_without_a_backtrace() -> None:
         (["--read", "gdb_debug.txt", "--key", "CPU"], "--key with --read would do nothing"),
         (["add", "x.py", "--release", "2.6", "y.py"], ""),
         (["--release", "2.6", "add", "x.py"], "--release with OP and SCRIPT would do nothing"),
-        (["add"], "say which operator, and which program"),
+        (["add"], "name an operator and a program"),
     ],
 )
-def test_what_does_not_go(
+def test_invalid_options_are_refused(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(FOLDER)

@@ -1,4 +1,4 @@
-"""A program that is recorded does what it does otherwise, to the last bit of what it prints and of its errors."""
+"""A recorded program has the same output and errors as without a recorder, to the last bit."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ PROGRAMS = sorted(file.stem for file in (HERE / "programs").glob("*.py") if file
 RECORDER = HERE / "recorded.py"
 
 _DIFFERENT_EACH_TIME = re.compile(r" at 0x[0-9a-f]+>|USDT:.*\n|(?<=\(pid=)\d+|\b[IWE]\d{4} [\d:.]+ \d+ ")
-"""Addresses in texts of objects, the profiler's times, the process in Python's warning of a fork, when a log was
-written and by which process."""
+"""Patterns of texts that differ each time: addresses of objects, the profiler's times, the process in Python's warning
+of a fork, when a log was written and by which process.
+"""
 
 
 def run(*command: str | Path) -> tuple[int, str, str]:
-    """Exit status, output and errors of a Python process."""
+    """Return exit status, output and errors of a Python process."""
     environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     ended = subprocess.run(
         [sys.executable, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, cwd=HERE
@@ -38,7 +39,7 @@ def run(*command: str | Path) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("program", in_turn([name for name in PROGRAMS if name != "crashes"], 8))
 def test_program_does_the_same(program: str, tmp_path: Path) -> None:
-    """And is recorded to its end."""
+    """The recording also reaches the program's end."""
     file = HERE / "programs" / f"{program}.py"
     plain = run(file)
     if program == "device_threads" and "_setup_privateuseone_for_python_backend" in plain[2]:
@@ -49,7 +50,7 @@ def test_program_does_the_same(program: str, tmp_path: Path) -> None:
 
 
 def test_recording_survives_the_death_of_its_process(tmp_path: Path) -> None:
-    """What was written up to there is in the file. NB: notes of the last lines may not have been."""
+    """The events written up to that point are in the file. NB: notes of the last lines may be missing."""
     file = HERE / "programs" / "crashes.py"
     saved = tmp_path / "crashed.jsonl"
     plain = run(file)

@@ -1,4 +1,4 @@
-"""Snapshots as files, and what differs between two of them."""
+"""Snapshots as files, and the differences between two of them."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def test_a_file_laid_out_by_another_tool_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is no snapshot"),
-        (b'{"format":"dispatchviz trace"}', "is no snapshot"),
-        (snapshot_text(OLD).encode()[:-40], "is a snapshot and is damaged"),
-        (gzip.compress(snapshot_text(OLD).encode())[:-40], "is a snapshot and is damaged"),
-        (b'{"dispatchviz_snapshot":1}', "is damaged: Object missing required field `torch`"),
+        (b"", "is not a snapshot"),
+        (b'{"format":"dispatchviz trace"}', "is not a snapshot"),
+        (snapshot_text(OLD).encode()[:-40], "is a damaged snapshot"),
+        (gzip.compress(snapshot_text(OLD).encode())[:-40], "is a damaged snapshot"),
+        (b'{"dispatchviz_snapshot":1}', "is a damaged snapshot: Object missing required field `torch`"),
         (b'{"dispatchviz_snapshot":2,"anything":[]}', "has version 2 of the format and this dispatchviz reads 1"),
     ],
 )
-def test_what_is_wrong_with_a_file(content: bytes, message: str, tmp_path: Path) -> None:
+def test_error_names_the_problem_of_a_file(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_bytes(content)
     with pytest.raises(SnapshotError, match=message) as raised:
@@ -86,23 +86,23 @@ def test_what_is_wrong_with_a_file(content: bytes, message: str, tmp_path: Path)
     assert "\n" not in str(raised.value)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"cannot read .*nowhere\.json: No such file"):
         read_snapshot(tmp_path / "nowhere.json")
 
 
-def test_only_a_snapshot_is_overwritten(tmp_path: Path) -> None:
+def test_file_that_is_not_a_snapshot_is_not_overwritten(tmp_path: Path) -> None:
     for name in ("new.json", "old.json"):
         check_snapshot(str(tmp_path / name))
         write_snapshot(OLD, tmp_path / "old.json")
     (tmp_path / "other.json").write_text("{}")
-    with pytest.raises(DispatchvizError, match=r"other\.json is there and is no snapshot"):
+    with pytest.raises(DispatchvizError, match=r"other\.json exists and is not a snapshot"):
         check_snapshot(str(tmp_path / "other.json"))
     with pytest.raises(DispatchvizError, match=r"its name ends in \.json or \.json\.gz"):
         check_snapshot(str(tmp_path / "pytorch.txt"))
 
 
-def test_as_a_registry_it_has_the_tables_of_its_registrations() -> None:
+def test_registry_has_the_tables_of_a_snapshots_registrations() -> None:
     registry = snapshot_registry(OLD)
     assert dump_state(registry.find("aten::tril")).splitlines()[-1] == (
         "Autograd[alias]: registered at torch/csrc/autograd/generated/VariableType_1.cpp:31 "
@@ -124,7 +124,7 @@ VARIABLE_TYPE = "unboxed torch/csrc/autograd/generated/VariableType.cpp"
 
 
 def of(name: str, text: str) -> tuple[KernelChange, ...]:
-    """What differs in an operator's registrations if it has these instead."""
+    """Return the differences in an operator's registrations if it has these kernels instead."""
     found = difference(OLD, with_kernels(OLD, name, text)).operators.get(name)
     return found.kernels if found else ()
 
@@ -136,7 +136,7 @@ def text(found: Difference, every: bool = False) -> str:
 def test_a_snapshot_differs_in_nothing_from_itself() -> None:
     found = difference(OLD, OLD)
     assert found.same
-    assert text(found).splitlines()[1:] == ["Both register the same."]
+    assert text(found).splitlines()[1:] == ["Both have the same registrations."]
 
 
 def test_a_line_or_a_part_of_a_generated_file_is_no_difference() -> None:
@@ -182,10 +182,10 @@ def test_a_file_that_one_release_does_not_say_is_not_compared() -> None:
     for before, after in ((OLD, other), (other, OLD)):
         found = difference(before, after)
         assert (found.same, found.unsaid) == (True, 1)
-        assert "Of one kernel that Python registers one of the two does not say the file" in text(found)
+        assert "The file of one kernel registered from Python is known for only one of the two" in text(found)
 
 
-def test_operators_and_schemas() -> None:
+def test_new_operators_and_changed_schemas_are_found() -> None:
     new = operator("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor")
     tril = changed(OLD, operators=(*OLD.operators[:2], new, operator("prims::sum.x(Tensor a) -> Tensor")))
     found = difference(OLD, tril)
@@ -203,7 +203,7 @@ def test_operators_and_schemas() -> None:
         ("aten::tril(Tensor self) -> Tensor", ("int diagonal=0",), ()),
     ],
 )
-def test_what_of_a_schema_is_another(schema: str, before: tuple[str, ...], after: tuple[str, ...]) -> None:
+def test_changed_arguments_of_a_schema_are_named(schema: str, before: tuple[str, ...], after: tuple[str, ...]) -> None:
     name = schema.partition("(")[0]
     operators = [operator(schema) if one.name == name else one for one in OLD.operators]
     found = difference(OLD, changed(OLD, operators=tuple(operators)))
@@ -231,13 +231,13 @@ def test_keys_that_are_new_gone_renamed_or_elsewhere() -> None:
     assert found.aliases == (AliasChange("Autograd", ("AutogradCUDA",), ()),)
 
 
-def test_fallbacks() -> None:
+def test_changed_fallbacks_are_found() -> None:
     found = difference(OLD, changed(OLD, fallbacks=kernels("Tracer fallthrough torch/csrc/autograd/TraceType.cpp:1")))
     assert [change.what for change in found.fallbacks] == ["gone", "new"]
     assert "new: Tracer  fallthrough torch/csrc/autograd/TraceType.cpp" in text(found)
 
 
-def test_cells_that_change() -> None:
+def test_changed_cells_are_found() -> None:
     explicit = "build/aten/src/ATen/RegisterCompositeExplicitAutograd_0.cpp:1"
     found = difference(
         OLD,
@@ -256,22 +256,22 @@ def test_cells_that_change() -> None:
 
 
 def with_cuda() -> Snapshot:
-    """The same release, built for CUDA."""
+    """Return the same release, built for CUDA."""
     rows = [f"{row.key} {row.kind} {row.place}" for row in OLD.by_name["aten::tril"].kernels]
     cuda = with_kernels(OLD, "aten::tril", "\n".join([*rows, "CUDA unboxed build/aten/src/ATen/RegisterCUDA_0.cpp:1"]))
     return changed(cuda, torch="2.9.0+cu128", build="CUDA 12.8")
 
 
-def test_what_only_one_of_two_builds_can_have_is_compared_if_asked_for() -> None:
+def test_backend_of_one_build_is_compared_on_request() -> None:
     found = difference(OLD, with_cuda())
     assert found.same
     assert found.left_out == ("CUDA", "AutogradCUDA")
-    assert "Not compared are kernels under CUDA" in text(found)
+    assert "Kernels for CUDA, which only one of the two builds has, are not compared" in text(found)
     assert [change.what for change in difference(OLD, with_cuda(), True).operators["aten::tril"].kernels] == ["new"]
     assert difference(with_cuda(), with_cuda()).left_out == ()
 
 
-def test_the_same_change_of_many_operators_is_said_once() -> None:
+def test_equal_changes_of_several_operators_are_one_sentence() -> None:
     many = [operator(f"aten::op{n}(Tensor self) -> Tensor") for n in range(20)]
     place = "Meta boxed torch/_meta_registrations.py:1\nCPU boxed torch/_meta_registrations.py:1"
     more = [operator(f"aten::op{n}(Tensor self) -> Tensor", place) for n in range(20)]
@@ -282,7 +282,7 @@ def test_the_same_change_of_many_operators_is_said_once() -> None:
     assert "aten::op19" in text(found, every=True)
 
 
-def test_one_operator_whole() -> None:
+def test_difference_of_one_operator_is_printed_whole() -> None:
     after = with_kernels(OLD, "aten::ldexp", "Autograd unboxed torch/csrc/autograd/generated/VariableType_0.cpp:3")
     console = Console(120, colors=False)
     lines = list(operator_lines(["aten::ldexp"], OLD, after, difference(OLD, after), console))
@@ -303,7 +303,7 @@ def test_one_operator_whole() -> None:
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
-    """Two snapshots that differ in ldexp."""
+    """Return two snapshots that differ in ldexp."""
     paths = str(tmp_path / "a.json"), str(tmp_path / "b.json.gz")
     write_snapshot(OLD, paths[0])
     write_snapshot(with_kernels(OLD, "aten::ldexp", ""), paths[1])
@@ -338,7 +338,7 @@ def test_one_operator_by_the_names_that_people_use(
     assert [line for line in lines if line in OLD.by_name] == names
 
 
-def test_json(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_differences(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", *files, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["operators"]["aten::ldexp"]["kernels"] == [
@@ -353,15 +353,15 @@ def test_json(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["A", "examples/forum.py"], "is a snapshot and examples/forum.py is none"),
+        (["A", "examples/forum.py"], "is a snapshot, but examples/forum.py is not"),
         (["A"], "diff compares two snapshots, A and B"),
         (["A", "B", "--op", "ldxep"], "neither snapshot has an operator ldxep, did you mean aten::ldexp?"),
-        (["A", "B", "--what-if", "6: no_grad"], "with two of them go --all, --op and --json"),
+        (["A", "B", "--what-if", "6: no_grad"], "two snapshots take only --all, --op and --json"),
         (["examples/forum.py", "examples/mlp.py", "--op", "add"], "--op goes with two snapshots"),
         (["examples/forum.py", "examples/mlp.py", "--json"], "--json goes with two snapshots"),
     ],
 )
-def test_what_does_not_go_together(
+def test_conflicting_options_are_refused(
     arguments: list[str], message: str, files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = dict(zip("AB", files, strict=True))

@@ -1,4 +1,4 @@
-"""``dispatchviz stack`` where no program runs: what is missing, which operator is meant, which functions are its."""
+"""``dispatchviz stack`` without a running program: missing parts, the choice of the operator and of its functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dispatchviz.foundation.errors import DispatchvizError
 
 
 @pytest.mark.parametrize("text", ["add", "torch.add", "aten::add.Tensor", "add.Tensor"])
-def test_an_operator_as_it_is_typed(text: str) -> None:
+def test_operator_is_found_as_it_is_typed(text: str) -> None:
     assert operator_and_kernels(text, None) == ("aten::add.Tensor", ())
 
 
@@ -35,19 +35,19 @@ def test_an_operator_of_the_program_is_taken_as_it_is() -> None:
     ("operator", "key", "said"),
     [
         ("addd", None, "there is no operator 'addd'"),
-        ("add", "Autograd", "Autograd has no cell of its own"),
+        ("add", "Autograd", "Autograd has no dispatch table entry of its own"),
         ("add", "AutocastCPU", "no kernel of aten::add.Tensor runs at AutocastCPU: its cell falls through"),
-        ("randn", "AutogradCPU", "is autogradNotImplementedFallback: no function that gdb could find"),
+        ("randn", "AutogradCPU", "is autogradNotImplementedFallback, which gdb cannot find"),
         ("add", "Nowhere", "there is no dispatch key 'Nowhere'"),
         ("mine::twice", "CPU", "--key is for operators of PyTorch"),
     ],
 )
-def test_what_is_no_operator_or_has_no_kernel(operator: str, key: str | None, said: str) -> None:
+def test_unknown_operator_or_kernel_is_refused(operator: str, key: str | None, said: str) -> None:
     with pytest.raises(DispatchvizError, match=said):
         operator_and_kernels(operator, key)
 
 
-def test_the_kernel_of_a_key() -> None:
+def test_key_selects_the_kernel() -> None:
     assert kernel_at("aten::add.Tensor", DispatchKey.AutogradCPU) == "VariableType::add_Tensor"
     assert kernel_at("aten::add.Tensor", DispatchKey.CPU) == "wrapper_CPU_add_Tensor"
     assert kernel_at("aten::add.Tensor", DispatchKey.Meta).startswith("torch::impl::dispatch::PythonKernelHolder")
@@ -77,7 +77,7 @@ def test_kernels_and_what_they_call() -> None:
         ("mine::twice", None),
     ],
 )
-def test_where_a_key_set_is_certain(operator: str, by_address: bool | None) -> None:
+def test_return_by_address_is_recognized(operator: str, by_address: bool | None) -> None:
     assert returns_by_address(operator) is by_address
 
 
@@ -99,26 +99,28 @@ def test_releases_whose_layout_is_ours_or_unknown_need_none() -> None:
     assert [layout_release(name) for name in ("2.6", "2.13", "3.0")] == ["2.6", None, None]
 
 
-def test_a_file_that_is_no_library(tmp_path: Path) -> None:
+def test_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lib.so").write_bytes(b"MZ and more of it")
-    with pytest.raises(DispatchvizError, match="is no 64-bit ELF file"):
+    with pytest.raises(DispatchvizError, match="is not a 64-bit ELF file"):
         functions_with(tmp_path / "lib.so", ["add"])
 
 
-def test_another_system(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(child_python.NoDebuggerError, match=r"on Linux alone.*lldb -- python SCRIPT.*--read FILE"):
+    with pytest.raises(child_python.NoDebuggerError, match=r"on Linux only.*lldb -- python SCRIPT.*--read FILE"):
         child_python.check_debugger()
 
 
-def test_no_gdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_gdb_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
     assert main(["stack", "add", "program.py"]) == 2
     assert "there is no gdb on the PATH" in capsys.readouterr().err
 
 
-def test_a_python_without_pytorch(tmp_path: Path) -> None:
+def test_python_without_pytorch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DispatchvizError, match=r"cannot run .*nowhere: No such file"):
         child_python.child_python(str(tmp_path / "nowhere"))
     no_torch = tmp_path / "python"

@@ -1,4 +1,4 @@
-"""gdb over the installed PyTorch: the frames of one call, the program undisturbed."""
+"""gdb on the installed PyTorch: the frames of one call, in an undisturbed program."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ sys.exit(7)
 
 @cache
 def forbidden() -> str:
-    """Why gdb can watch nothing here; empty if it can."""
+    """Return the reason why gdb can watch nothing here; empty if it can."""
     if shutil.which("gdb") is None:
         return "there is no gdb"
     command = ["gdb", "-nx", "-q", "-batch", "-ex", "run", "--args", "/bin/true"]
@@ -86,7 +86,7 @@ def forbidden() -> str:
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Any:
-    """Runs ``dispatchviz stack`` on the program."""
+    """Return a function that runs ``dispatchviz stack`` on the program."""
     if why := forbidden():
         pytest.skip(why)
     name = script(tmp_path, PROGRAM)
@@ -127,7 +127,7 @@ def test_the_program_is_as_without_a_debugger(stack: Any) -> None:
     assert ended.err == "err\n"
 
 
-def test_its_environment_and_streams_are_its_own(tmp_path: Path) -> None:
+def test_program_has_its_own_environment_and_streams(tmp_path: Path) -> None:
     if why := forbidden():
         pytest.skip(why)
     text = "import json, os\nprint(json.dumps([dict(os.environ), sorted(os.listdir('/proc/self/fd'))]))\n"
@@ -149,7 +149,7 @@ def test_its_environment_and_streams_are_its_own(tmp_path: Path) -> None:
 
 
 @has_python_lines
-def test_another_call(stack: Any) -> None:
+def test_number_selects_another_call(stack: Any) -> None:
     found = frames(stack("add.Tensor", "--call", "2", "--json"))
     assert next(each["title"] for each in found if each["role"] == "your code") == "add(y, y)"
     ended = stack("add.Tensor", "--call", "3")
@@ -170,10 +170,10 @@ def test_a_kernel_in_python_of_an_operator_of_the_program(stack: Any) -> None:
     assert found[-1]["sets"][0]["keys"] == ["CPU"]
 
 
-def test_the_kernel_of_a_key(stack: Any) -> None:
+def test_key_selects_the_kernel(stack: Any) -> None:
     assert of_pytorch(frames(stack("add", "--key", "AutogradCPU", "--json"))) == WITHIN_ADD[:4]
     ended = stack("add", "--key", "SparseCPU")
-    assert "never came to wrapper_SparseCPU_Tensor_add; it came to at::_ops::add_Tensor::call, " in ended.err
+    assert "never reached wrapper_SparseCPU_Tensor_add; it reached at::_ops::add_Tensor::call, " in ended.err
 
 
 @has_python_lines
@@ -185,7 +185,7 @@ def test_a_call_that_raises_is_one(stack: Any) -> None:
     assert of_pytorch(second)[-1] == ("impl function", "structured_mm_out_cpu::impl")
 
 
-def test_never_called(stack: Any) -> None:
+def test_operator_that_is_never_called_is_reported(stack: Any) -> None:
     ended = stack("cos")
     assert ended.err == "err\ndispatchviz: program.py ended without a call of aten::cos\n"
     assert ended.status == 7
@@ -209,7 +209,7 @@ def test_stops_are_at_functions_of_the_operator_alone() -> None:
     assert len({stop.offset for stop in stops if stop.title == "wrapper_CPU_add_Tensor"}) == 3  # and its two adapters
 
 
-def test_without_gdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_gdb_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     ended = dispatchviz("stack", "add", script(tmp_path, PROGRAM), cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")
@@ -221,7 +221,7 @@ def test_without_gdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 SLEEPING = "import os, time, torch\nprint(os.getpid(), flush=True)\ntorch.ones(2) + 1\ntime.sleep(1000)\n"
 
 
-def test_who_is_asked_to_end_ends_the_program_too(tmp_path: Path) -> None:
+def test_ending_the_command_ends_the_program_too(tmp_path: Path) -> None:
     if why := forbidden():
         pytest.skip(why)
     command = [sys.executable, "-m", "dispatchviz", "stack", "add", script(tmp_path, SLEEPING)]
@@ -230,4 +230,4 @@ def test_who_is_asked_to_end_ends_the_program_too(tmp_path: Path) -> None:
         assert process.stdout.readline().strip().isdigit()
         process.terminate()
         assert process.wait(HANGS) == -signal.SIGTERM
-        assert process.stdout.read() == "", "which ends when nobody has that stream any more, the program neither"
+        assert process.stdout.read() == "", "the stream ends when no process has it any more, so the program has ended"

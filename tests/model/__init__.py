@@ -1,1 +1,1 @@
-"""The model compared with the records of what PyTorch did (``truth/records``)."""
+"""The model compared with the records of PyTorch (``truth/records``)."""

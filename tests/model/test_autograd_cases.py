@@ -1,4 +1,4 @@
-"""The model's autograd against what real PyTorch did with some 900 programs, a good third of them random."""
+"""The model's autograd compared with records of some 900 programs in PyTorch, more than a third of them random."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.record("autograd_cases")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_model_does_the_same(name: str) -> None:
-    """Graphs, order, states after each statement, sequence numbers, values, gradients, output, warnings, errors."""
+def test_program_matches_its_record(name: str) -> None:
+    """Compare graphs, order, states, sequence numbers, values, gradients, output, warnings and errors."""
     torch = PROGRAMS[name]
     assert not (found := differing(torch, autograd_record(model, torch["source"], watched_engine))), (
         f"{torch['source']}\n{found}"
     )
 
 
-def test_the_records_are_of_these_programs() -> None:
+def test_records_have_the_current_programs() -> None:
     random = {name: program(int(name.removeprefix("random_"))) for name in PROGRAMS if name.startswith("random_")}
     assert {name: PROGRAMS[name]["source"] for name in PROGRAMS} == {**whole(), **table(), **random}

@@ -1,7 +1,7 @@
-"""The model's emulated CUDA and its stand-in for CuPy against what a real PyTorch did on a GPU, from the stored record.
+"""The model's emulated CUDA and its stand-in for CuPy compared with a record of PyTorch on a GPU.
 
-That PyTorch is an older release, in which bits of key sets mean other keys: sets are compared by the names that both
-releases have.
+The record is from an older release, in which bits of key sets stand for other keys. Sets are compared by the names that
+both releases have.
 """
 
 from __future__ import annotations
@@ -31,10 +31,16 @@ DIFFERENT: dict[str, tuple[tuple[str, ...], str]] = {
     "copies_between_devices": ((GRAPHS, CALLS), THREADS),
     "two_devices": ((GRAPHS, CALLS), THREADS),
 }
-"""Programs that are known to differ, in what, and why; ``docs/differences.md`` has it too."""
+"""Programs that are known to differ, the parts that differ, and the reason.
+
+They are also listed in ``docs/differences.md``.
+"""
 
 NOT_RECORDED = {"dropout"}
-"""Random, which the recorder did not know: its two runs ended differently. The next record has it."""
+"""Random programs that the recorder did not recognize as random: its two runs ended differently.
+
+The next record will have them.
+"""
 
 RECORD = records.read("cuda_programs")
 THEIRS, OURS = layout_of(RECORD["torch"]), layouts()[-1]
@@ -65,7 +71,10 @@ def logs(torch: Record, model: Record) -> str:
 
 
 def graphs(torch: Record, model: Record) -> str:
-    """The engine's thread of the device numbers Nodes too, and goes on counting from program to program."""
+    """The difference in graphs.
+
+    The engine's device thread numbers Nodes too, and its numbers continue from program to program.
+    """
     counted = {
         "graphs": [_counted_as(ours, theirs) for ours, theirs in zip(model["graphs"], torch["graphs"], strict=False)]
     }
@@ -74,7 +83,9 @@ def graphs(torch: Record, model: Record) -> str:
 
 
 def _counted_as(ours: Record, theirs: Record) -> Record:
-    """A graph of the model whose Nodes of the device's thread have PyTorch's numbers: all others by the same number."""
+    """A graph of the model with PyTorch's sequence numbers, if all numbers of the device thread differ by the same
+    amount.
+    """
     pairs = list(zip(ours["nodes"], theirs["nodes"], strict=False))
     ahead = {b["sequence_nr"] - a["sequence_nr"] for a, b in pairs if None not in (a["sequence_nr"], b["sequence_nr"])}
     if len(ahead - {0}) != 1 or len(ours["nodes"]) != len(theirs["nodes"]):
@@ -105,7 +116,7 @@ def cuda(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", RECORD["programs"])
-def test_a_program_does_what_it_did_on_a_gpu(name: str) -> None:
+def test_a_program_matches_its_gpu_record(name: str) -> None:
     torch = RECORD["programs"][name]
     model = model_record(torch["source"])
     found = {what: unlike for what, compare in COMPARED.items() if (unlike := compare(torch, model))}
@@ -114,7 +125,7 @@ def test_a_program_does_what_it_did_on_a_gpu(name: str) -> None:
     assert not found, "\n\n".join([name, torch["source"], *found.values()])
 
 
-def test_the_record_is_of_these_programs() -> None:
+def test_record_has_the_current_programs() -> None:
     known = {name: source for name, source in ON_CUDA.items() if name not in NOT_RECORDED}
     assert {name: found["source"] for name, found in RECORD["programs"].items()} == known
     assert set(DIFFERENT) <= set(known)

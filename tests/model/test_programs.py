@@ -1,4 +1,4 @@
-"""The model against what real PyTorch did with the same programs and calls, from the stored records."""
+"""The model compared with stored records of the same programs and calls in PyTorch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIFFERENT_INSIDE: dict[str, str] = {}
 """Programs whose logs are known to differ from PyTorch's, with the reason; ``docs/differences.md`` lists them."""
 
 LEAST_RATIO = 0.98
-"""Of PyTorch's dispatch steps over all programs, how many the model has to meet in PyTorch's order."""
+"""The share of PyTorch's dispatch steps over all programs that the model must make in PyTorch's order."""
 
 PROGRAMS: Mapping[str, Any] = records.programs()
 
@@ -29,7 +29,7 @@ Record = dict[str, Any]
 
 
 def logs(torch: Record, model: Record) -> str:
-    """Depth, operator, key, raw key set, the thread's sets, call or redispatch, and in which Node: all the way.
+    """The difference in dispatch steps: depth, operator, key, raw key set, thread-local sets, call or redispatch, Node.
 
     Programs that call operators on the meta device inside were not watched.
     """
@@ -39,24 +39,24 @@ def logs(torch: Record, model: Record) -> str:
 
 
 def states(torch: Record, model: Record) -> str:
-    """The autograd state of each tensor after every statement."""
+    """The difference in the autograd state of each tensor after every statement."""
     return difference("facts", fact_texts(torch["facts"]), fact_texts(model["facts"]))
 
 
 def graphs(torch: Record, model: Record) -> str:
-    """The backward graphs, the order of execution, the numbers in saved tensors."""
+    """The difference in the backward graphs, the order of execution, and the numbers in saved tensors."""
     ours, theirs = model["graphs"], torch["graphs"]
     shown = difference("graphs", graph_texts(theirs), graph_texts(ours))
     return shown or ("" if close(theirs, ours) else f"the saved tensors hold other numbers\n{theirs}\n{ours}")
 
 
 def numbers(part: str) -> Callable[[Record, Record], str]:
-    """Equal but for rounding."""
+    """A comparison of numbers within rounding."""
     return lambda torch, model: "" if close(torch[part], model[part]) else unlike(part, torch, model)
 
 
 def exactly(part: str) -> Callable[[Record, Record], str]:
-    """Equal to the character."""
+    """A comparison for equality."""
     return lambda torch, model: "" if torch[part] == model[part] else unlike(part, torch, model)
 
 
@@ -71,7 +71,9 @@ COMPARISONS: dict[str, Callable[[Record, Record], str]] = {
     **{part: numbers(part) for part in ("values", "grads")},
     **{part: exactly(part) for part in ("error", "warnings", "output", "sequence_numbers")},
 }
-"""What of a program's record has to be PyTorch's, and how it is compared: a text of the difference, empty if none."""
+"""The compared parts of a record, each with a function that returns the difference as a text, empty if there is
+none.
+"""
 
 
 RECORDED = [
@@ -81,7 +83,7 @@ RECORDED = [
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_program_does_what_it_did_on_pytorch(name: str) -> None:
+def test_a_program_matches_its_record(name: str) -> None:
     torch = PROGRAMS[name]
     model = model_record(torch["source"])
     found = {what: unlike for what, compare in COMPARISONS.items() if (unlike := compare(torch, model))}
@@ -90,8 +92,8 @@ def test_a_program_does_what_it_did_on_pytorch(name: str) -> None:
     assert not found, "\n\n".join([name, torch["source"], *found.values()])
 
 
-def test_ratio_of_steps_met_in_order() -> None:
-    """A program that is not on the list meets them all, or its own test fails; shown with ``-rA``."""
+def test_steps_in_order_reach_the_least_ratio() -> None:
+    """Check the share of steps in order. A program that is not on the list makes them all, or its own test fails."""
     watched = {name: len(torch["log"]) for name, torch in PROGRAMS.items() if torch["log"] is not None}
     steps = sum(watched.values())
     met = sum(met_by_the_model(name) if name in DIFFERENT_INSIDE else count for name, count in watched.items())
@@ -110,7 +112,7 @@ EXPRESSIONS: dict[str, list[str]] = records.read("expressions")["expressions"]
 
 @pytest.mark.record("expressions")
 @pytest.mark.parametrize("text", EXPRESSIONS)
-def test_result_or_error(text: str) -> None:
+def test_expression_gives_the_recorded_result_or_error(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: Any = evaluated(model, text)
@@ -149,7 +151,7 @@ def test_numbers_are_compared_within_rounding() -> None:
     assert not close({"x": [1.0]}, {"x": [1.0, 2.0]})
 
 
-def test_what_is_printed_is_compared_within_rounding() -> None:
+def test_output_is_compared_within_rounding() -> None:
     assert close_text("loss 1.1863722801208496\n", "loss 1.1863723993301392\n")
     assert not close_text("loss 1.1863722801208496\n", "loss 1.1864\n")
     assert close_text("[0.004154205322265625]", "[0.004150390625]")  # half precision
@@ -157,4 +159,4 @@ def test_what_is_printed_is_compared_within_rounding() -> None:
     assert not close_text("[70000.5, 0.004154205322265625]", "[70000.5, 0.004150390625]")
     assert not close_text("a 1.0", "b 1.0")
     assert not close_text("1.0", "1.0 2.0")
-    assert not close_text("turn 1", "turn 2")
+    assert not close_text("iteration 1", "iteration 2")

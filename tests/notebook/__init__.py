@@ -1,1 +1,1 @@
-"""Notebooks: cells as programs, the magics, what a notebook keeps."""
+"""Tests of notebooks: cells as programs, the magics, saved output."""

@@ -1,4 +1,4 @@
-"""A cell runs as a part of the notebook, and is recorded as a program of its own."""
+"""A cell runs as part of the notebook, and is recorded as a program of its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ran(text: str, variables: dict[str, Any] | None = None) -> Ran:
     return run_cell(cell(text), {} if variables is None else variables, MODEL)
 
 
-def test_it_reads_and_sets_the_notebooks_variables() -> None:
+def test_cell_reads_and_sets_variables_of_the_notebook() -> None:
     variables: dict[str, Any] = {"scale": 3}
     done = ran(SOURCE, variables)
     assert done.error is None
@@ -52,8 +52,8 @@ def test_lines_have_the_numbers_of_the_cell() -> None:
     assert trace.header.sources == {"Cell In[3]": SOURCE}
 
 
-def test_torch_is_put_back() -> None:
-    """Under its name, in ``sys.modules`` and in the notebook's variables."""
+def test_torch_is_restored_after_the_cell() -> None:
+    """The installed torch is back in ``sys.modules``, under its name and in the notebook's variables."""
     real = ModuleType("torch")
     functional = ModuleType("torch.nn.functional")
     variables: dict[str, Any] = {"torch": real, "F": functional}
@@ -70,13 +70,13 @@ def test_torch_is_put_back() -> None:
     assert steps(done.trace, ev.Dispatched)
 
 
-def test_what_the_cell_itself_calls_torch_stays() -> None:
+def test_variable_torch_set_by_the_cell_stays() -> None:
     variables: dict[str, Any] = {"torch": ModuleType("torch")}
     assert ran("torch = 3\n", variables).error is None
     assert variables["torch"] == 3
 
 
-def test_nothing_is_left_of_a_run() -> None:
+def test_run_leaves_no_state() -> None:
     before, output, path = {name for name in sys.modules if name.startswith("torch")}, sys.stdout, sys.path[:]
     done = ran("import torch\nraise ValueError('mine')\n")
     assert isinstance(done.error, ValueError)
@@ -118,7 +118,7 @@ def test_the_last_expression_is_its_value(text: str, value: object) -> None:
 
 
 def test_numbers_go_on_from_cell_to_cell() -> None:
-    """As those of one process do: a graph may have Nodes of several cells."""
+    """Numbers continue as in one process, because a graph may have Nodes of several cells."""
     variables: dict[str, Any] = {}
     first = ran("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n", variables).trace
     second = ran("z = y * 3\nz.sum().backward()\n", variables).trace

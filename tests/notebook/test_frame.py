@@ -1,5 +1,6 @@
-"""The page in the output of a cell, in a real browser: it steps, and reaches nothing around it. Skipped without a
-Chromium."""
+"""The page in the output of a cell, in a real browser: it steps, and reaches nothing outside its frame. Skipped without
+Chromium.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def forum() -> Trace:
 
 @pytest.fixture
 def page(forum: Trace, tmp_path: Path) -> Iterator[Page]:
-    """A page with what a cell has displayed; the frame has the focus."""
+    """A page with the output of a cell, whose frame has the focus."""
     saved = tmp_path / "saved.html"
     saved.write_text(f"<!doctype html><meta charset=utf-8><title>saved</title>{forum._repr_html_()}", "utf-8")
     with browser() as opened:
@@ -42,14 +43,14 @@ def page(forum: Trace, tmp_path: Path) -> Iterator[Page]:
 
 
 def has_the_focus(page: Page) -> bool:
-    """A click gives it to the frame, once the browser knows where that is."""
+    """Return whether the frame has the focus. A click gives it, once the browser knows where the frame is."""
     for kind in ("mousePressed", "mouseReleased"):
         page.send("Input.dispatchMouseEvent", type=kind, x=500, y=120, button="left", clickCount=1)
     return bool(page.in_frame("document.hasFocus()"))
 
 
 def seen(page: Page, what: Callable[[], Any]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     until = time.monotonic() + HANGS
     while not what():
         assert time.monotonic() < until, page.complaints
@@ -62,7 +63,7 @@ def step_of(page: Page) -> int:
 
 
 def typed(page: Page, key: str, text: str) -> None:
-    """Open a dialog with a key and answers it."""
+    """Open a dialog with a key and answer it."""
     page.keys(key)
     seen(page, lambda: page.in_frame("document.activeElement.localName === 'input'"))
     page.write(text)
@@ -80,7 +81,7 @@ def test_keys_step_in_the_frame(page: Page, forum: Trace) -> None:
     assert page.requests == []
 
 
-def test_what_is_typed_is_taken(page: Page, forum: Trace) -> None:
+def test_typed_keys_are_handled_by_the_frame(page: Page, forum: Trace) -> None:
     """A dialog in a sandboxed frame closes only where forms are allowed."""
     typed(page, ":", "50")
     seen(page, lambda: step_of(page) == 50)

@@ -1,4 +1,4 @@
-"""What a notebook keeps: nothing of a program runs in it, and what is left when it is not trusted can be read."""
+"""The saved output of a notebook: no code of a program runs in it, and without trust it is still readable."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_long_log_is_cut_and_says_so() -> None:
 
 
 def test_a_player_is_a_frame_of_its_own_in_front_of_the_card() -> None:
-    """Its page is data of one attribute; without the frame the card is all there."""
+    """The frame's page is the value of one attribute; without the frame the whole card is there."""
     page = "<!doctype html><title>\"quoted\" & 'so'</title><script>let a = 1 < 2 && 'x'</script>"
     card = trace_html(forum(), player=player_frame(page))
     found = Elements(card)
@@ -117,7 +117,7 @@ def test_other_pictures_are_images_as_well() -> None:
     assert base64.b64decode(str(image["src"]).partition(",")[2]).decode() == picture.svg()
 
 
-def test_whoever_sees_no_page_reads_how_it_comes() -> None:
+def test_card_without_a_page_says_how_to_get_it() -> None:
     with_page = Elements(trace_html(forum(), player=notebook_player(forum()))).text
     assert "once the notebook is trusted" in with_page
     assert "trusted" not in Elements(trace_html(forum())).text
@@ -136,5 +136,5 @@ def test_the_key_set_class_has_nothing_that_pytorchs_has_not() -> None:
 
 
 @pytest.mark.parametrize("level", ["lines", "keys", "all"])
-def test_levels(level: str) -> None:
+def test_levels_choose_how_much_is_shown(level: str) -> None:
     assert ("key set" in Elements(trace_html(forum(), level)).text) == (level != "lines")

@@ -24,7 +24,7 @@ x.grad.tolist()
 
 
 class Notebook:
-    """A shell, and what it has displayed."""
+    """A shell, and its output."""
 
     def __init__(self, shell: Any, capture: pytest.CaptureFixture[str]) -> None:
         self.shell = shell
@@ -33,20 +33,20 @@ class Notebook:
         shell.display_pub.publish = lambda data, *rest, **more: self.shown.append(data)
 
     def run(self, text: str) -> Any:
-        """The result of a cell."""
+        """Run a cell and return its result."""
         self.shown.clear()
         return self.shell.run_cell(text, store_history=True)
 
     @property
     def printed(self) -> str:
-        """What came out since this was asked the last time."""
+        """The output since the last time it was read."""
         out, err = self._capture.readouterr()
         return str(out + err)
 
 
 @pytest.fixture
 def notebook(capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    """A shell that keeps no history and knows no colors."""
+    """A shell without history and colors."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -73,7 +73,7 @@ def test_a_cell_is_run_and_its_trace_shown_and_named(notebook: Notebook) -> None
     assert repr(trace) == data["text/plain"]
 
 
-def test_options(notebook: Notebook) -> None:
+def test_options_change_the_output(notebook: Notebook) -> None:
     notebook.run("%%dispatchviz --quiet\nimport torch\n")
     assert notebook.shown == []
     notebook.run("%%dispatchviz --no-picture --level lines\nx = torch.ones(1, requires_grad=True) * 2\n")
@@ -83,7 +83,7 @@ def test_options(notebook: Notebook) -> None:
 
 
 @pytest.mark.parametrize("line", ["--engine moon", "--levels 3", "a b", "3x", "'"])
-def test_what_means_nothing_is_said_in_a_line(notebook: Notebook, line: str) -> None:
+def test_unknown_words_are_one_line(notebook: Notebook, line: str) -> None:
     notebook.run(f"%%dispatchviz {line}\nran = True\n")
     assert "UsageError" in notebook.printed
     assert "ran" not in notebook.shell.user_ns
@@ -131,10 +131,10 @@ def test_the_line_magic_looks_up(notebook: Notebook) -> None:
     assert "VariableType::add_Tensor" in repr(done.result)
     assert done.result._repr_html_().startswith("<pre")
     notebook.run("%dispatchviz moon")
-    assert "UsageError: %dispatchviz is followed by one of table, why, keys, codegen" in notebook.printed
+    assert "UsageError: %dispatchviz needs one of table, why, keys, codegen" in notebook.printed
 
 
-def test_unloading_takes_all_away(notebook: Notebook) -> None:
+def test_unloading_removes_the_magics(notebook: Notebook) -> None:
     notebook.run("%unload_ext dispatchviz")
     notebook.run(CELL)
     assert "Cell magic `%%dispatchviz` not found" in notebook.printed

@@ -1,4 +1,4 @@
-"""The DOT text of a backward graph: what it says of each Node, and that any text survives in it."""
+"""The DOT text of a backward graph: the texts of each Node, which may contain any characters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def source(trace: Trace, at: int | None = None) -> str:
     return drawing(backward_graph(trace, at)).source
 
 
-def test_the_founding_program() -> None:
+def test_founding_program_gives_the_expected_dot() -> None:
     assert drawing(backward_graph(founding())).texts == snapshot(
         (
             "SumBackward0",
@@ -45,7 +45,7 @@ def test_the_founding_program() -> None:
             "[2, 2] float32 cuda:0",
             "no gradient",
             "Backward graph of forum.py",
-            "Arrows: where the gradients go",
+            "Arrows: the direction in which gradients flow",
             "1st, 2nd, ...: the order in which the engine ran the Nodes",
             "cuda: emulated on NumPy (no GPU)",
         )
@@ -59,7 +59,7 @@ def test_before_backward_no_state_is_written() -> None:
     assert not any("run" in text or text.startswith("#") for text in written)
 
 
-def test_cuda_is_not_told_of_where_none_is_used() -> None:
+def test_cuda_is_not_mentioned_if_unused() -> None:
     tape = GraphTape()
     tape.backward(*tape.op("ExpBackward0", tape.leaf("x")))
     assert not any("cuda" in text for text in drawing(backward_graph(tape.trace(sources={}))).texts)
@@ -72,11 +72,11 @@ def test_real_cuda_is_not_called_emulated() -> None:
     assert not any("cuda" in text for text in drawing(backward_graph(tape.trace(cuda="CuPy"))).texts)
 
 
-def test_the_same_trace_gives_the_same_bytes() -> None:
+def test_equal_traces_give_equal_bytes() -> None:
     assert source(founding()) == source(founding())
 
 
-def test_what_a_node_keeps() -> None:
+def test_box_lists_the_values_that_a_node_keeps() -> None:
     tape = GraphTape()
     x, y = tape.leaf("x", (2, 3)), tape.tensor("y", (3,))
     [z] = tape.op("MulBackward0", x, y, shapes=[(2, 3)], saved=(y,))
@@ -88,7 +88,7 @@ def test_what_a_node_keeps() -> None:
     assert {"1st: done, freed", "freed other=y [3] version 0"} <= set(done)
 
 
-def test_an_undefined_saved_tensor() -> None:
+def test_undefined_saved_tensor_is_named_so() -> None:
     tape = GraphTape()
     tape.op("MulBackward0", tape.leaf("x"), tape.leaf("y"))
     tape.add(ev.VariableSaved, 2, "other", None, -1, False)
@@ -103,7 +103,7 @@ def test_the_parent_of_anomaly_mode_is_an_edge_also_if_it_is_in_another_graph() 
     trace = tape.trace()
     drawn = drawing(backward_graph(trace))
     assert re.search(r"n2 -> n1 .*class=parent", drawn.source)
-    assert "Dotted arrows: to the Node during whose run a Node was made (parent in anomaly mode)" in drawn.texts
+    assert "Dotted arrows: to the Node that was running when a Node was made (parent in anomaly mode)" in drawn.texts
     assert (drawn.boxes, drawn.edges) == (3, 3)
     tape.grad_fn[y] = None
     [z] = tape.op("ExpBackward0", y)
@@ -115,7 +115,7 @@ def test_the_parent_of_anomaly_mode_is_an_edge_also_if_it_is_in_another_graph() 
     assert "class=parent" not in source(tape.trace(), 0)
 
 
-def test_which_input_an_edge_leads_to_is_said_where_there_are_several() -> None:
+def test_edge_names_its_input_if_there_are_several() -> None:
     tape = GraphTape()
     a, b = tape.op("UnbindBackward0", tape.leaf("x"), shapes=[(3,), (4,)])
     tape.backward(*tape.op("DotBackward0", a, b, names=("self", "tensor")))
@@ -173,7 +173,9 @@ def _luminance(color: str) -> float:
 @example('\\N { } | <b>x</b> \\ " &lt; & f[N] x\ny \\')
 @given(st.text(alphabet=st.sampled_from('{}|<>\\"&;#nlrNGEabx01[] \n\té→日'), max_size=12))
 def test_any_text_is_drawn_as_it_is(text: str) -> None:
-    """In titles, values, port names and the header; ``svg`` itself raises if a text is missing."""
+    """Any text is drawn in titles, values, port names and the header. ``svg`` itself raises an error if a text is
+    missing.
+    """
     tape = GraphTape()
     given = [tape.leaf(f"x{text}"), tape.tensor(f"y{text}")]
     tape.backward(*tape.op(f"{text}Backward0", *given, attributes={text: text}, names=(text, text)))

@@ -1,4 +1,4 @@
-"""Folded pictures: every edge of the graph is there, no arrow without an edge, and a picture comes out in any case."""
+"""Folded pictures: they show each edge of the graph and no other, and each graph has a picture."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPERATORS = ("AddBackward0", "MulBackward0", "CatBackward0")
 
 
 def blocks(layers: int) -> Trace:
-    """Residual blocks with a leaf each, and one leaf that all share."""
+    """Return a trace of residual blocks with a leaf each, and one leaf that all blocks share."""
     tape = GraphTape()
     x, mask = tape.leaf("x"), tape.leaf("mask")
     for _ in range(layers):
@@ -42,7 +42,7 @@ def blocks(layers: int) -> Trace:
 
 
 def program(dice: random.Random) -> Trace:
-    """Loops of operators on a few variables, some within others."""
+    """Return a trace of loops of operators on a few variables, some of them nested."""
     tape = GraphTape()
     variables = [tape.leaf(letter) for letter in "xyz"]
 
@@ -76,7 +76,7 @@ def program(dice: random.Random) -> Trace:
 
 
 def box_names(items: tuple[Item, ...], shift: int = 0, into: dict[int, str] | None = None) -> dict[int, str]:
-    """The box of each position, found by writing out every iteration."""
+    """Return the box of each position, found by expanding every iteration."""
     found: dict[int, str] = {} if into is None else into
     for item in items:
         if isinstance(item, Repeat):
@@ -88,7 +88,7 @@ def box_names(items: tuple[Item, ...], shift: int = 0, into: dict[int, str] | No
 
 
 def ways(drawn: FoldedPicture) -> dict[str, set[str]]:
-    """Where the arrows of a box lead, by way of the small boxes at the ends of frames."""
+    """Return the targets of a box's arrows, through the small boxes at the ends of frames."""
     heads = defaultdict(set)
     for arrow in drawn.arrows:
         heads[arrow.tail].add(arrow.head)
@@ -161,7 +161,7 @@ def test_small_graphs_and_dot_files_are_whole(tmp_path: Path) -> None:
     assert picture(big, ".dot", folded=True).data.count(b"<t>TanhBackward0") == 1
 
 
-def test_folded_by_wish(tmp_path: Path) -> None:
+def test_graph_is_folded_on_request(tmp_path: Path) -> None:
     graph = backward_graph(blocks(40))
     assert graph.render(tmp_path / "a.svg").startswith("202 Nodes are folded into 7 boxes: 40 times 5 Nodes")
     assert graph.svg(folded=False).count(">TanhBackward0<") == 40
@@ -175,7 +175,7 @@ def test_nodes_that_are_asked_for_are_drawn_one_by_one(asked: str, times: int) -
     assert shown.count(">TanhBackward0<") == times
 
 
-def test_what_is_asked_for_must_exist(tmp_path: Path) -> None:
+def test_expanding_an_unknown_node_is_refused(tmp_path: Path) -> None:
     for layers in (3, 40):
         with pytest.raises(DispatchvizError, match="no Node of this graph fits 'foo': give a sequence number"):
             backward_graph(blocks(layers)).render(tmp_path / "a.svg", expand=["foo"])
@@ -195,7 +195,7 @@ def no_layout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_layout")
 @pytest.mark.parametrize("folded", [None, False])
-def test_what_cannot_be_laid_out_is_drawn_plainly(tmp_path: Path, folded: bool | None) -> None:
+def test_graph_without_a_layout_is_drawn_as_rows(tmp_path: Path, folded: bool | None) -> None:
     graph: BackwardGraph = backward_graph(blocks(40))
     note = graph.render(tmp_path / "a.svg", folded=folded)
     assert "took longer than 30 s" in note
@@ -207,7 +207,7 @@ def test_what_cannot_be_laid_out_is_drawn_plainly(tmp_path: Path, folded: bool |
 
 
 @pytest.mark.usefixtures("no_layout")
-def test_in_the_plain_picture_every_arrow_goes_down_to_its_row() -> None:
+def test_arrows_of_the_plain_picture_go_down_to_their_rows() -> None:
     graph = backward_graph(chain(5))
     root = ElementTree.fromstring(graph.svg())
     dots = [(float(dot.attrib["cx"]), float(dot.attrib["cy"])) for dot in root.iter(f"{module._SVG}circle")]

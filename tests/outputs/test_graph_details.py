@@ -1,4 +1,4 @@
-"""What a backward graph says besides its Nodes: hooks, views, memory, the backward that made some, what has changed."""
+"""The details of a backward graph besides its Nodes: hooks, views, memory, the backward that made some, changes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def written(graph: BackwardGraph, **how: object) -> tuple[str, ...]:
     return drawing(graph, Options(**how)).texts  # type: ignore[arg-type]
 
 
-def test_hooks_stand_in_their_order() -> None:
+def test_hooks_are_listed_in_their_order() -> None:
     shown = [text for text in written(backward_graph(hooked())) if text.startswith("hook ")]
     assert shown == [
         "hook double: tensor pre hook of z",
@@ -71,7 +71,7 @@ def test_hooks_stand_in_their_order() -> None:
     ]
 
 
-def test_views() -> None:
+def test_views_are_named_with_their_base() -> None:
     shown = written(backward_graph(hooked()))
     assert "in place on a view of a, by CopyBackwards" in shown
     assert "b is a view of a" in shown
@@ -84,7 +84,7 @@ def test_saved_bytes_count_each_storage_once() -> None:
     assert "saved tensors: 24 bytes in 2 storages, each counted once; freed by now" in written(backward_graph(hooked()))
 
 
-def test_everything() -> None:
+def test_highest_detail_shows_everything() -> None:
     shown = written(backward_graph(hooked()), detail="all")
     created = {event.node: event.seq for event in hooked() if isinstance(event, ev.NodeCreated)}
     add = next(node for node in backward_graph(hooked()) if node.name == "CopySlices")
@@ -93,13 +93,13 @@ def test_everything() -> None:
     assert {"topological_nr 0", "topological_nr 3", "freed 16 bytes", "freed 8 bytes"} <= set(shown)
 
 
-def test_each_detail_says_what_the_one_before_says() -> None:
+def test_each_detail_includes_the_one_before() -> None:
     graph = backward_graph(hooked())
     said = [set(written(graph, detail=detail)) for detail in DETAILS]
     assert all(fewer < more for fewer, more in pairwise(said))
 
 
-def test_what_a_backward_made_has_a_frame_and_arrows() -> None:
+def test_nodes_made_during_a_backward_have_a_frame_and_arrows() -> None:
     shown = drawing(backward_graph(twice()))
     assert "made during the backward of line 5 with create_graph=True" in shown.texts
     assert "PowBackward0 (n0)" in shown.texts  # of the graph that ran then, and is not drawn
@@ -115,7 +115,7 @@ def test_what_a_backward_made_has_a_frame_and_arrows() -> None:
         assert re.search(rf"n\d+ -> n{node} \[.* id=n{node}made ", shown.source)
 
 
-def test_a_graph_without_them_has_no_such_frame() -> None:
+def test_graph_without_nodes_made_in_a_backward_has_no_frame() -> None:
     assert "subgraph" not in drawing(backward_graph(hooked())).source
 
 
@@ -127,13 +127,13 @@ def test_every_text_is_in_the_picture(cluster: str, detail: str) -> None:
         assert set(drawn.texts) <= {" ".join(text.split()) for text in texts(svg(drawn))}
 
 
-def test_lines_as_frames() -> None:
+def test_cluster_line_draws_frames_around_lines() -> None:
     shown = written(backward_graph(hooked()), cluster="line")
     assert "line 17: loss = (b * b).sum()" in shown
     assert "line 15: a[0] = y" in shown
 
 
-def test_what_has_changed() -> None:
+def test_changed_nodes_are_marked() -> None:
     runs = [event for event in hooked() if isinstance(event, ev.NodeStarted)]
     since, at = runs[1].seq, runs[2].seq
     graph = backward_graph(hooked(), at)
@@ -146,7 +146,7 @@ def test_what_has_changed() -> None:
     assert sum("was " in text for text in shown) == 2
 
 
-def test_what_is_new() -> None:
+def test_new_nodes_are_marked() -> None:
     created = [event.seq for event in hooked() if isinstance(event, ev.NodeCreated)]
     backward = next(event.seq for event in hooked() if isinstance(event, ev.BackwardStarted))
     shown = written(backward_graph(hooked(), backward - 1), since=created[-1] - 1)

@@ -1,4 +1,4 @@
-"""The compiled Graphviz on disk: used when it can be trusted, made again in any other case, never an error."""
+"""The compiled Graphviz on disk: it is used if it can be trusted, and made again otherwise; neither is an error."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from dispatchviz.outputs.picture import graphviz_wasm as module
 
 DOT = "digraph { a -> b }"
 
-on_posix = pytest.mark.skipif(sys.platform == "win32", reason="who may write a file is told otherwise there")
+on_posix = pytest.mark.skipif(sys.platform == "win32", reason="file permissions work differently there")
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache."""
+    """Return an empty cache folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "dispatchviz" / "compiled"
 
 
 @pytest.fixture
 def compiling(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Grows whenever the program is compiled."""
+    """Return a list that grows whenever the program is compiled."""
     sizes: list[int] = []
     original = wasmtime.Module.__init__
 
@@ -54,7 +54,7 @@ def test_it_is_compiled_once(folder: Path, compiling: list[int]) -> None:
 
 
 @on_posix
-def test_nobody_else_can_read_or_write_what_is_kept(folder: Path) -> None:
+def test_kept_files_are_private_to_the_user(folder: Path) -> None:
     module.layout(DOT)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(only_file(folder).stat().st_mode) == 0o600
@@ -110,7 +110,7 @@ def test_a_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
     assert module.trusted(path) is None
 
 
-def test_without_a_place_to_keep_it_it_is_drawn_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_cache_folder_does_not_prevent_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert b"<svg" in module.layout(DOT)
@@ -122,7 +122,7 @@ def test_without_a_place_to_keep_it_it_is_drawn_all_the_same(tmp_path: Path, mon
     assert b"<svg" in module.layout(DOT)
 
 
-def test_old_files_go(folder: Path) -> None:
+def test_old_files_are_deleted(folder: Path) -> None:
     folder.mkdir(parents=True)
     for age in range(6):
         old = folder / f"graphviz-{age}.bin"
@@ -141,6 +141,6 @@ def test_another_runtime_has_a_file_of_its_own(folder: Path, monkeypatch: pytest
     assert len(names) == 3
 
 
-def test_what_graphviz_says_is_the_error() -> None:
+def test_error_has_the_text_of_graphviz() -> None:
     with pytest.raises(module.LayoutError, match="Failed to parse DOT source"):
         module.layout("digraph {")

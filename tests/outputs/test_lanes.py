@@ -45,7 +45,7 @@ def test_rows_that_are_kept_are_those_that_would_be_drawn_anew(trace: Trace, dir
         assert lanes(graph) == wide[at]
 
 
-def test_the_founding_program() -> None:
+def test_founding_program_gives_the_expected_rows() -> None:
     trace = founding()
     assert drawn(trace, step(trace, ev.EdgesCollected)) == snapshot("""\
 ▶ ○ AddBackward0  edges 0 self=x, 1 other=y (empty)  seq 0
@@ -88,7 +88,7 @@ def test_a_double_edge_is_one_line_and_two_numbers() -> None:
 """)
 
 
-def test_the_input_that_an_edge_leads_to() -> None:
+def test_edge_names_its_input() -> None:
     tape = GraphTape()
     a, b = tape.op("UnbindBackward0", tape.leaf("x"), shapes=[(3,), (4,)])
     tape.op("DotBackward0", a, b, names=("self", "tensor"))
@@ -101,11 +101,11 @@ def test_the_input_that_an_edge_leads_to() -> None:
 """)
 
 
-def test_nothing_yet() -> None:
+def test_empty_graph_has_no_rows() -> None:
     assert lanes(backward_graph(founding(), 0)) == []
 
 
-def test_rows_fit() -> None:
+def test_rows_fit_into_the_width() -> None:
     tape = GraphTape()
     x = tape.leaf("名前" * 30)
     [y] = tape.op("ExpBackward0", x)
@@ -115,7 +115,7 @@ def test_rows_fit() -> None:
             assert all(cell_len(row.text) <= max(width, 2) for row in lanes(backward_graph(trace), width))
 
 
-def test_only_the_node_that_the_step_is_about_is_marked() -> None:
+def test_the_steps_own_node_alone_is_marked() -> None:
     trace = founding()
     for event in trace:
         if isinstance(event, ev.NodeStarted):
@@ -140,7 +140,7 @@ def test_lines_join_users_to_what_they_use() -> None:
 
 
 def calls(nodes: int) -> int:
-    """How many functions run to draw the last steps of a chain."""
+    """Return the number of function calls that draw the last steps of a chain."""
     trace = chain(nodes)
     lanes(backward_graph(trace), 80)
     with cProfile.Profile() as profile:

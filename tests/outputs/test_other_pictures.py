@@ -62,7 +62,7 @@ def test_a_composite_kernel_calls_others() -> None:
     assert [counted.call.operator for counted in hop.calls] == ["aten::t", "aten::matmul"]
 
 
-def test_what_runs_in_backward_is_no_forward_call() -> None:
+def test_calls_in_backward_are_not_forward_calls() -> None:
     backward = next(event for event in loop() if isinstance(event, ev.BackwardStarted))
     inside = {e.operator for e in loop()[backward.seq : loop().ends[backward.seq]] if isinstance(e, ev.Dispatched)}
     assert inside
@@ -71,7 +71,7 @@ def test_what_runs_in_backward_is_no_forward_call() -> None:
 
 
 def operators(call: Call) -> list[str]:
-    """That of a call once for each dispatch in it, and those within."""
+    """Return a call's operator once for each dispatch in it, and those of the calls within."""
     inner = [name for hop in call.hops for each in hop.calls for name in operators(each.call) * each.times]
     return [call.operator] * len(call.hops) + inner
 
@@ -107,14 +107,14 @@ def test_the_decision_is_that_of_the_cards() -> None:
     assert f"→ {cell.source}: {cell.kernel}" in shown
     assert cell.kernel in shown
     assert [text for text in shown if text[:1] in "+−="] == [
-        "+ included by the thread",
-        "− excluded by the thread",
+        "+ thread-local include set",
+        "− thread-local exclude set",
         "− the operator's mask: keys whose kernel falls through",
-        "= what is left, the highest key first",
+        "= remaining key set, the highest key first",
     ]
 
 
-def test_the_decision_of_a_redispatch() -> None:
+def test_redispatch_has_a_decision_too() -> None:
     step = next(
         e.seq
         for e in loop()
@@ -150,7 +150,7 @@ def test_the_table_says_what_the_program_registered() -> None:
     assert not any("← the call" in text for text in shown)
 
 
-def test_classes() -> None:
+def test_classes_of_a_structured_kernel_are_drawn() -> None:
     shown = loop().structured_classes(call_of("aten::add.Tensor")).drawing.texts
     assert any("structured_ufunc_add_CUDA" in text for text in shown)
 
@@ -168,7 +168,7 @@ def test_every_text_is_in_the_picture(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("theme", THEMES)
-def test_as_files(kind: str, theme: str) -> None:
+def test_every_picture_can_be_written_to_a_file(kind: str, theme: str) -> None:
     step = len(loop()) - 1 if kind == "backward" else call_of("aten::add.Tensor")
     chosen = Chosen(kind, (step, step), options=Options(theme=theme))  # type: ignore[arg-type]
     assert chosen_picture(loop(), ".svg", chosen).data.startswith(b"<?xml")
@@ -182,12 +182,12 @@ def test_as_files(kind: str, theme: str) -> None:
     ("table", "step 0 is in no call of an operator"),
     ("classes", "step 0 is about no operator"),
 ])  # fmt: skip
-def test_a_step_without_it(kind: str, message: str) -> None:
+def test_step_without_a_call_is_refused(kind: str, message: str) -> None:
     with pytest.raises(RenderError, match=message):
         drawn_picture(loop(), kind, (0, 0))  # type: ignore[arg-type]
 
 
-def test_a_step_that_is_not_there() -> None:
+def test_unknown_step_is_refused() -> None:
     with pytest.raises(RenderError, match="there is no step 9999999: the trace has the steps 0 to"):
         chosen_picture(loop(), ".svg", Chosen("decision", (9999999, 9999999)))
 
@@ -195,7 +195,7 @@ def test_a_step_that_is_not_there() -> None:
 def test_many_calls_are_cut_with_a_note() -> None:
     trace = traced("import torch\nx = torch.ones(2)\n" + "x = x + 1\n" * 150)
     drawn = drawn_picture(trace, "calls", None)
-    assert re.fullmatch(r"\d+ more calls are not drawn: --steps A-B or --step N says which ones to draw", drawn.note)
+    assert re.fullmatch(r"\d+ more calls are not drawn: --steps A-B or --step N selects others", drawn.note)
     assert sum(text.startswith("aten::add.Tensor") for text in drawn.drawing.texts) <= 120
 
 

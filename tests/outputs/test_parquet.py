@@ -1,4 +1,4 @@
-"""Traces as one Parquet table: every event is a row with what the trace's columns and its line say."""
+"""Traces as one Parquet table: each event is a row with the facts from the trace's columns and its line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ y.sum().backward()
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program's two ranks, as traces and as tables."""
+    """Return a folder with a program's two ranks, as traces and as tables."""
     folder = tmp_path_factory.mktemp("ranks")
     script = folder / "train.py"
     script.write_text(PROGRAM)
@@ -71,7 +71,7 @@ def table(*traces: Trace) -> Any:
 
 
 def expected(trace: Trace, name: str) -> list[dict[str, Any]]:
-    """The rows, from the events themselves."""
+    """Return the expected rows, from the events themselves."""
     rows = []
     for event in trace:
         around = [event, *trace.ancestors(event.seq)]
@@ -146,7 +146,7 @@ def test_text_that_is_no_utf_8_is_written_out() -> None:
         assert decode_lines("".join(row["event"] + "\n" for row in rows).encode(), 0) == events
 
 
-def test_two_traces_whose_rows_could_not_be_told_apart_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_two_traces_with_the_same_run_and_rank_are_refused(folder: Path, tmp_path: Path) -> None:
     trace, there = Trace.load(folder / "rank0.dvtrace"), tmp_path / "all.parquet"
     with pytest.raises(DispatchvizError, match=r"^a and b are both rank 0 of run one: "):
         export_table((Run("one", trace, source) for source in "ab"), there)
@@ -170,22 +170,20 @@ def test_after_an_error_nothing_is_written_any_more(folder: Path) -> None:
     assert Noting.late == 0
 
 
-def test_without_the_extra_it_says_what_to_install(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_error_names_the_missing_extra(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(DispatchvizError, match=re.escape("pip install 'dispatchviz[parquet]'")):
         check_export(str(tmp_path / "t.parquet"), ".parquet")
 
 
-def test_only_a_table_of_ours_is_overwritten(folder: Path, tmp_path: Path) -> None:
+def test_other_tables_are_not_overwritten(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     path.write_bytes((folder / "0.parquet").read_bytes())
     check_export(str(path), ".parquet")
     pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)  # without the metadata
     for other in (path.read_bytes(), b"PAR1", b"notes", b"\xff\xff\xff\xffPAR1"):
         path.write_bytes(other)
-        with pytest.raises(DispatchvizError, match="is no table of traces: it is not overwritten"):
+        with pytest.raises(DispatchvizError, match="is not a table of traces: it is not overwritten"):
             check_export(str(path), ".parquet")
 
 
@@ -195,7 +193,7 @@ QUERIES = dict(re.findall(r"## ([^\n]+)\n(?:(?!\n## ).)*?```sql\n(.*?)```", PAGE
 
 
 def asked(folder: Path, title: str) -> list[dict[str, Any]]:
-    """The rows that a query of the page gives for the tables of a folder."""
+    """Return the rows of a query from the documentation for the tables of a folder."""
     answer = duckdb.sql(QUERIES[title].replace("'*.parquet'", f"'{folder}/*.parquet'"))
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
 
@@ -204,7 +202,7 @@ def test_every_query_of_the_page_is_tried() -> None:
     assert len(QUERIES) == PAGE.read_text("utf-8").count("```sql") == 5
 
 
-def test_calls_by_rank(folder: Path) -> None:
+def test_query_counts_calls_by_rank(folder: Path) -> None:
     rows = asked(folder, "Which operators does each rank call most?")
     calls = {(row["rank"], row["operator"]): row["calls"] for row in rows}
     assert calls[0, "aten::sin"] == calls[1, "aten::sin"] == 1
@@ -212,13 +210,13 @@ def test_calls_by_rank(folder: Path) -> None:
     assert (0, "aten::add.Tensor") not in calls
 
 
-def test_where_two_ranks_part(folder: Path) -> None:
-    (row,) = asked(folder, "Where do two ranks part?")
+def test_query_finds_where_two_ranks_differ(folder: Path) -> None:
+    (row,) = asked(folder, "Where do two ranks differ first?")
     assert (row["operator_0"], row["line_0"]) == ("aten::sum", PROGRAM.splitlines().index("y.sum().backward()") + 1)
     assert (row["operator_1"], row["line_1"]) == ("aten::add.Tensor", PROGRAM.splitlines().index("    y = y + 1") + 1)
 
 
-def test_nodes_that_never_run(folder: Path) -> None:
+def test_query_finds_nodes_that_never_run(folder: Path) -> None:
     rows = asked(folder, "Which Nodes never run?")
     assert [(row["rank"], row["name"]) for row in rows] == [(0, "SinBackward0"), (1, "SinBackward0")]
     trace = Trace.load(folder / "rank0.dvtrace")
@@ -226,13 +224,13 @@ def test_nodes_that_never_run(folder: Path) -> None:
     assert {rows[0]["node"]} == made - {event.node for event in trace if isinstance(event, NodeStarted)}
 
 
-def test_redispatches_of_a_call(folder: Path) -> None:
+def test_query_lists_redispatches_of_a_call(folder: Path) -> None:
     rows = {row["operator"]: row for row in asked(folder, "How many redispatches does a call take?")}
     assert rows["aten::sin"]["calls"] == rows["aten::sin"]["redispatches"] == 2  # under Autograd, on two ranks
     assert rows["aten::sin"]["redispatches_per_call"] == 1
 
 
-def test_the_deepest_nesting(folder: Path) -> None:
+def test_query_finds_the_deepest_nesting(folder: Path) -> None:
     rows = asked(folder, "Where is the nesting deepest?")
     for row in rows:
         trace = Trace.load(folder / f"rank{row['rank']}.dvtrace")

@@ -1,4 +1,4 @@
-"""What Perfetto opens: the profiler's slices and arrows, our own rows, and the file around them."""
+"""Files for Perfetto: the profiler's slices and arrows, our own rows, and the format of the file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Events = list[dict[str, Any]]
 
 
 def content(trace: Trace) -> dict[str, Any]:
-    """The file, read by Python's own JSON."""
+    """Return the file, read by Python's own JSON."""
     read = json.loads(b"".join(perfetto_chunks(trace)))
     assert isinstance(read, dict)
     return read
@@ -39,7 +39,7 @@ def events_of(trace: Trace) -> Events:
 
 
 def test_slices_have_the_names_and_numbers_of_the_profiler() -> None:
-    """As ``torch.profiler`` wrote them of the same lines on the CPU."""
+    """The slices are those that ``torch.profiler`` wrote for the same lines on the CPU."""
     rows = nested(events_of(forum()), sizes=False)
     at = rows.index("aten::add (0, False)")
     assert rows[at : at + 2] == ["aten::add (0, False)", "aten::sum (1, False)"]
@@ -66,7 +66,7 @@ def test_sizes_are_those_at_the_call() -> None:
 
 
 def test_an_arrow_to_the_function_in_a_copy_slices_ends_in_it() -> None:
-    """It begins between the clone of the gradient and its own first call."""
+    """The arrow begins between the clone of the gradient and the function's first call."""
     source = "import torch\nx = torch.ones(3, requires_grad=True)\ny = x * 1\ny[:2].mul_(3)\ny.sum().backward()\n"
     events = events_of(traced(source))
     assert (("aten::mul_", 2), ("MulBackward0", 2)) in arrows(events)
@@ -83,7 +83,7 @@ def test_a_step_is_a_microsecond_and_nothing_is_without_length() -> None:
 
 
 def test_slices_of_a_row_are_within_each_other_or_apart() -> None:
-    """Else Perfetto cannot show them. A backward on a device's thread is a row of its own."""
+    """Perfetto cannot show other slices. A backward on a device's thread has a row of its own."""
     rows: dict[int, Events] = {}
     for event in events_of(forum()):
         if event["ph"] == "X":
@@ -100,7 +100,7 @@ def test_slices_of_a_row_are_within_each_other_or_apart() -> None:
 
 
 def test_no_slice_of_its_row_begins_or_ends_where_an_arrow_is_tied() -> None:
-    """Else Chrome's viewer, to which both ends of a slice belong, ties it to a neighbor."""
+    """Chrome's viewer counts both ends as part of a slice, so it would attach the arrow to a neighbor."""
     events = events_of(forum())
     for arrow in [event for event in events if event.get("cat") == "fwdbwd"]:
         row = [event for event in events if event["ph"] == "X" and event["tid"] == arrow["tid"]]
@@ -108,7 +108,7 @@ def test_no_slice_of_its_row_begins_or_ends_where_an_arrow_is_tied() -> None:
 
 
 def test_rows_have_names() -> None:
-    """Keys, guards, lines; the thread in which PyTorch runs CUDA's Nodes."""
+    """Rows of keys, guards, lines, and the thread on which PyTorch runs CUDA's Nodes have names."""
     events = events_of(forum())
     names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert {"the program's thread", "pt_autograd_0", "keys", "guards", "lines", "dispatches and kernels"} <= {
@@ -131,7 +131,7 @@ def test_every_key_set_is_named() -> None:
 
 
 def test_the_ready_queue_is_counted() -> None:
-    """Both leaves of a sum are ready at once; in the end nothing waits, and whoever began to wait ended."""
+    """Both leaves of a sum are ready at once. In the end nothing waits, and every wait has ended."""
     source = "import torch\na = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
     trace = traced(f"{source}(a + b).sum().backward()\n")
     events = events_of(trace)
@@ -154,13 +154,13 @@ def test_lines_of_other_threads_have_rows_of_their_own() -> None:
     assert rows["aten::zeros"] != rows["aten::mul"]
 
 
-def test_what_a_thread_does_is_in_no_row_of_the_program() -> None:
-    """Not even while the program's own thread waits for it between two lines."""
+def test_steps_of_a_thread_are_in_its_own_rows() -> None:
+    """This holds even while the program's own thread waits for it between two lines."""
     trace = traced(
         "import threading, torch\n"
         "def inner():\n    return torch.ones(2)\n"
         "def work():\n    x = torch.zeros(2)\n    inner()\n"
-        "for turn in range(2):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n"
+        "for number in range(2):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n"
         "inner().neg()\n"
     )
     rows = [(event["name"], event["tid"]) for event in events_of(trace) if event.get("cat") == "cpu_op"]
@@ -174,7 +174,7 @@ def test_threads_one_after_the_other_have_rows_and_arrows_of_their_own() -> None
         "import threading, torch\n"
         "w = torch.ones(2, requires_grad=True)\n"
         "def work():\n    y = w * 2\n    y.sum().backward()\n"
-        "for turn in range(3):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n"
+        "for number in range(3):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n"
     )
     events = events_of(trace)
     assert [event["tid"] for event in events if event["name"] == "MulBackward0" and event["ph"] == "X"] == [2, 3, 4]
@@ -186,7 +186,7 @@ def test_threads_one_after_the_other_have_rows_and_arrows_of_their_own() -> None
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS)[::100])
 def test_any_program_gives_valid_events(name: str) -> None:
-    """Also those that raise: every slice lies within the trace, every arrow has two ends."""
+    """Programs that raise errors do so too: every slice is within the trace, and every arrow has two ends."""
     trace = traced(PROGRAMS[name])
     events = events_of(trace)
     for event in events:
@@ -196,7 +196,7 @@ def test_any_program_gives_valid_events(name: str) -> None:
     arrows(events)
 
 
-def test_the_same_program_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_equal_programs_give_equal_bytes(tmp_path: Path) -> None:
     plain, packed = tmp_path / "a.perfetto.json", tmp_path / "b.json.gz"
     export(forum(), plain)
     export(run(FORUM, (), io.StringIO()).trace, packed)
@@ -205,10 +205,10 @@ def test_the_same_program_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "c.json.gz").read_bytes() == packed.read_bytes()
 
 
-def test_only_our_own_file_is_replaced(tmp_path: Path) -> None:
+def test_file_of_another_program_is_not_replaced(tmp_path: Path) -> None:
     mine = tmp_path / "trace.json"
     mine.write_text('{"schemaVersion": 1, "traceEvents": []}')
-    with pytest.raises(DispatchvizError, match="is there and is no trace for Perfetto of ours"):
+    with pytest.raises(DispatchvizError, match="exists and is not a Perfetto trace from dispatchviz"):
         check_export(str(mine), ".json")
     mine.unlink()
     for _ in range(2):
@@ -218,12 +218,12 @@ def test_only_our_own_file_is_replaced(tmp_path: Path) -> None:
     export(forum(), packed)
     check_export(str(packed), ".json.gz")
     packed.write_bytes(gzip.compress(b'{"dispatchviz_snapshot": 1}'))
-    with pytest.raises(DispatchvizError, match="is there and is no trace for Perfetto"):
+    with pytest.raises(DispatchvizError, match="exists and is not a Perfetto trace"):
         check_export(str(packed), ".json.gz")
 
 
 def test_texts_of_the_program_come_out_as_themselves() -> None:
-    """Markup stays text, since JSON has none; what would command a terminal is shown."""
+    """Markup stays text, because JSON has none. Control characters for a terminal are shown."""
     trace = traced('import torch\nname = "<script>{}|\\\\ 🙂 \u202e"\n')
     names = [event["name"] for event in events_of(trace) if event.get("cat") == "line"]
     assert any("<script>{}|\\\\ 🙂 \\u202e" in name for name in names)

@@ -1,4 +1,4 @@
-"""All text of pictures and pages can be read, in the light and in the dark: a contrast of 4.5, as WCAG 2 asks."""
+"""The contrast of text in pictures and pages, light and dark: at least 4.5, as WCAG 2 requires."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dispatchviz.running.program_source import Code
 from dispatchviz.tui.terminal.contrast import LEAST, contrast
 
 PAPER = {"light": "#ffffff", "dark": DARK["#ffffff"]}
-"""What is behind a picture that paints no background."""
+"""The color behind a picture that paints no background."""
 
 PROGRAM = """\
 import torch
@@ -37,7 +37,7 @@ def trace() -> Trace:
 
 
 def texts(picture: bytes, paper: str) -> Iterator[tuple[str, str, str]]:
-    """Each text of an SVG with its color, and the color behind it: that of the last shape painted in its group."""
+    """Yield each text of an SVG with its color and the color behind it: that of the last shape painted in its group."""
     root = ElementTree.fromstring(picture)
     yield from _texts(root, root.get("fill", "black"), paper)
 
@@ -82,7 +82,7 @@ def test_every_text_of_a_picture_can_be_read(
 PAIRS = [(color, behind) for color in ("text", "dim", "primary", "accent", "good", "warning", "error")
          for behind in ("back", "panel", "lit")] + [("text", state) for state in (
     "created", "waiting", "queued", "pruned", "running", "done", "released", "captured", "failed")]  # fmt: skip
-"""Colors of the page that text has, and those behind it."""
+"""Pairs of colors: of a text on the page, and behind it."""
 
 
 @pytest.mark.parametrize("theme", PAPER)

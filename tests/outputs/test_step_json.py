@@ -1,4 +1,4 @@
-"""Views as JSON: the same text as the plain views, and what a program wants to know besides."""
+"""Views as JSON: the same text as the plain views, with additional facts for programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tui.programs import forum
 
 
 def some_steps() -> list[int]:
-    """One of most kinds."""
+    """Return one step of most kinds."""
     found = {type(event): event.seq for event in forum()}
     return sorted(found.values())
 
@@ -36,7 +36,7 @@ def test_the_text_is_that_of_the_plain_view(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["then-and-now", "because"])
-def test_long_views_too(name: str) -> None:
+def test_long_views_have_the_same_text_too(name: str) -> None:
     at = steps(forum(), ev.KernelSelected)[0]
     made = view_json(forum(), at, name)
     assert "\n".join(line["text"] for line in made["lines"]) == view_text(forum(), at, name)
@@ -47,7 +47,7 @@ def test_the_log_is_that_from_the_step_on() -> None:
     assert [line["text"] for line in view_json(forum(), at, LOG)["lines"]] == list(text_log(forum(), at))
 
 
-def test_a_value_is_what_the_view_was_made_of() -> None:
+def test_value_has_the_fields_of_the_views_card() -> None:
     at = step(forum(), ev.KeySetComputed)
     card = key_set_card(forum(), at)
     value = view_json(forum(), at, "key-set")["value"]
@@ -72,13 +72,13 @@ def test_the_event_has_its_fields_by_name() -> None:
     assert list(event) == ["kind", *forum()[at].__struct_fields__]
 
 
-def test_no_such_view() -> None:
+def test_unknown_view_is_refused() -> None:
     with pytest.raises(DispatchvizError, match="there is no view 'cells', did you mean cell"):
         view_json(forum(), 0, "cells")
 
 
 @pytest.mark.long
-def test_on_the_command_line(tmp_path: object) -> None:
+def test_command_prints_the_same_json(tmp_path: object) -> None:
     one = dispatchviz("run", "--step", "45", "--view", "cell", "--json", FORUM)
     assert (one.status, one.err) == (0, "")
     assert list(json.loads(one.out)["views"]) == ["cell"]

@@ -35,7 +35,7 @@ ROW = re.compile(r"\| (\d+) \| (.*) \| (.*) \|")
 
 
 def rows(text: str) -> dict[int, tuple[str, str]]:
-    """What the tables say of each step."""
+    """Return the texts that the tables give for each step."""
     return {int(found[1]): (found[2], found[3]) for found in map(ROW.fullmatch, text.splitlines()) if found}
 
 
@@ -53,7 +53,7 @@ def test_every_line_of_the_program_is_a_heading(tmp_path: Path) -> None:
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [f"Line {number}" for number in range(1, 8)]
 
 
-def test_a_range_and_a_level(tmp_path: Path) -> None:
+def test_range_and_level_select_the_steps(tmp_path: Path) -> None:
     first, last = line(forum(), 6), step(forum(), ev.NodeCreated)
     text = page(tmp_path, Steps(f"{first}-{last}", "all"))
     assert list(rows(text)) == list(range(first + 1, last + 1))
@@ -72,21 +72,21 @@ def test_pictures_are_beside_it_and_are_of_the_graph_as_it_was(tmp_path: Path) -
     assert "SumBackward0" not in first, "it is drawn after line 6"
 
 
-def test_on_standard_output_there_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_output_has_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     format_of(".md").write(forum(), Request("-", ".md", steps=Steps()))
     written = capsys.readouterr().out
     assert "![" not in written
     assert written.startswith("# All steps of ")
 
 
-def test_views_of_a_step(tmp_path: Path) -> None:
+def test_requested_views_follow_each_step(tmp_path: Path) -> None:
     at = step(forum(), ev.KeySetComputed)
     text = page(tmp_path, Steps(str(at), "all", ("key-set", "cell")))
     for view in ("key-set", "cell"):
         assert "\n".join(fenced(view_text(forum(), at, view))) in text
 
 
-def test_the_same_program_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_equal_programs_give_equal_bytes(tmp_path: Path) -> None:
     first = page(tmp_path)
     pictures = {path: path.read_bytes() for path in (tmp_path / "steps_files").iterdir()}
     format_of(".md").write(
@@ -96,26 +96,26 @@ def test_the_same_program_gives_the_same_bytes(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in (tmp_path / "steps_files").iterdir()} == pictures
 
 
-def test_nobodys_file_is_overwritten(tmp_path: Path) -> None:
+def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
     mine = tmp_path / "steps.md"
     mine.write_text("# Mine\n")
-    with pytest.raises(DispatchvizError, match="is no hand-out of steps of ours: it is not overwritten"):
+    with pytest.raises(DispatchvizError, match="is not a hand-out of steps from dispatchviz: it is not overwritten"):
         check_export(str(mine), ".md")
     mine.unlink()
     Path(pictures_folder(str(mine))).write_text("mine")
-    with pytest.raises(DispatchvizError, match="is no folder"):
+    with pytest.raises(DispatchvizError, match="exists and is not a folder"):
         check_export(str(mine), ".md")
     Path(pictures_folder(str(mine))).unlink()
     page(tmp_path)
     check_export(str(mine), ".md")
     picture = next((tmp_path / "steps_files").iterdir())
     picture.write_text("mine")
-    with pytest.raises(DispatchvizError, match=r"is no \.svg picture: it is not overwritten"):
+    with pytest.raises(DispatchvizError, match=r"is not a \.svg picture: it is not overwritten"):
         page(tmp_path)
 
 
-def test_text_is_text(tmp_path: Path) -> None:
-    """What a program calls things is no mark, ends no cell and closes no fence."""
+def test_names_of_a_program_are_no_markup(tmp_path: Path) -> None:
+    """Names from a program never act as markup: they end no cell and close no fence."""
     program = tmp_path / "odd.py"
     program.write_text("import torch\nx = torch.ones(2)  # ```\nprint('a|b <b> `c` *d* 🙂')\n")
     trace = run(str(program), (), io.StringIO()).trace
@@ -126,7 +126,7 @@ def test_text_is_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["x", "5-", "-5", "5-3", "9999"])
-def test_a_range_that_is_none(wrong: str) -> None:
+def test_invalid_range_is_refused(wrong: str) -> None:
     def checked() -> None:
         wanted = Steps(wrong)
         wanted.check()
@@ -136,7 +136,7 @@ def test_a_range_that_is_none(wrong: str) -> None:
         checked()
 
 
-def test_a_log_of_some_steps(tmp_path: Path) -> None:
+def test_log_of_a_range_has_only_its_steps(tmp_path: Path) -> None:
     format_of(".txt").write(forum(), Request(str(tmp_path / "all.txt"), ".txt", steps=Steps()))
     assert (tmp_path / "all.txt").read_text().splitlines() == list(text_log(without_folders(forum())))
     first, last = line(forum(), 6), step(forum(), ev.NodeCreated)

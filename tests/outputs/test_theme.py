@@ -1,4 +1,4 @@
-"""Pictures in the dark: every color has a counterpart that can be read, and no text changes."""
+"""Pictures in the dark theme: each color has a legible counterpart, and no text changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_color_has_a_counterpart() -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_texts_stay(theme: str) -> None:
+def test_theme_changes_no_text(theme: str) -> None:
     for text in pictures():
         assert list(texts(themed(text, theme))) == list(texts(text))  # type: ignore[arg-type]
 
@@ -57,6 +57,6 @@ def test_a_label_that_looks_like_a_color_stays() -> None:
 
 
 @pytest.mark.parametrize(("suffix", "theme"), [(".png", "auto"), (".dot", "dark"), (".pdf", "dark"), (".pdf", "auto")])
-def test_no_other_form_can_be_of_a_theme_that_it_has_not(suffix: str, theme: str) -> None:
-    with pytest.raises(RenderError, match=f"the theme {theme} is for"):
+def test_theme_that_a_form_does_not_have_is_refused(suffix: str, theme: str) -> None:
+    with pytest.raises(RenderError, match=f"the theme {theme} is only for"):
         picture(backward_graph(founding()), suffix, options=Options(theme=theme))  # type: ignore[arg-type]

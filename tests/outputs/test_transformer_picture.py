@@ -1,4 +1,4 @@
-"""A transformer's training step on one page: names, links and frames are those of the trace, and nothing is lost."""
+"""A transformer's training step on one page: names, links and frames agree with the trace, and nothing is missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.transformer import LAYERS, transformer
 
 XLINK = "{http://www.w3.org/1999/xlink}"
 PAGE = 1400
-"""Points that a page is high or wide at most: what is bigger is scaled down until nobody can read it."""
+"""The largest height and width of a page in points. Bigger pictures are scaled down until they are illegible."""
 
 
 def picture(**how: str) -> str:
@@ -78,7 +78,7 @@ def test_every_parameter_is_named() -> None:
         assert re.search(rf"leaf {re.escape(name)}(?![\w.])", written), name
 
 
-def test_what_a_box_of_a_function_holds_was_made_in_one_call_of_it() -> None:
+def test_nodes_in_a_function_box_were_made_in_one_call() -> None:
     graph = backward_graph(transformer())
     fold = fold_graph(graph, 100)
     order, calls = fold_order(graph), groups(graph, "function")
@@ -96,7 +96,7 @@ def test_what_a_box_of_a_function_holds_was_made_in_one_call_of_it() -> None:
             assert [group.title for group in made] == ["Block.attention"]
 
 
-def test_nothing_is_lost() -> None:
+def test_unfolding_gives_every_node_again() -> None:
     graph = backward_graph(transformer())
     whole = unfolded(fold_graph(graph, 100))
     assert Counter(whole.names) == Counter(node.name for node in graph)
@@ -154,5 +154,5 @@ def test_all_iterations_of_a_folded_frame_have_that_name() -> None:
             ]
 
 
-def test_the_same_bytes_again() -> None:
+def test_second_picture_has_the_same_bytes() -> None:
     assert picture(cluster="function", theme="auto") == picture(cluster="function", theme="auto")

@@ -1,4 +1,4 @@
-"""What is passed on of a trace tells nothing of its user's folders."""
+"""Shared parts of a trace reveal nothing of its user's folders."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SECRET = "ada_lovelace"
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """A program in a folder, with a module beside it and another in a folder of that."""
+    """Return the trace of a program in a folder, with a module beside it and another one in a subfolder."""
     home = tmp_path_factory.mktemp("home") / SECRET / "thesis"
     (home / "lib").mkdir(parents=True)
     (home / "lib" / "deep.py").write_text("def f(x):\n    return x * 2\n")
@@ -118,13 +118,13 @@ def test_traces_keep_the_paths_and_so_do_tracebacks(tmp_path: Path) -> None:
     ("../x/plain.py", "plain.py"),
     ("/home/ada/tests/test_a.py::test_b", "test_a.py::test_b"),
 ])  # fmt: skip
-def test_names_that_tell_nothing_stay(program: str, new: str) -> None:
+def test_names_without_folders_are_kept(program: str, new: str) -> None:
     from dispatchviz.outputs.without_folders import new_name
 
     assert new_name(program) == new
 
 
-def test_files_of_one_name_keep_what_tells_them_apart() -> None:
+def test_files_of_one_name_keep_distinguishing_folders() -> None:
     from dispatchviz.outputs.without_folders import _names
 
     files = ("/home/ada/run.py", "/opt/a/utils.py", "/opt/b/utils.py", "/home/ada/utils.py")

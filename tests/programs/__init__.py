@@ -1,1 +1,3 @@
-"""Programs that misbehave, beside Python and PyTorch: output, traceback and exit status are the same."""
+"""Tests of programs that misbehave, compared with Python and PyTorch: output, traceback and exit status are the
+same.
+"""

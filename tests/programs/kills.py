@@ -1,4 +1,4 @@
-"""Ends recordings at random moments, by signals and full disks; says what is wrong with the files that they leave.
+"""End recordings at random moments, by signals and full disks, and report problems of the files that they leave.
 
 ``python -m tests.programs.kills 200`` does so 200 times and prints how often each end was tried.
 """
@@ -21,7 +21,7 @@ from tests.waiting import HANGS
 
 LOST_SECONDS = 0.1
 LOST_BYTES = 64 << 10
-"""What a killed process may lose at most, whichever is more."""
+"""A killed process may lose this many bytes, or the events of ``LOST_SECONDS`` if these are more."""
 
 SUFFIXES = (".dvtrace", ".jsonl", ".jsonl.gz")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -39,16 +39,16 @@ for i in range(10**9):
 
 
 class Way(NamedTuple):
-    """How one recording is ended."""
+    """A way to end one recording."""
 
     end: signal.Signals | str
     suffix: str
     seconds: float
-    """After its first line of output."""
+    """Seconds after its first line of output."""
     paused: bool
-    """The program sleeps between its operators."""
+    """True if the program sleeps between its operators."""
     older: bool
-    """There is a trace at the target."""
+    """True if there is a trace at the target before."""
 
     def __str__(self) -> str:
         name = self.end.name if isinstance(self.end, signal.Signals) else self.end
@@ -56,15 +56,15 @@ class Way(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What the end of one recording left."""
+    """The files after the end of one recording."""
 
     wrong: list[str]
     seconds: float = 0.0
-    """So long before the end was written what is not in the file, at most."""
+    """The most seconds of the recording's end that are not in the file."""
 
 
 def ways(seed: int, number: int) -> list[Way]:
-    """So many, each end and each kind of file in turn."""
+    """Return ``number`` ways, which cycle through all ends and all kinds of files."""
     chosen = random.Random(seed)
     ends = (*SIGNALS, FULL)
     return [
@@ -97,11 +97,11 @@ def end_one(way: Way, folder: Path, older: bytes) -> Left:
 
 
 BLOCK = 512
-"""Bytes of what ``ulimit -f`` counts."""
+"""The bytes of a unit of ``ulimit -f``."""
 
 
 def _room(way: Way) -> int:
-    """The bytes that a full disk has room for."""
+    """Return the bytes that fit on a full disk."""
     return (8 + int(way.seconds * 400)) * BLOCK
 
 
@@ -135,14 +135,14 @@ def _left(way: Way, folder: Path, target: Path, older: bytes, status: int, ended
 
 
 def _bytes_of(trace: Trace, lines: int, of: int) -> float:
-    """About how many bytes the events of some lines take, as those that are there do."""
+    """Estimate the bytes that the events of some lines take, from those in the trace."""
     from dispatchviz.core.record.trace_file.event_lines import encode_lines
 
     return len(encode_lines(list(trace))) * lines / max(of, 1)
 
 
 def older_trace(folder: Path, suffix: str) -> bytes:
-    """A whole trace."""
+    """Return the bytes of a complete trace."""
     (folder / "older.py").write_text("import torch\ntorch.ones(2)\n")
     command = [sys.executable, "-m", "dispatchviz", "trace", "-o", "/dev/null", "--save", f"o{suffix}", "older.py"]
     subprocess.run(command, cwd=folder, check=True, timeout=HANGS)
@@ -150,7 +150,7 @@ def older_trace(folder: Path, suffix: str) -> bytes:
 
 
 def main(number: int, seed: int) -> int:
-    """Ends so many recordings; gives how many left something wrong."""
+    """End ``number`` recordings; return how many left a problem."""
     tried, bad, longest = collections.Counter[str](), 0, 0.0
     with tempfile.TemporaryDirectory() as name:
         older = {suffix: older_trace(Path(name), suffix) for suffix in SUFFIXES}

@@ -1,4 +1,4 @@
-"""The trace of a program whose process ends early is kept, and the process ends as it would have."""
+"""If the process of a program ends early, its trace is kept, and the process ends as it would have without us."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORKS = BEGIN + "pid = os.fork()\ny = x + 1\nif pid: os.wait()\nprint('child' if
 
 
 def _ends(folder: Path, end: str, *options: str) -> Ended:
-    """A program that calls an operator and then ends in that way."""
+    """Run a program that calls an operator and then ends in that way."""
     text = f"{BEGIN}{end}\nfor _ in range(10**8): pass\n"
     return dispatchviz("run", *options, script(folder, text), cwd=folder)
 
@@ -58,14 +58,14 @@ def test_an_exit_without_cleaning_up_keeps_the_trace(end: str, tmp_path: Path) -
     assert _has_the_call(_trace_in(tmp_path, ended.err))
 
 
-def test_a_program_that_becomes_another_keeps_its_trace(tmp_path: Path) -> None:
+def test_program_that_calls_exec_keeps_its_trace(tmp_path: Path) -> None:
     ended = _ends(tmp_path, f"os.execv({sys.executable!r}, ['python', '-c', 'print(3)'])")
     assert ended.status == 0
     assert ended.err.startswith(f"dispatchviz: program.py: ended by os.execv {KEPT}")
     assert _has_the_call(_trace_in(tmp_path, ended.err.removesuffix("3\n")))
 
 
-def test_what_nohup_ignores_stays_ignored(tmp_path: Path) -> None:
+def test_signal_that_nohup_ignores_stays_ignored(tmp_path: Path) -> None:
     text = f"{BEGIN}os.kill(os.getpid(), signal.SIGHUP)\nprint(signal.getsignal(signal.SIGHUP).name)\n"
     command = [sys.executable, "-m", "dispatchviz", "trace", "-o", "/dev/null", script(tmp_path, text)]
     done = subprocess.run(["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *command], cwd=tmp_path, capture_output=True)
@@ -73,7 +73,7 @@ def test_what_nohup_ignores_stays_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["trace", "-o", "log.txt"], ["run", "--plain", "--save", "t.jsonl"]])
-def test_a_forked_child_is_not_recorded_and_that_is_said(command: list[str], tmp_path: Path) -> None:
+def test_forked_child_is_reported_as_not_recorded(command: list[str], tmp_path: Path) -> None:
     ended = dispatchviz(*command, script(tmp_path, FORKS), cwd=tmp_path)
     printed = ended.out if command[0] == "trace" else ended.err
     assert ended.status == 0
@@ -85,7 +85,7 @@ def test_a_forked_child_is_not_recorded_and_that_is_said(command: list[str], tmp
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
-def test_processes_that_a_program_begins_find_the_model(method: str, tmp_path: Path) -> None:
+def test_child_processes_find_the_model(method: str, tmp_path: Path) -> None:
     text = (
         "import multiprocessing, subprocess, sys, torch\n"
         "def work(n):\n    return torch.__file__, (torch.ones(n) * 2).tolist()\n"

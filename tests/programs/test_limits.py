@@ -1,4 +1,4 @@
-"""``--limit``: so much of a program is recorded, and the program runs on."""
+"""``--limit`` bounds the recording of a program, and the program runs on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRACED = ("trace", "-o", "/dev/null")
 
 
 @pytest.mark.parametrize("name", ["t.dvtrace", "t.jsonl", "t.jsonl.gz"])
-def test_so_many_events_are_in_the_file_and_the_program_ends_as_ever(name: str, tmp_path: Path) -> None:
+def test_limit_of_events_bounds_the_file_not_the_program(name: str, tmp_path: Path) -> None:
     program = script(tmp_path, LOOP)
     assert dispatchviz(*TRACED, "--save", name, program, cwd=tmp_path).status == 0  # an older one is replaced
     ended = dispatchviz(*TRACED, "--save", name, "--limit", "500", program, cwd=tmp_path)
@@ -48,15 +48,15 @@ def test_a_size_ends_the_recording_and_not_the_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "1e6", "500 apples", "NaN"])
-def test_what_is_no_limit_is_refused_in_one_line(limit: str, tmp_path: Path) -> None:
+def test_bad_limit_is_refused_in_one_line(limit: str, tmp_path: Path) -> None:
     ended = dispatchviz(*TRACED, f"--limit={limit}", script(tmp_path, LOOP), cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")
     means = "write a number of events (1000000) or a size (500MB, 2GiB), above 0, or none"
-    assert ended.err == f"dispatchviz: the limit '{limit}' means nothing: {means}\n"
+    assert ended.err == f"dispatchviz: the limit '{limit}' is not valid: {means}\n"
 
 
 @pytest.mark.parametrize("options", [("run", "--no-trace"), ("run", "--plain"), TRACED])
-def test_a_limit_of_what_is_not_recorded_is_refused(options: tuple[str, ...], tmp_path: Path) -> None:
+def test_limit_for_a_saved_trace_is_refused(options: tuple[str, ...], tmp_path: Path) -> None:
     program = script(tmp_path, LOOP)
     dispatchviz(*TRACED, "--save", "t.jsonl", program, cwd=tmp_path)
     source = program if "--no-trace" in options else "t.jsonl"
@@ -65,7 +65,7 @@ def test_a_limit_of_what_is_not_recorded_is_refused(options: tuple[str, ...], tm
     assert ended.err.startswith("dispatchviz: --limit with ")
 
 
-def test_export_records_no_more_either(tmp_path: Path) -> None:
+def test_export_respects_the_limit(tmp_path: Path) -> None:
     program = script(tmp_path, LOOP)
     ended = dispatchviz("export", "--limit", "100", "-o", "t.dvtrace", program, cwd=tmp_path)
     assert "the limit of 100 events is reached; the program ran on, what was recorded is in " in ended.err
@@ -91,12 +91,12 @@ sys.exit(main(sys.argv[1:]))
 """The command with a small default limit."""
 
 
-def test_the_default_limit_is_told_once_and_the_program_runs_on(tmp_path: Path) -> None:
+def test_default_limit_is_reported_once_and_the_program_runs_on(tmp_path: Path) -> None:
     program = script(tmp_path, LOOP.replace("200", "3000"))
     words = [*TRACED, "--save", "t.dvtrace", str(program)]
     ended = subprocess.run([sys.executable, "-c", SMALL, *words], cwd=tmp_path, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (0, "tensor([3001., 3001.])\n")
-    reason = "the default limit of 100,000 bytes is reached (limit none lifts it, limit 20GB sets another)"
+    reason = "the default limit of 100,000 bytes is reached (limit none removes it, limit 20GB sets another)"
     steps = len(Trace.load(tmp_path / "t.dvtrace"))
     end = f"the recording ended before step {steps}: {reason}; the program"
     assert ended.stderr.splitlines() == [
@@ -122,13 +122,13 @@ def test_strict_ends_a_cut_recording_with_3_and_a_whole_one_with_0(command: tupl
     assert dispatchviz(*command, "--strict", program, cwd=tmp_path).status == 0
 
 
-def test_with_strict_the_status_of_a_program_that_failed_stays(tmp_path: Path) -> None:
+def test_strict_keeps_the_status_of_a_failed_program(tmp_path: Path) -> None:
     program = script(tmp_path, LOOP + "raise SystemExit(7)\n")
     assert dispatchviz(*TRACED, "--limit", "500", "--strict", program, cwd=tmp_path).status == 7
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows limits no file's size")
-def test_strict_tells_of_a_full_disk(tmp_path: Path) -> None:
+def test_strict_reports_a_full_disk(tmp_path: Path) -> None:
     program = script(tmp_path, LOOP.replace("200", "3000"))
     small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n" + SMALL
     for option, status in (([], 0), (["--strict"], 3)):

@@ -1,4 +1,4 @@
-"""Programs that misbehave: what a shell sees, forks, recordings that are killed, standard output."""
+"""Programs that misbehave: their output in a shell, forks, killed recordings, standard output."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _named(odd: Odd) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize("odd", some(PLAIN, 4), ids=_named)
 def test_an_odd_program_is_seen_as_under_python(odd: Odd, tmp_path: Path) -> None:
-    """With a trace; the gate takes every fourth."""
+    """The program runs with a trace. The gate takes every fourth program."""
     assert seen(odd, TRACED, tmp_path / "traced") == seen(odd, PYTHON, tmp_path / "plain")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("odd", some(PLAIN, 8), ids=_named)
 def test_an_odd_program_without_a_trace_is_seen_as_under_python(odd: Odd, tmp_path: Path) -> None:
-    """Less is done there than with a trace, by the same runner: the gate takes an eighth of them."""
+    """Less happens without a trace, in the same runner, so the gate takes every eighth program."""
     assert seen(odd, UNTRACED, tmp_path / "untraced") == seen(odd, PYTHON, tmp_path / "plain")
 
 
@@ -62,7 +62,7 @@ def test_the_programs_line_forks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (forked, os.fork) == ([12, 12], fork)
 
 
-def test_a_fork_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_fork_is_no_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     def fork() -> int:
         raise BlockingIOError(11, "no more processes")
 
@@ -77,7 +77,7 @@ def test_a_fork_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", ways(seed=15, number=10), ids=str)
-def test_what_a_killed_recording_leaves_opens_and_is_whole(way: Way, tmp_path: Path) -> None:
+def test_trace_of_a_killed_recording_opens_complete(way: Way, tmp_path: Path) -> None:
     (tmp_path / "older").mkdir()
     older = older_trace(tmp_path / "older", way.suffix)
     assert end_one(way, tmp_path, older).wrong == []
@@ -102,7 +102,7 @@ def _stream(line_buffering: bool = False) -> tuple[io.BytesIO, io.TextIOWrapper]
 
 
 @pytest.mark.parametrize("line_buffering", [True, False])
-def test_text_and_bytes_in_any_order_are_told_as_they_were_written(line_buffering: bool) -> None:
+def test_text_and_bytes_are_recorded_in_written_order(line_buffering: bool) -> None:
     rng = random.Random(3)
     raw, stream = _stream(line_buffering)
     told: list[str] = []
@@ -127,7 +127,7 @@ def test_text_and_bytes_in_any_order_are_told_as_they_were_written(line_bufferin
     assert not {"write"} & (set(vars(stream)) | set(vars(stream.buffer)))
 
 
-def test_what_cannot_be_written_is_not_told() -> None:
+def test_failed_write_is_not_recorded() -> None:
     _, stream = _stream()
     told: list[str] = []
     with told_of_writes(stream, told.append):
@@ -139,7 +139,7 @@ def test_what_cannot_be_written_is_not_told() -> None:
     assert told == ["good"]
 
 
-def test_a_stream_that_is_detached_or_closed_is_no_trouble() -> None:
+def test_detached_or_closed_stream_is_no_problem() -> None:
     for end in (io.TextIOWrapper.detach, io.TextIOWrapper.close):
         _, stream = _stream()
         with told_of_writes(stream, print):

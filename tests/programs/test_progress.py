@@ -1,4 +1,4 @@
-"""The line of progress never stands among the program's own, and is gone in the end."""
+"""The line of progress never mixes with the program's own lines, and disappears at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.waiting import HANGS
 
 
 class _Screen:
-    """A terminal of one line that is overwritten, and the lines above it."""
+    """A terminal with one line that is overwritten, and the lines above it."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -37,13 +37,13 @@ def _progress(screen: _Screen) -> Progress:
     return Progress(lambda: next(counts), screen.write, patience=0)
 
 
-def test_it_says_how_far_the_recording_is_and_how_to_stop_it() -> None:
+def test_progress_line_shows_the_count_and_how_to_stop() -> None:
     screen = _Screen()
     _progress(screen).update()
     assert screen.line == "dispatchviz: 1,000 events, 0 s (Ctrl+C stops the program)"
 
 
-def test_a_hint_how_the_rest_runs_at_full_speed_is_written_once() -> None:
+def test_hint_about_full_speed_is_written_once() -> None:
     screen = _Screen()
     written: list[str] = []
     counts = iter(range(1000, 2000))
@@ -99,7 +99,7 @@ def test_it_is_erased_before_the_program_waits_and_not_shown_while_it_does() -> 
     assert screen.line == ""
 
 
-def test_an_update_waits_for_nobody_who_is_writing() -> None:
+def test_update_does_not_wait_for_a_writer() -> None:
     screen = io.StringIO()
     progress = Progress(iter(range(1, 9)).__next__, screen.write, patience=0)
     with progress._lock:
@@ -112,7 +112,7 @@ def test_an_update_waits_for_nobody_who_is_writing() -> None:
     assert "1 events" in screen.getvalue()
 
 
-def test_a_short_recording_has_none_and_one_that_is_over_shows_no_more() -> None:
+def test_short_or_finished_recording_shows_no_progress() -> None:
     screen = _Screen()
     short = Progress(iter(range(9)).__next__, screen.write, patience=3600)
     short.update()
@@ -145,6 +145,6 @@ until(1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
-def test_a_program_that_forks_has_no_other_thread_then() -> None:
+def test_forking_program_has_no_other_thread() -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", FORKS], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)

@@ -1,4 +1,4 @@
-"""Runs a program as Python does and as dispatchviz does; gives what the outside sees of each."""
+"""Run a program as Python does and as dispatchviz does, and return the visible results of each."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ UNTRACED = (sys.executable, "-m", "dispatchviz", "run", "--no-trace")
 _UNDECIDED = ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS", "PYTHONIOENCODING", "PYTHONUTF8", "LANG")
 _KEPT = {name: value for name, value in os.environ.items() if name not in _UNDECIDED and not name.startswith("LC_")}
 _ENVIRONMENT = {**_KEPT, "PYTHONPATH": str(ROOT), "LC_ALL": "en_US.UTF-8", "PYTHONUTF8": "1"}
-"""Nothing of the developer's that changes what Python prints and when."""
+"""The environment without the developer's variables that change Python's output."""
 
 
 class Seen(NamedTuple):
-    """What a shell sees of a process."""
+    """The visible results of a process in a shell."""
 
     status: int
     out: bytes
@@ -35,7 +35,7 @@ class Seen(NamedTuple):
 
 
 def seen(odd: Odd, how: tuple[str, ...], folder: Path) -> Seen:
-    """What happens if a program is run in one way, in a folder of its own."""
+    """Run a program in one way, in a folder of its own."""
     folder.mkdir()
     for name, text in {**odd.files, "odd.py": odd.source}.items():
         (folder / name).write_text(text)
@@ -56,14 +56,16 @@ def seen(odd: Odd, how: tuple[str, ...], folder: Path) -> Seen:
 
 
 def _plain(raw: bytes, folder: Path) -> bytes:
-    """Without what differs from run to run: folders, addresses, numbers of processes."""
+    """Replace parts that differ from run to run: folders, addresses, process numbers."""
     raw = raw.replace(bytes(folder), b"FOLDER")
     raw = re.sub(rb"0x[0-9a-f]{6,}", b"0xADDRESS", raw)
     return re.sub(rb"refcount : \d+", b"refcount", raw)
 
 
 def _said(raw: bytes) -> list[str]:
-    """Of stderr what Python says: no line of dispatchviz, and no frame of PyTorch's own Python files."""
+    """Return Python's lines on stderr, without lines of dispatchviz and without frames of PyTorch's own Python
+    files.
+    """
     lines = raw.decode(errors="backslashreplace").splitlines()
     lines = [line for line in lines if not line.startswith("dispatchviz: ")]
     kept: list[str] = []

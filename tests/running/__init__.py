@@ -1,1 +1,1 @@
-"""Tests of how programs run, recorded."""
+"""Tests of running and recording programs."""

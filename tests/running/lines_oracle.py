@@ -1,6 +1,6 @@
-"""A recorder that asks Python itself, at each note, in which of the program's frames it stands.
+"""A recorder that compares each note with Python's own frames.
 
-What it sees comes from ``sys._getframe`` alone: nothing that the recorder tells of lines is used.
+It reads ``sys._getframe`` and nothing that the recorder itself notes about lines.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from dispatchviz.trace import Trace
 from tests.watching_recorder import WatchingRecorder
 
 Stack = tuple[tuple[str, int], ...]
-"""Function and first line of its statement, of each frame of the program, outermost first."""
+"""Function and first line of its statement, for each frame of the program, outermost first."""
 SMALL = ("<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
 NOT_COMPARED = {
-    ev.SourceLine: "it tells the line",
+    ev.SourceLine: "it is the line itself",
     ev.ProgramRaised: "the frames that the exception came through are gone",
 }
 
 
 class Difference(NamedTuple):
-    """An event that was told under another line."""
+    """An event that was recorded under another line."""
 
     event: ev.AnyEvent
     recorded: Stack
@@ -35,25 +35,25 @@ class Difference(NamedTuple):
 
 
 class Watching(WatchingRecorder[Stack]):
-    """Knows for each event where Python stood."""
+    """A recorder that knows the program's frames at each event."""
 
     file = ""
-    """The program's."""
+    """The program's file."""
     _wrote: Stack = ()
 
     def _look(self, facts: tuple[Any, ...]) -> Stack:
-        """Where it stands; what is written belongs to where it was written."""
+        """Return the program's frames at a note. Text that is written belongs to the place where it was written."""
         stack = stack_of(sys._getframe(2), self.file)
         if facts[0] == "wrote":
             self._wrote = stack
         return stack
 
     def _seen(self, event: ev.AnyEvent, now: Stack) -> Stack:
-        """Where the program stood at an event."""
+        """Return the program's frames at an event."""
         return self._wrote if isinstance(event, ev.Printed) else now
 
     def differences(self, trace: Trace) -> list[Difference]:
-        """The events under another line than Python's."""
+        """Return the events that are under another line than Python's."""
         found = []
         for event, stood in zip(trace, self.stood, strict=False):
             if type(event) not in NOT_COMPARED and (recorded := recorded_stack(trace, event.seq, self.file)) != stood:
@@ -62,7 +62,9 @@ class Watching(WatchingRecorder[Stack]):
 
 
 def recorded_stack(trace: Trace, seq: int, file: str) -> Stack:
-    """The line of a step, and those that it was called from, as far as they are in the program, as the trace tells."""
+    """Return the line of a step and those that it was called from, as far as they are in the program, according to the
+    trace.
+    """
     name = os.path.basename(file)
     return tuple((line.function, line.line) for line in user_stack(trace, seq) if line.file.endswith(name))
 
@@ -82,14 +84,14 @@ def stack_of(frame: FrameType | None, file: str) -> Stack:
 
 
 def function_of(frame: FrameType) -> str:
-    """``Net.forward``."""
+    """Return the name of a frame's function, such as ``Net.forward``."""
     parts = [part for part in frame.f_code.co_qualname.split(".<locals>.") if not part.endswith("comp>")]
     return parts[-1].replace("<module>", "") if parts else ""
 
 
 @functools.cache
 def statement_at(file: str, line: int) -> int:
-    """The first line of the statement, or of the head of one, that a line is in."""
+    """Return the first line of the statement (or of its head) that contains a line."""
     with open(file, encoding="utf-8") as stream:
         tree = ast.parse(stream.read())
     first = line

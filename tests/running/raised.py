@@ -1,6 +1,7 @@
-"""``python raised.py HOW COUNT SEED``: a program into which exceptions are raised while it runs: at COUNT random
-moments by a handler of signals or by another thread, or as every COUNT-th function of the recorder or the model begins.
-It prints how many did not reach it, and where.
+"""``python raised.py HOW COUNT SEED``: a program into which exceptions are raised while it runs.
+
+They come at COUNT random moments from a handler of signals or from another thread, or as every COUNT-th function of the
+recorder or the model begins. The program prints how many did not reach it, and where.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ HOW, COUNT, chosen = sys.argv[1], int(sys.argv[2]), random.Random(int(sys.argv[3
 
 
 class OwnError(Exception):
-    """Of the program."""
+    """An error of the program."""
 
 
 class Square(torch.autograd.Function):
@@ -66,7 +67,7 @@ def registrations(x: Any, y: Any) -> None:
 
 
 def length() -> float:
-    """How many seconds the work takes."""
+    """Return the seconds that the work takes."""
     work()
     begun = time.perf_counter()
     work()
@@ -129,7 +130,7 @@ def thread() -> int:
 
 
 class Moments:
-    """Raises a signal as the function of a given number begins."""
+    """A profile function that raises a signal as the function with a given number begins."""
 
     def __init__(self, package: str) -> None:
         self._package = package
@@ -150,7 +151,7 @@ def own_error(number: int, frame: object) -> None:
 
 
 def reached(moments: Moments) -> bool:
-    """Return whether the program gets it, at once or with what it calls next."""
+    """Return whether the program gets the exception, at once or in its next call."""
     torch.set_grad_enabled(True)
     try:
         sys.setprofile(moments)

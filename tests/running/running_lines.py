@@ -1,4 +1,4 @@
-"""A recorder that asks Python itself, at each event, on which line each function of the package stands."""
+"""A recorder that reads from Python, at each event, the current line of each function of the package."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dispatchviz.trace import Trace
 PACKAGE = f"{Path(dispatchviz.__file__).parent}/"
 
 Stood = list[tuple[str, int, int]]
-"""File relative to the package, first line and current line of each function that runs, the innermost first."""
+"""File relative to the package, first line and current line of each running function, innermost first."""
 
 
 class Standing(ProgramRecorder):
-    """Knows for each event where the machine's functions stood."""
+    """A recorder that knows the lines of the machine's functions at each event."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def _standing() -> Stood:
 
 
 def recorded(monkeypatch: Any, run: Callable[[], object]) -> tuple[Trace, list[Stood]]:
-    """The trace of what a function does, and where the machine stood at each event."""
+    """Return the trace of a function, and the machine's lines at each event."""
     made = []
 
     def recorder() -> Standing:

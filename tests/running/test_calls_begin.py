@@ -1,4 +1,4 @@
-"""Which lines a call of a function is said to begin with: as many as Python calls, in its order."""
+"""Lines with which a call of a function begins: as many as Python calls, in the same order."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def source_of(name: str) -> str:
 
 
 def called(source: str) -> list[str]:
-    """The functions of a program that Python calls and that have a line that runs, in order, by its own account."""
+    """Return the functions of a program that Python calls and that run a line, in order, as Python reports them."""
     found: list[str] = []
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
@@ -159,7 +159,7 @@ def test_columns_have_it_too() -> None:
     assert [places[at].begins for at in trace.columns.places] == [line.begins for line in lines(trace)]
 
 
-def test_of_what_may_wait_it_is_not_said() -> None:
-    """Which generator goes on is not noted: two that begin on one line take turns."""
+def test_lines_of_a_generator_begin_no_call() -> None:
+    """Two generators that begin on one line may alternate, and it is not noted which one continues."""
     trace = traced(source_of("a generator"))
     assert {line.function for line in lines(trace) if not line.begins} == {"", "each"}

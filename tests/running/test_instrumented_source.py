@@ -1,4 +1,4 @@
-"""A program compiled to announce its lines announces them all, and cannot tell."""
+"""A program that is compiled to announce its lines announces all of them and cannot notice it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dispatchviz.running.instrumented_source import compile_instrumented
 
 
 class _Watcher:
-    """Writes down lines and names."""
+    """A watcher that writes down lines and names."""
 
     def __init__(self, lines: list[int], names: list[tuple[str, str, Any]]) -> None:
         self.line_reached = lines.append
         self.calls: list[int] = []
-        """With which line each call of a function began; 0: with one that reports itself."""
+        """The line with which each call of a function began; 0 for one that reports itself."""
         self._lines, self._names = lines, names
 
     def call_begins(self, line: int) -> None:
@@ -28,7 +28,7 @@ class _Watcher:
     def variable_bound(self, scope: str, name: str, value: Any) -> None:
         self._names.append((scope, name, value))
 
-    bound_in_turn = variable_bound
+    bound_in_iteration = variable_bound
 
     def binding(self, scope: str, name: str, value: Any) -> Any:
         self._names.append((scope, f"{name} :=", value))
@@ -47,7 +47,9 @@ class _Watcher:
 
 
 def _run(program: str) -> tuple[list[int], list[tuple[str, str, Any]], dict[str, Any]]:
-    """Lines reached, names bound, and the namespace that is left; the program begins after the first newline."""
+    """Return the lines reached, the names bound, and the remaining namespace. The program begins after the first
+    newline.
+    """
     lines: list[int] = []
     names: list[tuple[str, str, Any]] = []
     space: dict[str, Any] = {"__name__": "__main__"}
@@ -218,7 +220,7 @@ def test_a_syntax_error_is_raised_as_by_compile() -> None:
     assert (caught.value.filename, caught.value.lineno) == ("p.py", 1)
 
 
-def test_a_variable_that_an_expression_binds_is_told_when_it_is_bound() -> None:
+def test_variable_bound_in_an_expression_is_reported_at_once() -> None:
     _, names, space = _run("""
         if False and (never := 1):
             pass

@@ -1,7 +1,7 @@
-"""The line told for an event, and the lines that its function was called from, are those at which Python stands.
+"""The recorded line of each event, and the lines from which its function was called, are Python's current lines.
 
-Asked of Python itself at each event (``lines_oracle.py``), over a sample of all programs, the examples and the
-training loops, and over programs that come back to a line in every way there is.
+``lines_oracle.py`` compares them at each event, over a sample of all programs, the examples and the training loops, and
+over programs that come back to a line in every possible way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "training").glob("*.py")])
 CALLS_BACK = re.compile(r"^\s*(def|class|async def) |lambda|\byield\b", re.MULTILINE)
-"""Programs with code that is called from elsewhere: of them one in three runs, of the others one in ten."""
+"""Programs with code that is called from elsewhere. One in three of them runs, and one in ten of the others."""
 SLICES = 4
 
 EVERY_WAY_BACK = {
@@ -194,7 +194,7 @@ def _asked() -> Iterator[None]:
 
 
 def _traced(source: str, folder: Path) -> tuple[int, list[Difference]]:
-    """Run a program as ``dispatchviz trace`` does; give the number of events and the wrong ones."""
+    """Run a program as ``dispatchviz trace`` does. Return the number of events and the wrong ones."""
     file = folder / "p.py"
     file.write_text(source)
     Watching.file = str(file)
@@ -205,7 +205,7 @@ def _traced(source: str, folder: Path) -> tuple[int, list[Difference]]:
 
 
 def _recorded(source: str, folder: Path) -> tuple[int, list[Difference]]:
-    """The same with ``record()``, which compiles nothing."""
+    """Run a program with ``record()``, which compiles nothing. Return the same."""
     file = folder / "p.py"
     file.write_text(source)
     Watching.file = str(file)
@@ -263,12 +263,13 @@ def test_a_frame_of_the_engine_at_the_address_of_an_earlier_one_is_another_one(t
 
 
 SHARES = 20
-"""Of the stored programs, for tests side by side."""
+"""Shares of the stored programs, for parallel tests."""
 
 
 NOT_FOUND = (ev.TensorCreated, ev.NodeCreated, ev.NodeFinished)
-"""Of ``record()``: the state of a generator as a tensor, a Function's Node made by hand, the end of a Function's Node.
-They are noted in passing, without a look at the frames, and told under the line before. So is each Node that is freed.
+"""Events that ``record()`` puts under an earlier line: the state of a generator as a tensor, a Function's Node made by
+hand, the end of a Function's Node. They are noted in passing, without a look at the frames. The same holds for each
+Node that is freed.
 """
 
 
@@ -285,6 +286,6 @@ def test_every_event_of_a_recording_is_recorded_under_the_line_that_python_runs(
             count, differences = _recorded(source, tmp_path / str(number))
             events += count
             late += [difference for difference in differences if type(difference.event) is not ev.NodeDeleted]
-    print(f"{len(sources)} programs, {events} events compared, {len(late)} told a line late")
+    print(f"{len(sources)} programs, {events} events compared, {len(late)} recorded a line late")
     assert [difference for difference in late if not isinstance(difference.event, NOT_FOUND)] == []
     assert len(late) * 10_000 < events

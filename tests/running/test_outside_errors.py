@@ -69,7 +69,7 @@ HANDLERS = (_with_frame, _with_any, _that_forgets, _Object(), _Object().method, 
 
 
 @pytest.mark.parametrize("handler", HANDLERS)
-def test_what_a_handler_raises_is_from_outside(handler: Callable[..., None], handled: Callable[..., None]) -> None:
+def test_error_of_a_handler_is_from_outside(handler: Callable[..., None], handled: Callable[..., None]) -> None:
     handled(handler)
     with pytest.raises(RuntimeError) as caught:
         _ours()
@@ -99,13 +99,13 @@ MISTAKES: tuple[Callable[[], object], ...] = (
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_not(mistake: Callable[[], object]) -> None:
+def test_mistake_of_ours_is_not_from_outside(mistake: Callable[[], object]) -> None:
     with pytest.raises(Exception) as caught:  # noqa: PT011
         mistake()
     assert not is_from_outside(caught.value)
 
 
-def test_the_end_of_the_memory_is() -> None:
+def test_memory_error_is_from_outside() -> None:
     assert is_from_outside(MemoryError())
 
 
@@ -113,7 +113,7 @@ class _TooLateError(Exception):
     pass
 
 
-def test_what_is_set_in_a_thread_from_another_is() -> None:
+def test_exception_set_by_another_thread_is_from_outside() -> None:
     found: list[BaseException] = []
     ready = threading.Event()
 
@@ -162,7 +162,9 @@ INTERRUPTED: tuple[tuple[type[Exception], Callable[..., Any], Callable[[], Any]]
     (RuntimeError, variable.grad_fn, lambda: str(torch.ones(2))),
     (RuntimeError, view_ops.infer_size, lambda: torch.ones(4).unflatten(0, (2, 2))),
 )
-"""What a handler raises, in which function of the model, and a program that calls it."""
+"""The error that a handler raises, the function of the model in which it does, and a program that calls this
+function.
+"""
 
 
 @pytest.mark.parametrize(("kind", "function", "program"), INTERRUPTED)
@@ -215,19 +217,19 @@ def _none_is_swallowed(engine: str, how: str, tmp_path: Path, count: int) -> Non
 @pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize("how", ["handlers", "thread"])
-def test_at_random_moments_none_is_swallowed(how: str, engine: str, tmp_path: Path) -> None:
+def test_exceptions_at_random_moments_are_not_swallowed(how: str, engine: str, tmp_path: Path) -> None:
     _none_is_swallowed(engine, how, tmp_path, amount(20, 1000))
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not THOROUGH, reason="takes minutes")
 @ENGINES
-def test_as_functions_begin_none_is_swallowed(engine: str, tmp_path: Path) -> None:
+def test_exceptions_at_the_beginning_of_functions_are_not_swallowed(engine: str, tmp_path: Path) -> None:
     _none_is_swallowed(engine, "functions", tmp_path, 29)
 
 
 class _Ended:
-    """Tells when it is gone."""
+    """An object that reports its deletion."""
 
     def __init__(self, gone: list[bool]) -> None:
         self._gone = gone
@@ -248,8 +250,9 @@ def _raised_through_the_net(worker: Worker) -> None:
 
 @pytest.mark.parametrize("raises", [_raised_by_worker, _raised_through_the_net])
 def test_the_frames_that_it_came_through_end_at_once(raises: Callable[[Worker], None]) -> None:
-    """A frame of PyTorch's may hold a guard in C++ (``guard`` in ``_str``): if the collector ends it, within some other
-    call, that call loses its excluded keys."""
+    """A frame of PyTorch's may hold a C++ guard (``guard`` in ``_str``). If the garbage collector ends the guard within
+    some other call, that call loses its excluded keys.
+    """
     gone: list[bool] = []
 
     def program() -> None:

@@ -1,5 +1,6 @@
-"""Nothing of a program is left in the machine: no method of a class, no function and no switch of a module is another
-one afterwards."""
+"""A program leaves nothing in the machine: afterwards all methods, functions and switches of modules are the original
+ones.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +84,9 @@ COUNTS_ON = {"dispatchviz.core.thread.thread_state._threads": "threads keep thei
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("what", LEFT)
-def test_what_a_program_leaves_behind_is_put_back(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_that_a_program_leaves_behind_is_restored(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p.py").write_text("import torch\n" + dedent(LEFT[what]))
     before = exchangeable()
@@ -96,7 +99,7 @@ def test_what_a_program_leaves_behind_is_put_back(what: str, tmp_path: Path, mon
     assert {name: pair for name, pair in changed.items() if name not in COUNTS_ON and pair[0] != pair[1]} == {}
 
 
-def test_without_a_second_stream_the_engine_does_not_request_one() -> None:
+def test_engine_checks_no_streams_before_a_second_one() -> None:
     def chosen() -> tuple[Any, ...]:
         return Node.add_input_metadata, engine._evaluate, engine._add
 

@@ -208,7 +208,7 @@ def test_sys_exit_is_honoured(code: str, status: int, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == ("bad luck\n" if "luck" in code else "")
 
 
-def test_what_cannot_run_is_the_users_to_mend() -> None:
+def test_unreadable_program_is_one_clear_error() -> None:
     Path("latin.py").write_bytes(b"x = '\xe9'\n")
     for file, says in {"nope.py": "cannot read nope.py", "latin.py": "not text in its encoding"}.items():
         with pytest.raises(DispatchvizError, match=says):
@@ -254,7 +254,7 @@ class Doubling(torch.optim.Optimizer):
 """
 
 
-def test_what_a_module_of_the_users_calls_without_a_binding_is_told_under_its_line() -> None:
+def test_calls_of_a_users_module_without_a_binding_have_its_line() -> None:
     Path("helper.py").write_text(MODULE)
     trace = _run("""
         import torch
@@ -309,12 +309,12 @@ def test_an_expression_may_be_as_deep_as_python_takes_it(expression: str) -> Non
     assert [event.text for event in outcome.trace if isinstance(event, Printed)] == [f"2000 {limit}\n"]
 
 
-def test_what_is_too_deep_for_python_is_told_in_a_line() -> None:
-    with pytest.raises(DispatchvizError, match=r"p\.py is nested deeper than Python takes it"):
+def test_too_deeply_nested_program_is_one_line_of_error() -> None:
+    with pytest.raises(DispatchvizError, match=r"p\.py is nested too deeply for Python"):
         _run(f"x = {'-' * 200_000}1")
 
 
-def test_what_finalizers_do_at_its_end_is_no_step_and_what_functions_of_atexit_do_is_one() -> None:
+def test_finalizers_are_not_recorded_and_atexit_functions_are() -> None:
     outcome = _run(
         """
         import atexit, weakref

@@ -1,4 +1,4 @@
-"""``record()`` in the user's own Python: lines, names, errors, and a trace that can be looked at while it grows."""
+"""``record()`` in the user's own Python: lines, names, errors, and a trace that can be read while it grows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_recorder_that_fails_is_dropped_and_the_program_goes_on(monkeypatch: p
     with pytest.warns(RuntimeWarning, match="recording stopped"), record() as trace:
         result = torch.ones(2) + 1
     assert result.tolist() == [2.0, 2.0]
-    assert "by a fault of dispatchviz: ZeroDivisionError('ours')" in trace.notice
+    assert "because of a bug in dispatchviz: ZeroDivisionError('ours')" in trace.notice
 
 
 def test_traces_are_saved_loaded_and_drawn(tmp_path: Path) -> None:
@@ -138,6 +138,6 @@ def test_another_frame_instead_of_one_that_is_gone_is_not_where_the_recording_be
 
 @pytest.mark.parametrize("folder", ["python3.13/site-packages", "python3/dist-packages"])
 def test_installed_packages_are_no_code_of_the_users(folder: str) -> None:
-    """Debian calls the folder of its packages otherwise."""
+    """Debian's folder of packages has another name."""
     assert not is_users_file(f"/usr/lib/{folder}/torch/_tensor.py")
     assert is_users_file("/home/me/packages/torch_things.py")

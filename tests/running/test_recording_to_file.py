@@ -1,4 +1,4 @@
-"""``record(save=...)`` and limits: the file has what the trace has, during the block and after it."""
+"""``record(save=...)`` and limits: the file has the same events as the trace, during the block and after it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_exception_is_the_last_event_in_the_file(tmp_path: Path) -> None:
     assert isinstance(Trace.load(tmp_path / "t.dvtrace")[-1], ProgramRaised)
 
 
-def test_a_limit_is_told_and_the_block_runs_on(tmp_path: Path) -> None:
+def test_limit_is_reported_and_the_block_runs_on(tmp_path: Path) -> None:
     with dispatchviz.record(save=tmp_path / "t.dvtrace", limit=50) as trace:
         _work(2000)
         total = torch.ones(2).sum()
@@ -78,16 +78,16 @@ def test_a_limit_is_told_and_the_block_runs_on(tmp_path: Path) -> None:
     assert list(other)[-1].seq == len(other) - 1
 
 
-def test_what_cannot_be_written_and_what_is_no_limit_is_said_before(tmp_path: Path) -> None:
+def test_unwritable_file_and_invalid_limit_are_refused_at_first(tmp_path: Path) -> None:
     ran = []
     with pytest.raises(DispatchvizError, match=r"cannot write .*: No such file"):  # noqa: SIM117
         with dispatchviz.record(save=tmp_path / "nowhere" / "t.dvtrace"):
             ran.append(1)
-    with pytest.raises(DispatchvizError, match="means nothing"):  # noqa: SIM117
+    with pytest.raises(DispatchvizError, match="is not valid"):  # noqa: SIM117
         with dispatchviz.record(limit="plenty"):
             ran.append(2)
     assert ran == []
-    with dispatchviz.record() as trace:  # nothing is left of those
+    with dispatchviz.record() as trace:  # they leave no file
         _work()
     assert len(trace) > 0
 

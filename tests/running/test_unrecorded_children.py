@@ -1,4 +1,4 @@
-"""A trace says at the head of everything that shows it which processes of its program it does not have."""
+"""The head of every view of a trace names the child processes that the trace does not contain."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_processes_of_a_kind_are_counted_and_have_no_numbers() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ["model", pytest.param("torch", marks=pytest.mark.torch)])
-def test_a_command_tells_of_new_pythons_and_of_forks(engine: EngineName, tmp_path: Path) -> None:
+def test_command_reports_new_pythons_and_forks(engine: EngineName, tmp_path: Path) -> None:
     program = script(tmp_path, PROGRAM)
     ended = command("trace", "--engine", engine, "--save", "a.dvtrace", program, cwd=tmp_path)
     assert (ended.status, f"{NEW}the first began before step " in ended.err, FORKED in ended.err) == (0, True, True)
@@ -95,7 +95,7 @@ def test_a_command_tells_of_new_pythons_and_of_forks(engine: EngineName, tmp_pat
 
 
 @pytest.mark.parametrize("saved", [False, True])
-def test_record_tells_of_a_new_python(saved: bool, tmp_path: Path) -> None:
+def test_record_reports_a_new_python(saved: bool, tmp_path: Path) -> None:
     with dispatchviz.record(save=tmp_path / "a.dvtrace" if saved else None) as trace:
         torch.ones(2)
         new_python()
@@ -112,7 +112,7 @@ def test_record_tells_of_a_new_python(saved: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
-def test_record_tells_of_a_new_python_beside_an_installed_pytorch() -> None:
+def test_record_reports_a_new_python_beside_an_installed_pytorch() -> None:
     import torch as installed
 
     with dispatchviz.record(engine="torch") as trace:
@@ -122,7 +122,7 @@ def test_record_tells_of_a_new_python_beside_an_installed_pytorch() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_record_tells_of_a_fork_and_leaves_the_child_alone() -> None:
+def test_record_reports_a_fork_and_leaves_the_child_alone() -> None:
     with dispatchviz.record() as trace:
         child = os.fork()
         if not child:
@@ -131,7 +131,7 @@ def test_record_tells_of_a_fork_and_leaves_the_child_alone() -> None:
     assert trace.header.remarks == (f"{FORKED}it began before step 0",)
 
 
-def test_a_cell_tells_of_a_new_python() -> None:
+def test_cell_reports_a_new_python() -> None:
     text = f"import subprocess\nsubprocess.run([{sys.executable!r}, '-S', '-c', 'pass'])\n"
     trace = run_cell(Cell(text, "<cell 1>", "Cell In[1]"), {}, MODEL).trace
     assert trace.header.remarks[0].startswith("a new Python process was not recorded: ")

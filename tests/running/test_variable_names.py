@@ -1,4 +1,4 @@
-"""Which names a recording gives to tensors: of parameters, of items, again after a function, and in which turn."""
+"""Names of tensors in a recording: parameters, items, names after a function has ended, iterations."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class GPT(nn.Module):
 
 net = GPT()
 x = torch.ones(1, 2)
-for turn in range(3):
+for iteration in range(3):
     loss = net(x).sum()
     loss.backward()
 """
 
 
 def bound(trace: Trace) -> list[tuple[str, int]]:
-    """Names and turns in the order in which they were given; what lost its name has the turn -1."""
+    """Return names and iterations in the order in which they were given. A lost name has the iteration -1."""
     return [
         (event.name, event.turn if isinstance(event, ev.NameBound) else -1)
         for event in trace
@@ -65,7 +65,7 @@ def names_at(trace: Trace, at: int) -> set[str]:
     return {tensor_name(trace, tensor, at) for tensor in made}
 
 
-def test_parameters_are_called_by_their_paths_and_losses_by_their_turns() -> None:
+def test_parameters_are_named_by_paths_and_losses_by_iterations() -> None:
     trace = traced(GPT)
     end = last_step(trace)
     leaves = {node.leaf.name for node in backward_graph(trace, end) if node.leaf}
@@ -89,7 +89,7 @@ def test_a_number_is_shown_as_it_is() -> None:
     assert [tensor_name(trace, event.tensor, event.seq) for event in numbers] == ["0.1", "3", "(1+2j)"]
 
 
-def test_two_models_are_told_apart() -> None:
+def test_parameters_of_two_models_have_different_names() -> None:
     assert common_variable(["net.head.weight", "net.0.bias", "x"]) == "net"
     assert common_variable(["net.blocks.0.lin.weight", "block.lin.weight"]) == "net"
     assert common_variable(["a.head.weight", "b.head.weight"]) == ""
@@ -107,7 +107,7 @@ def test_a_variable_that_goes_to_and_fro_names_what_it_names() -> None:
     assert tensor_name(trace, x, last_step(trace)) == "z"
 
 
-def test_what_a_function_hid_has_its_name_again_for_the_next_call() -> None:
+def test_variable_that_a_function_hid_has_its_name_for_the_next_call() -> None:
     trace = traced(
         """
         import torch
@@ -125,7 +125,7 @@ def test_what_a_function_hid_has_its_name_again_for_the_next_call() -> None:
     assert [name for name, _ in bound(trace)] == ["x", "x", "x", "z"]
 
 
-def test_one_statement_that_binds_again_and_again_has_turns() -> None:
+def test_single_binding_statement_counts_iterations() -> None:
     trace = traced(
         """
         import torch
@@ -175,11 +175,11 @@ def test_a_module_with_other_members_is_looked_at_again(tmp_path: Path) -> None:
         """
     )
     batch_norm = ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"]
-    assert [name.removeprefix("net.") for name, turn in bound(trace) if not turn] == [
+    assert [name.removeprefix("net.") for name, iteration in bound(trace) if not iteration] == [
         "0.weight", *(f"1.{name}" for name in batch_norm), "1.running_mean", "1.running_var", "0.weight",
         *(f"0.{name}" for name in batch_norm), "x",
     ]  # fmt: skip
-    lost = [name for name, turn in bound(trace) if turn]
+    lost = [name for name, iteration in bound(trace) if iteration]
     assert set(lost) == {"net.0.weight", *(f"net.1.{name}" for name in batch_norm)}
 
 
@@ -197,18 +197,18 @@ def test_a_tensor_that_an_expression_binds_has_its_name() -> None:
         import torch
         if (x := torch.ones(2)).sum() > 0:
             y = (half := x * 0.5) + half
-        for turn in range(2):
-            total = (part := x + turn).sum()
+        for step in range(2):
+            total = (part := x + step).sum()
         """
     )
-    given = [(name, turn) for name, turn in bound(trace) if turn >= 0]
+    given = [(name, iteration) for name, iteration in bound(trace) if iteration >= 0]
     assert [name for name, _ in given] == ["x", "half", "y", "part", "total", "part", "total"]
-    assert {turn for name, turn in given if name == "part"} == {0}, "which turn it is nobody tells"
+    assert {iteration for name, iteration in given if name == "part"} == {0}, "its iteration is unknown"
     called = step(trace, event(ev.BindingEntered, function="Tensor.sum"))
     assert tensor_name(trace, next(e.tensor for e in trace if isinstance(e, ev.NameBound)), called) == "x"
 
 
-def test_what_a_function_returns_goes_by_the_callers_name() -> None:
+def test_returned_tensor_has_the_callers_name() -> None:
     trace = traced("""\
         import torch
 
@@ -223,8 +223,8 @@ def test_what_a_function_returns_goes_by_the_callers_name() -> None:
             return h
 
         def items(x):
-            for turn in range(2):
-                item = x * turn
+            for step in range(2):
+                item = x * step
                 yield item
 
         x = torch.ones(2)

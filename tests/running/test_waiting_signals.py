@@ -1,4 +1,4 @@
-"""A recorded program that waits in C ends at a signal as a plain one does, and its trace is complete."""
+"""A recorded program that waits in C is ended by a signal as a plain one is, and its trace is complete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ never.start()
 print("waits", flush=True)
 ctypes.CDLL(None).pthread_join(ctypes.c_ulong(never.ident), None)
 """
-"""Waits where no signal interrupts it, as ``Work.wait`` of ``torch.distributed`` does."""
+"""A program that waits where no signal interrupts it, as ``Work.wait`` of ``torch.distributed`` does."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -48,7 +48,7 @@ print("computes", flush=True)
 torch.linalg.svd(x)
 print("has computed", flush=True)
 """
-"""For a minute, in a kernel of PyTorch's."""
+"""A program that computes for a minute in a PyTorch kernel."""
 
 
 @pytest.mark.torch
@@ -89,7 +89,7 @@ print("end")
 
 
 def test_the_programs_own_signals_are_its_own(tmp_path: Path) -> None:
-    """Its file for their numbers, its handlers, and those of a child that it forks."""
+    """This covers the program's file for signal numbers, its handlers, and those of a child that it forks."""
     (tmp_path / "asks.py").write_text(ASKS)
     plain = subprocess.run([sys.executable, "asks.py"], cwd=tmp_path, capture_output=True, text=True)
     command = [sys.executable, "-m", "dispatchviz", "trace", "-o", "log.txt", "asks.py"]

@@ -1,4 +1,4 @@
-"""Warnings are events, and the program has its warnings as under Python."""
+"""Warnings are events, and the program gets its warnings as under Python."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def said(trace: Trace) -> list[tuple[str, str, int]]:
     return [(event.category, event.message.partition(" ")[0], event.line) for event in warned(trace)]
 
 
-def test_pytorchs_and_the_programs_own() -> None:
+def test_warnings_of_pytorch_and_of_the_program_are_events() -> None:
     trace = traced("""\
         import warnings; warnings.simplefilter("default")
         import torch
@@ -42,7 +42,7 @@ def test_pytorchs_and_the_programs_own() -> None:
     assert ("! DeprecationWarning", "error") in facts(trace, line(trace, 6), len(trace) - 1)
 
 
-def test_what_the_filters_ignore_is_no_event_and_what_they_raise_is_an_error() -> None:
+def test_ignored_warning_is_no_event_and_raised_one_is_an_error() -> None:
     trace = traced("""\
         import warnings
         import torch
@@ -58,7 +58,7 @@ def test_what_the_filters_ignore_is_no_event_and_what_they_raise_is_an_error() -
     assert (last.exception, last.message, last.line) == ("UserWarning", "raised", 7)
 
 
-def test_once_for_each_place_as_python_has_it() -> None:
+def test_warning_is_recorded_once_for_each_place() -> None:
     trace = traced("""\
         import warnings; warnings.simplefilter("default")
         import torch
@@ -89,7 +89,7 @@ def test_the_programs_own_showwarning_gets_it(capfd: pytest.CaptureFixture[str])
     assert capfd.readouterr().err == ""
 
 
-def test_what_pytorch_writes_to_stderr_by_itself(capfd: pytest.CaptureFixture[str]) -> None:
+def test_warning_that_pytorch_writes_to_stderr_is_an_event(capfd: pytest.CaptureFixture[str]) -> None:
     trace = traced("""\
         import torch
 

@@ -1,1 +1,1 @@
-"""Screens in browsers: the gate, what a session may do, how it ends."""
+"""Tests of screens in browsers: the gate, the limits of a session, its end."""

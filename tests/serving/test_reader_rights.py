@@ -1,5 +1,4 @@
-"""What a reader of a served session may do: whatever is pressed, no file is written, no program begun, no other file
-opened."""
+"""The rights of a reader of a served session: no key writes a file, starts a program or opens another file."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from dispatchviz.views import keymap
 from dispatchviz.views.keymap import entries
 from dispatchviz.views.layout.pane_choice import NO_CHOICE, PaneChoice, pin_note
 from dispatchviz.views.session import Session
-from tests.tui.random_keys import KEYS, Anyone
+from tests.tui.random_keys import KEYS, RandomReader
 from tests.tui.screens import stepper_of
 from tests.tui.synthetic import forum
 
@@ -32,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader without rights, for one test."""
+    """Make the reader one without rights, for one test."""
     monkeypatch.setattr(reader_rights._Rights, "has_files", False)
 
 
@@ -43,7 +42,7 @@ def default_keys() -> Iterator[None]:
 
 
 class Watch:
-    """What Python audits, while somebody looks."""
+    """A record of Python's audit events while it is switched on."""
 
     looks = False
     seen: list[str] = []  # noqa: RUF012
@@ -62,7 +61,7 @@ class Watch:
 
 
 def is_ours(path: str) -> bool:
-    """Return whether a file belongs to the package, to Python, or to what is installed."""
+    """Return whether a file belongs to the package, to Python, or to an installed library."""
     roots = (ROOT / "dispatchviz", ROOT / "examples", Path(sys.prefix), Path(sys.base_prefix))
     return path.startswith(("/proc/", "/dev/", "/usr/share/", "/etc/mime", *map(str, roots)))
 
@@ -80,35 +79,35 @@ def watched() -> Iterator[list[str]]:
     sys.dont_write_bytecode = before
 
 
-def test_every_action_that_is_taken_away_is_one() -> None:
+def test_every_disabled_action_exists() -> None:
     assert set(TOUCHES_FILES) <= {key.action for key in (*keymap.KEYMAP, *HOME_KEYMAP)}
 
 
 @pytest.mark.parametrize("name", KEYMAPS)
-def test_no_keymap_has_what_is_taken_away(name: str, served: None) -> None:
+def test_no_keymap_has_a_disabled_action(name: str, served: None) -> None:
     keymap.use(KEYMAPS[name])
     here = {key.action for key in (*entries(), *home_keys())}
     assert here.isdisjoint(TOUCHES_FILES)
     assert here | set(TOUCHES_FILES) == {key.action for key in (*keymap.KEYMAP, *HOME_KEYMAP)}
 
 
-def test_at_ones_own_terminal_everything_is_there() -> None:
+def test_own_terminal_has_every_action() -> None:
     assert {key.action for key in (*entries(), *home_keys())} >= set(TOUCHES_FILES)
 
 
-def test_no_text_tells_of_a_key_that_is_not_there(served: None) -> None:
+def test_no_text_mentions_a_disabled_key(served: None) -> None:
     note = pin_note(NO_CHOICE, PaneChoice(pinned=(2,)))
-    assert note.plain == " This pane stays; 1: panes follow the step again"
+    assert note.plain == " This pane stays open. 1 lets the panes follow the step again"
     said = "\n".join(row.plain for row in help_rows())
-    assert "a file of yours" not in said
-    assert "kept under" not in said
+    assert "run a program of yours" not in said
+    assert "that you ran here" not in said
     home = Home(program_entries(()), (), tuple(each for each in QUESTIONS if permits(f"ask({each.target!r})")))
     assert not any("none yet" in place.plain for place in list_places(home) if not isinstance(place, int))
 
 
 @pytest.mark.parametrize("words", ["--error error.txt", "--error -", "add CUDA --error /etc/passwd"])
 def test_a_look_up_reads_no_file(words: str, served: None, watched: list[str]) -> None:
-    with pytest.raises(DispatchvizError, match=r"^--error names a file, and no files can be named here$"):
+    with pytest.raises(DispatchvizError, match=r"^--error names a file, and files cannot be opened here$"):
         look_up("why", words)
     assert watched == []
 
@@ -120,25 +119,25 @@ def test_a_look_up_writes_no_picture(served: None, watched: list[str]) -> None:
 
 
 def test_at_home_too_a_look_up_writes_no_picture() -> None:
-    with pytest.raises(DispatchvizError, match=r"^-o is for the command line"):
+    with pytest.raises(DispatchvizError, match=r"^-o works only on the command line"):
         look_up("codegen", "add --structured -o classes.svg")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
-async def test_whatever_is_pressed_no_file_is_touched(seed: int, served: None, watched: list[str]) -> None:
+async def test_no_key_touches_a_file(seed: int, served: None, watched: list[str]) -> None:
     async with stepper_of(Session(forum(), 0, run_arguments=())) as reader:
-        anyone = Anyone(reader, random.Random(seed), [*KEYS, *("W", "o", "L", "y") * 3])
-        while anyone.keys < 1500 and not reader.app._exit:
-            await anyone.acts()
+        user = RandomReader(reader, random.Random(seed), [*KEYS, *("W", "o", "L", "y") * 3])
+        while user.keys < 1500 and not reader.app._exit:
+            await user.acts()
     assert watched == []
 
 
 @pytest.mark.long
-async def test_with_rights_the_watch_sees_what_keys_do(
+async def test_watch_sees_files_that_permitted_keys_touch(
     watched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the test above would hold for want of looking."""
+    """The test above would also pass if nothing were watched."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with stepper_of(Session(forum(), 0)) as reader:
         await reader.press("2", "L")

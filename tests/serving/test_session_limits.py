@@ -1,4 +1,4 @@
-"""What the process of a session refuses, whoever asks for it."""
+"""The limits of a session's process, for any code that runs in it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ READ = os.O_RDONLY | os.O_CLOEXEC
     "path", ["/etc/passwd", b"/etc/passwd", Path("/etc/x"), "/tmp/own/../other", "relative", "/tmp/ownother"]
 )
 @pytest.mark.parametrize("flags", [os.O_WRONLY, os.O_RDWR, os.O_CREAT, os.O_WRONLY | os.O_APPEND, os.O_TRUNC])
-def test_a_file_elsewhere_is_not_written(path: object, flags: int) -> None:
+def test_session_writes_no_file_elsewhere(path: object, flags: int) -> None:
     with pytest.raises(PermissionError, match="a served session writes no files"):
         refuse(OWN, "open", (path, None, flags))
 
 
-def test_what_is_written_in_its_own_folder_and_what_is_read_goes_through() -> None:
+def test_session_reads_files_and_writes_in_its_own_folder() -> None:
     for path in ("/tmp/own/a", "/tmp/own", b"/tmp/own/b/c", "/dev/null", 3):
         refuse(OWN, "open", (path, None, os.O_WRONLY | os.O_CREAT))
     refuse(OWN, "open", ("/etc/hostname", "r", READ))
@@ -35,8 +35,8 @@ def test_what_is_written_in_its_own_folder_and_what_is_read_goes_through() -> No
 
 
 @pytest.mark.parametrize("event", BEGINS)
-def test_no_program_begins(event: str) -> None:
-    with pytest.raises(PermissionError, match="a served session begins no other program"):
+def test_session_starts_no_program(event: str) -> None:
+    with pytest.raises(PermissionError, match="a served session starts no other program"):
         refuse(OWN, event, ())
 
 

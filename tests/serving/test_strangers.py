@@ -1,5 +1,6 @@
-"""The server of a room and those who mean it no good: pages from elsewhere, rebound names, requests that never end or
-are none. All go to it through real sockets."""
+"""The server of a classroom and its attackers: pages from elsewhere, rebound names, endless or malformed requests. All
+go to it through real sockets.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ import aiohttp
 from dispatchviz.serving import connection, server
 from dispatchviz.serving.connection import MOST_LINES, Refusals
 from dispatchviz.serving.names import is_name, is_own_page, may_be_asked
-from dispatchviz.serving.server import RoomServer
+from dispatchviz.serving.server import ClassroomServer
 from tests.cli.command import dispatchviz
 from tests.waiting import HANGS
 
@@ -28,10 +29,10 @@ EVIL = "http://evil.example"
 
 
 class Here:
-    """A server in this process; its sessions run ``cat``."""
+    """A server in this process, whose sessions run ``cat``."""
 
-    def __init__(self, room: RoomServer, port: int, said: list[str]) -> None:
-        self.port, self.token, self.said = port, room.token, said
+    def __init__(self, classroom: ClassroomServer, port: int, said: list[str]) -> None:
+        self.port, self.token, self.said = port, classroom.token, said
         self.own = f"127.0.0.1:{port}"
         self.address = f"http://{self.own}/{self.token}/"
 
@@ -47,7 +48,7 @@ class Here:
             writer.close()
 
     async def opens(self, **headers: str) -> int:
-        """Open a websocket; give the status."""
+        """Open a websocket and return the status."""
         async with aiohttp.ClientSession() as client:
             try:
                 async with client.ws_connect(f"{self.address}ws", headers=headers):
@@ -58,11 +59,11 @@ class Here:
 
 @asynccontextmanager
 async def served(*names: str) -> AsyncIterator[Here]:
-    room = RoomServer(lambda number: ["cat"], names)
+    classroom = ClassroomServer(lambda number: ["cat"], names)
     said: list[str] = []
-    room._refusals = Refusals(said.append)
-    async with asyncio.timeout(HANGS), room.listening("127.0.0.1", 0) as port:
-        yield Here(room, port, said)
+    classroom._refusals = Refusals(said.append)
+    async with asyncio.timeout(HANGS), classroom.listening("127.0.0.1", 0) as port:
+        yield Here(classroom, port, said)
 
 
 async def test_a_page_from_elsewhere_opens_no_session_even_with_the_token() -> None:
@@ -73,10 +74,10 @@ async def test_a_page_from_elsewhere_opens_no_session_even_with_the_token() -> N
         assert await here.opens(Origin=f"http://localhost:{here.port}", Host=f"localhost:{here.port}") == 101
         assert await here.opens(Origin=f"https://{here.own}") == 101  # a proxy with TLS before it
         assert await here.opens() == 101  # no browser
-        assert here.said[0] == f"a page of '{EVIL}' asked for a session, and was refused"
+        assert here.said[0] == f"a page of '{EVIL}' asked for a session and was refused"
 
 
-async def test_a_foreign_name_that_leads_here_gets_nothing() -> None:
+async def test_foreign_name_is_refused() -> None:
     async with served() as here:
         async with aiohttp.ClientSession() as client:
             for path in ("", "page.js", "ws", "static/js/textual.js"):
@@ -86,7 +87,7 @@ async def test_a_foreign_name_that_leads_here_gets_nothing() -> None:
         assert here.said == ["a browser asks for 'evil.example': if that is this server, add --name evil.example"]
 
 
-async def test_a_proxy_is_named() -> None:
+async def test_name_of_a_proxy_is_accepted() -> None:
     async with served("class.example.org") as here:
         assert await here.opens(Host="class.example.org", Origin="https://class.example.org") == 101
         assert await here.opens(Origin="https://class.example.org") == 101  # the proxy asks for 127.0.0.1
@@ -107,19 +108,19 @@ async def test_a_proxy_is_named() -> None:
     ("localhost/../evil.example", False),
     ("", False),
 ])  # fmt: skip
-def test_which_names_the_server_answers_to(host: str, may: bool) -> None:
+def test_server_answers_to_its_own_names(host: str, may: bool) -> None:
     assert may_be_asked(host, ("localhost", "class.example.org:8443")) == may
 
 
-def test_names_have_no_room_for_more_rules() -> None:
-    """They become a part of the page's rules of what it may fetch."""
+def test_names_cannot_add_rules_to_the_policy() -> None:
+    """Names become a part of the page's Content-Security-Policy."""
     assert is_name("class.example.org:8443")
     for bad in ("*", "a b", "a;b", "a,b", "http://a", "a/b", "a\n", "", "a:b", "*.example.org", "ä"):
         assert not is_name(bad), bad
         assert not is_own_page(f"http://{bad}", "localhost:8000", ())
     ended = dispatchviz("serve", "--name", "http://a")
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith("dispatchviz: --name takes a host, as class.example.org")
+    assert ended.err.startswith("dispatchviz: --name takes a host such as class.example.org")
 
 
 async def test_the_page_may_connect_to_its_own_sessions_alone() -> None:
@@ -180,12 +181,12 @@ MALFORMED = [
 ]
 
 
-async def test_malformed_requests_are_one_line_and_tell_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_malformed_requests_are_one_line_without_details(caplog: pytest.LogCaptureFixture) -> None:
     async with served() as here:
         for sent in MALFORMED:
             answer = await here.raw(sent)
             assert answer.startswith(b"HTTP/1.0 400 "), sent
-            assert answer.endswith(b"\r\n\r\nThis is no request that a browser sends.\n")
+            assert answer.endswith(b"\r\n\r\nThis is not a request that a browser sends.\n")
             assert b"aiohttp" not in answer
         assert here.said == ["a malformed request from 127.0.0.1 was refused"]
     assert caplog.records == []
@@ -210,11 +211,11 @@ def test_strangers_cannot_fill_the_terminal() -> None:
     for number in range(1000):
         refusals.refused(f"page {number} asked " + "x" * 10000)
     assert len(said) == MOST_LINES + 1
-    assert said[-1] == "more requests were refused; no more lines about them"
+    assert said[-1] == "more requests were refused; they are no longer reported"
     assert max(map(len, said)) < 250
 
 
-async def test_no_more_sessions_begin_than_there_may_be_even_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sessions_started_at_once_respect_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_SESSIONS", 3)
     async with served() as here, aiohttp.ClientSession() as client:
         asked = [client.ws_connect(f"{here.address}ws") for _ in range(9)]
@@ -228,7 +229,7 @@ async def test_no_more_sessions_begin_than_there_may_be_even_all_at_once(monkeyp
             await asyncio.sleep(0.01)
 
 
-async def test_there_are_no_more_connections_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_respect_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
     async with served() as here:
         async with aiohttp.ClientSession() as client:
@@ -241,7 +242,7 @@ async def test_there_are_no_more_connections_than_there_may_be(monkeypatch: pyte
             await asyncio.sleep(0.01)
 
 
-async def test_connections_without_the_token_leave_room_for_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_without_the_token_do_not_lock_out_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
     async with served() as here:
         lines = [await asyncio.open_connection("127.0.0.1", here.port) for _ in range(20)]
@@ -257,7 +258,7 @@ async def test_connections_without_the_token_leave_room_for_a_reader(monkeypatch
 
 
 @pytest.mark.parametrize("sent", ["x" * 70000, b"\xff" * 10, "\x00"])
-async def test_what_a_session_cannot_read_ends_it_quietly(sent: str | bytes, caplog: pytest.LogCaptureFixture) -> None:
+async def test_unreadable_message_ends_the_session_quietly(sent: str | bytes, caplog: pytest.LogCaptureFixture) -> None:
     async with served() as here:
         async with aiohttp.ClientSession() as client, client.ws_connect(f"{here.address}ws") as socket:
             await (socket.send_str(sent) if isinstance(sent, str) else socket.send_bytes(sent))

@@ -1,1 +1,1 @@
-"""Tests of the pytest plugin and of expectations over a trace."""
+"""Tests of the pytest plugin and of assertions about a trace."""

@@ -1,4 +1,4 @@
-"""``examples/testing``: it passes as a user runs it, each assertion is short, and a real PyTorch agrees."""
+"""``examples/testing`` passes as a user runs it, each assertion is short, and an installed PyTorch agrees."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "testing").glob("tes
 BY_HAND = next(path for path in EXAMPLES if path.stem == "test_by_hand")
 
 MOST = 3
-"""So many lines an assertion takes at most."""
+"""The most lines of an assertion."""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
-def test_it_passes(path: Path, pytester: pytest.Pytester) -> None:
+def test_example_tests_pass(path: Path, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(**{path.stem: path.read_text("utf-8")})
     result = pytester.runpytest_subprocess("-W", "error", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=path.read_text("utf-8").count("\ndef test_"))
@@ -39,7 +39,7 @@ def test_there_are_five_each_in_three_lines() -> None:
 
 
 @pytest.mark.torch
-def test_linear_is_taken_apart_into_addmm() -> None:
+def test_linear_decomposes_into_addmm() -> None:
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -66,7 +66,7 @@ def test_the_weights_gradient_is_not_copied() -> None:
 
 
 @pytest.mark.torch
-def test_my_backends_tensor_has_the_keys_that_its_operator_goes_to() -> None:
+def test_backend_tensor_has_the_keys_of_its_kernels() -> None:
     import torch
 
     class OnMyBackend(torch.Tensor):
@@ -98,7 +98,7 @@ def test_my_backends_tensor_has_the_keys_that_its_operator_goes_to() -> None:
 
 
 @pytest.mark.torch
-def test_in_which_order_hooks_run() -> None:
+def test_hooks_run_in_order() -> None:
     import torch
 
     order: list[str] = []

@@ -1,4 +1,4 @@
-"""Each expectation holds where it should, and fails with the step and the words that help where it should not."""
+"""Each assertion holds where it should. Where it should not, it fails with the step and a helpful text."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_subsequence_may_have_others_between() -> None:
     assert f"pattern 1 of 2, call('aten::add.Tensor'), does not happen after step {PASSED_ON}" in says
 
 
-def test_never_and_count() -> None:
+def test_never_and_count_compare_the_number_of_events() -> None:
     assert_never(TRACE, redispatch(key="Meta"))
     assert_count(TRACE, event(NodeCreated), 3)
     says = _fails(assert_count, node_ran(), 2)
@@ -116,9 +116,9 @@ def test_same_compares_traces_and_files(tmp_path: Path) -> None:
     assert_same(TRACE, founding())
     TRACE.save(tmp_path / "golden.jsonl")
     assert_same(TRACE, tmp_path / "golden.jsonl")
-    assert "make it with trace.save(" in _fails(assert_same, tmp_path / "none.jsonl")
+    assert "create it with trace.save(" in _fails(assert_same, tmp_path / "none.jsonl")
     cut = Trace(TRACE.header, TRACE.events[:3])
-    assert _fails(assert_same, cut) == f"the same up to step 2, but {len(TRACE)} steps, expected 3"
+    assert _fails(assert_same, cut) == f"the same up to step 2, but there are {len(TRACE)} steps; expected 3"
     other = Trace(TRACE.header, [*TRACE.events[:7], TRACE.events[8], *TRACE.events[8:]])
     assert "differs first at event 7 (step 7)" in _fails(assert_same, other)
 
@@ -152,13 +152,13 @@ def test_a_pattern_is_shown_as_it_was_written() -> None:
 
 
 def test_a_field_may_be_called_kind() -> None:
-    """As the parameter was."""
+    """A field may have the name of the parameter ``kind``."""
     assert_never(TRACE, event(HookRan, kind="pre hook"))
     assert repr(event(HookRan, kind="pre hook")) == "event(HookRan, kind='pre hook')"
 
 
 def test_boxed_calls_are_calls() -> None:
-    """All calls through torch.ops are, and those of a library's own operators."""
+    """All calls through torch.ops are boxed, and those of a library's own operators."""
     with torch.library._scoped_library("boxes", "FRAGMENT") as library:
         library.define("twice(Tensor x) -> Tensor")
         library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
@@ -199,8 +199,8 @@ def test_a_kernel_that_does_not_exist_is_refused_under_a_key() -> None:
         assert_kernel_ran(_recorded(), "wrapper_CPU_add_Tensor", under="CPUU")
 
 
-def test_names_that_exist_are_not() -> None:
-    """Of PyTorch, of all key names where aliases are meant, of the program's own libraries and Functions."""
+def test_names_that_exist_are_accepted() -> None:
+    """Names of PyTorch, of alias keys, and of the program's own libraries and Functions are accepted."""
 
     class Own(torch.autograd.Function):
         @staticmethod
@@ -247,7 +247,7 @@ def test_long_lists_are_counted() -> None:
     assert (len(lines), lines[-1]) == (14, "    and 38 more")
 
 
-def test_at_most() -> None:
+def test_at_most_allows_fewer_events() -> None:
     assert_at_most(TRACE, node_ran(), 3)
     assert_at_most(TRACE, call("aten::mul.Tensor"), 0)
     says = _fails(assert_at_most, node_ran(), 2)
@@ -256,7 +256,7 @@ def test_at_most() -> None:
 
 
 def test_operators_may_be_objects() -> None:
-    """They can be called, and are no conditions."""
+    """Operator objects are callable, but are not conditions."""
     with torch.library._scoped_library("objects", "FRAGMENT") as library:
         library.define("twice(Tensor x) -> Tensor")
         library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
@@ -268,7 +268,7 @@ def test_operators_may_be_objects() -> None:
     assert_never(trace, kernel(..., under="Meta", operator=torch.ops.aten.mul))
     assert repr(call(torch.ops.aten.mul, "CPU")) == "call(torch.ops.aten.mul, 'CPU')"
     assert repr(redispatch(torch.ops.aten.mul.Tensor)) == "redispatch('aten::mul.Tensor')"
-    with pytest.raises(TypeError, match=r"add is a function and no operator: torch\.ops\.aten\.add is one"):
+    with pytest.raises(TypeError, match=r"add is a function, not an operator: use torch\.ops\.aten\.add"):
         call(torch.add)
 
 
@@ -302,14 +302,14 @@ def test_hooks_and_gradients_are_patterns() -> None:
     ("aten::softmx", "aten::softmax.int"),
     ("relux", "aten::relu"),
 ])  # fmt: skip
-def test_a_name_that_people_type_says_which_is_meant(operator: str, meant: str) -> None:
+def test_incomplete_name_gets_a_suggestion(operator: str, meant: str) -> None:
     with pytest.raises(ValueError, match=rf"there is no operator '.*'; did you mean (.* or )?{re.escape(meant)}\b"):
         assert_never(TRACE, call(operator))
 
 
-def test_what_comes_near_is_shown_and_not_all_there_is() -> None:
+def test_failure_shows_similar_events_only() -> None:
     says = _fails(assert_subsequence, [redispatch(ADD, "CPU")])
-    assert "what comes near:\n" in says
+    assert "similar events:\n" in says
     assert [line.split()[1:] for line in says.splitlines()[1:]] == [
         ["call", ADD, "→", "AutogradCUDA"],
         ["redispatch", ADD, "→", "CUDA"],
@@ -327,7 +327,7 @@ def test_a_kernel_that_did_not_run_is_shown_beside_those_like_it() -> None:
 
 
 def test_all_modules_that_define_nodes_are_known() -> None:
-    """What is not loaded has no subclasses: the names in it would be refused."""
+    """A module that is not loaded has no subclasses, so its names would be refused."""
     core = Path(dispatchviz.__file__).parent / "core"
     defining = re.compile(r"^ *class \w+\((?:\w+, )*(Node|PyNode|BackwardCFunction)\b", re.MULTILINE)
     found = {path for path in core.rglob("*.py") if defining.search(path.read_text("utf-8"))}
@@ -348,9 +348,9 @@ def test_a_node_is_known_before_any_is_made() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_nothing_is_proved_by_an_empty_trace_while_pytorch_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_trace_fails_if_pytorch_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     empty = Trace(TRACE.header, [])
     assert_never(empty, call(ADD))
     monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
-    with pytest.raises(AssertionError, match="nothing was recorded: `from dispatchviz import torch` is the model"):
+    with pytest.raises(AssertionError, match="nothing was recorded: only the model is recorded"):
         assert_never(empty, call(ADD))

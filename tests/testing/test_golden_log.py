@@ -1,4 +1,4 @@
-"""Golden logs: their lines, how they are compared, accepted, and read again as patterns."""
+"""Golden logs: their lines, and how they are compared, accepted, and read as patterns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ call aten::add.Tensor AutogradCUDA
 
 @pytest.fixture
 def accepting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Golden logs are written; which ones."""
+    """Switch to writing golden logs; return the list of written files."""
     monkeypatch.setattr(Accepting, "on", True)
     monkeypatch.setattr(Accepting, "written", [])
     return Accepting.written
@@ -54,7 +54,7 @@ def test_a_log_is_text_without_numbers(tmp_path: Path, accepting: list[str]) -> 
 
 
 def test_two_recordings_have_one_log() -> None:
-    """Whatever was recorded before: no address, no number of a step, a tensor or a Node is in it."""
+    """A log does not depend on earlier recordings: it has no address and no number of a step, a tensor or a Node."""
     logs = []
     for _ in range(2):
         trace = _everything()
@@ -72,7 +72,7 @@ def test_every_line_is_the_pattern_of_its_event() -> None:
         assert pattern.matches(trace[step]), row
 
 
-def test_what_is_accepted_holds(tmp_path: Path, accepting: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accepted_log_passes(tmp_path: Path, accepting: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     trace = _everything()
     assert_golden(trace, tmp_path / "new" / "all.log")
     assert_golden(trace, tmp_path / "new" / "all.log")
@@ -95,7 +95,7 @@ def test_comments_and_empty_lines_of_a_person_hold_and_stay(tmp_path: Path, acce
 def test_another_file_is_never_overwritten(content: bytes, tmp_path: Path, accepting: list[str]) -> None:
     path = tmp_path / "mine"
     path.write_bytes(content)
-    with pytest.raises(AssertionError, match="mine is no golden log"):
+    with pytest.raises(AssertionError, match="mine is not a golden log"):
         assert_golden(founding(), path, within=call("aten::add.Tensor"))
     assert path.read_bytes() == content
     assert not accepting
@@ -107,9 +107,7 @@ def test_another_file_is_never_overwritten(content: bytes, tmp_path: Path, accep
     (LOG.rpartition("    kernel")[0], "after its end", "nothing more", "kernel wrapper_CUDA_add_Tensor under CUDA"),
     (LOG.replace("  node Acc", "node Acc"), "at line 4", "node AccumulateGrad", "node AccumulateGrad"),
 ], ids=["other key", "too short", "too long", "other place"])  # fmt: skip
-def test_a_difference_is_shown_where_it_is_first(
-    written: str, place: str, expected: str, got: str, tmp_path: Path
-) -> None:
+def test_failure_shows_the_first_difference(written: str, place: str, expected: str, got: str, tmp_path: Path) -> None:
     (tmp_path / "add.log").write_text(written, "utf-8")
     with pytest.raises(AssertionError) as caught:
         assert_golden(founding(), tmp_path / "add.log", within=call("aten::add.Tensor"))
@@ -123,7 +121,7 @@ def test_a_difference_is_shown_where_it_is_first(
     assert len(rest) <= SHOWN + 2
 
 
-def test_a_log_that_is_missing_is_not_made_silently(tmp_path: Path) -> None:
+def test_missing_log_fails(tmp_path: Path) -> None:
     with pytest.raises(
         AssertionError, match=r"there is no golden log .*none.log\n  pytest --dispatchviz-accept writes"
     ):
@@ -133,17 +131,17 @@ def test_a_log_that_is_missing_is_not_made_silently(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("line", "says"), [
     ("cal aten::add.Tensor", "no line begins with 'cal', did you mean call?"),
-    ("xyz", "no line begins with 'xyz': lines begin with call, redispatch, kernel"),
-    ("call aten::add.Tensor CPU CUDA", r"after call stands OPERATOR \[KEY\], not 'aten::add.Tensor CPU CUDA'"),
-    ("backward now", "after backward stands nothing, not 'now'"),
-    ("kernel f below CPU", "`under` stands before the key, not 'below'"),
+    ("xyz", "no line begins with 'xyz'; lines begin with call, redispatch, kernel"),
+    ("call aten::add.Tensor CPU CUDA", r"call takes OPERATOR \[KEY\], not 'aten::add.Tensor CPU CUDA'"),
+    ("backward now", "backward takes nothing, not 'now'"),
+    ("kernel f below CPU", "write `under` before the key, not 'below'"),
 ])  # fmt: skip
-def test_a_line_that_means_nothing_is_refused(line: str, says: str) -> None:
+def test_unknown_line_is_refused(line: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         pattern_of(line)
 
 
-def test_words_may_be_left_open() -> None:
+def test_words_of_a_line_may_be_left_out() -> None:
     trace = founding()
     for line in ("call ... AutogradCUDA", "call", "node", "run Add", "run AddBackward0", "kernel ... under CUDA"):
         pattern, _ = pattern_of(line)

@@ -1,4 +1,4 @@
-"""``docs/how-to/testing.md``: its programs run, its logs and failures are what comes out."""
+"""``docs/how-to/testing.md``: its programs run, and its logs and failures are the real ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _blocks(kind: str) -> list[str]:
 
 
 @pytest.mark.long
-def test_its_tests_pass_and_its_log_is_written(pytester: pytest.Pytester) -> None:
+def test_documented_tests_pass_and_write_their_log(pytester: pytest.Pytester) -> None:
     code = "\n".join(_blocks("python"))
     pytester.makepyfile(test_page=code)
     pytester.runpytest_subprocess("--dispatchviz-accept").assert_outcomes(passed=code.count("def test_"))
@@ -30,7 +30,7 @@ def test_its_tests_pass_and_its_log_is_written(pytester: pytest.Pytester) -> Non
 
 
 @pytest.mark.long
-def test_its_failure_is_one(pytester: pytest.Pytester) -> None:
+def test_documented_failure_is_real(pytester: pytest.Pytester) -> None:
     (failure,) = [block.splitlines() for block in _blocks("text") if block.startswith(">")]
     body = f"def test_mine(dispatch_trace):\n    product()\n    {failure[0][1:].strip()}\n"
     pytester.makepyfile(test_page=OF_TEST + _product() + body)
@@ -40,7 +40,7 @@ def test_its_failure_is_one(pytester: pytest.Pytester) -> None:
     ][: len(failure)]
 
 
-def test_its_expectations_hold() -> None:
+def test_documented_expectations_hold() -> None:
     with dispatchviz.record() as trace:
         x = torch.ones(2, requires_grad=True)
         w = torch.ones(2, requires_grad=True)
@@ -51,12 +51,12 @@ def test_its_expectations_hold() -> None:
     assert len(marks) == 12
 
 
-def test_it_names_all_there_is() -> None:
+def test_page_names_every_function() -> None:
     for name in testing.__all__:
         assert re.search(rf"\b{name}\b", PAGE), name
 
 
 def _product() -> str:
-    """The page's function of that name."""
+    """Return the page's function of that name."""
     (block,) = [block for block in _blocks("python") if block.startswith("def product")]
     return block.partition("\n\n\n")[0] + "\n\n\n"

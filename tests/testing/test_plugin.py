@@ -1,4 +1,4 @@
-"""The pytest plugin, as a user's project meets it. A session of pytest takes seconds: tests share what it printed."""
+"""The pytest plugin, in a user's project. A session of pytest takes seconds, so tests share its output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from textwrap import dedent
 
-import numpy as np  # noqa: F401 # which can be loaded once, and pytester forgets what is imported while it runs
+import numpy as np  # noqa: F401 # can be loaded only once, and pytester forgets modules imported while it runs
 import pytest
 
 from dispatchviz.trace import Trace
@@ -79,10 +79,10 @@ FAILING = {
     .replace("x + x", "x")
     .replace("x = torch.ones(2, requires_grad=True)", "x = None"),
 }
-"""Files of a user's project."""
+"""The files of a user's project."""
 
 Reports = dict[str, pytest.LineMatcher]
-"""What is shown of each test that fails."""
+"""The reports of failed tests."""
 
 
 def _reports(output: str) -> Reports:
@@ -93,7 +93,7 @@ def _reports(output: str) -> Reports:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Reports]:
-    """Runs ``FAILING`` with options, once with the same ones."""
+    """Run ``FAILING`` with options, once for the same options."""
     folder = tmp_path_factory.mktemp("project")
     for name, text in FAILING.items():
         (folder / f"{name}.py").write_text(dedent(text).lstrip(), "utf-8")
@@ -124,7 +124,7 @@ def test_a_failing_test_shows_its_log(shown: Callable[..., Reports]) -> None:
 
 
 def _opened(report: pytest.LineMatcher) -> tuple[Trace, int]:
-    """What the command opens that a report shows."""
+    """Return the trace and the step that the command in a report opens."""
     ((step, path),) = re.findall(r"^dispatchviz open --step (\d+) (.+)$", str(report), re.MULTILINE)
     return Trace.load(path), int(step)
 
@@ -157,7 +157,7 @@ def test_texts_are_shown_around_their_difference(shown: Callable[..., Reports]) 
 def _log_of(report: pytest.LineMatcher) -> list[str]:
     lines = report.lines
     begin = next(k for k, line in enumerate(lines) if "- dispatchviz log -" in line)
-    end = next(k for k, line in enumerate(lines) if line.startswith("to open it here: ") and k > begin)
+    end = next(k for k, line in enumerate(lines) if line.startswith("to open the trace: ") and k > begin)
     return lines[begin + 2 : end]
 
 
@@ -182,22 +182,24 @@ def test_a_failure_without_a_step_shows_the_end(shown: Callable[..., Reports]) -
     assert log[0].endswith(" lines before; --dispatchviz-lines=0 shows all ...")
 
 
-def test_of_a_long_test_the_end_is_shown(shown: Callable[..., Reports]) -> None:
+def test_long_test_is_shown_from_its_end(shown: Callable[..., Reports]) -> None:
     report = shown()["test_lines"]
     report.fnmatch_lines(["    def test_lines(dispatch_trace):", "    ... 34 lines ...", "*torch.ones(35)", ">*"])
     report.no_fnmatch_line("*torch.ones(34)")
     shown("--tb=long")["test_lines"].fnmatch_lines(["        torch.ones(1)"])
 
 
-def test_a_name_that_is_wrong_needs_no_log(shown: Callable[..., Reports]) -> None:
+def test_wrong_name_shows_no_log(shown: Callable[..., Reports]) -> None:
     report = shown()["test_wrong_name"]
     report.fnmatch_lines(["E       ValueError: *there is no operator 'zeros'; did you mean aten::zeros?"])
     report.no_fnmatch_line("*- dispatchviz log -*")
 
 
-def test_a_trace_with_nothing_in_it_says_what_to_import(shown: Callable[..., Reports]) -> None:
+def test_empty_trace_says_what_to_import(shown: Callable[..., Reports]) -> None:
     report = shown()["test_empty"]
-    report.fnmatch_lines(["E       nothing was recorded: `from dispatchviz import torch` is the model, *"])
+    report.fnmatch_lines(
+        ["E       nothing was recorded: only the model is recorded (`from dispatchviz import torch`); *"]
+    )
 
 
 CHECKS = {
@@ -207,13 +209,13 @@ CHECKS = {
     "assert_subsequence(dispatch_trace, [call('aten::add.Tensor')])": "AssertionError: pattern 0 of 1",
     "assert_at_most(dispatch_trace, call('aten::zeros'), 0)": "AssertionError: call('aten::zeros') happens once",
     "redispatches_to(dispatch_trace, 'aten::zeros', 'CUDA')": "AssertionError: the call at step",
-    "no_copy_in_accumulate(dispatch_trace)": "AssertionError: no .grad is written",
+    "no_copy_in_accumulate(dispatch_trace)": "AssertionError: no gradient is written to .grad",
     "assert graph(dispatch_trace) == 'Sum'": "AssertionError: assert graph(trace) differs first at the mark",
     "assert graph(dispatch_trace) == 'Summ'": "ValueError: there is no Node 'Summ'; did you mean Sum",
     "keys(dispatch_trace, 'aten::sum')": "AssertionError: call('aten::sum') never happens",
     "assert_golden(dispatch_trace, 'golden.log')": "AssertionError: there is no golden log",
     "assert_kernel_ran(dispatch_trace, 'VariableType::sum', 'CPU')": "AssertionError: VariableType::sum did not run",
-    "assert_same(dispatch_trace, 'golden.jsonl')": "AssertionError: there is no golden.jsonl",
+    "assert_same(dispatch_trace, 'golden.jsonl')": "AssertionError: there is no file golden.jsonl",
     "assert_never(dispatch_trace, call(), within=call('aten::sum'))": "AssertionError: call('aten::sum') does not",
     "assert_never(dispatch_trace, call('aten::zeroes'))": "ValueError: call('aten::zeroes'): there is no operator",
     "event(NodeCreated, nodes=1)": "TypeError: NodeCreated has no field 'nodes'",
@@ -224,7 +226,7 @@ CHECKS = {
 def test_a_failure_is_short_and_names_the_tests_own_line(
     option: str, ci: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On CI systems, too, where pytest shortens nothing."""
+    """CI systems show the same, although pytest itself shortens nothing there."""
     monkeypatch.setenv("CI", ci)
     names = {check: f"test_{k}" for k, check in enumerate(CHECKS)}
     path = pytester.makepyfile(test_mine=LONG + "".join(_long(name, check) for check, name in names.items()))
@@ -285,7 +287,7 @@ def test_a_passing_test_shows_nothing_and_each_gets_a_trace_of_its_own(pytester:
 
 
 def test_the_plugin_is_idle_in_other_projects(pytester: pytest.Pytester) -> None:
-    """What costs nothing is not there: three small modules, and nothing that they would need."""
+    """The plugin loads only three small modules, and nothing that they would need."""
     pytester.makepyfile(
         """
         import sys

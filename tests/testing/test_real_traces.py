@@ -1,4 +1,4 @@
-"""The functions of ``dispatchviz.testing`` answer of a recording of an installed PyTorch, too, as the page says."""
+"""The functions of ``dispatchviz.testing`` also work on a recording of an installed PyTorch, as the page says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 
-def test_a_recording_of_pytorch_is_as_good() -> None:
+def test_assertions_work_on_a_recording_of_pytorch() -> None:
     x = torch.ones(2, requires_grad=True)
     y = torch.ones(2)
     with dispatchviz.record(engine="torch") as trace:

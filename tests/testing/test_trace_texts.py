@@ -1,4 +1,4 @@
-"""What a trace shows as text: how it is written, what it equals, how a difference is shown."""
+"""Properties of a trace as text: their spelling, their equality, and their differences in failures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_graph_with_branches() -> None:
     assert str(saved(TRACE)) == "Mul(other=w, self=x), Exp(result)"
 
 
-def test_writing_does_not_count() -> None:
+def test_differences_of_spelling_do_not_count() -> None:
     assert graph(TRACE) == GRAPH.replace("→", "->").replace(" ", "")
     assert graph(TRACE) == GRAPH.replace("Mul#1", "MulBackward0#1").replace("Sum", "SumBackward0")
     assert graph(TRACE) == GRAPH
@@ -88,7 +88,7 @@ def test_a_difference_has_the_step_of_what_came() -> None:
     assert TRACE[at].name == "ExpBackward0"  # type: ignore[union-attr]
 
 
-def test_nothing_is_a_text_too() -> None:
+def test_empty_trace_equals_the_empty_text() -> None:
     with dispatchviz.record() as trace:
         torch.ones(2)
     assert graph(trace) == ""
@@ -130,7 +130,7 @@ def test_a_graph_deeper_than_pythons_stack() -> None:
     assert graph(trace) == f"Sum → {'Neg → ' * 1500}AccumulateGrad(x)"
 
 
-def test_different_ways_of_an_operator_are_told_once_each() -> None:
+def test_different_ways_of_an_operator_appear_once_each() -> None:
     with dispatchviz.record() as trace:
         x = torch.ones(2, requires_grad=True)
         for _ in range(3):
@@ -142,7 +142,7 @@ def test_different_ways_of_an_operator_are_told_once_each() -> None:
         keys(trace, torch.ops.aten.sub)
 
 
-def test_redispatches() -> None:
+def test_redispatches_are_compared_with_the_expected_keys() -> None:
     with dispatchviz.record() as trace:
         x = torch.ones(2)
         x.add_(1)
@@ -171,11 +171,11 @@ def test_the_order_of_hooks_is_that_of_their_calls() -> None:
 def test_no_copy_in_accumulate_and_why_it_cannot_be_proved() -> None:
     assert no_copy_in_accumulate(TRACE)
     assert no_copy_in_accumulate(TRACE, "x", "w")
-    with pytest.raises(ValueError, match=r"no .grad of a leaf 'v' is written; the leaves are x, w"):
+    with pytest.raises(ValueError, match=r"no leaf 'v' gets a gradient; these leaves do: x, w"):
         no_copy_in_accumulate(TRACE, "v")
     with dispatchviz.record() as trace:
         x = torch.ones(2, requires_grad=True)
-    with pytest.raises(AssertionError, match=r"no \.grad is written"):
+    with pytest.raises(AssertionError, match=r"no gradient is written to \.grad"):
         no_copy_in_accumulate(trace)
     with dispatchviz.record() as trace:
         x.sum().backward()
@@ -201,7 +201,7 @@ def test_a_view_keeps_the_memory_of_its_base() -> None:
     assert saved_bytes(trace) == 80
 
 
-def test_a_bare_assert_is_explained_to_those_who_run_it_themselves() -> None:
+def test_bare_assert_is_explained_outside_pytest() -> None:
     TraceText.last = None
     same = graph(founding()) == "Sum → Mul → AccumulateGrad(x)"
     assert not same

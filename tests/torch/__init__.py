@@ -1,1 +1,1 @@
-"""Tests of the ``torch`` namespace where it is Python at PyTorch too."""
+"""Tests of the ``torch`` namespace, where PyTorch is Python too."""

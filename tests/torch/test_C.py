@@ -1,4 +1,4 @@
-"""``torch._C`` of the model: every answer is the one that PyTorch gave (``truth/recorders/torch_c_answers.py``)."""
+"""``torch._C`` of the model, compared with answers recorded on PyTorch (``truth/recorders/torch_c_answers.py``)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DATA: dict[str, Any] = records.read("torch_c_answers")
 
 
 def as_json(value: Any) -> Any:
-    """Tuples as lists."""
+    """Return tuples as lists."""
     return json.loads(json.dumps(value))
 
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, list[list[str]]]:
-    """Evaluated once, in order: some expressions change what later ones see."""
+    """Evaluate all expressions once, in order. Some change the results of later ones."""
     answered = questions.TorchC(torch)
     found = {
         "answers": [[text, answered.answer(text)] for text in questions.all_expressions()],
@@ -45,7 +45,7 @@ def test_schemas_are_read_as_by_pytorch(answers: dict[str, list[list[str]]], num
     assert answers["schemas"][number] == DATA["schemas"][number]
 
 
-def test_all_questions_are_recorded() -> None:
+def test_every_question_has_a_recorded_answer() -> None:
     assert [text for text, _ in DATA["answers"]] == questions.all_expressions()
     assert [text for text, _ in DATA["guards"]] == list(GUARDS)
     assert [tuple(setting) for *setting, _ in DATA["setters"]] == list(SETTERS)
@@ -92,7 +92,7 @@ def test_every_method_has_pytorchs_signature(name: str) -> None:
     assert {method: str(getattr(getattr(C, name), method).__doc__).partition("\n")[0] for method in theirs} == theirs
 
 
-def test_nothing_of_the_dispatchers_is_missing() -> None:
+def test_no_dispatcher_function_is_missing() -> None:
     missing = {name for name in DATA["signatures"] if name.startswith("_dispatch_") and not hasattr(C, name)}
     assert missing == set()
 
@@ -108,7 +108,7 @@ def test_a_deleted_library_deregisters_its_kernels() -> None:
     assert not C._dispatch_has_kernel("gone::foo")
 
 
-def test_typed_kernels_run() -> None:
+def test_a_typed_kernel_runs() -> None:
     library = C._dispatch_library("FRAGMENT", "runs", "")
     library.def_name_t_t("foo")
     x = torch.ones(2)
@@ -140,7 +140,7 @@ def test_fallbacks_in_python() -> None:
     ours.reset()
 
 
-# -- while a call is running, and when something goes wrong -----------------------------------------------------------
+# -- during a call, and after an error --------------------------------------------------------------------------------
 
 
 def test_a_kernel_may_register_and_undo_kernels_of_its_own_operator() -> None:
@@ -167,7 +167,7 @@ def test_a_kernel_may_register_and_undo_kernels_of_its_own_operator() -> None:
         made.reset()
 
 
-def test_a_library_may_go_while_its_kernel_runs() -> None:
+def test_a_library_can_be_destroyed_while_its_kernel_runs() -> None:
     library = C._dispatch_library("FRAGMENT", "sawing", "")
     library.def_("foo(Tensor x) -> Tensor")
     branch = C._dispatch_library("IMPL", "sawing", "CPU")
@@ -233,7 +233,7 @@ def _nothing_warned() -> Any:
 # -- the class that explains ------------------------------------------------------------------------------------------
 
 
-def test_python_dispatcher() -> None:
+def test_python_dispatcher_shows_registrations_and_table() -> None:
     from dispatchviz.torch._python_dispatcher import PythonDispatcher
 
     dispatcher = PythonDispatcher()

@@ -1,4 +1,4 @@
-"""``torch.library``, ``custom_op`` and ``torch.ops``: programs note what they noted on PyTorch."""
+"""``torch.library``, ``custom_op`` and ``torch.ops``: programs record the same as on PyTorch."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_malformed_schema_changes_nothing(schema: str) -> None:
         made.define("f(Tensor x) -> Tensor")
 
 
-def test_what_is_not_modelled_raises() -> None:
+def test_a_function_outside_the_model_raises() -> None:
     with pytest.raises(NotImplementedError, match="register_torch_dispatch is not in dispatchviz's model"):
         torch.library.register_torch_dispatch("aten::sin", Tensor)
     with pytest.raises(OSError, match=r"^Could not load this library: .*nothing\.so$") as raised:
@@ -165,14 +165,14 @@ def _in_model(name: str) -> list[str]:
 @pytest.mark.long
 @pytest.mark.record("library_programs")
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_notes_what_it_notes_in_pytorch(name: str) -> None:
+def test_a_program_records_the_same_as_in_pytorch(name: str) -> None:
     lines = difflib.unified_diff(STORED["programs"][name], _in_model(name), "PyTorch", "model", lineterm="")
     assert not list(lines)
 
 
 @pytest.mark.long
 @pytest.mark.record("library_programs")
-def test_the_record_is_of_these_programs_and_of_the_modelled_release() -> None:
+def test_the_record_has_these_programs_and_the_modeled_release() -> None:
     assert set(STORED["programs"]) == set(PROGRAMS)
     assert STORED["torch"] == model.__version__
 
@@ -191,7 +191,7 @@ def test_a_program_leaves_nothing_behind(name: str) -> None:
 @pytest.mark.record("library_programs")
 @pytest.mark.long
 @pytest.mark.torch
-def test_the_record_is_what_an_installed_pytorch_notes() -> None:
+def test_the_record_is_that_of_an_installed_pytorch() -> None:
     from truth.recorders.library_programs import recorded
 
     names = in_turn([*STORED["programs"]], 3)

@@ -1,4 +1,4 @@
-"""The current device, processes without a CUDA device, and which attention kernel runs."""
+"""The current device, processes without a CUDA device, and the choice of the attention kernel."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_one_device_is_current() -> None:
 
 
 @pytest.mark.parametrize("choose", [torch.accelerator.set_device_index, torch.cuda.set_device, _within])
-def test_there_is_no_other(choose: Callable[[int], object]) -> None:
+def test_choosing_a_second_device_raises(choose: Callable[[int], object]) -> None:
     with pytest.raises(torch.AcceleratorError, match="CUDA error: invalid device ordinal"):
         choose(1)
 
@@ -45,7 +45,7 @@ Q = torch.arange(8.0).view(1, 1, 2, 4) / 10
 K = torch.arange(12.0).view(1, 1, 3, 4) / 10
 
 
-def test_without_the_fused_kernel_it_is_differentiated_product_by_product() -> None:
+def test_attention_without_the_fused_kernel_is_differentiated_by_products() -> None:
     q = Q.clone().requires_grad_()
     with sdpa_kernel(SDPBackend.MATH):
         by_products = attention(q, K, K)
@@ -55,13 +55,13 @@ def test_without_the_fused_kernel_it_is_differentiated_product_by_product() -> N
     assert names == ("UnsafeViewBackward0", "ScaledDotProductFlashAttentionForCpuBackward0")
 
 
-def test_no_kernel_is_left() -> None:
+def test_attention_without_any_allowed_kernel_raises() -> None:
     with pytest.raises(RuntimeError, match="No viable backend"), sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
         attention(Q, K, K)
     assert attention(Q, K, K).shape == (1, 1, 2, 4)
 
 
-def test_causal_biases() -> None:
+def test_causal_biases_give_the_result_of_is_causal() -> None:
     assert torch.equal(attention(Q, K, K, causal_upper_left(2, 3)), attention(Q, K, K, is_causal=True))
     seen = torch.tensor([[True, True, False], [True, True, True]])
     assert torch.equal(attention(Q, K, K, causal_lower_right(2, 3)), attention(Q, K, K, seen))
@@ -93,7 +93,7 @@ def test_the_variable_hides_the_device_until_cuda_is_used(monkeypatch: pytest.Mo
         assert torch.zeros(1, device="cuda").is_cuda
 
 
-def test_a_choice_is_stronger_than_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_choice_in_code_overrides_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
     with cuda_is("emulated"):
         assert torch.zeros(1, device="cuda").is_cuda
@@ -107,22 +107,22 @@ def test_a_command_leaves_the_choice_to_the_environment(monkeypatch: pytest.Monk
         assert torch.cuda.is_available()
 
 
-def test_the_header_says_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_header_says_why_there_is_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(state_under("none")) == "none (requested)"
     monkeypatch.setenv(VARIABLE, "")
     assert str(state_under("auto")) == "none (CUDA_VISIBLE_DEVICES names no device)"
     assert str(state_under("emulated")) == "emulated on NumPy (requested)"
 
 
-def test_the_dispatch_table_is_that_of_the_build() -> None:
-    """No device is no other build: the kernels of CUDA are registered, and nobody calls them."""
+def test_cuda_kernels_stay_registered_without_a_device() -> None:
+    """A process without a device still uses the CUDA build: the kernels of CUDA are registered but never called."""
     with cuda_is("none"), dispatchviz.record() as trace:
         assert torch._C._dispatch_has_computed_kernel_for_dispatch_key("aten::add.Tensor", "CUDA")
         assert torch.backends.cuda.is_built()
         assert trace.header.cuda == "none (requested)"
 
 
-def test_a_program_that_asks_takes_the_cpu() -> None:
+def test_a_program_that_checks_availability_runs_on_the_cpu() -> None:
     names: dict[str, object] = {"__builtins__": __builtins__}
     with cuda_is("none"):
         exec(CHOOSES_A_DEVICE.replace("import torch\n", "from dispatchviz import torch\n"), names)

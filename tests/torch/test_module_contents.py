@@ -1,4 +1,4 @@
-"""Parts of torch that programs import, lazy modules, missing names, tools that are not supported."""
+"""Parts of torch that programs import: lazy modules, missing names, unsupported tools."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ PROGRAMS = {
         "True [-1.0, -1.0]\n",
     ),
 }
-"""Name to program and what PyTorch 2.13 prints."""
+"""Name -> program and the output of PyTorch 2.13."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_print_what_they_print_in_pytorch(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_print_the_same_as_in_pytorch(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program, expected = PROGRAMS[name]
     monkeypatch.chdir(tmp_path)
     Path("p.py").write_text(dedent(program).lstrip())
@@ -90,7 +90,7 @@ UNUSED = "Can't access the shape of an uninitialized parameter or buffer."
 
 
 def test_a_lazy_module_becomes_an_ordinary_one() -> None:
-    """With its first call, and with the shapes of that input."""
+    """The first call initializes the module, with the shapes of that input."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(2)).double()
     assert repr(model[0]) == "LazyConv2d(0, 4, kernel_size=(3, 3), stride=(1, 1))"
@@ -108,8 +108,10 @@ def test_a_lazy_module_becomes_an_ordinary_one() -> None:
     assert type(loaded[0]) is nn.LazyConv2d
 
 
-def test_uninitialized_parameters_raise() -> None:
-    """Its shape, functions of it, inputs of other dimensions, loading it into an ordinary module."""
+def test_using_an_uninitialized_parameter_raises() -> None:
+    """Errors come from its shape, functions of it, inputs of other dimensions, and loading it into an ordinary
+    module.
+    """
     layer = nn.LazyLinear(3)
     with pytest.raises(RuntimeError, match=UNUSED):
         layer.weight.shape  # noqa: B018
@@ -127,15 +129,26 @@ LACKS = "is not in dispatchviz's model of PyTorch 2.13.0"
 INSTALLED = "; an installed PyTorch may have it: --engine torch records the program there"
 
 MISSING = (
-    *("torch.fx.Tracer", "torch.of_nobody", "torch.nn.of_nobody", "torch.nn.functional.of_nobody", "torch.optim.Nope"),
-    *("torch.fft.of_nobody", "torch.linalg.of_nobody", "torch.special.of_nobody", "torch.func.linearize"),
-    *("torch.masked.of_nobody", "torch.distributions.of_nobody", "torch.utils.data.of_nobody", "torch._C._nn.Nope"),
-    *("torch._C._functions.Nope", "torch.jit.__of_nobody__", "functorch.of_nobody", "torch.version.of_nobody"),
+    *(
+        "torch.fx.Tracer",
+        "torch.unknown_name",
+        "torch.nn.unknown_name",
+        "torch.nn.functional.unknown_name",
+        "torch.optim.Nope",
+    ),
+    *("torch.fft.unknown_name", "torch.linalg.unknown_name", "torch.special.unknown_name", "torch.func.linearize"),
+    *(
+        "torch.masked.unknown_name",
+        "torch.distributions.unknown_name",
+        "torch.utils.data.unknown_name",
+        "torch._C._nn.Nope",
+    ),
+    *("torch._C._functions.Nope", "torch.jit.__unknown_name__", "functorch.unknown_name", "torch.version.unknown_name"),
 )
 
 
 def asked(statement: str) -> Any:
-    """The error of a statement, or None."""
+    """Return the error of a statement, or None."""
     try:
         exec(statement, {})
     except Exception as error:
@@ -144,7 +157,7 @@ def asked(statement: str) -> Any:
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_an_import_of_a_missing_name_says_that_the_model_lacks_it(name: str) -> None:
+def test_importing_a_missing_name_says_that_the_model_lacks_it(name: str) -> None:
     module, _, attribute = name.rpartition(".")
     with torch_is_the_model():
         error = asked(f"from {module} import {attribute}")
@@ -161,13 +174,13 @@ with SummaryWriter(folder) as writer:
         writer.add_scalar("loss", torch.tensor(0.5 + step), step, walltime=step)
         writer.add_scalars("both", {"a": 1, "b": torch.ones(1, dtype=torch.bfloat16)}, step, walltime=step)
         writer.add_histogram("x", torch.arange(9.0), step, walltime=step, max_bins=300)
-        writer.add_text("said", "yes", step, walltime=step)
+        writer.add_text("text", "yes", step, walltime=step)
 writer.close()
 """
 
 
 def _written(folder: Path, torch: ModuleType) -> dict[str, list[bytes]]:
-    """The events in each folder, after the first, which has the time."""
+    """Return the events in each folder except the first one, which contains the time."""
     loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader").RawEventFileLoader
     exec(WRITES, {"torch": torch, "folder": str(folder)})
     return {
@@ -189,7 +202,7 @@ def test_pytorch_writes_the_same_for_tensorboard(tmp_path: Path) -> None:
     assert found == _written(tmp_path / "real", torch)
 
 
-def test_without_its_package_tensorboard_is_missing_as_in_pytorch() -> None:
+def test_tensorboard_without_its_package_raises_as_in_pytorch() -> None:
     if importlib.util.find_spec("tensorboard"):
         pytest.skip("it is installed here")
     with torch_is_the_model():
@@ -200,7 +213,7 @@ def test_without_its_package_tensorboard_is_missing_as_in_pytorch() -> None:
 
 
 @pytest.mark.torch
-def test_pytorch_says_the_same_of_tensorboard() -> None:
+def test_pytorch_raises_the_same_without_tensorboard() -> None:
     pytest.importorskip("torch")
     if importlib.util.find_spec("tensorboard"):
         pytest.skip("it is installed here")
@@ -211,7 +224,7 @@ def test_pytorch_says_the_same_of_tensorboard() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MISSING if "__" not in name])
-def test_an_attribute_that_is_missing_says_the_same(name: str) -> None:
+def test_a_missing_attribute_raises_the_same_error(name: str) -> None:
     module, _, attribute = name.rpartition(".")
     with torch_is_the_model():
         error = asked(f"import {module}; {name}")
@@ -242,21 +255,21 @@ UNSUPPORTED = {
                 return hasattr(torch, name)
         import sys
         sys.modules["asks"] = Asks("asks")
-        from asks import of_nobody
-        assert of_nobody is False
+        from asks import unknown_name
+        assert unknown_name is False
     """,
 }
 
 
 @pytest.mark.parametrize("name", UNSUPPORTED)
-def test_other_imports_are_what_they_were(name: str) -> None:
+def test_code_that_probes_unsupported_modules_runs(name: str) -> None:
     with torch_is_the_model():
         exec(dedent(UNSUPPORTED[name]), {})
     sys.modules.pop("asks", None)
 
 
 def public(torch: ModuleType) -> Iterator[tuple[str, str]]:
-    """The public names of all modules that `import torch` loads."""
+    """Yield the public names of all modules that `import torch` loads."""
     for name, module in sorted(sys.modules.items()):
         parts = name.split(".")
         if parts[0] == torch.__name__ and not any(part.startswith("_") for part in parts):
@@ -264,7 +277,7 @@ def public(torch: ModuleType) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.torch
-def test_every_name_of_pytorch_is_there_or_said_to_be_missing() -> None:
+def test_every_name_of_pytorch_exists_or_raises_a_clear_error() -> None:
     names = list(public(pytest.importorskip("torch")))
     assert len(names) > 5000
     with torch_is_the_model():
@@ -277,7 +290,7 @@ def test_every_name_of_pytorch_is_there_or_said_to_be_missing() -> None:
     assert unclear == []
 
 
-def test_a_method_of_tensors_that_is_missing_says_the_same() -> None:
+def test_a_missing_tensor_method_raises_the_same_error() -> None:
     x = model.ones(2)
     for given in (x, model.Tensor):
         with pytest.raises(AttributeError, match=r"torch\.Tensor\.to_sparse is not in dispatchviz's model of PyTorch"):
@@ -289,9 +302,9 @@ def test_a_method_of_tensors_that_is_missing_says_the_same() -> None:
     assert "__getattr__" not in dir(model.Tensor)  # as in PyTorch
 
 
-def test_no_method_that_the_model_has_is_called_lacking() -> None:
+def test_no_existing_method_is_listed_as_missing() -> None:
     class Bound:
-        """Has the methods that are bindings."""
+        """A class with the methods that are bindings."""
 
     for module in (python_bindings, python_bindings_manual):
         bind(vars(module), Bound)
@@ -305,7 +318,7 @@ def double(x: object) -> object:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("compiles", [jit.script, jit.trace])
-def test_what_is_compiled_is_returned_with_a_warning(compiles: object) -> None:
+def test_a_compiled_function_is_returned_with_a_warning(compiles: object) -> None:
     with pytest.warns(UserWarning, match="runs as Python") as caught:
         assert compiles(double) is double  # type: ignore[operator]
     assert caught[-1].filename == __file__
@@ -328,12 +341,12 @@ def test_marks_for_tracers_change_nothing() -> None:
         lambda: fx.symbolic_trace(torch.nn.Linear(1, 1)),
     ],
 )
-def test_what_cannot_be_done_raises(call: object) -> None:
+def test_unsupported_calls_raise(call: object) -> None:
     with pytest.raises(NotImplementedError, match="dispatchviz's model of PyTorch"):
         call()  # type: ignore[operator]
 
 
-def test_the_folder_of_models(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_folder_follows_torch_home_and_set_dir(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCH_HOME", "models")
     assert hub.get_dir().replace("\\", "/") == "models/hub"
     hub.set_dir("elsewhere")

@@ -1,4 +1,4 @@
-"""What ``__torch_dispatch__`` sees, and how tensors are printed: as PyTorch answered."""
+"""The calls that reach ``__torch_dispatch__``, and the texts of printed tensors, compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHERWISE = {
     "zero_tensor_gradient": "the same",
     "zero_tensor_as_grad": "the same",
 }
-"""Programs of which a mode sees something else here, and why."""
+"""Programs in which a mode intercepts something else here -> the reason."""
 
 
 OTHERWISE_WRAPPED = {
@@ -37,7 +37,7 @@ OTHERWISE_WRAPPED = {
     "zero_tensor_gradient": "the same",
     "conj_out_resized": "PyTorch resizes the result of an out= operator through resize_",
 }
-"""The same for wrappers."""
+"""Programs in which a wrapper intercepts something else here -> the reason."""
 
 
 def model_prints(source: str) -> list[str]:
@@ -52,7 +52,7 @@ def test_every_program_has_an_answer() -> None:
 
 @pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", ANSWERS)
-def test_programs_print_what_they_print_under_pytorch(name: str) -> None:
+def test_programs_print_the_same_as_under_pytorch(name: str) -> None:
     assert model_prints(programs()[name]) == ANSWERS[name]
 
 
@@ -72,14 +72,14 @@ def test_wrappers_intercept_the_same_calls_as_in_pytorch(name: str) -> None:
 
 @pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_what_is_listed_as_different_is(name: str) -> None:
+def test_a_program_listed_as_different_differs(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen(seen_programs()[name]) != SEEN_BY_A_MODE[name]
 
 
 @pytest.mark.record("python_keys")
 @pytest.mark.parametrize("name", OTHERWISE_WRAPPED)
-def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
+def test_a_wrapper_program_listed_as_different_differs(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen_by_wrappers(seen_programs()[name]) != SEEN_BY_WRAPPERS[name]
 
@@ -88,7 +88,7 @@ def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
 @pytest.mark.torch
 @pytest.mark.pinned
 def test_answers_are_those_of_pytorch() -> None:
-    """In a process of its own: what a program leaves in the interpreter must not matter."""
+    """Run in a separate process, so that earlier programs in the interpreter do not matter."""
     pytest.importorskip("torch")
     program = "import json; from truth.questions.python_keys import *; import torch; torch.set_num_threads(1)"
     loop = "print(json.dumps({name: printed(source) for name, source in programs().items()}))"
@@ -102,14 +102,14 @@ PLAIN = [question for question in PRINTED if question not in IN_TRANSFORMS]
 
 @pytest.mark.record("printed_tensors")
 @pytest.mark.parametrize("start", range(0, len(PLAIN), 50))
-def test_random_tensors(start: int) -> None:
+def test_random_tensors_print_as_in_pytorch(start: int) -> None:
     for question in PLAIN[start : start + 50]:
         assert answer(torch, question) == PRINTED[question], question
 
 
 @pytest.mark.record("printed_tensors")
 @pytest.mark.parametrize("question", IN_TRANSFORMS)
-def test_tensors_inside_transforms(question: str) -> None:
+def test_tensors_inside_transforms_print_as_in_pytorch(question: str) -> None:
     assert answer(torch, question) == PRINTED[question]
 
 

@@ -1,4 +1,4 @@
-"""Trees: errors, containers of the user's own, how structures print and broadcast."""
+"""Trees: errors, user-defined containers, and how structures are printed and broadcast."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_subclass_of_a_container_is_a_leaf() -> None:
     assert pytree.tree_leaves([mine])[0] is mine
 
 
-def test_a_class_of_the_users_can_be_a_container() -> None:
+def test_a_registered_user_class_is_a_container() -> None:
     class Pair:
         def __init__(self, a: Any, b: Any) -> None:
             self.a, self.b = a, b
@@ -56,12 +56,12 @@ def test_a_class_of_the_users_can_be_a_container() -> None:
         pytree.register_pytree_node(Pair, lambda pair: ([], None), lambda parts, _: None)
 
 
-def test_wrong_numbers_of_leaves() -> None:
+def test_a_wrong_number_of_leaves_raises() -> None:
     with pytest.raises(ValueError, match="`leaves` has length 1 but the spec refers to a pytree that holds 2 items"):
         pytree.tree_unflatten([1], pytree.tree_structure((1, 2)))
 
 
-def test_trees_of_different_shapes() -> None:
+def test_mapping_trees_of_different_shapes_raises() -> None:
     with pytest.raises(ValueError, match="Node type mismatch"):
         pytree.tree_map(max, [1], (1,))
     with pytest.raises(ValueError, match="Node arity mismatch"):
@@ -97,6 +97,6 @@ def test_a_size_comes_back_as_a_tuple() -> None:
         ({"a": 1}, {"b": 1}, None),
     ],
 )
-def test_broadcasting(tree: Any, target: Any, expected: list[int] | None) -> None:
+def test_broadcast_repeats_leaves_or_returns_none(tree: Any, target: Any, expected: list[int] | None) -> None:
     found = _broadcast_to_and_flatten(tree, tree_flatten(target)[1])
     assert found == expected

@@ -1,4 +1,4 @@
-"""Small facts that a script can query, and what the profiler counts: as PyTorch answers."""
+"""Small facts that a script can query, and the counts of the profiler, compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.torch.profiler import profile, record_function, schedule
 
 
 def answer(question: Callable[[], Any]) -> str:
-    """Also what goes wrong is an answer."""
+    """Return the value of a question, or its error as text."""
     try:
         return str(question())
     except Exception as error:
@@ -45,7 +45,9 @@ def answers(torch: Any) -> list[str]:
 
 
 def unknown_to_python(torch: Any) -> tuple[str, str, bool]:
-    """The Node of an operator without an autograd kernel: what Python calls it, what C++ does, what is printed."""
+    """Return the Python class and the C++ name of the Node of an operator without an autograd kernel, and whether its
+    repr names it.
+    """
     with torch.library._scoped_library("small_facts", "DEF") as library:
         library.define("f(Tensor x) -> Tensor")
         library.impl("f", lambda x: x.detach() * 2, "CPU")
@@ -69,12 +71,12 @@ PYTORCHS = [
 ]
 
 
-def test_the_model_answers_as_pytorch() -> None:
+def test_the_model_gives_the_answers_of_pytorch() -> None:
     assert answers(model) == PYTORCHS
 
 
 @pytest.mark.torch
-def test_pytorch_still_does() -> None:
+def test_pytorch_still_gives_the_recorded_answers() -> None:
     assert answers(pytest.importorskip("torch")) == PYTORCHS
 
 
@@ -92,12 +94,12 @@ def _counts(torch: Any) -> dict[str, int]:
 
 
 @pytest.mark.torch
-def test_it_counts_what_pytorch_counts() -> None:
+def test_profiler_counts_the_same_calls_as_pytorch() -> None:
     real = pytest.importorskip("torch")
     assert _counts(torch) == _counts(real)
 
 
-def test_it_counts_whether_somebody_records_or_not() -> None:
+def test_profiler_counts_the_same_with_and_without_a_recorder() -> None:
     alone = _counts(torch)
     with dispatchviz.record() as trace:
         recorded = _counts(torch)

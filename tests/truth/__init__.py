@@ -1,1 +1,1 @@
-"""Tests of the records and of how they are written down."""
+"""Tests of the records and their formats."""

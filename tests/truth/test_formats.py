@@ -1,4 +1,4 @@
-"""What a record's text is read as is what was written: for any record, and for those that are stored."""
+"""Reading the text of a record gives the record that was written, for generated and for stored records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from truth.formats.values import read_value, value_text
 def ordered(
     of: dict[str, st.SearchStrategy[Any]], optional: dict[str, st.SearchStrategy[Any]] | None = None
 ) -> st.SearchStrategy[dict[str, Any]]:
-    """Dicts with their names in this order, which is part of a record."""
+    """A strategy for dicts with their names in this order, which is part of a record."""
     names = (*of, *(optional or {}))
     found = st.fixed_dictionaries(of, optional=optional)
     return found.map(lambda made: {name: made[name] for name in names if name in made})
@@ -119,18 +119,18 @@ def test_any_value_is_on_one_line_and_read_as_it_was_written(value: Any) -> None
     assert json.dumps(read_value(text)) == json.dumps(value)
 
 
-def test_what_would_be_read_as_a_tensor_is_not_written() -> None:
+def test_dict_that_reads_as_a_tensor_is_refused() -> None:
     with pytest.raises(ValueError, match="read as a tensor"):
         value_text({"float32[2]": [1.0, 2.0]})
 
 
-def test_a_tensor_is_short() -> None:
+def test_tensor_is_written_under_its_dtype_and_shape() -> None:
     tensor = {"shape": [2, 2], "stride": [1, 2], "dtype": "torch.float32", "data": [[1.0, math.inf], [0.5, 2.0]]}
     assert value_text(tensor) == '{"float32[2,2](1,2)":[[1.0,Infinity],[0.5,2.0]]}'
     assert value_text(tensor | {"stride": [2, 1]}) == '{"float32[2,2]":[[1.0,Infinity],[0.5,2.0]]}'
 
 
-def test_sets_of_the_same_short_name_get_longer_ones() -> None:
+def test_colliding_names_of_sets_get_longer() -> None:
     names = SetNames()
     many = [("CPU", raw, 0, 0) for raw in range(3000)]  # more than a hash of three digits can distinguish
     assert len({names.name(sets) for sets in many}) == len(many)
@@ -138,7 +138,7 @@ def test_sets_of_the_same_short_name_get_longer_ones() -> None:
     assert [table[names.name(sets)] for sets in many] == many
 
 
-def test_a_call_is_a_line_with_what_it_calls() -> None:
+def test_call_is_on_one_line_with_its_inner_calls() -> None:
     names = SetNames()
     cpu = names.name(("CPU", 1, 0, 0))
 
@@ -174,7 +174,7 @@ def test_json_text_is_the_same_json(value: Any) -> None:
     assert json.dumps(json.loads(text)) == json.dumps(value)
 
 
-def test_json_text_breaks_what_does_not_fit() -> None:
+def test_json_text_breaks_long_lines() -> None:
     rows = [[number] * 20 for number in range(100, 110)]
     lines = json_text({"rows": rows, "many": [*range(100)], "few": [1, 2]}).split("\n")
     assert lines[:3] == ["{", ' "rows": [', f"  {rows[0]},"]

@@ -1,4 +1,4 @@
-"""Records and recorders; the file of PyTorch's registrations."""
+"""Records, recorders, and the file of PyTorch's registrations."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ WRITE_DATA_OF_THE_PACKAGE = {"native_files", "native_calls", "key_layouts"}
 
 
 @pytest.mark.parametrize("subject", [pytest.param(s, marks=pytest.mark.record(f"programs/{s}")) for s in SUBJECTS])
-def test_records_are_of_these_programs(subject: str) -> None:
-    """No program without a record, no record without a program, none of an older program."""
+def test_records_have_the_current_programs(subject: str) -> None:
+    """Check that there is one record for each program, of its current source."""
     found = records.read_programs(f"programs/{subject}")
     assert {name: found[name]["source"] for name in found} == SUBJECTS[subject]
 
 
 @pytest.mark.record("expressions")
-def test_the_record_is_of_these_expressions() -> None:
+def test_record_has_the_current_expressions() -> None:
     assert list(records.read("expressions")["expressions"]) == list(EXPRESSIONS)
 
 
@@ -46,10 +46,13 @@ def test_every_recorder_is_listed_and_every_record_has_one() -> None:
 READS = re.compile(r'records\.read(?:_programs)?\("(\w+)')
 MARKS = re.compile(r'mark\.record\(f?"(\w+)')
 SHARED = {"tests/chains.py", "tests/core/experiments.py", "tests/cupy_stand_in/recorded.py"}
-"""Read a record for several tests; those say so themselves. What CuPy has is no answer that a test compares with."""
+"""Files that read a record for several tests, which are marked themselves.
+
+The record of CuPy is not an expected answer.
+"""
 
 
-def test_who_compares_with_a_record_bears_its_mark() -> None:
+def test_files_that_read_a_record_have_its_mark() -> None:
     for path in TESTS.rglob("*.py"):
         test_file, text = f"tests/{path.relative_to(TESTS).as_posix()}", path.read_text(encoding="utf-8")
         if test_file not in SHARED and path != Path(__file__):
@@ -65,14 +68,14 @@ def test_marks_name_recorders() -> None:
 # -- commands ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_list_names_what_each_needs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_names_the_requirements_of_each_record(capsys: pytest.CaptureFixture[str]) -> None:
     assert record.main([]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0].partition("/")[0] for line in lines] == list(record.RECORDERS)
     assert next(line for line in lines if line.startswith("cupy")).count("CuPy, no GPU") == 1
 
 
-def test_a_record_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_record_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         record.main(["programms/views"])
     assert "no record is called programms/views" in capsys.readouterr().err
@@ -93,7 +96,7 @@ def test_a_failing_test_prints_how_to_make_its_record_again(pytester: pytest.Pyt
     assert result.stdout.str().count("python -m truth.record") == 1
 
 
-def test_only_what_differs_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_record_is_written_only_if_it_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A difference is named; ``--check`` writes nothing."""
     path = tmp_path / "some.json"
     path.write_text('{"torch": "2.13.0", "answers": {"a": 1, "b": 2}}')
@@ -115,12 +118,12 @@ def test_any_record_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None
     assert show.main([]) == 2
 
 
-def test_what_is_read_is_written_again() -> None:
+def test_registrations_file_is_written_as_it_was_read() -> None:
     assert text(read()) == PATH.read_text(encoding="utf-8")
 
 
-def test_the_package_reads_the_same() -> None:
-    """Two readers of one format: the package's makes kernels, one operator at a time."""
+def test_package_reads_the_same_registrations() -> None:
+    """Compare two readers of one format: the package's reads one operator at a time and creates kernels."""
     cpu, cuda = PyTorch("cpu"), PyTorch("cuda")
     for operator in read().operators:
         assert operator.schema == str(cpu.schema(operator.name))
@@ -130,12 +133,12 @@ def test_the_package_reads_the_same() -> None:
 
 
 def rows(stock: PyTorch, name: str) -> list[Row]:
-    """As the file has them, in another order."""
+    """The rows of an operator, sorted."""
     kernels = ((key.name, kernel) for key, found in stock.registrations(name).items() for kernel in found)
     return sorted(
         Row(key, k.debug, 1 + 2 * k.unboxed + 4 * k.fallthrough + 8 * bool(k.signature)) for key, k in kernels
     )
 
 
-def test_the_file_is_small() -> None:
+def test_registrations_file_is_smaller_than_1_mb() -> None:
     assert PATH.stat().st_size < 1_000_000

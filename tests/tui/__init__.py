@@ -1,1 +1,1 @@
-"""Tests of the stepper: state and layout as values, screens in Textual's pilot."""
+"""Tests of the stepper: its state and layout as values, its screens in Textual's pilot."""

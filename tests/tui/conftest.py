@@ -1,4 +1,4 @@
-"""A terminal that is the same everywhere."""
+"""Fixtures that make the terminal the same everywhere."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dispatchviz.views.keymap import use
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What changes screens is taken out of the environment."""
+    """Remove environment variables that change screens."""
     for name in ("NO_COLOR", "TERM", "COLUMNS", "LINES", "COLORTERM", "TEXTUAL_THEME", VARIABLE):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(autouse=True)
 def default_keys() -> Iterator[None]:
-    """A keymap that a test chooses is in force in that test."""
+    """Restore the default keymap after each test."""
     yield
     use(None)

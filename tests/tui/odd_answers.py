@@ -1,4 +1,4 @@
-"""What people type at a prompt by mistake, paste into it, or try: answers for every question of the stepper."""
+"""Odd answers for every question of the stepper: typing mistakes, pasted text, experiments."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def as_recorded(name: str) -> Trace:
 
 
 def forum() -> Trace:
-    """The founding program's."""
+    """The trace of the forum program."""
     return example("forum.py")
 
 

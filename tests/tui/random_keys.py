@@ -1,8 +1,8 @@
-"""A reader who does anything: random keys, answers, clicks, and sizes of the terminal, from a seed.
+"""A reader who presses random keys, types answers, clicks and resizes the terminal, from a seed.
 
-    python -m tests.tui.random_keys --keys 20000 --seed 1
+python -m tests.tui.random_keys --keys 20000 --seed 1
 
-A crash of the stepper, or of the home screen, is raised here, with the last actions; the same seed does the same again.
+A crash of the stepper or the home screen is raised here with the last actions. The same seed repeats it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .screens import Reader, home, stepper_of
 from .synthetic import awkward, big, forum, raising
 
 ENDS = ("q", "ctrl+q")
-"""Keys that end the stepper: another one is opened then."""
+"""The keys that end the stepper; another one is opened then."""
 
 SLOW = ("o",)
-"""A key that draws a picture, which is not what is tried here."""
+"""The key that draws a picture, which is not tested here."""
 
 KEYS = tuple(
     key
@@ -47,7 +47,7 @@ ASKING = ("colon", "slash", "b", "f", "m")
 
 HOME = "home"
 HOME_KEYS = (*KEYS, *(key for entry in HOME_KEYMAP for key in entry.keys if key not in (*ENDS, "ctrl+p", "ctrl+z")))
-"""Its own, and those that a reader of the stepper has in the fingers."""
+"""The keys of the home screen, and stepper keys that a reader may press there."""
 
 HOME_ASKING = ("slash", "o", "t", "w", "k", "c")
 
@@ -55,21 +55,21 @@ OTHER_KEYS = (
     *("x", "Z", "ä", "日", "j", "k", "9", "0", "space", "insert", "delete", "f5", "f12", "alt+x", "shift+up"),
     *("ctrl+@", "ctrl+a", "ctrl+c", "ctrl+d", "ctrl+j", "ctrl+k", "ctrl+w", "ctrl+left", "ctrl+right"),
 )
-"""Keys that do nothing on the steps, or something only in a prompt."""
+"""The keys that do nothing in the step list, or only something in a prompt."""
 
 CHARACTERS = {
     key: character for character in map(chr, range(32, 127)) if (key := _character_to_key(character)) != character
 }
-"""What a key with a name writes."""
+"""The characters of named keys."""
 
 SIZES = ((80, 24), (120, 40), (200, 60), (60, 15), (59, 15), (60, 14), (1, 1), (2, 50), (300, 3), (400, 120))
 
 REMEMBERED = 30
-"""How many of the last actions are told when one ends in a crash."""
+"""The number of last actions to report after a crash."""
 
 
-class Anyone:
-    """Does one random thing after the other to a stepper, or to another screen with keys of its own."""
+class RandomReader:
+    """A reader who does random things in the stepper, or in another screen with its own keys."""
 
     def __init__(
         self, reader: Reader, chance: random.Random, keys: Sequence[str] = KEYS, asking: Sequence[str] = ASKING
@@ -83,18 +83,18 @@ class Anyone:
         }  # fmt: skip
 
     async def acts(self) -> None:
-        """Do one of these."""
+        """Perform one random action."""
         await self._chance.choices(list(self._acts), list(self._acts.values()))[0]()  # type: ignore[misc]
 
     async def presses(self) -> None:
-        """Some keys of the keymap."""
+        """Press some keys of the keymap."""
         await self._press(*self._chance.choices(self._keys, k=self._chance.randint(1, 8)))
 
     async def presses_others(self) -> None:
         await self._press(*self._chance.choices(OTHER_KEYS, k=self._chance.randint(1, 4)))
 
     async def answers(self) -> None:
-        """Open a question and answers it, by keys or by pasting; leave it in one way or another."""
+        """Open a question and answer it, by keys or by pasting, and leave it in some way."""
         await self._press("escape", self._chance.choice(self._asking))
         text = self._chance.choice(ODD_ANSWERS)
         if self._chance.random() < 0.3:
@@ -146,7 +146,7 @@ class Anyone:
         await self._answered()
 
     async def _answered(self) -> None:
-        """Until the stepper has taken all that was sent, or is no more."""
+        """Wait until the stepper has handled all input, or has ended."""
         done, app = asyncio.Event(), self._reader.app
         app.call_later(done.set)
         while not done.is_set() and app._running:
@@ -165,9 +165,9 @@ TRACES: Mapping[str, Callable[[], Trace]] = {
 }
 
 
-def tried(name: str, seed: int, keys: int, file: str = "", kept: Iterable[Path] = ()) -> int:
-    """Use the stepper on a trace, or the home screen, until so many keys are pressed; return how many were.
-    RuntimeError if it crashed.
+def press_random_keys(name: str, seed: int, keys: int, file: str = "", kept: Iterable[Path] = ()) -> int:
+    """Use the stepper on a trace, or the home screen, until ``keys`` keys are pressed. Return the number of pressed
+    keys. Raise RuntimeError if it crashed.
     """
     chance, pressed = random.Random(f"{name} {seed}"), 0
     while pressed < keys:
@@ -176,34 +176,36 @@ def tried(name: str, seed: int, keys: int, file: str = "", kept: Iterable[Path] 
 
 
 async def _one_session(name: str, chance: random.Random, keys: int, file: str, kept: Iterable[Path], who: str) -> int:
-    anyone: Anyone | None = None
+    user: RandomReader | None = None
     size = chance.choice(SIZES)
     screen = home(*kept, size=size) if name == HOME else stepper_of(Session(TRACES[name](), None, file), size)
     try:
         async with screen as reader:
-            anyone = Anyone(reader, chance, HOME_KEYS, HOME_ASKING) if name == HOME else Anyone(reader, chance)
-            while anyone.keys < keys and reader.app._exit is False:
-                await anyone.acts()
+            user = (
+                RandomReader(reader, chance, HOME_KEYS, HOME_ASKING) if name == HOME else RandomReader(reader, chance)
+            )
+            while user.keys < keys and reader.app._exit is False:
+                await user.acts()
     except Exception as error:
-        actions = "\n  ".join(anyone.done if anyone else ())
+        actions = "\n  ".join(user.done if user else ())
         raise RuntimeError(f"a crash on {who}: {error!r}\n  {actions}") from error
-    return anyone.keys + 1
+    return user.keys + 1
 
 
 def main() -> int:
-    """Try all traces and the home screen."""
+    """Test all traces and the home screen."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--keys", type=int, default=20_000, help="over all traces")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("trace", nargs="*", default=[*TRACES, HOME], help=", ".join([*TRACES, HOME]))
     given = parser.parse_args()
     for name in given.trace:
-        pressed = tried(name, given.seed, given.keys // len(given.trace))
+        pressed = press_random_keys(name, given.seed, given.keys // len(given.trace))
         print(f"{name}: {pressed:,} keys, no crash", flush=True)
     return 0
 
 
 if __name__ == "__main__":
     with TemporaryDirectory() as state:
-        os.environ["XDG_STATE_HOME"] = state  # layouts that are kept are nobody's
+        os.environ["XDG_STATE_HOME"] = state  # do not read stored layouts
         sys.exit(main())

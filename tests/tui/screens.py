@@ -1,4 +1,4 @@
-"""Driving the stepper, the home screen and the screen of two runs in a test, and reading them as plain text."""
+"""Helpers that drive the stepper, the home screen and the comparison screen, and read them as plain text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]
 
 
 class Reader:
-    """Presses keys and looks."""
+    """A reader who presses keys and reads the screen."""
 
     def __init__(self, app: StepperApp, pilot: Pilot[None]) -> None:
         self.app, self.pilot = app, pilot
@@ -45,7 +45,7 @@ class Reader:
         await self.pilot.pause()
 
     async def press_at_once(self, text: str) -> None:
-        """Faster than the stepper can answer: all keys are there before the first one has had its effect."""
+        """Press keys faster than the stepper can handle them: all are sent before the first one has an effect."""
         for character in text:
             key = "enter" if character == "\n" else _character_to_key(character)
             self.app.post_message(events.Key(key, None if character == "\n" else character))
@@ -59,13 +59,13 @@ class Reader:
         await self.pilot.pause()
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait for something that comes by itself; TimeoutError if it never does."""
+        """Wait until a condition holds. Raise TimeoutError if it never does."""
         async with asyncio.timeout(HANGS):
             while not holds():
                 await self.pilot.pause()
 
     async def move(self, how: str) -> None:
-        """As its key does, but without waiting for the keyboard."""
+        """Take a step as its key does, but without waiting for the keyboard."""
         self.app.show(move(self.app.session, how))
         await self.pilot._wait_for_screen()
 
@@ -75,7 +75,7 @@ class Reader:
 
     @property
     def screen(self) -> list[str]:
-        """What is on the terminal, a string per row."""
+        """The rows of the terminal, one string each."""
         return [strip.text for strip in self.app.screen._compositor.render_strips()]
 
     @property
@@ -90,8 +90,8 @@ class Reader:
 async def stepper(
     trace: Trace, size: tuple[int, int] = (120, 40), step: int | None = None, level: int = ALL
 ) -> AsyncIterator[Reader]:
-    """Open the stepper on a trace, every step being listed, from the first one on unless the program raised. Tests of
-    the tree of steps say at which level.
+    """Open the stepper on a trace with every step listed, at the first step unless the program raised an error. Tests
+    of the tree pass a level.
     """
     begin = 0 if step is None and level == ALL and not isinstance(trace[-1], ProgramRaised) else step
     async with stepper_of(Session(trace, begin, level=level), size) as reader:
@@ -100,14 +100,14 @@ async def stepper(
 
 @asynccontextmanager
 async def stepper_of(session: Session, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Reader]:
-    """Open the stepper on a session that is there already."""
+    """Open the stepper on an existing session."""
     async with opened(StepperApp(session), size) as reader:
         yield reader
 
 
 @asynccontextmanager
 async def opened(app: Any, size: tuple[int, int]) -> AsyncIterator[Reader]:
-    """Open a screen, and wait until it answers keys: its first screen comes in parts."""
+    """Open a screen, and wait until it handles keys, since its first screen appears in parts."""
     async with app.run_test(size=size) as pilot:
         reader = Reader(app, pilot)
         while app.view.prompt is None:
@@ -117,7 +117,7 @@ async def opened(app: Any, size: tuple[int, int]) -> AsyncIterator[Reader]:
 
 
 def home_with(*traces: Path) -> Home:
-    """The home screen as it opens, with these traces kept."""
+    """The initial home screen, with some stored traces."""
     kept = tuple(entry for path in traces if (entry := trace_entry(path)))
     return Home(program_entries(examples()), kept, QUESTIONS).goto(0)
 
@@ -134,18 +134,18 @@ async def home(*traces: Path, size: tuple[int, int] = (80, 24)) -> AsyncIterator
 
 
 def two_runs(first: Trace, second: Trace, name: str = "") -> TwoRuns:
-    """Two runs that are called A and B."""
+    """Two runs with the names A and B."""
     sides = Side("a.py", Run(first, "in A")), Side("b.py", Run(second, "in B"))
     return TwoRuns(compare(first, second), sides, name, "dispatchviz diff a.py b.py")
 
 
 def state_of(first: Trace, second: Trace) -> Compared:
-    """The screen of two runs as it opens."""
+    """The initial state of the comparison screen."""
     return opened_runs(Compared((two_runs(first, second),)))
 
 
 @asynccontextmanager
 async def comparison(choices: Sequence[TwoRuns], size: tuple[int, int] = (80, 24)) -> AsyncIterator[Reader]:
-    """Open the screen of two runs."""
+    """Open the comparison screen."""
     async with opened(ComparisonApp(opened_runs(Compared(tuple(choices)))), size) as reader:
         yield reader

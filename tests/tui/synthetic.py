@@ -1,5 +1,6 @@
-"""Traces made by hand, for tests of the stepper that must not depend on the machine: a small one with everything on
-its screens, a big one for speed, and any nesting that hypothesis asks for."""
+"""Handmade traces, for tests of the stepper that must not depend on the machine: a small one with everything on its
+screens, a big one for speed, and any nesting for hypothesis.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from tests.explain.founding import BELOW, CUDA, EXCLUDED, INCLUDED, NO_NUMBER, P
 
 ADD_MASK = 0x3FFFFFFFFFFFFFFF & ~0x400000000
 EFFECTIVE, BELOW_AUTOGRAD = 0x1000010002, 0x10002
-OWN_SOURCE = ("tui/text.py", 50, 62)  # any function of ours will do
+OWN_SOURCE = ("tui/text.py", 50, 62)  # any of our functions will do
 VARIABLE_TYPE = "torch/csrc/autograd/generated/VariableType_2.cpp"
 
 
 class Tape(founding.Tape):
-    """Traces of any text, with a notice about their file."""
+    """A builder of traces from any text, with a notice about their file."""
 
     def trace(self, program: str = "forum.py", text: str = PROGRAM, notice: str = "", cuda: str = "") -> Trace:
         cuda = cuda or "emulated on NumPy (CuPy is not installed)"
@@ -25,7 +26,7 @@ class Tape(founding.Tape):
 
 
 def forum() -> Trace:
-    """The founding program, from the moment that x requires grad."""
+    """The forum program, from the moment that x requires grad."""
     tape = Tape()
     _tensors(tape)
     with tape.within(ev.SourceLine, "forum.py", 5):
@@ -142,7 +143,7 @@ def _backward(tape: Tape) -> None:
 
 
 def raising() -> Trace:
-    """A program that fails inside an operator."""
+    """The trace of a program that fails inside an operator."""
     tape = Tape()
     with (
         tape.within(ev.SourceLine, "bad.py", 1),
@@ -154,7 +155,7 @@ def raising() -> Trace:
 
 
 def awkward(text: str) -> Trace:
-    """``text`` in every place where a program or a library can put words of its own."""
+    """The trace of a program with ``text`` in every place where a program or a library can put its own words."""
     tape = Tape()
     name = text.replace("\n", " ")
     with tape.within(ev.SourceLine, name, 1):
@@ -178,7 +179,7 @@ def awkward(text: str) -> Trace:
 
 
 def big(events: int) -> Trace:
-    """The add, again and again, until there are that many events."""
+    """The trace of a repeated add, with ``events`` events."""
     tape = Tape()
     _tensors(tape)
     while len(tape.events) < events:
@@ -190,7 +191,7 @@ def big(events: int) -> Trace:
 
 
 def _renumbered(event: ev.AnyEvent, shift: int) -> ev.AnyEvent:
-    """The same about tensors and Nodes of its own; the first two tensors stay the operands."""
+    """The event with its own tensors and Nodes; the first two tensors stay the operands."""
     match event:
         case ev.TensorCreated() | ev.HistorySet() | ev.OutputAllocated():
             event = structs.replace(event, tensor=event.tensor + shift)
@@ -202,7 +203,9 @@ def _renumbered(event: ev.AnyEvent, shift: int) -> ev.AnyEvent:
 
 
 def nested(parents: list[int]) -> Trace:
-    """One event per number; the number picks its parent among the events that can still be open there (0: none)."""
+    """The trace with one event per number. The number selects its parent among the events that can still be open (0:
+    none).
+    """
     tape, open_ = Tape(), list[int]()
     for pick in parents:
         del open_[pick % (len(open_) + 1) :]

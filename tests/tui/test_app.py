@@ -1,4 +1,4 @@
-"""The stepper as a reader opens it: every screen, every text, every theme, its end."""
+"""Tests of the stepper as a reader opens it: every screen, every text, every theme, its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AWKWARD = ["[/]", "[a]", "f[N]", "[2, 3]", "[bold]x", "$x", "a\nb", "\x1b[2J", "
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_first_screen(size: tuple[int, int]) -> None:
+async def test_first_screen_shows_counts_position_and_device(size: tuple[int, int]) -> None:
     async with stepper(forum(), size) as reader:
         assert reader.sees("5 lines · 2 operator calls · 3 Nodes · 1 backward", "→ unfold", "s step", "keys")
         assert reader.sees(
@@ -33,7 +33,7 @@ async def test_first_screen(size: tuple[int, int]) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", SIZES)
-async def test_every_step_says_why_and_where_at_every_size(size: tuple[int, int]) -> None:
+async def test_every_step_shows_position_and_sentence_at_every_size(size: tuple[int, int]) -> None:
     async with stepper(forum(), size) as reader:
         for at in range(1, len(forum())):
             await reader.move("into")
@@ -45,7 +45,7 @@ async def test_every_step_says_why_and_where_at_every_size(size: tuple[int, int]
 
 
 @pytest.mark.parametrize(("text", "size"), [("[bold]x [/]", (120, 40)), (" ".join(AWKWARD), (80, 24))])
-async def test_awkward_words_are_shown_as_they_are(text: str, size: tuple[int, int]) -> None:
+async def test_awkward_words_are_shown_unchanged(text: str, size: tuple[int, int]) -> None:
     trace = awkward(text)
     async with stepper(trace, size) as reader:
         await reader.press("g")
@@ -66,7 +66,7 @@ async def test_awkward_words_are_shown_as_they_are(text: str, size: tuple[int, i
             assert text in reader.text
 
 
-async def test_a_damaged_file_says_so_on_every_screen() -> None:
+async def test_damaged_file_has_a_notice_on_every_screen() -> None:
     whole = forum()
     trace = Trace(whole.header, whole.events, "x.jsonl is cut off: it opens up to step so and so")
     async with stepper(trace, (80, 24)) as reader:
@@ -75,7 +75,7 @@ async def test_a_damaged_file_says_so_on_every_screen() -> None:
             assert reader.sees(trace.notice, "cuda: emulated")
 
 
-async def test_no_color_leaves_no_color_and_every_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_color_removes_colors_and_keeps_signs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with stepper(forum()) as reader:
         await reader.press("s")
@@ -86,7 +86,7 @@ async def test_no_color_leaves_no_color_and_every_sign(monkeypatch: pytest.Monke
                 assert all(color is None or color.is_default for color in colors)
 
 
-async def test_a_long_trace_opens_and_steps_like_a_short_one() -> None:
+async def test_long_trace_opens_and_steps_like_a_short_one() -> None:
     trace = big(100_000)
     async with stepper(trace) as reader:
         assert reader.sees(f"step 0 of {len(trace):,}")
@@ -97,7 +97,7 @@ async def test_a_long_trace_opens_and_steps_like_a_short_one() -> None:
         assert reader.at < len(trace) - 2
 
 
-def test_an_empty_trace_opens_nothing_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_trace_opens_no_stepper_and_prints_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     trace = forum()
     show(Trace(trace.header, []))
     assert capsys.readouterr().out == "forum.py: nothing was recorded, so there are no steps to show\n"
@@ -111,7 +111,7 @@ async def test_every_theme_paints() -> None:
             assert reader.sees("1 Steps", "cuda: emulated")
 
 
-async def test_a_terminal_that_shrinks_below_all_use_and_grows_again() -> None:
+async def test_terminal_that_shrinks_too_far_recovers_when_it_grows() -> None:
     async with stepper(forum()) as reader:
         for size in [(30, 8), (10, 3), (1, 1), (120, 40)]:
             await reader.pilot.resize_terminal(*size)

@@ -1,4 +1,4 @@
-"""Breakpoints: what each kind stops at, beside the events themselves; what is refused, and how; the list of them."""
+"""Tests of breakpoints: the stops of each kind compared with the events, refused breakpoints, the list."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SAMPLE = [*PROGRAMS][::80]
 
 @cache
 def program(name: str) -> Trace:
-    """A trace to try breakpoints on."""
+    """The trace of a program for tests of breakpoints."""
     return traced(LOOP) if name == "loop" else traced(f"import torch\n{PROGRAMS[name]}")
 
 
@@ -61,12 +61,12 @@ def stops(text: str, trace: Trace) -> list[int]:
 
 
 def among(trace: Trace, wanted: Callable[[ev.AnyEvent], bool]) -> list[int]:
-    """The same, found by looking at all events."""
+    """The same steps, found by reading all events."""
     return [event.seq for event in trace if wanted(event)]
 
 
 @pytest.mark.long
-def test_every_kind_stops_where_the_events_say() -> None:
+def test_every_kind_of_breakpoint_stops_at_matching_events() -> None:
     compared = 0
     for name in (*SAMPLE, "loop"):
         trace = program(name)
@@ -154,7 +154,7 @@ def _variables(trace: Trace) -> Wanted:
         ("GuardEntered if step >= 100 and step < 300", lambda t, e: 100 <= e.seq < 300),
     ],
 )  # fmt: skip
-def test_conditions_are_those_of_the_events(text: str, wanted: Callable[[Trace, ev.AnyEvent], bool]) -> None:
+def test_conditions_compare_fields_of_events(text: str, wanted: Callable[[Trace, ev.AnyEvent], bool]) -> None:
     trace = program("loop")
     kind = text.removeprefix("event ").partition(" ")[0]
     found = among(trace, lambda event: type(event).__name__ == kind and wanted(trace, event))
@@ -167,7 +167,7 @@ def _line_of(trace: Trace, event: ev.AnyEvent) -> int | None:
     return next(lines, None)
 
 
-def test_a_condition_alone_is_on_any_step_and_one_behind_a_place_on_its_steps() -> None:
+def test_condition_without_place_applies_to_any_step() -> None:
     trace = program("loop")
     deepest = max(trace.depths)
     assert stops(f"if depth == {deepest}", trace) == [at for at, depth in enumerate(trace.depths) if depth == deepest]
@@ -176,7 +176,7 @@ def test_a_condition_alone_is_on_any_step_and_one_behind_a_place_on_its_steps() 
     assert stops("torch.ones if signatures_tried > 0", trace) == stops("torch.ones", trace) != []
 
 
-def test_the_first_stops_are_passed_over() -> None:
+def test_ignore_skips_the_first_stops() -> None:
     trace = program("loop")
     every = stops("line 9", trace)
     assert len(every) == 4
@@ -184,10 +184,10 @@ def test_the_first_stops_are_passed_over() -> None:
     assert stops("line 9 if step > 0 ignore 1", trace) == every[1:]
     point = breakpoint_named("line 9 ignore 1", trace)
     assert [point.next(trace, 0), point.next(trace, every[2], forward=False)] == [every[1], every[1]]
-    assert refusal("line 9 ignore 4", trace) == "script.py:9 has 4 stops: ignore 4 leaves none"
+    assert refusal("line 9 ignore 4", trace) == "script.py:9 has 4 stops, so ignore 4 leaves none"
 
 
-def test_what_a_breakpoint_may_be() -> None:
+def test_names_and_places_are_read_as_breakpoints() -> None:
     trace = forum()
     for text, point in {
         "37": Breakpoint("step", "37"),
@@ -212,43 +212,45 @@ def test_what_a_breakpoint_may_be() -> None:
     assert breakpoint_named("9999", trace) is breakpoint_named("xlogy", trace) is breakpoint_named("", trace) is None
 
 
-NOBODY = "No step, event, key, operator, Node or variable of this trace is called"
+SYNTAX = "Write FIELD == VALUE, with == != < <= > >=, and join several with and"
+
+UNKNOWN = "This trace has no step, event, key, operator, Node or variable"
 
 REFUSED = [
-    ("9999", f"There is no step 9999: the steps are 0 to {END}"),
-    (f"{END + 1}", f"There is no step {END + 1}: the steps are 0 to {END}"),
-    ("step x", "x is no step's number"),
-    ("line 9", "Nothing ran on line 9 of forum.py: lines 3, 4, 5, 6 and 7 did"),
-    ("line x", "x is no line: write line 6 or forum.py:6"),
-    ("forum.py:1", "Nothing ran on line 1 of forum.py: lines 3, 4, 5, 6 and 7 did"),
+    ("9999", f"There is no step 9999. The steps are 0 to {END}"),
+    (f"{END + 1}", f"There is no step {END + 1}. The steps are 0 to {END}"),
+    ("step x", "x is not a step number"),
+    ("line 9", "Line 9 of forum.py did not run. Lines that ran: 3, 4, 5, 6 and 7"),
+    ("line x", "x is not a line. Write line 6 or forum.py:6"),
+    ("forum.py:1", "Line 1 of forum.py did not run. Lines that ran: 3, 4, 5, 6 and 7"),
     ("model.py:6", "No line of a file model.py ran. Files: forum.py"),
-    ("variable w", "No variable of this trace is called w. Its variables: x, y, z"),
-    ("node MulBackward0", "No Node of this trace is called MulBackward0. Near: SumBackward0, AddBackward0"),
-    ("node Conv", "No Node of this trace is called Conv. Its Nodes: AddBackward0, AccumulateGrad, SumBackward0"),
-    ("operator xlogy", "No call in this trace is of an operator xlogy. Its operators: aten::add, aten::sum"),
-    ("operator ad", "No call in this trace is of an operator ad. Near: aten::add"),
+    ("variable w", "This trace has no variable w. Its variables: x, y, z"),
+    ("node MulBackward0", "This trace has no Node MulBackward0. Near: SumBackward0, AddBackward0"),
+    ("node Conv", "This trace has no Node Conv. Its Nodes: AddBackward0, AccumulateGrad, SumBackward0"),
+    ("operator xlogy", "This trace has no call of an operator xlogy. Its operators: aten::add, aten::sum"),
+    ("operator ad", "This trace has no call of an operator ad. Near: aten::add"),
     ("key XLA", "No call in this trace is dispatched to XLA. Its keys: AutogradCUDA, CUDA"),
     ("xla", "No call in this trace is dispatched to XLA. Its keys: AutogradCUDA, CUDA"),
     ("AutogradXLA", "No call in this trace is dispatched to AutogradXLA. Near: AutogradCUDA"),
     ("key Cud", "There is no key Cud. Near: CUDA, AutogradCUDA"),
-    ("AutocastChanged", "No step of this trace is of the kind AutocastChanged"),
+    ("AutocastChanged", "This trace has no event of the kind AutocastChanged"),
     ("event Nodes", "There is no kind of event Nodes. Near: NodeStarted, NodeSkipped"),
-    ("nodestarte", f"{NOBODY} nodestarte. Near: NodeStarted, NodeCreated"),
-    ("ad.Tensor", f"{NOBODY} ad.Tensor. Near: aten::add.Tensor"),
-    ("::s", f"{NOBODY} ::s. Near: aten::sum"),
-    ("AddBackward", f"{NOBODY} AddBackward. Near: AddBackward0, SumBackward0, BackwardStarted"),
+    ("nodestarte", f"{UNKNOWN} nodestarte. Near: NodeStarted, NodeCreated"),
+    ("ad.Tensor", f"{UNKNOWN} ad.Tensor. Near: aten::add.Tensor"),
+    ("::s", f"{UNKNOWN} ::s. Near: aten::sum"),
+    ("AddBackward", f"{UNKNOWN} AddBackward. Near: AddBackward0, SumBackward0, BackwardStarted"),
     ("Dispatched if opertor == x",
-     "Dispatched has no field opertor. Its fields: how, operator, key_set, key; of every step: depth, line, step"),
-    ("if opertor == x", "No event has a field opertor. Near: operator, generator"),
-    ("add if", f"{NOBODY} add if. Near: aten::add"),
-    ("add if depth", "'depth' is no condition: write FIELD == VALUE, with == != < <= > >=, several with and"),
-    ("add if depth > 2 and so", "'so' is no condition: write FIELD == VALUE, with == != < <= > >=, several with and"),
-    ("line 6 ignore 1", "forum.py:6 has 1 stop: ignore 1 leaves none"),
+     "Dispatched has no field opertor. Its fields: how, operator, key_set, key; every step also has depth, line, step"),
+    ("if opertor == x", "No event has the field opertor. Near: operator, generator"),
+    ("add if", f"{UNKNOWN} add if. Near: aten::add"),
+    ("add if depth", f"'depth' is not a condition. {SYNTAX}"),
+    ("add if depth > 2 and so", f"'so' is not a condition. {SYNTAX}"),
+    ("line 6 ignore 1", "forum.py:6 has 1 stop, so ignore 1 leaves none"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "why"), REFUSED)
-def test_what_can_never_be_hit_is_refused_with_what_there_is(text: str, why: str) -> None:
+def test_impossible_breakpoint_is_refused_with_suggestions(text: str, why: str) -> None:
     assert breakpoint_named(text, forum()) is None
     assert refusal(text, forum()) == why
     assert toggle(Cursor(forum()), text).note.plain == f" {why}"  # type: ignore[union-attr]
@@ -257,8 +259,8 @@ def test_what_can_never_be_hit_is_refused_with_what_there_is(text: str, why: str
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("torch.ad", "No Python function called torch.ad is entered. Near: torch.add"),
-        ("torch.linalg.inv", "No Python function called torch.linalg.inv is entered. There are: torch.add, Tensor.sum"),
+        ("torch.ad", "The program calls no Python function torch.ad. Near: torch.add"),
+        ("torch.linalg.inv", "The program calls no Python function torch.linalg.inv. Functions: torch.add, Tensor.sum"),
         ("add if depth > 90", "No stop at operator aten::add has depth > 90. Values of depth: 2, 5"),
         ("Dispatched if key == CPU", "No stop at event Dispatched has key == CPU. Values of key: AutogradCUDA, CUDA"),
         ("Dispatched if operator == aten::sum and how == cal",
@@ -268,7 +270,7 @@ def test_what_can_never_be_hit_is_refused_with_what_there_is(text: str, why: str
         ("if depth > 90", "No step has depth > 90. Values of depth: 0 to 8"),
     ],
 )  # fmt: skip
-def test_a_condition_that_never_holds_is_refused_with_what_its_field_is(text: str, why: str) -> None:
+def test_condition_that_never_holds_is_refused_with_actual_values(text: str, why: str) -> None:
     point = breakpoint_named(text, forum())
     assert point is not None
     hunt = Hunt(point, forum())
@@ -278,14 +280,14 @@ def test_a_condition_that_never_holds_is_refused_with_what_its_field_is(text: st
     assert toggle(Cursor(forum()), text).note.plain == f" {why}"  # type: ignore[union-attr]
 
 
-def test_every_breakpoint_that_is_taken_hits() -> None:
+def test_every_accepted_breakpoint_has_a_stop() -> None:
     trace = forum()
     for name in (*KINDS, *(key.name for key in DispatchKey), "Add.Tensor", "aten::sum", "dispatchkey.cuda", "007"):
         found = breakpoint_named(name, trace)
         assert found is None or found.steps(trace), name
 
 
-def test_a_trace_that_grows_may_still_get_what_it_has_not() -> None:
+def test_growing_trace_accepts_unknown_names() -> None:
     trace = forum()
     cursor = Cursor(trace, is_growing=True)
     for text in ("line 60", "variable w", "node MulBackward0", "operator mul", "key XLA", "event AutocastChanged",
@@ -296,7 +298,7 @@ def test_a_trace_that_grows_may_still_get_what_it_has_not() -> None:
     assert toggle(cursor, "w").cursor.breakpoints == ()
 
 
-def test_stops_are_found_in_slices_where_events_must_be_read() -> None:
+def test_stops_that_need_events_are_found_in_slices() -> None:
     trace = big(20_000)
     update = toggle(Cursor(trace), "if how == redispatch and step > 15000")
     slices = 0
@@ -308,17 +310,17 @@ def test_stops_are_found_in_slices_where_events_must_be_read() -> None:
     assert list(update.cursor.breakpoints[0].steps(trace)) == found != []
 
 
-def test_a_breakpoint_replaces_that_of_the_same_place() -> None:
+def test_breakpoint_replaces_one_at_the_same_place() -> None:
     trace = program("loop")
     once = toggle(Cursor(trace), "line 9").cursor
     again = toggle(once, "line 9 ignore 2")
     assert [str(each) for each in again.cursor.breakpoints] == ["script.py:9 ignore 2"]
     gone = toggle(again.cursor, "line 9 ignore 2")
     assert gone.cursor.breakpoints == ()
-    assert gone.note.plain == " No longer stops at script.py:9 ignore 2"  # type: ignore[union-attr]
+    assert gone.note.plain == " Breakpoint removed: script.py:9 ignore 2"  # type: ignore[union-attr]
 
 
-def test_clauses_are_read_and_nothing_is_evaluated() -> None:
+def test_clauses_are_parsed_and_never_evaluated() -> None:
     assert clauses_of("a == 1 and b!='x y'") == clauses_of(" a==1  and  b != 'x y' ")
     assert clauses_of("__import__('os') == 1") == "__import__('os') == 1"
     assert clauses_of("a = 1") == "a = 1"
@@ -326,29 +328,29 @@ def test_clauses_are_read_and_nothing_is_evaluated() -> None:
 
 
 @pytest.mark.long
-async def test_b_sets_and_removes_breakpoints() -> None:
+async def test_key_b_sets_and_removes_breakpoints() -> None:
     first = step(forum(), ev.NodeCreated)
     async with stepper(forum()) as reader:
         await reader.press("b")
         assert reader.sees("Stop at: line 6, z, AddBackward0, torch.add, CUDA [if depth > 2] [ignore 3]")
         await reader.press(*"NodeCreated", "enter")
         count = len(steps(forum(), ev.NodeCreated))
-        assert reader.sees(f"Breakpoint at event NodeCreated: {count} stops, the first at step {first}")
-        assert reader.sees("c goes to the next, B lists all")
+        assert reader.sees(f"Breakpoint at event NodeCreated: {count} stops, first at step {first}")
+        assert reader.sees("c goes to the next one, B lists all")
         await reader.press("c")
         assert reader.at == first
         assert any("◉" in row for row in reader.screen)
         await reader.press("b", *"nothing", "enter")
-        assert reader.sees(f"{NOBODY} nothing")
+        assert reader.sees(f"{UNKNOWN} nothing")
         await reader.press("b", *"NodeCreated", "enter")
-        assert reader.sees("No longer stops at event NodeCreated")
+        assert reader.sees("Breakpoint removed: event NodeCreated")
         await reader.press("b", *"add", "enter", "b", "enter")
         assert reader.app.session.cursor.breakpoints == ()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_list_of_breakpoints(size: tuple[int, int]) -> None:
+async def test_list_of_breakpoints_goes_to_stops_and_removes(size: tuple[int, int]) -> None:
     nodes, ran = steps(forum(), ev.NodeCreated), stops("AddBackward0", forum())
     async with stepper(forum(), size) as reader:
         await reader.press("B")
@@ -364,7 +366,7 @@ async def test_the_list_of_breakpoints(size: tuple[int, int]) -> None:
         assert reader.sees(f"3 stops: 0 behind, one here, 2 ahead (step {nodes[1]})")
         await reader.press("down", "enter", "B", "down", "enter")
         assert reader.at == ran[0]
-        assert reader.sees("Stop 1 of 2 at node AddBackward0  went round the end")
+        assert reader.sees("Stop 1 of 2 at node AddBackward0  wrapped around")
         await reader.press("B", "d")
         assert not reader.sees("event NodeCreated  3 stops")
         await reader.press("escape")

@@ -1,4 +1,4 @@
-"""The screen of two runs: its rows as a value, its keys, its sizes."""
+"""Tests of the comparison screen: its rows as a value, its keys, its sizes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def texts(state: Compared, width: int = 119) -> list[str]:
 
 
 def row(state: Compared, *words: str) -> str:
-    """The row that has some words."""
+    """The row that contains some words."""
     (found,) = [text for text in texts(state) if all(word in text for word in words)]
     return found
 
@@ -50,7 +50,7 @@ def at_row(reader: Reader) -> str:
 # -- the value --------------------------------------------------------------------------------------------------------
 
 
-def test_it_opens_where_the_runs_part_first() -> None:
+def test_comparison_opens_at_the_first_difference() -> None:
     state = state_of(*pair_of("no_grad"))
     assert row(state, "grad mode off (").startswith("▶>")
     assert row(state, "4  z = torch.add(x, y)").startswith(" ~ ▸")
@@ -60,13 +60,13 @@ def test_it_opens_where_the_runs_part_first() -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("level", range(len(LEVELS)))
-def test_every_place_is_reached_forwards_and_backwards(name: str, level: int) -> None:
+def test_every_difference_is_reached_forwards_and_backwards(name: str, level: int) -> None:
     check_stops(*pair_of(name), level)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
-def test_every_place_of_any_two_programs_is_reached(seed: int) -> None:
+def test_every_difference_of_random_programs_is_reached(seed: int) -> None:
     chosen, names = random.Random(100 + seed), sorted(PROGRAMS)
     check_stops(*(traced(PROGRAMS[chosen.choice(names)]) for _ in range(2)), 1)
 
@@ -107,7 +107,7 @@ def _is_open(state: Compared) -> bool:
     return after.rows == state.rows
 
 
-def test_equal_rows_beside_others_are_one_row() -> None:
+def test_consecutive_equal_rows_are_one_row() -> None:
     begin = "import torch\nx = torch.ones(2)\n" + "x = x + 1\n" * 10
     state = state_of(traced(begin + "x = x * 2\n"), traced(begin + "x = x * 3\n"))
     assert texts(state)[0] == "   ▸ … 11 equal lines"
@@ -136,7 +136,7 @@ def test_two_columns_fit_eighty_columns() -> None:
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 
-def test_no_key_does_two_things_and_every_action_exists() -> None:
+def test_every_key_has_one_action_and_every_action_exists() -> None:
     assert max(Counter(key for entry in COMPARISON_KEYMAP for key in entry.keys).values()) == 1
     assert len([entry for entry in COMPARISON_KEYMAP if entry.footer]) <= FOOTER_KEYS
     for entry in COMPARISON_KEYMAP:
@@ -152,34 +152,34 @@ def test_no_key_does_two_things_and_every_action_exists() -> None:
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 15)])
-async def test_the_first_screen_says_where_they_part_and_why(size: tuple[int, int]) -> None:
+async def test_first_screen_shows_first_difference_and_reason(size: tuple[int, int]) -> None:
     async with comparison([two_runs(*pair_of("no_grad"))], size) as reader:
         assert len(reader.screen) == size[1]
-        assert reader.sees("The ways part first at line 4 in B: with torch.no_grad():", "Only in B: torch.no_grad()")
+        assert reader.sees("They first differ at line 4 in B: with torch.no_grad():", "Only in B: torch.no_grad()")
         assert "grad mode off (torch.no_grad())" in at_row(reader)
         assert reader.sees("a.py ◂ Enter", "d next difference", "q back")
     assert reader.app.return_value is None
 
 
-async def test_the_next_difference_by_key_and_its_sentence() -> None:
+async def test_next_difference_key_shows_its_sentence() -> None:
     async with comparison([two_runs(*pair_of("no_grad"))], (120, 40)) as reader:
         await reader.press("d")
         assert "○ Node AddBackward0, seq 0" in at_row(reader)
         assert "○ no Node: grad mode is off" in at_row(reader)
-        assert reader.sees("In A VariableType::add_Tensor makes AddBackward0. In B it makes none: grad mode is off")
+        assert reader.sees("In A VariableType::add_Tensor records AddBackward0. In B it records none. Grad mode is off")
         await reader.press("d", "d", "d")
-        assert reader.sees("The runs part nowhere after this row")
+        assert reader.sees("No difference after this row")
         await reader.press("D", "D", "D")
         assert "grad mode off (torch.no_grad())" in at_row(reader)
         await reader.press("D")
-        assert reader.sees("The runs part nowhere before this row")
+        assert reader.sees("No difference before this row")
 
 
 @pytest.mark.parametrize(("side", "key", "said", "kind"), [
-    (0, "enter", "This row is not in A: Tab chooses the other side", ev.NodeCreated),
+    (0, "enter", "This row is not in A. Tab switches to the other side", ev.NodeCreated),
     (1, "tab", "b.py ◂ Enter", ev.NoNodeMade),
 ])  # fmt: skip
-async def test_enter_opens_the_step_in_the_run_of_the_side(side: int, key: str, said: str, kind: type) -> None:
+async def test_enter_opens_the_step_in_the_chosen_run(side: int, key: str, said: str, kind: type) -> None:
     runs = pair_of("no_grad")
     async with comparison([two_runs(*runs)]) as reader:
         await reader.press(key)
@@ -190,7 +190,7 @@ async def test_enter_opens_the_step_in_the_run_of_the_side(side: int, key: str, 
     assert isinstance(runs[side][chosen.step], kind)
 
 
-async def test_rows_are_moved_in_unfolded_and_shown_with_more_detail() -> None:
+async def test_rows_can_be_unfolded_and_shown_in_more_detail() -> None:
     async with comparison([two_runs(traced(PLAIN), traced(NO_GRAD))], (120, 40)) as reader:
         await reader.press("g")
         assert "import torch" in at_row(reader)
@@ -204,62 +204,62 @@ async def test_rows_are_moved_in_unfolded_and_shown_with_more_detail() -> None:
         assert reader.sees("Every step")
         assert "add.Tensor → AutogradCPU" in at_row(reader)
         await reader.press("plus")
-        assert reader.sees("There is no more detail")
+        assert reader.sees("This is the most detail")
         await reader.press("minus", "minus", "minus", "minus")
-        assert reader.sees("There is no less detail")
+        assert reader.sees("This is the least detail")
         await reader.press("pagedown", "pageup", "home", "up")
         assert "import torch" in at_row(reader)
 
 
-async def test_texts_over_the_screen_and_what_is_copied() -> None:
+async def test_texts_open_over_the_screen_and_command_is_copied() -> None:
     async with comparison([two_runs(*pair_of("no_grad"))], (120, 40)) as reader:
         await reader.press("question_mark")
-        assert reader.sees("only in the left run", "the next place where the runs part")
+        assert reader.sees("only in the left run", "the next place where the runs differ")
         await reader.press("escape", "w")
-        assert reader.sees("What differs after that", "Step ")
+        assert reader.sees("Differences after that", "Step ")
         await reader.press("q", "y")
         assert reader.sees("Copied: dispatchviz diff a.py b.py")
         assert reader.app.clipboard == "dispatchviz diff a.py b.py"
         await reader.press("ctrl+c")
         assert reader.sees("q goes back")
         await reader.press("2")
-        assert reader.sees("There is one comparison")
+        assert reader.sees("There is only one comparison")
         await reader.press("q")
         assert reader.app._exit
 
 
-async def test_several_comparisons_are_a_key_away() -> None:
+async def test_digit_keys_choose_among_several_comparisons() -> None:
     choices = [two_runs(*pair_of("no_grad"), "no_grad"), two_runs(*pair_of("vmap"), "vmap")]
     async with comparison(choices) as reader:
         assert reader.sees("1 no_grad", "2 vmap")
         await reader.press("2")
         assert reader.sees("Only in B: A transform begins: the vmap of level 1")
         await reader.press("3")
-        assert reader.sees("There are 2 comparisons")
+        assert reader.sees("There are only 2 comparisons")
         await reader.press("1")
         assert reader.sees("Only in B: torch.no_grad()")
 
 
-async def test_runs_that_are_the_same_say_so() -> None:
+async def test_equal_runs_report_no_difference() -> None:
     async with comparison([two_runs(traced(LOOP), traced(LOOP))]) as reader:
-        assert reader.sees("they do not part", "Both runs go the same way", "Every result has the same numbers")
+        assert reader.sees("they do not differ", "Both runs go the same way", "Every result has the same numbers")
         await reader.press("d")
-        assert reader.sees("The runs do not part")
+        assert reader.sees("The runs do not differ")
         await reader.press("down", "right", "left", "G", "plus", "tab", "w")
         assert reader.sees("Both runs go the same way")
 
 
-async def test_two_traces_without_a_step() -> None:
+async def test_two_empty_traces_report_no_difference() -> None:
     nothing = Trace(traced("pass").header, ())
     async with comparison([two_runs(nothing, nothing)]) as reader:
         assert reader.sees("Nothing was recorded in either run")
         await reader.press("d", "right", "left", "down", "enter", "plus", "w", "escape", "G", "g", "tab")
-        assert reader.sees("they do not part")
+        assert reader.sees("they do not differ")
 
 
-async def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
+async def test_small_terminal_shows_needed_size_and_recovers() -> None:
     async with comparison([two_runs(*pair_of("no_grad"))], (59, 15)) as reader:
-        assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")
+        assert reader.sees("The terminal is 59x15. dispatchviz needs at least 60x15")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()
         assert "grad mode off" in at_row(reader)
@@ -269,7 +269,7 @@ async def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
-async def test_any_keys_in_any_order(seed: int) -> None:
+async def test_random_keys_never_end_the_comparison(seed: int) -> None:
     keys = [
         key for entry in COMPARISON_KEYMAP for key in entry.keys if key not in ("q", "enter", "s", "ctrl+z", "ctrl+p")
     ]

@@ -1,4 +1,4 @@
-"""All text can be read in every theme that can be chosen: a contrast of 4.5 to its background, as WCAG 2 asks."""
+"""Tests that all text is readable in every theme: a contrast of 4.5 to its background, as WCAG 2 requires."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .screens import stepper
 from .synthetic import forum
 
 THEMES = tuple(name for name in BUILTIN_THEMES if not name.startswith("ansi"))
-"""Those whose colors are known; the terminal defines those of the others."""
+"""The themes with known colors; the terminal defines those of the others."""
 
 
 def of(segments: list[Segment]) -> Iterator[tuple[float, Segment]]:
@@ -35,7 +35,7 @@ def of(segments: list[Segment]) -> Iterator[tuple[float, Segment]]:
             yield contrast(style.color.get_truecolor(), style.bgcolor.get_truecolor()), segment
 
 
-def test_the_contrast_is_that_of_wcag() -> None:
+def test_contrast_matches_wcag() -> None:
     black, white, gray = (Color.parse(name).get_truecolor() for name in ("#000000", "#ffffff", "#767676"))
     assert contrast(black, white) == 21
     assert contrast(white, white) == 1
@@ -54,7 +54,7 @@ def test_any_color_can_be_made_readable(color: str, background: str) -> None:
 
 @pytest.mark.parametrize("name", THEMES)
 @pytest.mark.parametrize("presenting", [False, True])
-def test_every_role_can_be_read_on_every_background(name: str, presenting: bool) -> None:
+def test_every_role_is_readable_on_every_background(name: str, presenting: bool) -> None:
     palette = Palette(BUILTIN_THEMES[name].to_color_system().generate(), contrast=presenting)
     backgrounds = {"base": palette.base, "bar": palette.bar, "shade": palette.base + palette.shade,
                    "highlight": palette.base + palette.highlight}  # fmt: skip
@@ -64,20 +64,20 @@ def test_every_role_can_be_read_on_every_background(name: str, presenting: bool)
                 assert found >= LEAST, (name, where, role, found)
 
 
-def test_without_colors_dim_text_is_dim() -> None:
+def test_no_color_keeps_dim_text_dim() -> None:
     palette = Palette(BUILTIN_THEMES["textual-dark"].to_color_system().generate(), no_color=True)
     (segment,) = palette.segments(line(("text", "dim")), 4, palette.base)
     assert segment.style.dim
 
 
 @pytest.mark.parametrize("style", ["blue on #ffffff", "#fafafa on default", "dim #808080", "bold"])
-def test_colors_of_the_terminal_stay(style: str) -> None:
+def test_terminal_colors_are_unchanged(style: str) -> None:
     segment = Segment("text", Style.parse(style))
     assert Readable().apply([segment], BLACK) == [segment]
 
 
-async def test_what_is_on_the_screen_can_be_read() -> None:
-    """The stepper, its help, its input line, and the palette of commands, in every theme."""
+async def test_all_text_on_the_screen_has_enough_contrast() -> None:
+    """This covers the stepper, its help, its input line and the command palette in every theme."""
     screens = {"stepper": (), "help": ("question_mark",), "prompt": ("escape", "slash"),
                "palette": ("escape", "ctrl+p")}  # fmt: skip
     async with stepper(forum(), size=(100, 30)) as reader:

@@ -1,4 +1,4 @@
-"""Moves: each one's twin brings you back where that is defined, and none leaves the trace."""
+"""Tests of moves: the twin of each one returns where that is defined, and none leaves the trace."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_into_and_its_twin_are_exact_opposites(cursor: Cursor) -> None:
 
 
 @given(cursors())
-def test_over_comes_back_to_an_event_that_is_followed_on_its_own_level(cursor: Cursor) -> None:
+def test_over_back_returns_to_the_event_on_the_same_level(cursor: Cursor) -> None:
     after = cursor.over()
     if after.at > cursor.at and parent(cursor.trace, after.at) == parent(cursor.trace, cursor.at):
         assert after.over_back().at == cursor.at
@@ -56,7 +56,7 @@ def test_over_comes_back_to_an_event_that_is_followed_on_its_own_level(cursor: C
 
 
 @given(cursors())
-def test_over_never_shows_what_happens_within(cursor: Cursor) -> None:
+def test_over_skips_events_within_the_step(cursor: Cursor) -> None:
     after = cursor.over()
     inside = after.at in range(cursor.at + 1, cursor.trace.ends[cursor.at] + 1)
     assert not inside or after.at == cursor.last_step
@@ -64,7 +64,7 @@ def test_over_never_shows_what_happens_within(cursor: Cursor) -> None:
 
 
 @given(cursors())
-def test_out_leaves_the_event_around_and_its_twin_enters_where_it_began(cursor: Cursor) -> None:
+def test_out_leaves_the_enclosing_event_and_out_back_goes_to_its_start(cursor: Cursor) -> None:
     around = parent(cursor.trace, cursor.at)
     if around is None:
         assert cursor.out().at == cursor.last_step
@@ -75,7 +75,7 @@ def test_out_leaves_the_event_around_and_its_twin_enters_where_it_began(cursor: 
 
 
 @given(cursors())
-def test_resume_visits_the_same_stops_both_ways(cursor: Cursor) -> None:
+def test_resume_visits_the_same_stops_in_both_directions(cursor: Cursor) -> None:
     stops = [event.seq for event in cursor.trace if isinstance(event, SourceLine)]
     forward, here = [], Cursor(cursor.trace)
     while (after := here.resume()).at != here.at:
@@ -91,7 +91,7 @@ def test_resume_visits_the_same_stops_both_ways(cursor: Cursor) -> None:
 
 
 @given(cursors(), st.integers(-5, 50))
-def test_goto_clamps_and_undo_takes_it_back(cursor: Cursor, to: int) -> None:
+def test_goto_clamps_and_undo_returns(cursor: Cursor, to: int) -> None:
     there = cursor.goto(to)
     assert there.at == min(max(to, 0), cursor.last_step)
     assert there.undo().at == cursor.at
@@ -99,13 +99,13 @@ def test_goto_clamps_and_undo_takes_it_back(cursor: Cursor, to: int) -> None:
 
 
 @given(cursors())
-def test_callee_takes_callers_back(cursor: Cursor) -> None:
+def test_callee_undoes_caller(cursor: Cursor) -> None:
     up = cursor.caller()
     assert up.callee().at == cursor.at or up.at == cursor.at
     assert up.caller().callee().callee().at in (cursor.at, up.callee().at, up.callee().callee().at)
 
 
-def test_two_callers_then_two_callees() -> None:
+def test_two_callees_undo_two_callers() -> None:
     trace = forum()
     deep = Cursor(trace, step(trace, ImplEntered))
     up = deep.caller().caller()
@@ -126,7 +126,7 @@ def test_marks_and_errors_stop_resume() -> None:
 
 
 @pytest.mark.parametrize("move", MOVES + JUMPS)
-def test_a_trace_of_one_event_goes_nowhere(move: str) -> None:
+def test_trace_of_one_event_allows_no_move(move: str) -> None:
     trace = forum()
     assert getattr(Cursor(Trace(trace.header, trace[:1])), move)().at == 0
 

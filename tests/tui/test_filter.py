@@ -1,4 +1,4 @@
-"""The filter: always seen, and never in the way of whoever asks for one step."""
+"""Tests of the filter: it is always visible, and a requested step is always shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .synthetic import forum
 pytestmark = pytest.mark.long
 
 SHOWN = (10, 20, 30)
-"""A filter may show any steps."""
+"""The steps of a filter, which may be any."""
 
 NODES = len(steps(forum(), ev.NodeCreated))
 
@@ -25,7 +25,7 @@ def filtered(at: int = 0) -> Cursor:
     return Cursor(forum(), at).filtered(SHOWN, "words")
 
 
-def test_who_asks_for_a_hidden_step_gets_it_and_it_is_listed() -> None:
+def test_requested_hidden_step_is_shown_and_listed() -> None:
     there = filtered().goto(25)
     assert (there.at, there.hidden, tuple(there.rows)) == (25, True, (10, 20, 25, 30))
     assert (there.into().at, there.into_back().at) == (30, 20)
@@ -36,12 +36,12 @@ def test_who_asks_for_a_hidden_step_gets_it_and_it_is_listed() -> None:
     assert filtered().goto(5).into_back().at == 5
 
 
-def test_a_page_counts_the_rows_that_are_listed() -> None:
+def test_page_counts_listed_rows() -> None:
     assert [filtered().page(rows).at for rows in (1, 2, 9, -9)] == [20, 30, 30, 10]
     assert Cursor(forum(), 5).page(20).at == 25
 
 
-def test_stops_that_somebody_set_are_not_passed_by_and_hidden_lines_are() -> None:
+def test_resume_stops_at_hidden_marks_but_not_at_hidden_lines() -> None:
     trace = forum()
     node, hidden = step(trace, ev.NodeCreated), step(trace, ev.KernelReturned)
     shown = (node - 1, line(trace, 7) + 1)
@@ -54,7 +54,7 @@ def test_stops_that_somebody_set_are_not_passed_by_and_hidden_lines_are() -> Non
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 15)])
-async def test_a_filter_is_seen_as_long_as_it_is_there(size: tuple[int, int]) -> None:
+async def test_active_filter_is_shown_in_the_header(size: tuple[int, int]) -> None:
     async with stepper(forum(), size) as reader:
         assert not reader.sees("filter:")
         await reader.press("f", *"nodecreated", "enter")
@@ -68,7 +68,7 @@ async def test_a_filter_is_seen_as_long_as_it_is_there(size: tuple[int, int]) ->
         assert not reader.sees("filter:")
 
 
-async def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
+async def test_search_finds_hidden_steps_and_reports_them() -> None:
     trace = forum()
     found, hidden = step(trace, redispatch()), step(trace, ev.AccumulatorMade)
     after = step(trace, ev.NodeCreated, after=found)
@@ -90,4 +90,4 @@ async def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
         await reader.press("G", "s")
         assert reader.sees("The filter shows no later step")
         await reader.press("c", "c", "c", "c", "c")
-        assert reader.sees("No line, mark or error after that: this is the last step that the filter shows")
+        assert reader.sees("No more line, mark or error after that. This is the last step that the filter shows")

@@ -1,4 +1,4 @@
-"""Printing is hidden at first; steps are counted in one way."""
+"""Tests that the formatting of printed tensors is hidden at first, and that steps are counted consistently."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def printing() -> Trace:
     return Trace(trace.header, list(trace))
 
 
-async def test_printing_is_passed_over_until_all_steps_are_asked_for() -> None:
+async def test_tensor_formatting_is_skipped_below_full_detail() -> None:
     trace = printing()
     formatted = step(trace, ev.TensorFormatted)
     after = trace.ends[formatted] + 1
@@ -49,7 +49,7 @@ def header(session: Session) -> str:
     return header_rows(session.cursor, 200)[0].plain
 
 
-def test_the_words() -> None:
+def test_counts_of_steps_are_worded() -> None:
     assert place_of(0, 326) == "step 0 of 326"
     assert place_of(325, 326) == "step 325 of 326 (last)"
     assert place_of(12345, 627_032) == "step 12345 of 627,032"
@@ -68,7 +68,7 @@ def test_the_last_step_is_reached_at_every_level(level: int) -> None:
     assert cursor.first().resume().resume().at <= last_step(forum())
 
 
-def test_a_filter_an_end_and_a_prompt_have_the_total_of_the_header(capsys: pytest.CaptureFixture[str]) -> None:
+def test_filter_and_prompt_show_the_same_total_as_the_header(capsys: pytest.CaptureFixture[str]) -> None:
     trace = forum()
     session = Session(trace)
     assert f"  step {session.cursor.at} of {len(trace)}  " in header(session)
@@ -82,7 +82,7 @@ def test_a_filter_an_end_and_a_prompt_have_the_total_of_the_header(capsys: pytes
     assert capsys.readouterr().out.startswith(f"step {len(trace) - 1} of {len(trace)} (last) in ")
 
 
-def test_a_number_that_is_typed_is_the_one_that_is_shown() -> None:
+def test_typed_step_number_is_the_shown_one() -> None:
     for number in (0, 5, last_step(forum())):
         session = Session(forum(), number)
         assert f"step {number} of " in header(session)

@@ -1,4 +1,4 @@
-"""The stepper on a recording that goes on."""
+"""Tests of the stepper on a growing recording."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .screens import Reader, stepper_of
 from .test_real_terminal import Terminal
 
 PARTS = (0.1, 0.2, 0.3, 1.0)
-"""Of the bytes of the file, whose end is its index."""
+"""The shares of the file's bytes; the index is at its end."""
 
 
 class Growing:
-    """A file that has more of a recording each time."""
+    """A file with a growing part of a recording."""
 
     def __init__(self, folder: Path) -> None:
         with dispatchviz.record(save=folder / "whole.dvtrace") as self.whole:
@@ -42,20 +42,20 @@ class Growing:
         self.file = FollowedFile(self.part)
 
     def holds(self, trace: Trace) -> None:
-        """The file is the beginning of another recording."""
+        """Make the file the beginning of another recording."""
         self._raw = trace.encoded(".dvtrace")
         self.grow(0.5)
         self.file = FollowedFile(self.part)
 
     def grow(self, share: float) -> None:
-        """The file has so much of it."""
+        """Make the file contain a share of the recording."""
         self.part.write_bytes(self._raw[: int(len(self._raw) * share)])
 
     def session(self) -> Session:
         return Session(self.file.look(), file=str(self.part), followed=self.file)
 
     def comes(self, session: Session) -> None:
-        """All of it is there, and the session knows."""
+        """Complete the file and update the session."""
         self.grow(1.0)
         session.cursor = session.grown(self.file.look()).cursor
 
@@ -65,7 +65,7 @@ def growing(tmp_path: Path) -> Growing:
     return Growing(tmp_path)
 
 
-async def test_the_step_stays_and_more_comes(growing: Growing) -> None:
+async def test_current_step_stays_while_the_trace_grows(growing: Growing) -> None:
     async with stepper_of(growing.session()) as reader:
         session = reader.app.session
         await reader.press("s", "s")
@@ -77,7 +77,7 @@ async def test_the_step_stays_and_more_comes(growing: Growing) -> None:
             before = len(session.trace)
             assert reader.at == at
         await reader.until(lambda: growing.file.over and len(session.trace) == len(growing.whole))
-        await reader.until(lambda: "The recording has ended after" in reader.text)
+        await reader.until(lambda: "The recording ended after" in reader.text)
         assert f"step {at} of {len(growing.whole):,}" in reader.text
         assert "  recording" not in reader.text
 
@@ -85,7 +85,7 @@ async def test_the_step_stays_and_more_comes(growing: Growing) -> None:
 LOOP = "import torch\nx = torch.ones(2)\nfor iteration in range(300):\n    x = x + 1\n"
 
 
-async def test_the_row_of_a_loop_has_the_numbers_of_the_whole_recording_at_its_end(growing: Growing) -> None:
+async def test_loop_row_has_final_numbers_when_recording_ends(growing: Growing) -> None:
     growing.holds(traced(LOOP))
     async with stepper_of(growing.session()) as reader:
         assert " operator calls" in rows_seen(reader)
@@ -95,11 +95,11 @@ async def test_the_row_of_a_loop_has_the_numbers_of_the_whole_recording_at_its_e
 
 
 def rows_seen(reader: Reader) -> str:
-    """The screen from the title of the steps on: above it calls are counted, too."""
+    """The screen from the title of the steps on. Above it, calls are also counted."""
     return reader.text.partition(" Steps ")[2]
 
 
-async def test_who_is_at_the_end_goes_on_with_it_until_the_next_move(growing: Growing) -> None:
+async def test_cursor_at_the_end_follows_until_the_next_move(growing: Growing) -> None:
     async with stepper_of(growing.session()) as reader:
         session = reader.app.session
         await reader.press("G")
@@ -114,7 +114,7 @@ async def test_who_is_at_the_end_goes_on_with_it_until_the_next_move(growing: Gr
         assert reader.at == at
 
 
-async def test_a_filter_lets_through_of_what_comes_what_it_would_of_the_whole(growing: Growing) -> None:
+async def test_filter_of_growing_trace_equals_filter_of_whole_trace(growing: Growing) -> None:
     async with stepper_of(growing.session()) as reader:
         session = reader.app.session
         await reader.press("f", *"Dispatched", "enter")
@@ -125,14 +125,14 @@ async def test_a_filter_lets_through_of_what_comes_what_it_would_of_the_whole(gr
         assert shown == [event.seq for event in growing.whole if type(event).__name__ == "Dispatched"]
 
 
-def test_printing_that_comes_later_is_folded_as_in_the_whole(growing: Growing) -> None:
+def test_later_prints_are_folded_as_in_the_whole_trace(growing: Growing) -> None:
     session, opened = growing.session(), Session(growing.whole)
     growing.comes(session)
     assert list(session.cursor.shown or ()) == list(opened.cursor.shown or ())
     assert list(session.cursor.first().rows) == list(opened.cursor.first().rows)
 
 
-def test_a_search_finds_what_came_later(growing: Growing) -> None:
+def test_search_finds_later_events(growing: Growing) -> None:
     session, again = growing.session(), Session(growing.whole)
     session.search.find("accumulategrad")
     growing.comes(session)
@@ -142,7 +142,7 @@ def test_a_search_finds_what_came_later(growing: Growing) -> None:
     assert list(session.search.hits()) == list(again.search.hits())
 
 
-async def test_nothing_moves_while_the_reader_types(growing: Growing) -> None:
+async def test_screen_does_not_move_while_the_reader_types(growing: Growing) -> None:
     async with stepper_of(growing.session()) as reader:
         before = len(reader.app.session.trace)
         await reader.press("slash", "m")
@@ -183,14 +183,12 @@ needs_a_terminal = pytest.mark.skipif(sys.platform == "win32", reason="Windows h
 
 @needs_a_terminal
 @pytest.mark.long
-def test_a_program_is_followed_and_its_output_and_status_are_its_own(
-    start: Callable[..., Terminal], tmp_path: Path
-) -> None:
+def test_followed_program_keeps_its_output_and_status(start: Callable[..., Terminal], tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW.format(iterations=100))
     stepper = start("run", "--follow", "--save", str(tmp_path / "t.dvtrace"), str(tmp_path / "slow.py"))
     stepper.wait_for("  recording")
-    stepper.wait_for("The recording has ended after")
-    assert re.search(rb"(?<!> )last words", stepper.seen) is None  # no more than the row that tells it
+    stepper.wait_for("The recording ended after")
+    assert re.search(rb"(?<!> )last words", stepper.seen) is None  # only the row with the note
     stepper.type("q")
     stepper.seen = b""
     stepper.wait_for("terminal: False keys: ")
@@ -207,7 +205,7 @@ def test_quitting_does_not_end_the_program_and_ctrl_c_does(start: Callable[..., 
     stepper.wait_for("  recording")
     stepper.type("q")
     stepper.wait_for("terminal: False keys: ")
-    os.killpg(stepper.program.pid, signal.SIGINT)  # what the terminal does at Ctrl+C
+    os.killpg(stepper.program.pid, signal.SIGINT)  # the terminal sends this for Ctrl+C
     stepper.wait_for("KeyboardInterrupt")
     stepper.wait_for("interrupted (the trace is kept:")
     assert stepper.ended() == -2
@@ -216,10 +214,10 @@ def test_quitting_does_not_end_the_program_and_ctrl_c_does(start: Callable[..., 
 
 @needs_a_terminal
 @pytest.mark.parametrize(("options", "why"), [
-    (("--plain",), "--follow opens the stepper, which does not open here: text is asked for"),
-    (("--save", "t.jsonl"), "cannot follow what is written to t.jsonl: with --follow the name ends in .dvtrace"),
+    (("--plain",), "--follow needs the stepper, which does not open here: text was requested"),
+    (("--save", "t.jsonl"), "cannot follow t.jsonl: with --follow the name of the trace must end in .dvtrace"),
 ])  # fmt: skip
-def test_what_cannot_be_followed_is_said(
+def test_options_that_cannot_be_followed_are_refused(
     options: tuple[str, ...], why: str, start: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     (tmp_path / "slow.py").write_text(SLOW.format(iterations=1))

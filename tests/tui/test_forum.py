@@ -1,4 +1,4 @@
-"""The founding program in the stepper: what a learner must be able to see, on the screen that they have."""
+"""Tests of the forum program in the stepper: the facts that a learner must be able to see."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORUM = example("forum.py")
 ADD = step(FORUM, call("aten::add.Tensor"))
 GUARD = step(FORUM, ev.GuardEntered, within=ADD)
 PASSED_ON = step(FORUM, redispatch(), within=GUARD)
-TOLD = {
+SHOWN = {
     step(FORUM, ev.KeySetComputed, within=ADD): (
         "every ordinary CUDA tensor has this key from the moment it is made", "Only x requires grad.",
         "AutogradCUDA ■ ■ · · ■ ■ ◀ wins", "= left {AutogradCUDA, CUDA} → AutogradCUDA",
@@ -40,18 +40,18 @@ TOLD = {
     step(FORUM, node_ran("SumBackward0")): ("backward", "SumBackward0", "running", "waits for 1"),
     last_step(FORUM): ("AccumulateGrad (x)", "3rd: done"),
 }  # fmt: skip
-"""What is to be seen at which step; line breaks do not count."""
+"""The texts that each step must show; line breaks do not count."""
 
 
 def everything(reader: Reader) -> str:
-    """All that the screen and its panes have, on one line."""
+    """The text of the screen and its panes, on one line."""
     panes = (row for pane in (2, 3, 4, 5, 6) for row in reader.app.view.panes[pane].plain)
     return " ".join(" ".join([*reader.app.view.query_one("#why").plain, *reader.screen, *panes]).split())
 
 
-async def test_each_step_of_the_founding_question_is_told() -> None:
+async def test_each_step_of_the_forum_question_is_explained() -> None:
     async with stepper(FORUM) as reader:
-        for at, words in TOLD.items():
+        for at, words in SHOWN.items():
             await reader.press("colon", *str(at), "enter")
             assert [word for word in words if word not in everything(reader)] == [], (at, reader.text)
 
@@ -73,7 +73,7 @@ async def test_the_program_that_raises_opens_at_its_end() -> None:
         assert reader.sees("S back", "is a leaf that requires grad", "writes to it in place")
 
 
-async def test_under_no_grad_the_screen_says_why_there_is_no_node() -> None:
+async def test_no_grad_screen_explains_the_missing_node() -> None:
     trace = example("no_grad.py")
     async with stepper(trace, step=step(trace, event(ev.NoNodeMade, why="grad mode is off"))) as reader:
         assert "no Node" in everything(reader)

@@ -1,4 +1,4 @@
-"""The home screen: what is on it, and what its keys do."""
+"""Tests of the home screen: its contents and its keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECOND, THIRD = (entry.name for entry in program_entries(examples())[1:3])
 
 
 def chosen(reader: Reader) -> str:
-    """The row that is highlighted."""
+    """The highlighted row."""
     (row,) = [row for row in reader.screen if "▶" in row]
     return row.partition("▶ ")[2].split("  ")[0]
 
@@ -39,7 +39,7 @@ def chosen(reader: Reader) -> str:
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 15)])
-async def test_the_first_screen_begins_with_the_founding_program(size: tuple[int, int]) -> None:
+async def test_first_screen_starts_with_the_forum_program(size: tuple[int, int]) -> None:
     async with home(size=size) as reader:
         assert len(reader.screen) == size[1]
         assert chosen(reader) == "forum"
@@ -52,7 +52,7 @@ async def test_the_first_screen_begins_with_the_founding_program(size: tuple[int
     assert reader.app.return_value is None
 
 
-def test_every_row_says_what_there_is_to_see() -> None:
+def test_every_row_has_a_description() -> None:
     home = home_with()
     rows = [home_rows.list_row(home, at).plain for at in range(len(home.entries))]
     assert len(rows) == len(examples()) + 5
@@ -62,9 +62,9 @@ def test_every_row_says_what_there_is_to_see() -> None:
         assert "`" not in row
 
 
-async def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
+async def test_small_terminal_shows_needed_size_and_recovers() -> None:
     async with home(size=(59, 15)) as reader:
-        assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")
+        assert reader.sees("The terminal is 59x15. dispatchviz needs at least 60x15")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()
         assert chosen(reader) == "forum"
@@ -72,7 +72,7 @@ async def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
         await reader.pilot.pause()
 
 
-async def test_the_list_is_moved_in_by_rows_pages_and_groups() -> None:
+async def test_list_moves_by_rows_pages_and_groups() -> None:
     async with home() as reader:
         await reader.press("up", "N")
         assert chosen(reader) == "forum", "the first row is the first"
@@ -105,14 +105,14 @@ async def test_enter_chooses_a_program() -> None:
     assert reader.app.return_value == FORUM
 
 
-async def test_keys_typed_at_once_are_answered_in_their_order() -> None:
+async def test_fast_keys_are_handled_in_order() -> None:
     found = home_with().filtered("vmap").entries[2]
     async with home() as reader:
         await reader.press_at_once("nn/vmap\nnn\n")
     assert reader.app.return_value == Chosen(found.target, found.name)
 
 
-async def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
+async def test_click_chooses_a_row_and_second_click_opens_it() -> None:
     async with home() as reader:
         (y,) = [y for y, row in enumerate(reader.screen) if f"{SECOND} " in row]
         await reader.pilot.click(offset=(10, y))
@@ -124,7 +124,7 @@ async def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
     assert reader.app.return_value == Chosen(f"examples/lessons/{SECOND}.py", SECOND)
 
 
-async def test_a_program_is_shown_and_its_command_line_copied_without_running_it() -> None:
+async def test_program_source_and_command_need_no_run() -> None:
     async with home() as reader:
         await reader.press("v")
         assert reader.sees("examples/lessons/forum.py (Esc or q closes)", "z = torch.add(x, y)")
@@ -134,8 +134,8 @@ async def test_a_program_is_shown_and_its_command_line_copied_without_running_it
         assert reader.sees("Copied: dispatchviz lesson forum")
         assert reader.app.clipboard == "dispatchviz lesson forum"
         await reader.press("G", "v")
-        assert reader.sees("This row is no program")
-        assert reader.sees("Recent traces", "none yet: what runs from here is kept here", "Look up, open")
+        assert reader.sees("This row is not a program")
+        assert reader.sees("Recent traces", "none yet: the programs that you run here leave traces", "Look up, open")
         await reader.press("slash", *"table")
         assert not reader.sees("none yet")
 
@@ -143,20 +143,20 @@ async def test_a_program_is_shown_and_its_command_line_copied_without_running_it
 # -- filter -----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_filter_follows_what_is_typed_and_leaving_it_shows_what_was_there_before() -> None:
+async def test_filter_follows_typing_and_escape_restores_rows() -> None:
     async with home() as reader:
         await reader.press("n", "slash", *"vmap")
         assert reader.sees("filter: vmap", "Training loops", "meta_learning")
         assert not reader.sees("Start here")
         await reader.press("enter")
-        assert reader.sees("filter: vmap  (", f" of {len(examples()) + 5}; Esc: all)")
+        assert reader.sees("filter: vmap  (", f" of {len(examples()) + 5}; Esc shows all)")
         await reader.press("escape")
         assert reader.sees("Start here", "Home ──")
         assert not reader.sees("filter:")
         await reader.press("g", "n", "slash", *"gpt", "escape")
         assert chosen(reader) == SECOND
         await reader.press("slash", *"zzz", "enter")
-        assert reader.sees("Nothing here has the words zzz: Esc shows all")
+        assert reader.sees("No row contains zzz. Esc shows all rows")
         await reader.press("enter", "v", "y", "n", "tab", "pagedown", "G", "escape")
         assert chosen(reader) == SECOND
     assert reader.app.return_value is None
@@ -167,13 +167,13 @@ async def test_a_filter_follows_what_is_typed_and_leaving_it_shows_what_was_ther
 
 @pytest.mark.parametrize(("keys", "words"), [
     ("tadd\n", ("dispatchviz table add", "aten::add.Tensor  (build cuda)", "wrapper_CUDA_add_Tensor")),
-    ("wlinear PrivateUse1\n", ("dispatchviz why linear PrivateUse1", "Claims to the cell, best first")),
+    ("wlinear PrivateUse1\n", ("dispatchviz why linear PrivateUse1", "Kernels that could fill this entry, best first")),
     ("kAutogradCUDA\n", ("dispatchviz keys AutogradCUDA", "AutogradCUDA")),
     ("k\n", ("dispatchviz keys (Esc", "PythonTLSSnapshot")),
     ("cadd\n", ("dispatchviz codegen add", "structured_delegate: add.out")),
     ("/raw key set\n\n0x1000010002\n", ("dispatchviz keys 0x1000010002", "AutogradCUDA")),
 ])  # fmt: skip
-async def test_a_key_or_a_row_looks_something_up(keys: str, words: tuple[str, ...]) -> None:
+async def test_key_or_row_opens_a_look_up(keys: str, words: tuple[str, ...]) -> None:
     async with home(size=(100, 40)) as reader:
         await reader.press_at_once(keys)
         assert reader.sees(*words)
@@ -188,7 +188,7 @@ async def test_a_key_or_a_row_looks_something_up(keys: str, words: tuple[str, ..
         assert keys[0] == "/" or chosen(reader) == "forum"
 
 
-async def test_a_wrong_answer_says_why_and_can_be_mended() -> None:
+async def test_wrong_answer_shows_reason_and_can_be_corrected() -> None:
     async with home() as reader:
         await reader.press_at_once("wlinearr PrivateUse1\n")
         assert reader.sees("there is no operator 'linearr'; did you mean aten::linear")
@@ -204,7 +204,7 @@ async def test_a_wrong_answer_says_why_and_can_be_mended() -> None:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_tab_completes_a_file_and_enter_chooses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     for name in ("train.py", "train_more.py", ".hidden.py", "runs/one.dvtrace"):
@@ -219,7 +219,7 @@ async def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytes
         assert reader.sees("there is no file train", "Run or open: train")
         await reader.press("ctrl+u", "r", "tab")
         await reader.press("enter")
-        assert reader.sees("runs/ is a folder: name a file in it")
+        assert reader.sees("runs/ is a folder. Name a file in it")
         await reader.press("tab", "enter")
     assert reader.app.return_value == Chosen("runs/one.dvtrace")
 
@@ -245,7 +245,7 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
-async def test_a_kept_trace_says_what_is_in_it(trace: Path) -> None:
+async def test_stored_trace_shows_its_contents(trace: Path) -> None:
     async with home(trace, size=(100, 30)) as reader:
         await reader.until(lambda: any("steps" in entry.shows for entry in reader.app.home.traces))
         await reader.press("shift+tab", "shift+tab")
@@ -277,7 +277,7 @@ async def test_damaged_traces_and_hostile_names_have_their_rows(trace: Path, tmp
         assert not any(character in reader.text for character in "\x1b\x07\u202e")
 
 
-def test_what_is_being_recorded_is_not_read(tmp_path: Path) -> None:
+def test_trace_in_recording_is_not_read(tmp_path: Path) -> None:
     part = tmp_path / f"long.part-{os.getpid()}.dvtrace"
     part.write_bytes(b"half of")
     assert facts_of(part) == "is being recorded"
@@ -287,7 +287,7 @@ def test_what_is_being_recorded_is_not_read(tmp_path: Path) -> None:
     (-5, "just now"), (59, "just now"), (60, "1 minute ago"), (3700, "1 hour ago"), (7200, "2 hours ago"),
     (86400, "1 day ago"), (10**7, "115 days ago"),
 ])  # fmt: skip
-def test_how_long_ago(seconds: int, said: str) -> None:
+def test_age_is_in_its_largest_unit(seconds: int, said: str) -> None:
     assert ago(seconds) == said
 
 
@@ -295,7 +295,7 @@ def test_how_long_ago(seconds: int, said: str) -> None:
     (0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (25_400, "25 kB"), (3_210_000, "3.2 MB"),
     (10**10, "10 GB"),
 ])  # fmt: skip
-def test_how_large(size: int, said: str) -> None:
+def test_size_is_in_its_largest_unit(size: int, said: str) -> None:
     assert in_bytes(size) == said
 
 
@@ -309,7 +309,7 @@ def test_every_action_exists() -> None:
         assert exists, name
 
 
-async def test_the_help_and_the_footer_are_made_from_it() -> None:
+async def test_help_and_footer_come_from_the_keymap() -> None:
     text = "\n".join(row.plain for row in home_rows.help_rows())
     for entry in HOME_KEYMAP:
         assert f"{entry.shown:<17}{entry.help}" in text
@@ -329,7 +329,7 @@ def test_every_question_has_a_key() -> None:
     assert {f"ask('{name}')" for name in asked} <= {entry.action for entry in HOME_KEYMAP}
 
 
-async def test_the_keys_of_vim_go_through_the_list() -> None:
+async def test_vim_keys_move_through_the_list() -> None:
     async with home() as reader:
         await reader.press("j")
         assert chosen(reader) == "forum"
@@ -343,7 +343,7 @@ async def test_the_keys_of_vim_go_through_the_list() -> None:
 
 
 @pytest.mark.parametrize("name", KEYMAPS)
-def test_no_key_of_the_home_screen_does_two_things(name: str) -> None:
+def test_every_key_of_the_home_screen_has_one_action(name: str) -> None:
     use_named(name)
     keys = [key for entry in home_keys() for key in entry.keys]
     assert len(keys) == len(set(keys))
@@ -355,7 +355,7 @@ def test_no_key_of_the_home_screen_does_two_things(name: str) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 15), (120, 40)])
-async def test_no_color_leaves_no_color_and_every_sign(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_color_removes_colors_and_keeps_signs(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with home(size=size) as reader:
         assert chosen(reader) == "forum"
@@ -373,7 +373,7 @@ def test_the_cursor_stays_on_its_entry_when_rows_come() -> None:
     assert replace(home, programs=home.programs[:2]).at == 0
 
 
-async def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
+async def test_wide_screen_previews_the_chosen_row() -> None:
     async with home(size=(120, 40)) as reader:
         assert reader.sees("─ examples/lessons/forum.py ─", "z = torch.add(x, y)")
         await reader.press("n")

@@ -1,4 +1,6 @@
-"""``dispatchviz`` alone on a real terminal: a program runs, the stepper opens, the home screen comes back."""
+"""Tests of ``dispatchviz`` without arguments on a real terminal: a program runs, the stepper opens, the home screen
+returns.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ from .test_real_terminal import Terminal
 pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")]
 
 HOME = "your file"
-"""In the footer, whatever is chosen."""
+"""A text that is always in the footer."""
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where traces are kept."""
+    """The folder of stored traces."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
@@ -32,7 +34,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def home(cache: Path) -> Iterator[Terminal]:
-    """The home screen, in a folder without examples."""
+    """Open the home screen in a folder without examples."""
     opened = Terminal(size=(200, 60))
     opened.wait_for(HOME)
     yield opened
@@ -40,7 +42,7 @@ def home(cache: Path) -> Iterator[Terminal]:
 
 
 def again(home: Terminal, text: str) -> None:
-    """Wait for a text that comes after all that has been seen."""
+    """Wait for a text after everything seen so far."""
     home.seen = b""
     home.wait_for(text)
 
@@ -53,7 +55,7 @@ def ended(home: Terminal) -> int:
 def test_enter_opens_the_first_lesson_and_q_comes_back_with_the_next_one(home: Terminal, cache: Path) -> None:
     home.type("\r")
     again(home, "examples/lessons/forum.py")
-    home.wait_for("1 of 11")  # the title is on the home screen, too, which takes no `c`
+    home.wait_for("1 of 11")  # the home screen has the same title, but no key `c`
     home.type("c")
     again(home, "2 of 11")
     home.type("q")
@@ -64,7 +66,7 @@ def test_enter_opens_the_first_lesson_and_q_comes_back_with_the_next_one(home: T
 
 
 def test_enter_runs_the_founding_program_and_q_comes_back_with_its_trace(home: Terminal, cache: Path) -> None:
-    home.type("\t\t\r")  # past the lessons
+    home.type("\t\t\r")  # skip the lessons
     again(home, "examples/forum.py")
     home.wait_for("Steps")
     home.type("q")
@@ -86,11 +88,11 @@ PROGRAMS = {
     "broken.py": ("def (\n", "broken.py, line 1: SyntaxError"),
     "interrupted.py": ("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", "interrupted.py: interrupted"),
 }  # fmt: skip
-"""Programs, and what is said of them afterwards."""
+"""The programs, with the note after each."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_whatever_a_program_does_the_home_screen_says_it(name: str, home: Terminal, tmp_path: Path) -> None:
+def test_home_screen_reports_how_each_program_ended(name: str, home: Terminal, tmp_path: Path) -> None:
     text, said = PROGRAMS[name]
     (tmp_path / name).write_text(text)
     (tmp_path / "after.py").write_text("import os, torch\nprint(os.environ.get('CHANGED', 'as before'))\n")
@@ -99,7 +101,7 @@ def test_whatever_a_program_does_the_home_screen_says_it(name: str, home: Termin
         again(home, "Steps")
         home.type("q")
     again(home, said)
-    home.wait_for(HOME)  # what is typed before goes nowhere
+    home.wait_for(HOME)  # input before that has no effect
     home.type("oafter.py\r")
     again(home, "as before")
     home.wait_for("Steps")
@@ -108,7 +110,7 @@ def test_whatever_a_program_does_the_home_screen_says_it(name: str, home: Termin
     assert ended(home) == 0
 
 
-def test_a_program_has_the_keyboard_and_ctrl_c(home: Terminal, tmp_path: Path) -> None:
+def test_program_gets_keyboard_and_ctrl_c(home: Terminal, tmp_path: Path) -> None:
     (tmp_path / "asks.py").write_text("import time\nprint('Dear', input('name? '))\nprint('now')\ntime.sleep(600)\n")
     home.type("oasks.py\r")
     again(home, "name? ")
@@ -134,17 +136,17 @@ def test_a_damaged_trace_is_refused_with_its_reason(cache: Path) -> None:
     home.close()
 
 
-def test_a_signal_ends_it_and_the_terminal_is_given_back(home: Terminal) -> None:
+def test_signal_ends_home_screen_and_restores_terminal(home: Terminal) -> None:
     home.program.send_signal(signal.SIGTERM)
     assert home.ended() == -signal.SIGTERM
     assert b"\x1b[?1049l" in home.seen
 
 
-def test_what_is_typed_between_two_screens_arrives_once(home: Terminal) -> None:
+def test_input_between_two_screens_arrives_once(home: Terminal) -> None:
     home.type("\r")
     again(home, "Steps")
     home.seen = b""
-    home.type("qt")  # home, and there the question for an operator's table
+    home.type("qt")  # back home, then the question for an operator's table
     home.wait_for("dispatchviz table:")
     home.type("add\r")
     home.wait_for("dispatchviz table add")
@@ -153,11 +155,11 @@ def test_what_is_typed_between_two_screens_arrives_once(home: Terminal) -> None:
     again(home, HOME)
     home.type("\r")
     again(home, "Steps")
-    home.type("qq")  # home, and from there to the shell
+    home.type("qq")  # back home, then to the shell
     assert home.ended() == 0
 
 
-def test_where_no_screen_opens_it_says_what_to_type(cache: Path) -> None:
+def test_no_screen_prints_commands_to_type(cache: Path) -> None:
     small = Terminal(size=(50, 14))
     small.wait_for("dispatchviz run examples/forum.py")
     assert small.ended() == 0

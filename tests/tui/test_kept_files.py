@@ -1,4 +1,4 @@
-"""What a reader keeps in files: layouts, texts beside a trace, the theme."""
+"""Tests of the reader's files: layouts, texts beside a trace, the theme."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_a_first_run_writes_nothing() -> None:
     assert not layouts_file().parent.exists()
 
 
-async def test_kept_panes_come_back_next_time_and_at_other_steps_of_the_kind() -> None:
+async def test_stored_panes_return_next_time_at_steps_of_the_kind() -> None:
     trace = forum()
     computed, selected = step(trace, ev.KeySetComputed), step(trace, ev.KernelSelected)
     async with stepper(trace, (80, 24), computed) as reader:
@@ -50,20 +50,20 @@ async def test_kept_panes_come_back_next_time_and_at_other_steps_of_the_kind() -
     assert read_layouts() == {}
 
 
-def test_a_file_that_cannot_be_read_is_no_layout() -> None:
+def test_unreadable_file_gives_no_layout() -> None:
     layouts_file().parent.mkdir(parents=True)
     for damaged in ("", "[1]", '{"dispatch": 3}', '{"dispatch": ["calls", "no such pane"]}'):
         layouts_file().write_text(damaged)
         assert read_layouts() in ({}, {"dispatch": (CALLS,)})
 
 
-async def test_where_nothing_can_be_written_the_reader_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_failed_write_of_layout_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     assert write_layouts({"dispatch": (CALLS,)})
     async with stepper(forum(), (100, 30)) as reader:
         await reader.press("4", "L")
-        assert reader.sees("Kept until you quit, but not for later")
+        assert reader.sees("This choice lasts until you quit, but is not saved")
 
 
 NOT_OURS = ["something else", "[]", '{"marks": 3}', '{"other": {}}', b"\xff\xfe", "{" * 100, "[" * 100_000]
@@ -74,16 +74,16 @@ def kept(folder: Path) -> tuple[KeptTexts, Path]:
 
 
 @pytest.mark.parametrize("content", NOT_OURS, ids=range(len(NOT_OURS)))
-def test_a_file_of_somebody_elses_is_never_written(tmp_path: Path, content: str | bytes) -> None:
+def test_foreign_file_is_never_overwritten(tmp_path: Path, content: str | bytes) -> None:
     texts, path = kept(tmp_path)
     there = content if isinstance(content, bytes) else content.encode()
     path.write_bytes(there)
     assert texts.read() == {}
-    assert texts.change({1: "x"}) == f"{path} is no file of marks: it stays as it is, and nothing is kept"
+    assert texts.change({1: "x"}) == f"{path} is not a file of marks. It is left unchanged, and nothing is saved"
     assert path.read_bytes() == there
 
 
-def test_what_is_not_ours_in_a_file_stays_there(tmp_path: Path) -> None:
+def test_unknown_entries_of_a_file_are_preserved(tmp_path: Path) -> None:
     texts, path = kept(tmp_path)
     path.write_text('{"by": "hand", "marks": {"note": "x", "-1": "y", "5": 5, "9999": "z", "3": "three"}}')
     assert texts.read() == {3: "three", 9999: "z"}
@@ -92,14 +92,14 @@ def test_what_is_not_ours_in_a_file_stays_there(tmp_path: Path) -> None:
     assert json.loads(path.read_text()) == {"by": "hand", "marks": marks}
 
 
-def test_what_another_stepper_has_written_meanwhile_stays(tmp_path: Path) -> None:
+def test_entries_of_another_stepper_are_preserved(tmp_path: Path) -> None:
     one, path = kept(tmp_path)
     other, _ = kept(tmp_path)
     assert one.change({1: "one"}) == other.change({2: "two"}) == one.change({3: "three"}) == ""
     assert json.loads(path.read_text()) == {"marks": {"1": "one", "2": "two", "3": "three"}}
 
 
-def test_without_a_file_nothing_is_written_and_an_empty_one_is_begun(tmp_path: Path) -> None:
+def test_no_trace_file_writes_nothing_and_empty_file_is_filled(tmp_path: Path) -> None:
     texts = KeptTexts("", "marks")
     assert (texts.change({1: "one"}), texts.read()) == ("", {})
     texts, path = kept(tmp_path)
@@ -122,7 +122,7 @@ def next_theme() -> str:
     return app.theme
 
 
-async def test_the_theme_that_is_chosen_is_there_the_next_time() -> None:
+async def test_chosen_theme_is_used_next_time() -> None:
     async with stepper(forum()) as reader:
         before = reader.app.theme
         assert not settings_file().exists(), "opening the stepper writes nothing"
@@ -137,7 +137,7 @@ async def test_the_theme_that_is_chosen_is_there_the_next_time() -> None:
     assert next_theme() == "nord"
 
 
-def test_without_a_choice_it_is_textuals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_theme_is_textuals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert next_theme() == "textual-dark"
     assert write_theme("dracula") == ""
     monkeypatch.setenv("TEXTUAL_THEME", "nord")
@@ -145,13 +145,13 @@ def test_without_a_choice_it_is_textuals(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "no json", '{"theme": 3}', '{"theme": "no such theme"}', "[]"])
-def test_a_file_that_is_none_is_as_no_file(text: str) -> None:
+def test_invalid_theme_file_is_ignored(text: str) -> None:
     settings_file().parent.mkdir(parents=True)
     settings_file().write_text(text)
     assert next_theme() == "textual-dark"
 
 
-def test_a_served_session_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_served_session_stores_no_theme(monkeypatch: pytest.MonkeyPatch) -> None:
     write_theme("nord")
     monkeypatch.setattr(reader_rights._Rights, "has_files", False)
     assert next_theme() == "textual-dark"
@@ -159,7 +159,7 @@ def test_a_served_session_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "nord" in settings_file().read_text()
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     assert "Not a directory" in write_theme("nord")

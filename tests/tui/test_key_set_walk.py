@@ -1,4 +1,4 @@
-"""Walking through the sub-steps of a key-set card with the keys of a step."""
+"""Tests of the walk through the sub-steps of a key-set card with the step keys."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_walking_on_and_back_are_exact_opposites(trace: object) -> None:
     assert walk_back(places[0]) == places[0]
 
 
-def test_every_call_ends_in_the_winner() -> None:
+def test_every_walk_ends_at_the_selected_key() -> None:
     for at in FORUM.steps_of(ev.Dispatched):
         assert stages_at(FORUM, at)[-1] == WINNER
         assert stages_at(FORUM, at + 1) == ()
@@ -62,7 +62,7 @@ def test_every_other_move_shows_the_whole_card() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("zoomed", [False, True])
-async def test_a_step_in_the_key_set_pane_lights_the_next_lane(size: tuple[int, int], zoomed: bool) -> None:
+async def test_step_in_key_set_pane_highlights_the_next_lane(size: tuple[int, int], zoomed: bool) -> None:
     assert CARD is not None
     card, found = CARD, stages(CARD)
     async with stepper(FORUM, size, ADD) as reader:
@@ -94,7 +94,7 @@ async def test_a_step_in_the_key_set_pane_lights_the_next_lane(size: tuple[int, 
 
 
 @pytest.mark.parametrize("pane", [STEPS, CALLS])
-async def test_with_the_focus_elsewhere_a_step_is_a_step(pane: int) -> None:
+async def test_step_outside_key_set_pane_moves_the_cursor(pane: int) -> None:
     async with stepper(FORUM, (120, 40), ADD) as reader:
         await reader.press("2", "s", "s", str(pane))
         walked = reader.app.session.cursor
@@ -105,11 +105,11 @@ async def test_with_the_focus_elsewhere_a_step_is_a_step(pane: int) -> None:
         assert why_here(FORUM, ADD + 1)[:20] in reader.text
 
 
-def test_the_help_of_the_pane_tells_it() -> None:
-    assert "the steps forward and back walk through the sets of a call" in " ".join(help_rows(KEYS)[0].plain.split())
+def test_pane_help_mentions_the_walk() -> None:
+    assert "the step keys walk through the sets of the call" in " ".join(help_rows(KEYS)[0].plain.split())
 
 
-def test_a_redispatch_begins_with_the_set_that_was_received() -> None:
+def test_redispatch_begins_with_the_received_set() -> None:
     at = step(FORUM, redispatch("aten::add.Tensor"))
     card = key_set_card(FORUM, at)
     assert card is not None

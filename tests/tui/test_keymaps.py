@@ -1,4 +1,4 @@
-"""Keys: the table, keymaps, random keys."""
+"""Tests of keys: the table, the keymaps, random keys."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def test_every_action_exists() -> None:
             assert hasattr(Cursor, argument.strip("')"))
 
 
-def test_shift_is_the_same_step_backwards() -> None:
+def test_shift_takes_the_same_step_backwards() -> None:
     for move in ("into", "over", "out", "resume"):
         assert key_of(f"move('{move}')").keys[0].upper() == key_of(f"move('{move}_back')").keys[0]
 
 
-def test_keys_that_terminals_swallow_are_never_the_only_ones() -> None:
+def test_undeliverable_keys_are_never_the_only_ones() -> None:
     for entry in KEYMAP:
         assert any(len(key) == 1 or not key.startswith(("f1", "shift+", "alt+")) for key in entry.keys) or (
             entry.action == "app.focus_previous"
@@ -93,7 +93,7 @@ def test_the_footer_has_at_most_seven_keys_and_drops_the_least_needed() -> None:
 
 
 @pytest.mark.parametrize("pane", PANES)
-def test_the_help_is_made_from_the_keymap(pane: int) -> None:
+def test_help_comes_from_the_keymap(pane: int) -> None:
     text = "\n".join(row.plain for row in help_rows(pane))
     assert ABOUT[pane] in text
     assert all(f"{entry.shown:<14}{entry.help}" in text for entry in KEYMAP)
@@ -112,7 +112,7 @@ def test_an_action_without_keys_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("leaving", [QUITS, GOES_HOME, GOES_BACK], ids=lambda leaving: leaving.footer)
-async def test_the_key_that_closes_says_where_it_leads(leaving: Leaving) -> None:
+async def test_quit_key_names_its_destination(leaving: Leaving) -> None:
     async with stepper_of(Session(forum(), 0, leaving=leaving)) as reader:
         assert reader.sees(f"q {leaving.footer}")
         await reader.press("ctrl+c")
@@ -124,32 +124,32 @@ async def test_the_key_that_closes_says_where_it_leads(leaving: Leaving) -> None
 OTHERS = (VIM, GDB)
 
 
-def told(keymap: Keymap) -> str:
-    """How to mend two actions on one key."""
+def conflict(keymap: Keymap) -> str:
+    """The message on two actions with the same key."""
     return f"two actions on one key: give one of them others in the {keymap.name} keymap of tui/terminal/keymaps.py"
 
 
 @pytest.mark.parametrize("keymap", KEYMAPS.values(), ids=KEYMAPS)
-def test_no_key_does_two_things_and_every_action_has_one(keymap: Keymap) -> None:
+def test_every_key_has_one_action_and_every_action_a_key(keymap: Keymap) -> None:
     counts = Counter(key for entry in keymap.entries for key in entry.keys)
     twice = {key: [e.action for e in keymap.entries if key in e.keys] for key, many in counts.items() if many > 1}
-    assert twice == {}, told(keymap)
+    assert twice == {}, conflict(keymap)
     assert not keymap.prefixes.intersection(counts), (
-        f"a key that waits for a second one has no action of its own; {told(keymap)}"
+        f"a key that waits for a second one has no action of its own; {conflict(keymap)}"
     )
     assert [entry.action for entry in keymap.entries] == [entry.action for entry in KEYMAP]
     assert all(entry.keys for entry in keymap.entries)
 
 
 @pytest.mark.parametrize("keymap", OTHERS, ids=str)
-def test_what_a_keymap_changes_exists(keymap: Keymap) -> None:
+def test_changed_actions_of_keymaps_exist(keymap: Keymap) -> None:
     changed = {entry.action for entry, before in zip(keymap.entries, KEYMAP, strict=True) if entry != before}
     assert changed
     assert set(keymap.changes) <= changed <= set(DEFAULT.by_action)
 
 
 @pytest.mark.parametrize("keymap", OTHERS, ids=str)
-def test_a_key_that_is_taken_is_typed_behind_another_one(keymap: Keymap) -> None:
+def test_taken_key_moves_to_a_two_key_sequence(keymap: Keymap) -> None:
     taken = {part for keys in keymap.changes.values() for key in keys for part in (key, key.partition(" ")[0])}
     for entry, before in zip(keymap.entries, KEYMAP, strict=True):
         if entry.action in keymap.changes:
@@ -160,9 +160,7 @@ def test_a_key_that_is_taken_is_typed_behind_another_one(keymap: Keymap) -> None
 
 
 @pytest.mark.parametrize("keymap", OTHERS, ids=str)
-def test_whoever_adds_a_key_need_not_think_of_the_other_keymaps(
-    keymap: Keymap, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_key_works_in_every_keymap(keymap: Keymap, monkeypatch: pytest.MonkeyPatch) -> None:
     used = {key for entry in KEYMAP for key in entry.keys}
     free = [letter for letter in ascii_letters if letter not in used and letter not in ("g", "z")]
     more = tuple(Key(f"new({letter!r})", (letter,), "New", letter) for letter in free)
@@ -175,7 +173,7 @@ def test_whoever_adds_a_key_need_not_think_of_the_other_keymaps(
     assert {"vim": ("g j",), "gdb": ("semicolon l",)}[keymap.name] in moved
 
 
-def test_keys_of_vim_and_of_gdb() -> None:
+def test_vim_and_gdb_keymaps_have_their_usual_keys() -> None:
     rows = ("app.row(1)", "app.row(-1)", "move('fold')", "move('unfold')")
     assert [VIM.by_action[action].first for action in rows] == list("jkhl")
     assert (VIM.by_action["places"].first, GDB.by_action["app.ask_thing"].first) == ("gh", ";i")
@@ -187,7 +185,7 @@ def test_keys_of_vim_and_of_gdb() -> None:
     assert [gdb[action].first for action in ("ask_breakpoint", "breakpoints", "ask_filter")] == ["b", "ib", ";f"]
 
 
-def test_hints_help_and_footer_follow_the_keymap_in_force() -> None:
+def test_hints_help_and_footer_follow_the_active_keymap() -> None:
     use(VIM)
     assert (key_of("search(True)").first, pane_key(11)) == ("n", "gK")
     text = "\n".join(row.plain for row in help_rows(1))
@@ -198,7 +196,7 @@ def test_hints_help_and_footer_follow_the_keymap_in_force() -> None:
     assert in_force() is DEFAULT
 
 
-def test_the_environment_names_one_unless_one_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_sets_the_keymap_unless_one_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "vim")
     assert use_from_environment() == ""
     assert in_force() is VIM
@@ -207,7 +205,7 @@ def test_the_environment_names_one_unless_one_was_chosen(monkeypatch: pytest.Mon
     assert in_force() is DEFAULT
     use(None)
     monkeypatch.setenv(VARIABLE, "emacs")
-    wrong = "DISPATCHVIZ_KEYMAP is 'emacs': the keymaps are default, vim, gdb; the default one is used"
+    wrong = "DISPATCHVIZ_KEYMAP is 'emacs', which is not a keymap (default, vim, gdb). The default keymap is used"
     assert use_from_environment() == wrong
     assert in_force() is DEFAULT
     assert tuple(KEYMAPS) == NAMES_IN_OPTIONS
@@ -222,7 +220,7 @@ def test_every_key_of_another_keymap_has_an_answer(keymap: Keymap) -> None:
     assert all(meanings(key) and keymap not in dict(meanings(key)) for key in there - here)
 
 
-async def test_vim_in_the_stepper() -> None:
+async def test_vim_keys_work_in_the_stepper() -> None:
     use(DEFAULT)
     async with stepper(forum()) as reader:
         await reader.press("j")
@@ -234,7 +232,7 @@ async def test_vim_in_the_stepper() -> None:
         await reader.press("G")
         assert reader.at == last_step(forum())
         await reader.press("g")
-        assert reader.sees("g and then:", "g first step", "K the structured kernel")
+        assert reader.sees("g, then:", "g first step", "K the structured kernel")
         await reader.press("g")
         assert reader.at == 0
         await reader.press("j")
@@ -249,23 +247,23 @@ async def test_vim_in_the_stepper() -> None:
         assert reader.at > first
 
 
-async def test_gdb_in_the_stepper() -> None:
+async def test_gdb_keys_work_in_the_stepper() -> None:
     use(GDB)
     async with stepper(forum()) as reader:
         await reader.press("s", "s", "r")
-        assert reader.sees("r and then:", "s the step before", "c continue backwards to the last of these")
+        assert reader.sees("r, then:", "s previous step", "c continue backwards to the previous one")
         await reader.press("s")
         assert reader.at == 1
         await reader.press("semicolon", "f", *"nodecreated", "enter")
         assert reader.sees("filter: nodecreated")
         await reader.press("i", "x")
-        assert reader.sees("ix leads nowhere.", "b list the breakpoints")
+        assert reader.sees("ix is not a key sequence.", "b list the breakpoints")
 
 
 async def test_the_palette_changes_the_keymap_and_has_its_groups_in_order() -> None:
     async with stepper(forum()) as reader:
         await reader.press("ctrl+p")
-        await reader.until(lambda: reader.sees("Step: next step, into what this one starts"))
+        await reader.until(lambda: reader.sees("Step: next step, into the calls that this one makes"))
         titles = [text for text in (row.strip("┃│ ▎▊▄▀█▁") for row in reader.screen) if ": " in text]
         steps = [entry for entry in KEYMAP if entry.group == "Step"]
         found = [title for title in titles if title.startswith("Step: ")]
@@ -350,13 +348,13 @@ AutogradCPU wins  call of aten::cat(13 tensors)
 13 tensors: first_hidden_layer_activations to thirteenth_hidden_layer_activations"""
 
 
-def test_the_card_begins_with_the_winner_and_a_lane_for_each_set() -> None:
+def test_card_begins_with_selected_key_and_a_lane_per_set() -> None:
     for trace, operator, expected in ((example("forum.py"), "aten::add.Tensor", ADD), (cat(), "aten::cat", CAT)):
         shown = "\n".join(row.plain for row in rows(trace, the_call(trace, operator), 74))
         assert shown.startswith(expected)
 
 
-def test_one_lane_is_lit_at_a_sub_step() -> None:
+def test_one_lane_is_highlighted_at_a_sub_step() -> None:
     trace = example("forum.py")
     at = the_call(trace, "aten::add.Tensor")
     lit = {stage: [row.plain for row in rows_at(trace, at, 74, stage) if row.shaded] for stage in STAGES}

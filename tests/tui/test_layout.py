@@ -1,4 +1,4 @@
-"""Where panes go: sizes, the screen as data, every list of panes."""
+"""Tests of the layout: sizes, the screen as data, every list of panes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def chosen(
 
 
 def cells_of(boxes: Mapping[object, Box]) -> set[tuple[int, int]]:
-    """The cells that boxes cover, each at most one."""
+    """The cells that boxes cover, each at most once."""
     cells = [(x, y) for box in boxes.values() for x in range(box.x, box.x + box.width)
              for y in range(box.y, box.y + box.height)]  # fmt: skip
     assert len(cells) == len(set(cells)), "nothing is over something else"
@@ -96,7 +96,7 @@ def test_the_steps_have_half_the_height_and_the_whole_width(size: tuple[int, int
 
 
 @pytest.mark.parametrize(("size", "panes"), [*zip(SIZES, [1, 2, 4, 8], strict=True)])
-def test_how_many_panes_stand_below_the_steps(size: tuple[int, int], panes: int) -> None:
+def test_number_of_panes_follows_the_size(size: tuple[int, int], panes: int) -> None:
     shown = chosen(forum()[0], size)
     assert len(shown.panes) == panes
     boxes = pane_layout.arrange(*size, shown.panes, Frame())
@@ -111,15 +111,15 @@ def test_a_column_without_an_open_pane_leaves_its_width_to_the_others() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES[1:])
-def test_what_one_step_needs_stands_side_by_side(size: tuple[int, int]) -> None:
-    """Two columns cannot keep all pairs apart, three can."""
+def test_panes_of_one_step_are_side_by_side(size: tuple[int, int]) -> None:
+    """Three columns keep all pairs apart, two cannot."""
     together = {(GRAPH, TENSORS), (TENSORS, THREAD), (THREAD, CALLS), (STRUCTURED, TENSORS)} if size[0] < 170 else set()
     homes = {pane: number for number, column in enumerate(pane_layout.columns(size[0])) for pane in column}
     needed = {panes[:2] for panes in needed_panes.NEEDED.values()}
     assert {pair for pair in needed if homes[pair[0]] == homes[pair[1]]} <= together
 
 
-def test_a_step_brings_the_pane_that_tells_most() -> None:
+def test_step_shows_its_most_useful_pane() -> None:
     first = {type(event).__name__: chosen(event, (80, 24)).panes for event in forum()}
     assert first["KeySetComputed"] == [KEYS]
     assert first["NodeCreated"] == [GRAPH]
@@ -128,7 +128,7 @@ def test_a_step_brings_the_pane_that_tells_most() -> None:
     assert first["TensorCreated"] == [TENSORS]
 
 
-def test_a_pane_that_says_nothing_gives_its_place_to_the_next() -> None:
+def test_empty_pane_leaves_its_place_to_the_next() -> None:
     assert chosen(COMPUTED, (80, 24), (), {KEYS}).panes == [CALLS]
     assert chosen(COMPUTED, (80, 24), (), set(BESIDE)) == Shown([KEYS], set())
 
@@ -140,7 +140,7 @@ def test_the_readers_own_choice_comes_first() -> None:
     assert chosen(forum()[0], (80, 24), (STEPS,)).panes == [SOURCE]
 
 
-def test_the_operator_table_waits_to_be_asked_for() -> None:
+def test_operator_table_is_shown_only_on_request() -> None:
     assert TABLE not in chosen(COMPUTED, (300, 100)).panes
     assert TABLE in chosen(COMPUTED, (300, 100), (TABLE,)).panes
 
@@ -151,7 +151,7 @@ def test_every_pane_has_its_column() -> None:
         assert sorted(homes) == BESIDE
 
 
-def test_what_is_kept_for_a_kind_of_step_comes_first_there() -> None:
+def test_stored_panes_come_first_at_their_kind_of_step() -> None:
     trace = forum()
     at = step(trace, ev.KeySetComputed)
     choice = PaneChoice().select(THREAD).keep(trace[at]).select(STEPS)
@@ -167,7 +167,7 @@ def test_what_is_kept_for_a_kind_of_step_comes_first_there() -> None:
 def test_boxes_cover_the_screen_once(size: tuple[int, int], label: str) -> None:
     boxes = dict(Scene(Cursor(forum(), 15), opened_at=0, label=label).plan(*size).boxes)
     if not label:
-        del boxes["prompt"]  # is there, but not displayed
+        del boxes["prompt"]  # it exists, but is not displayed
     assert {y for _, y in cells_of(boxes)} == set(range(size[1]))
 
 
@@ -191,7 +191,7 @@ def test_below_the_smallest_size_only_the_header_is_left() -> None:
     assert (plan.bars.keys(), plan.panes, plan.boxes) == ({"header"}, {}, {"header": Box(0, 0, 59, 15)})
 
 
-def test_choosing_panes() -> None:
+def test_chosen_panes_stay_until_the_steps_are_chosen() -> None:
     pinned = PaneChoice().select(GRAPH)
     assert pinned == PaneChoice(pinned=(GRAPH,))
     assert pinned.select(KEYS).pinned == (KEYS, GRAPH)
@@ -219,7 +219,7 @@ def test_every_pane_beside_the_steps_is_made_and_may_be_shown(pane: int) -> None
     assert all(issubclass(kind, ev.Event) for kind in needed_panes.NEEDED)
 
 
-def test_titles_of_panes_that_say_nothing_tell_when_they_will() -> None:
+def test_titles_of_empty_panes_show_the_next_step() -> None:
     trace = forum()
     said = {pane: found.plain for pane in BESIDE if (found := nothing(pane, trace, 0)) is not None}
     assert said == {
@@ -229,7 +229,7 @@ def test_titles_of_panes_that_say_nothing_tell_when_they_will() -> None:
         GRAPH: f"none yet, next at step {step(trace, ev.NodeCreated)}",
         NODE: f"no Node here, next at step {step(trace, ev.NodeCreated)}",
         ENGINE: f"no backward here, next at step {step(trace, ev.BackwardStarted)}",
-        OUTPUT: "nothing printed yet, none follows",
+        OUTPUT: "nothing printed yet, none later",
         TENSORS: f"none yet, next at step {step(trace, ev.TensorCreated)}",
         STRUCTURED: f"no structured kernel here, next at step {step(trace, ev.MetaEntered)}",
         THREAD: "grad mode on, no guards, no modes",

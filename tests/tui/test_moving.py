@@ -1,4 +1,4 @@
-"""Moves as a reader makes them: keys in, plain text of the screen out."""
+"""Tests of moves as a reader makes them, from keys to the plain text of the screen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def test_every_step_can_be_taken_back() -> None:
             assert reader.screen[0] == screens[at].split("\n")[0]
 
 
-async def test_moves_and_their_twins() -> None:
+async def test_backward_moves_undo_forward_moves() -> None:
     trace = forum()
     lines = steps(trace, ev.SourceLine)
     call = step(trace, ev.Dispatched)
@@ -79,13 +79,13 @@ async def test_jumps_and_clicks_leave_notes_and_are_undone() -> None:
 
 
 @pytest.mark.long
-async def test_go_to_a_step() -> None:
+async def test_step_question_goes_to_the_step() -> None:
     async with stepper(forum()) as reader:
         for text, at in [("37", 37), ("+10", 47), ("-7", 40), ("50%", END // 2), ("999", END)]:
             await reader.press("colon", *("plus" if c == "+" else "minus" if c == "-" else c for c in text), "enter")
             assert reader.at == at
         await reader.press("colon", "x", "enter")
-        assert reader.sees("x is no step")
+        assert reader.sees("x is not a step")
         await reader.press("colon", "5", "escape")
         assert reader.at == END
         await reader.press("s", "g")
@@ -93,11 +93,11 @@ async def test_go_to_a_step() -> None:
 
 
 @pytest.mark.long
-async def test_search_goes_along_while_typing() -> None:
+async def test_search_follows_typing() -> None:
     first, *_, last = nodes = steps(forum(), ev.NodeCreated)
     async with stepper(forum()) as reader:
         await reader.press("full_stop")
-        assert reader.sees("Nothing searched for yet: / starts a search")
+        assert reader.sees("No search yet: / starts one")
         await reader.press("slash", *"redis")
         assert reader.at == step(forum(), redispatch())
         assert reader.sees("Hit 1 of 1")
@@ -108,13 +108,13 @@ async def test_search_goes_along_while_typing() -> None:
         await reader.press(*["full_stop"] * (len(nodes) - 1))
         assert reader.at == last
         await reader.press("full_stop")
-        assert (reader.at, reader.sees("went round the end")) == (first, True)
+        assert (reader.at, reader.sees("wrapped around")) == (first, True)
         await reader.press("comma")
         assert reader.at == last
         await reader.press("backspace")
         assert reader.at == first
         await reader.press("slash", *"nothing like it", "enter")
-        assert (reader.at, reader.sees("No step has nothing like it")) == (first, True)
+        assert (reader.at, reader.sees("No step matches nothing like it")) == (first, True)
 
 
 async def test_marks_stop_continue_and_are_seen() -> None:
@@ -125,15 +125,15 @@ async def test_marks_stop_continue_and_are_seen() -> None:
         await reader.press("colon", *str(marked), "enter", "m", "enter")
         assert reader.sees(f"●{marked:>2}")
         await reader.press("g")
-        assert reader.sees(f"●{line(trace, 6):>2}")  # the row that it is folded into
+        assert reader.sees(f"●{line(trace, 6):>2}")  # the enclosing folded row
         for at in [*before, marked]:
             await reader.press("c")
             assert reader.at == at
         await reader.press("m")
-        assert reader.sees("No longer marked")
+        assert reader.sees("Mark removed")
 
 
-async def test_it_opens_at_an_error_or_at_the_step_asked_for() -> None:
+async def test_stepper_opens_at_an_error_or_the_requested_step() -> None:
     async with stepper(raising()) as reader:
         assert reader.at == len(raising()) - 1
         assert reader.sees("The program stopped here with an error", "S back")

@@ -1,4 +1,4 @@
-"""Where the stepper opens: error, silent mistake, warning, missing gradient, mode or Function or level, first Node."""
+"""Tests of the first step: error, silent mistake, warning, missing gradient, mode, Function or level, first Node."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ OPENS = {
 
 
 def opened(trace: Trace, step: int | None = None) -> int:
-    """Where a session is, after mistakes were looked for."""
+    """The step of a session after the search for mistakes."""
     return Session(trace, step).at_first_mistake().at
 
 
 @pytest.mark.parametrize("name", OPENS)
-def test_it_opens_at_what_matters_most(name: str) -> None:
+def test_stepper_opens_at_the_most_important_step(name: str) -> None:
     source, kind, number = OPENS[name]
     trace = traced(source)
     at = opened(trace)
@@ -72,23 +72,23 @@ def test_it_opens_at_what_matters_most(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPENS)
-def test_a_page_opens_there_too(name: str) -> None:
+def test_page_opens_at_the_same_step(name: str) -> None:
     trace = traced(OPENS[name][0])
     assert player_data(trace)["first"] == opened(trace)
 
 
-def test_a_chosen_step_stays() -> None:
+def test_requested_step_is_kept() -> None:
     trace = traced(LEAF + DATA)
     assert opened(trace, 5) == 5
     mistakes(trace)
     assert Session(trace, 5).cursor.at == 5
 
 
-async def test_the_founding_question_has_its_answer_on_the_first_screen() -> None:
+async def test_first_screen_answers_the_forum_question() -> None:
     async with stepper(forum(), (100, 30), level=DEFAULT) as reader:
         screen = reader.screen
     lines = "\n".join(screen)
-    assert "Line 6 makes the first Node, AddBackward0. AutogradCUDA is the highest key left and wins" in lines
+    assert "Line 6 creates the first Node, AddBackward0. AutogradCUDA is the highest key left and wins" in lines
     assert "x and y" in lines
     here = next(row for row in screen if row.startswith("▶"))
     assert "add.Tensor → AutogradCUDA" in here
@@ -96,7 +96,7 @@ async def test_the_founding_question_has_its_answer_on_the_first_screen() -> Non
     assert "= left" in lines
 
 
-async def test_a_mode_is_not_told_of_a_node_on_another_line() -> None:
+async def test_opening_at_a_mode_mentions_no_node_of_another_line() -> None:
     async with stepper(traced(OPENS["vmap"][0]), (100, 30), level=DEFAULT) as reader:
         lines = "\n".join(reader.screen)
     assert "A transform begins: the vmap of level 1" in lines

@@ -1,4 +1,4 @@
-"""What a step paints: everything that changed, once, and nothing that is no longer so."""
+"""Tests of painting: a step paints everything that changed, once, and nothing outdated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WALK = ("s",) * END + ("S",) * END
 
 @contextmanager
 def counted(owner: type[Any], method: str) -> Iterator[list[object]]:
-    """A list that gets an entry for each call of a method."""
+    """Yield a list that gets an entry for each call of a method."""
     calls, real = list[object](), getattr(owner, method)
 
     def counting(self: object, *arguments: object, **named: object) -> object:
@@ -51,7 +51,7 @@ async def test_a_step_is_painted_once_though_panes_come_and_go(size: tuple[int, 
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_lines_that_are_kept_are_as_if_all_were_painted_anew(size: tuple[int, int]) -> None:
+async def test_cached_lines_equal_a_full_repaint(size: tuple[int, int]) -> None:
     async with stepper(forum(), size) as reader:
         for key in ("s", "s", "tab", "s", "down", "5", "s", "s", "pagedown", "1", "s", "plus", "s", "minus", "G", "g"):
             await reader.press(key)
@@ -61,7 +61,7 @@ async def test_lines_that_are_kept_are_as_if_all_were_painted_anew(size: tuple[i
             assert painted(reader) == kept, key
 
 
-async def test_only_lines_that_changed_are_made_again() -> None:
+async def test_only_changed_lines_are_made_again() -> None:
     async with stepper(forum()) as reader:
         await reader.press("s", "s", "s")
         bar = reader.app.view.query_one("#footer", PaintedLines)

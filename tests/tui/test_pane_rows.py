@@ -1,4 +1,4 @@
-"""What the panes say, as rows; and that no text of a program can break one, at any size."""
+"""Tests of the rows of panes. No text of a program can break a pane, at any size."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def text(pane: int, trace: Trace, at: int, width: int = 74) -> str:
 
 
 def below(trace: Trace) -> int:
-    """The step at which the CUDA kernel of the founding program's add runs."""
+    """The step at which the CUDA kernel of the forum program's add runs."""
     return step(trace, event(ev.KernelEntered, kernel="wrapper_CUDA_add_Tensor"))
 
 
-def test_the_thread_state_in_the_CUDA_kernel() -> None:
+def test_thread_pane_in_the_cuda_kernel_shows_guards_and_sets() -> None:
     trace = example("forum.py")
     assert shown(THREAD, trace, below(trace)) == [
         "grad mode  on  Nodes are recorded",
-        "guards     one is open, the innermost first",
+        "guards     1 open, innermost first",
         "  AutoDispatchBelowADInplaceOrView  excludes the autograd keys and",
         "    ADInplaceOrView",
         "included   {ADInplaceOrView, BackendSelect}",
@@ -68,7 +68,7 @@ def test_the_thread_state_in_the_CUDA_kernel() -> None:
     assert "guard" not in header_rows(Cursor(trace, 0), 200)[0].plain
 
 
-def test_the_calls_with_their_roles() -> None:
+def test_calls_pane_shows_roles() -> None:
     trace = example("forum.py")
     rows = shown(CALLS, trace, below(trace), 120)
     assert [row[2:19].strip() for row in rows] == [
@@ -78,7 +78,7 @@ def test_the_calls_with_their_roles() -> None:
 
 
 @pytest.mark.parametrize("width", [44, 80, 120])
-def test_the_printed_stack_has_every_file_with_all_its_folders_and_the_pane_its_name(width: int) -> None:
+def test_printed_stack_has_full_paths_and_pane_has_file_names(width: int) -> None:
     trace = example("forum.py")
     frames = [frame for frame in whole_stack(trace, below(trace)) if frame.file]
     for exact in (True, False):
@@ -88,7 +88,7 @@ def test_the_printed_stack_has_every_file_with_all_its_folders_and_the_pane_its_
         assert ("…" in said) == (not exact)
 
 
-def test_the_tensors_of_a_call() -> None:
+def test_tensors_pane_shows_arguments_of_a_call() -> None:
     trace = example("forum.py")
     rows = shown(TENSORS, trace, below(trace))
     assert rows[0] == "x  [2, 2] float32 cuda:0  requires grad  version 0  argument self"
@@ -96,7 +96,7 @@ def test_the_tensors_of_a_call() -> None:
     assert rows[2] == "y  [2] float32 cuda:0  version 0  argument other  same keys"
 
 
-def test_the_structured_kernel() -> None:
+def test_structured_pane_shows_meta_and_impl() -> None:
     trace = example("forum.py")
     rows = shown(STRUCTURED, trace, step(trace, ev.OutputAllocated, within=below(trace)), 120)
     parts = rows[: rows.index("classes, each below its base")]
@@ -108,7 +108,7 @@ def test_the_structured_kernel() -> None:
 
 
 def test_the_classes_of_a_structured_kernel_are_below_it() -> None:
-    """Those of its own key, with what the other two forms do in place of what this one does."""
+    """The classes are those of its own key, with the differences of the other two forms."""
     trace = traced("import torch\nx = torch.ones(2)\nx.add_(1)\n")
     at = step(trace, event(ev.ImplEntered, function="structured_ufunc_add_CPU::impl"))
     rows = shown(STRUCTURED, trace, at, 120)
@@ -126,13 +126,13 @@ def test_the_classes_of_a_structured_kernel_are_below_it() -> None:
     ]
 
 
-def test_the_engine_between_two_nodes() -> None:
+def test_engine_pane_shows_running_and_waiting_nodes() -> None:
     trace = example("forum.py")
     queued = step(trace, event(ev.NodeStarted, name="AddBackward0"))
     said = text(ENGINE, trace, queued)
     assert "2 of 3 Nodes started" in said
     assert "▶ runs     AddBackward0" in said
-    assert "AccumulateGrad (x)  1 of 1 edges to come" in said
+    assert "AccumulateGrad (x)  waits for 1 of 1 edge" in said
 
 
 EVERYTHING = """\
@@ -153,7 +153,7 @@ x.grad.cpu()
 """
 
 
-def test_the_engine_unfolds_what_a_step_is_about_and_leads_back_only() -> None:
+def test_engine_pane_unfolds_the_section_of_the_step() -> None:
     trace = traced(EVERYTHING)
     unfolded = set[str]()
     for at in range(len(trace)):
@@ -172,7 +172,7 @@ def test_the_engine_unfolds_what_a_step_is_about_and_leads_back_only() -> None:
     }  # fmt: skip
 
 
-def test_where_gradients_came_from_and_why_they_are_added_in_place() -> None:
+def test_engine_pane_shows_gradient_sources_and_in_place_conditions() -> None:
     trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\n(x * 2 + x.exp()).sum().backward()\n")
     said = text(ENGINE, trace, step(trace, event(ev.GradientBuffered, how="added in place")), 120)
     assert "input 0: t11 from ExpBackward0, edge 0  stored" in said
@@ -183,15 +183,15 @@ def test_where_gradients_came_from_and_why_they_are_added_in_place() -> None:
     assert "✓ obeys_layout_contract(new_grad)  strides [1], those of the leaf are [1]" in said
 
 
-def test_the_table_marks_the_cell_of_the_call() -> None:
+def test_table_pane_marks_the_selected_entry() -> None:
     trace = example("forum.py")
     rows = shown(TABLE, trace, step(trace, event(ev.KernelSelected, kernel="VariableType::add_Tensor")), 120)
-    assert rows[0] == "aten::add.Tensor  137 cells"
+    assert rows[0] == "aten::add.Tensor  137 entries"
     assert len([row for row in rows if "▶" in row]) == 1
     assert rows[2 + 97].split() == ["▶", "97", "●", "AutogradCUDA", "VariableType::add_Tensor", "autograd", "kernel"]
 
 
-def test_the_source_ends_with_the_yaml_entries() -> None:
+def test_source_pane_ends_with_yaml_entries() -> None:
     trace = example("forum.py")
     said = text(SOURCE, trace, below(trace), 120)
     assert "native/native_functions.yaml" in said
@@ -200,11 +200,11 @@ def test_the_source_ends_with_the_yaml_entries() -> None:
     assert "yaml" not in text(SOURCE, trace, 0)
 
 
-def test_the_output_so_far() -> None:
+def test_output_pane_shows_the_output_so_far() -> None:
     trace = awkward("one\ntwo")
     at = step(trace, ev.Printed)
     assert shown(OUTPUT, trace, at) == ["one", "two"]
-    assert text(OUTPUT, forum(), 3) == "Nothing is printed yet, and none follows."
+    assert text(OUTPUT, forum(), 3) == "Nothing printed yet, and none later."
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

@@ -1,4 +1,4 @@
-"""Keys played without a terminal: the screens, and the recording that asciinema plays."""
+"""Tests of keys played without a terminal: the screens, and the recording for asciinema."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_screen_for_each_key_and_the_last_one_as_a_picture() -> None:
     for screen in shown:
         assert len(screen.text) == SIZE[1]
         assert {len(row) for row in screen.text} == {SIZE[0]}
-    assert "Line 6 makes the first Node, AddBackward0." in "".join(shown[0].text)
+    assert "Line 6 creates the first Node, AddBackward0." in "".join(shown[0].text)
     assert "From step 147 to step" in "".join(shown[2].text)
     words = "".join(texts(picture)).replace("&#160;", " ")
     assert shown[-1].text[0].split()[1] in words, "the number of the step"
@@ -57,8 +57,8 @@ def test_a_recording_is_a_header_and_events_in_order() -> None:
     assert times[-1] == pytest.approx(0.1 + FIRST + 2 * EACH + EACH + 3 * 0.1 + LAST)
 
 
-def test_what_a_terminal_shows_in_the_end_is_the_last_screen() -> None:
-    """Each event draws the rows that have changed, where they are."""
+def test_recording_ends_with_the_last_screen() -> None:
+    """Each event draws the changed rows at their positions."""
     drawn: dict[int, str] = {}
     for _, kind, data in lines(cast(screens()[0], SIZE, ""))[1:]:
         for place, row in re.findall(r"\x1b\[(\d+);1H(.*?)(?=\x1b\[\d+;1H|$)", data if kind == "o" else "", re.DOTALL):
@@ -72,7 +72,7 @@ def test_the_same_keys_give_the_same_bytes() -> None:
     assert texts(picture) == texts(screens()[1])
 
 
-def test_nobodys_layouts_and_settings_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_layouts_and_settings_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     before = dict(os.environ)
     again, _ = played(forum(), (), SIZE, ["examples/forum.py"])
@@ -80,7 +80,7 @@ def test_nobodys_layouts_and_settings_are_used(monkeypatch: pytest.MonkeyPatch) 
     assert dict(os.environ) == before
 
 
-def test_what_is_stale_is_named(tmp_path: Path) -> None:
+def test_outdated_pictures_are_named(tmp_path: Path) -> None:
     made = one_file(str(tmp_path / "a.cast"), forum(), "x.py", ["]", "n"], SIZE)
     made |= one_file(str(tmp_path / "a.svg"), forum(), "x.py", ["]", "n"], SIZE)
     assert stale(made) == list(made)
@@ -95,27 +95,27 @@ def test_what_is_stale_is_named(tmp_path: Path) -> None:
     assert stale(made) == [str(tmp_path / "a.cast")]
 
 
-def test_nobodys_file_is_overwritten(tmp_path: Path) -> None:
+def test_foreign_file_is_not_overwritten(tmp_path: Path) -> None:
     mine = tmp_path / "mine.cast"
     mine.write_text("mine")
-    with pytest.raises(DispatchvizError, match="is there and is no recording of a terminal"):
+    with pytest.raises(DispatchvizError, match="exists and is not a recording of a terminal"):
         one_file(str(mine), forum(), "x.py", [], SIZE)
     with pytest.raises(DispatchvizError, match=r"a recording is \.cast, a picture \.svg"):
         one_file("x.gif", forum(), "x.py", [], SIZE)
     (tmp_path / f"{STOPS[0].name}.svg").write_text("mine")
-    with pytest.raises(DispatchvizError, match=r"is no \.svg picture"):
+    with pytest.raises(DispatchvizError, match=r"is not a \.svg picture"):
         check_tour(str(tmp_path))
     with pytest.raises(DispatchvizError, match="is no folder"):
         check_tour(str(mine))
 
 
-def test_the_tour_is_of_programs_that_ship() -> None:
+def test_tour_uses_shipped_programs() -> None:
     names = [stop.name for stop in STOPS]
     assert len(set(names)) == len(names)
     assert all(isinstance(stop, Stop) and stop.text for stop in STOPS)
 
 
-def test_on_the_command_line(tmp_path: Path) -> None:
+def test_command_line_writes_the_tour(tmp_path: Path) -> None:
     file = tmp_path / "n.cast"
     asked = ("record-tour", "--keys", "] n", "--size", "80x24", "-o", str(file), FORUM)
     done = dispatchviz(*asked)

@@ -1,4 +1,4 @@
-"""Questions before answers: where a move stops, what is hidden meanwhile, what comes of an answer."""
+"""Tests of predict mode: where a move stops, the hidden outcomes, the effect of an answer."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ BRANCHES = """\
 
 
 def asking(source: str, file: str = "") -> Session:
-    """A session that has begun to ask."""
+    """A session in predict mode."""
     session = Session(traced(source), 0, file)
     session.cursor = masked(session, started(session).cursor)
     return session
 
 
 def shown(session: Session, update: Update) -> Update:
-    """As the application does with an update."""
+    """Apply an update as the application does."""
     session.cursor = masked(session, update.cursor)
     return update
 
 
 def played(session: Session, how: str, right: bool = True) -> Iterator[Prediction]:
-    """Each question that a reader meets who goes on to the end, and who knows it all, or nothing."""
+    """Yield each question that a reader meets who goes on to the end and answers all of them right, or all wrong."""
     while True:
         before = session.cursor.at
         update = shown(session, move(session, how))
@@ -85,7 +85,7 @@ def played(session: Session, how: str, right: bool = True) -> Iterator[Predictio
 
 
 @pytest.mark.parametrize("how", ["into", "over", "down", "resume", "unfold"])
-def test_whatever_the_way_a_move_stops_before_the_answer(how: str) -> None:
+def test_every_move_stops_before_the_answer(how: str) -> None:
     session = asking(FORUM)
     for asked in played(session, how):
         assert session.cursor.at == asked.reveals - 1
@@ -93,7 +93,7 @@ def test_whatever_the_way_a_move_stops_before_the_answer(how: str) -> None:
     assert session.asking.guesses.score(session.trace).split()[0] == str(len(session.asking.guesses))
 
 
-def test_going_line_by_line_meets_the_founding_question_and_the_engine() -> None:
+def test_line_by_line_moves_meet_questions_on_keys_and_engine() -> None:
     asked = list(played(asking(FORUM), "resume"))
     assert all(each.is_outer for each in asked)
     add = next(each for each in asked if each.question == "aten::add.Tensor is called. Which key wins?")
@@ -102,14 +102,14 @@ def test_going_line_by_line_meets_the_founding_question_and_the_engine() -> None
     assert len({each.topic for each in asked}) == len(asked), "what is understood is not asked again"
 
 
-def test_what_was_answered_wrong_is_asked_again_elsewhere() -> None:
+def test_wrong_answer_is_asked_again_elsewhere() -> None:
     source = "import torch\nx = torch.ones(2)\ny = x * 2.0\ny = x * 2.0\n"
     again = [each for each in played(asking(source), "resume", right=False) if "mul.Tensor is called" in each.question]
     once = [each for each in played(asking(source), "resume") if "mul.Tensor is called" in each.question]
     assert (len(again), len(once)) == (2, 1)
 
 
-def test_no_row_tells_what_is_asked() -> None:
+def test_no_row_reveals_the_answer() -> None:
     session = asking(FORUM)
     for asked in played(session, "into"):
         rows = [(session.cursor.row_at(at), step_row(session.cursor, at, 100).plain) for at in
@@ -124,14 +124,14 @@ def test_no_row_tells_what_is_asked() -> None:
         assert all(text.rstrip().endswith(" ?") for text in later)
 
 
-def test_a_filter_hides_them_too() -> None:
+def test_filtered_list_hides_answers() -> None:
     session = asking(FORUM)
     ahead = session.cursor.ahead
     cursor = session.cursor.filtered([0, ahead.reveals, ahead.reveals + 2], "kernel")
     assert [step_row(cursor, at, 80).plain.split()[-1] for at in (1, 2)] == ["?", "?"]
 
 
-def test_the_first_screen_does_not_tell_where_the_first_node_is_made() -> None:
+def test_first_screen_does_not_reveal_the_first_node() -> None:
     session = Session(traced(FORUM), 2)
     plain = Scene(session.cursor, opened_at=session.cursor.at).plan(120, 40)
     assert any("AddBackward0" in row.plain for row in plain.bars["why"])
@@ -152,7 +152,7 @@ def test_panes_that_look_ahead_wait_for_the_answer() -> None:
     assert hidden(CELL, behind) is None
 
 
-def test_titles_and_rows_do_not_tell_at_which_step_something_happens() -> None:
+def test_titles_and_rows_do_not_reveal_later_steps() -> None:
     trace = traced(FORUM)
     at = line(trace, 4)
     said = nothing(GRAPH, trace, at)
@@ -164,7 +164,7 @@ def test_titles_and_rows_do_not_tell_at_which_step_something_happens() -> None:
     assert without_hidden(rows, waiting) == [ASKED_FIRST]
 
 
-def test_the_queue_does_not_tell_which_node_runs_next() -> None:
+def test_queue_does_not_reveal_the_next_node() -> None:
     trace = traced(BRANCHES)
     asked = next(each for each in predictions_after(trace, 0) if each.kind is Kind.NEXT and "Sin" in each.right.text)
     queued = max(at for at in range(asked.reveals) if isinstance(trace[at], ev.NodeQueued))
@@ -176,7 +176,7 @@ def test_the_queue_does_not_tell_which_node_runs_next() -> None:
     assert [row.plain.strip() for row in needed_rows(waiting, [], 100)] == [ASKED_FIRST.plain.strip()]
 
 
-def test_an_answer_leads_to_the_step_with_the_guess_beside_the_truth() -> None:
+def test_answer_goes_to_the_step_and_shows_guess_and_answer() -> None:
     session = asking(FORUM)
     asked = next(each for each in played(session, "resume") if "aten::add.Tensor is called" in each.question)
     cuda = asked.chosen("CUDA")
@@ -191,7 +191,7 @@ def test_an_answer_leads_to_the_step_with_the_guess_beside_the_truth() -> None:
     assert guess_note(session, session.cursor.at) == update.note, "it stays"
 
 
-def test_the_sentence_of_the_step_is_not_said_twice() -> None:
+def test_verdict_does_not_repeat_the_sentence() -> None:
     session = asking(FORUM)
     for asked in played(session, "resume"):
         for choice in asked.choices:
@@ -199,20 +199,20 @@ def test_the_sentence_of_the_step_is_not_said_twice() -> None:
             assert asked.right.text in note
             assert (asked.right.why in note) != (asked.right.why in why_here(session.trace, asked.reveals)), note
             assert choice.text in note
-            assert ("You said" in note) == (choice != asked.right)
+            assert ("Your guess" in note) == (choice != asked.right)
 
 
 def test_a_skipped_question_shows_its_answer_and_is_no_guess() -> None:
     session = asking(FORUM)
     asked = next(played(session, "resume"))
     update = answered(session, asked, None)
-    assert update.note.plain.startswith(f" It was {asked.right.text}. ")
+    assert update.note.plain.startswith(f" The answer is {asked.right.text}. ")
     assert update.cursor.at == asked.reveals
     assert len(session.asking.guesses) == 0
     assert asked not in list(played(session, "resume"))
 
 
-def test_jumps_go_where_they_are_sent() -> None:
+def test_jumps_are_not_stopped_by_questions() -> None:
     session = asking(FORUM)
     update = shown(session, jump(session, "last"))
     assert update.asks is None
@@ -237,7 +237,7 @@ def test_guesses_are_kept_beside_the_trace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", '{"guesses": 3}', '{"guesses": {"x": 1, "5": "CPU"}}',
                                   '{"guesses": {"99999999": "CPU", "-1": "CPU", "0": "no such choice"}}'])  # fmt: skip
-def test_a_file_of_somebody_elses_is_no_guess(tmp_path: Path, text: str) -> None:
+def test_foreign_file_is_not_read_as_guesses(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.dvtrace.guesses.json").write_text(text)
     session = Session(traced("import torch\nx = torch.ones(2)\n"), 0, str(tmp_path / "t.dvtrace"))
     started(session)
@@ -256,16 +256,16 @@ def test_guesses_of_another_run_stay_in_the_file(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["guesses"] == before
 
 
-def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_failed_write_of_guesses_is_reported(tmp_path: Path) -> None:
     session = asking("import torch\nx = torch.ones(2)\n", str(tmp_path / "none" / "t.dvtrace"))
     asked = next(played(session, "resume"))
     note = answered(session, asked, asked.right).note
-    assert "cannot be written" in note.plain
+    assert "cannot write" in note.plain
 
 
 @pytest.mark.long
-def test_the_next_question_is_looked_for_nearby() -> None:
-    """Of a loop whose topics are all done no more is read than a few steps, however long it is."""
+def test_next_question_is_searched_nearby() -> None:
+    """In a loop whose topics are all done, only a few steps are read, no matter how long it is."""
     trace = traced("import torch\nx = torch.ones(2)\nfor i in range(300):\n    x = x * 2.0\n")
     session, begin = Session(trace, 0, level=ALL), line(trace, 4)
     shown(session, started(session))
@@ -282,12 +282,12 @@ def test_the_next_question_is_looked_for_nearby() -> None:
 
 
 def below(reader: Reader) -> str:
-    """What is under the question."""
+    """The rows under the question."""
     return "\n".join(strip.text for strip in reader.app.view._compositor.render_strips())
 
 
 def covered(reader: Reader) -> bool:
-    """Return whether something is over the stepper."""
+    """Return whether a screen is over the stepper."""
     return len(reader.app.screen_stack) > 1
 
 
@@ -306,10 +306,10 @@ def test_a_question_has_room_below_the_steps(size: tuple[int, int]) -> None:
             assert boxes["footer"].height >= len(question_rows(asked, size[0] - 3)) + 1, "all of it is in sight"
 
 
-async def test_played_on_the_screen() -> None:
+async def test_prediction_game_on_the_screen_counts_guesses() -> None:
     async with stepper_of(Session(traced(FORUM), 2)) as reader:
         await reader.press("p")
-        assert reader.sees("Each step that decides something is asked first")
+        assert reader.sees("Predict mode: outcomes stay hidden (?) until you guess")
         await reader.press("c")
         assert isinstance(reader.app.screen, PredictionScreen)
         assert reader.sees("aten::randn is called. Which key wins?", "1  AutogradCPU", "3  BackendSelect")
@@ -318,9 +318,9 @@ async def test_played_on_the_screen() -> None:
         assert not covered(reader)
         assert reader.sees("✓ Right: BackendSelect.", "predict: 1 of 1 right", "→ randn → BackendSelect")
         await reader.press("c", "down", "enter")
-        assert reader.sees("✗ You said the fallback of BackendSelect", "1 of 2 right")
+        assert reader.sees("✗ Your guess: the fallback of BackendSelect", "1 of 2 right")
         await reader.press("c", "escape")
-        assert reader.sees("It was CUDA. ", "1 of 2 right, 1 skipped")
+        assert reader.sees("The answer is CUDA. ", "1 of 2 right, 1 skipped")
         await reader.press("c", "c")
         assert not covered(reader)
         assert reader.sees("1 of 2 right, 2 skipped"), "going on at a question skips it"
@@ -328,28 +328,28 @@ async def test_played_on_the_screen() -> None:
         assert type(reader.app.screen_stack[-1]) is GuessesScreen
         assert reader.sees(
             "1 of 2 right, 2 skipped (Enter goes there",
-            "✗ the fallback of BackendSelect, one for all operators · it was the kernel",
+            "✗ the fallback of BackendSelect, one for all operators · answer: the kernel",
         )
         await reader.press("escape")
-        assert reader.sees("No more questions: 1 of 2 right, 2 skipped")
+        assert reader.sees("Predict mode ended: 1 of 2 right, 2 skipped")
         assert not reader.sees("predict:")
         await reader.press("c")
         assert not covered(reader)
 
 
-async def test_the_list_leads_to_a_step_and_forgets() -> None:
+async def test_list_of_guesses_goes_to_steps_and_deletes() -> None:
     async with stepper_of(Session(traced(FORUM), 2)) as reader:
         await reader.press("p", "c", "1", "c", "1", "p", "down", "enter")
         assert isinstance(reader.app.session.trace[reader.at], ev.KernelSelected)
         assert reader.sees("✓ Right: the kernel registered for BackendSelect itself.")
         await reader.press("p", "p", "delete")
-        assert reader.sees("No guess is kept any more")
+        assert reader.sees("All guesses deleted")
         assert len(reader.app.session.asking.guesses) == 0
         await reader.press("g", "p", "c", "c")
         assert isinstance(reader.app.screen, PredictionScreen), "asked from anew"
 
 
-async def test_a_question_can_be_left_for_good_and_survives_another_size() -> None:
+async def test_question_survives_resize_and_can_be_ended() -> None:
     async with stepper_of(Session(traced(FORUM), 2)) as reader:
         await reader.press("p", "c")
         await reader.pilot.resize_terminal(80, 24)
@@ -364,12 +364,12 @@ async def test_a_question_can_be_left_for_good_and_survives_another_size() -> No
         assert covered(reader), "no such choice"
         await reader.press("p")
         assert not covered(reader)
-        assert reader.sees("No more questions")
+        assert reader.sees("Predict mode ended")
         assert reader.app.session.cursor.ahead is None
 
 
-def test_nothing_to_ask() -> None:
+def test_program_without_questions_says_so() -> None:
     trace: Trace = traced("x = 3\ny = 4\n")
     session = Session(trace)
     note = started(session).note
-    assert note.plain.startswith(" No question follows this step")
+    assert note.plain.startswith(" No more questions after this step")

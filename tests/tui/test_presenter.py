@@ -1,4 +1,4 @@
-"""The screen for an audience, and steps that come by themselves."""
+"""Tests of presenter mode and of automatic playing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PRESENTING = PaneChoice(presenting=True)
 
 
 def presenting(reader: Reader) -> bool:
-    """Return whether the screen is for an audience."""
+    """Return whether presenter mode is on."""
     return reader.app.view.scene.choice.presenting
 
 
@@ -42,7 +42,7 @@ def covered(reader: Reader) -> bool:
 
 @pytest.mark.parametrize("size", [*SIZES, SMALLEST])
 @pytest.mark.parametrize("label", ["", " Search: "])
-def test_two_panes_with_gaps_and_no_footer(size: tuple[int, int], label: str) -> None:
+def test_presenter_mode_has_two_panes_and_no_footer(size: tuple[int, int], label: str) -> None:
     width, height = size
     trace = forum()
     for at in range(len(trace)):
@@ -62,20 +62,20 @@ def test_two_panes_with_gaps_and_no_footer(size: tuple[int, int], label: str) ->
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_what_cuda_is_stays_on_the_screen(size: tuple[int, int]) -> None:
+def test_presenter_header_names_the_cuda_implementation(size: tuple[int, int]) -> None:
     header = Scene(Cursor(forum(), 3), opened_at=0, choice=PRESENTING).plan(*size).bars["header"]
     assert "cuda: emulated on NumPy" in header[0].plain
 
 
 @pytest.mark.parametrize("choice", [PaneChoice(), PRESENTING])
-def test_a_program_without_cuda_is_not_told_what_that_is(choice: PaneChoice) -> None:
+def test_program_without_cuda_shows_no_cuda_implementation(choice: PaneChoice) -> None:
     trace = run(Code("import torch\nx = torch.ones(2) * 2\n")).trace
     head = Scene(Cursor(trace, 3), opened_at=0, choice=choice).plan(120, 40).bars["header"]
     assert [row.plain for row in head if "cuda" in row.plain] == []
     assert f"step 3 of {len(trace)}" in head[0].plain
 
 
-def test_the_second_pane_is_the_one_that_has_most_to_say() -> None:
+def test_second_pane_is_the_most_useful_one() -> None:
     assert second_pane([KEYS, SOURCE], lambda pane: pane == KEYS) == SOURCE
     assert second_pane([KEYS, SOURCE], lambda pane: True) == KEYS
     trace = forum()
@@ -86,7 +86,7 @@ def test_the_second_pane_is_the_one_that_has_most_to_say() -> None:
     assert SOURCE in Scene(Cursor(trace, computed), opened_at=0, choice=own).plan(120, 40).panes
 
 
-def test_nothing_is_dim_before_an_audience() -> None:
+def test_presenter_mode_shows_nothing_dim() -> None:
     text = ("text-primary", "text-accent", "text-success", "text-warning", "text-error")
     theme = dict.fromkeys(("foreground", "background", "panel", "primary", "primary-muted", *text), "#808080")
     row = line(("a kernel", "dim"), ("was", "was"))
@@ -95,11 +95,11 @@ def test_nothing_is_dim_before_an_audience() -> None:
     assert not any(segment.style and segment.style.dim for segment in contrast)
 
 
-async def test_a_clicker_steps_and_escape_ends_it() -> None:
+async def test_clicker_steps_and_escape_ends_presenter_mode() -> None:
     async with stepper(forum()) as reader:
         await reader.press("P")
         assert presenting(reader)
-        assert reader.sees("Presenting: PgDn and PgUp step, P or Esc ends it", "cuda: emulated")
+        assert reader.sees("Presenter mode: PgDn and PgUp step, P or Esc ends it", "cuda: emulated")
         assert not reader.sees("q quit")
         trace, before = reader.app.session.trace, reader.at
         shown = reader.app.session.cursor.shown
@@ -112,7 +112,7 @@ async def test_a_clicker_steps_and_escape_ends_it() -> None:
         assert reader.at == 1, "questions work as always"
         await reader.press("escape")
         assert not presenting(reader)
-        assert reader.sees("q quit", "No longer presenting")
+        assert reader.sees("q quit", "Presenter mode ended")
         await reader.press("P", "P")
         assert not presenting(reader)
         assert len(trace) > before
@@ -135,7 +135,7 @@ async def test_names_of_kernels_are_left_out() -> None:
 
 
 class Clock:
-    """Stands in for Textual's timers: nothing goes on by itself."""
+    """A replacement for Textual's timers that runs only on request."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -159,7 +159,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 async def test_space_plays_and_any_key_stops(clock: Clock) -> None:
     async with stepper(forum()) as reader:
         await reader.press("space")
-        assert reader.sees("Playing: + is faster, - slower, any other key stops")
+        assert reader.sees("Playing. + plays faster, - slower, any other key stops")
         rows = list(reader.app.session.cursor.rows)
         assert (reader.at, len(clock.seconds)) == (rows[0], 1)
         for place in (1, 2, 3):
@@ -167,7 +167,7 @@ async def test_space_plays_and_any_key_stops(clock: Clock) -> None:
             await reader.answered()
             assert (reader.at, len(clock.seconds)) == (rows[place], place + 1)
         await reader.press("space")
-        assert reader.sees("Stopped playing")
+        assert reader.sees("Playing stopped")
         assert clock.stopped == 1
         reader.app.play()
         assert reader.at == rows[3], "a tick that comes late does nothing"
@@ -178,7 +178,7 @@ async def test_space_plays_and_any_key_stops(clock: Clock) -> None:
         assert (reader.at, clock.stopped) == (stepped, 2)
 
 
-async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
+async def test_tempo_is_shown_and_kept(clock: Clock) -> None:
     async with stepper(forum()) as reader:
         await reader.press("space")
         assert reader.sees("playing ×1")
@@ -186,13 +186,13 @@ async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
         await reader.press("plus")
         assert (reader.sees("playing ×2"), reader.at, clock.seconds[-1]) == (True, 0, normal / 2)
         await reader.press("plus", "plus")
-        assert reader.sees("playing ×4", "as fast as it can be")
+        assert reader.sees("playing ×4", "the fastest tempo")
         await reader.press("s")
         assert not reader.sees("playing")
         await reader.press("plus")
-        assert reader.sees("That is every step"), "not played: what the key always does"
+        assert reader.sees("This is the most detail: every step"), "not played: what the key always does"
         await reader.press("space", *["minus"] * 5)
-        assert reader.sees("playing ×0.25", "as slowly as it can be")
+        assert reader.sees("playing ×0.25", "the slowest tempo")
         assert clock.stopped >= 8, "each change begins the step's time anew"
         await reader.press("escape", "P", "space")
         assert reader.sees("playing ×0.25")
@@ -200,11 +200,11 @@ async def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
         begun = len(clock.seconds)
         reader.app.play()
         await reader.answered()
-        assert reader.sees("Stopped playing: this is the last row")
+        assert reader.sees("Playing stopped: this is the last row")
         assert len(clock.seconds) == begun
 
 
-async def test_questions_are_asked_of_an_audience_and_playing_waits_for_the_answer(clock: Clock) -> None:
+async def test_playing_waits_for_answers_in_presenter_mode(clock: Clock) -> None:
     async with stepper(forum()) as reader:
         await reader.press("P", "p", "space")
         for _ in reader.app.session.trace:
@@ -220,7 +220,7 @@ async def test_questions_are_asked_of_an_audience_and_playing_waits_for_the_answ
         assert reader.sees("of 1 right" if "predict" in reader.text else "AutogradCUDA")
 
 
-async def test_it_plays_the_rows_that_are_seen_four_seconds_each(clock: Clock) -> None:
+async def test_each_visible_row_plays_for_four_seconds(clock: Clock) -> None:
     async with stepper(forum(), step=0, level=DEFAULT) as reader:
         rows = list(reader.app.session.cursor.rows)
         await reader.press("space")

@@ -1,4 +1,4 @@
-"""The questions of ``docs/questions.md``: their keys are pressed, and the answers are on the screen."""
+"""Tests of the questions in ``docs/questions.md``: their keys are pressed, and the answers must be on the screen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = {shown: key for key, shown in SHOWN.items()} | {"⏎": "enter"}
 
 
 class Question(NamedTuple):
-    """A question, the program that it is asked of and the keys, or a command, and the words of the answer."""
+    """A question, its program and its keys, or a command, and the words of the answer."""
 
     title: str
     program: str
@@ -32,7 +32,7 @@ class Question(NamedTuple):
 
 
 def questions() -> list[Question]:
-    """Those of the page."""
+    """The questions of the page."""
     text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8").partition("## By one command")[0]
     return [_question(part) for part in text.split("\n### ")[1:]]
 
@@ -56,12 +56,12 @@ COMMANDS = [question for question in questions() if question.command]
 
 
 def typed(key: str) -> tuple[str, ...]:
-    """The names of keys; a text is typed letter by letter, and is one answer to one question of the stepper."""
+    """The names of the keys. A text is typed letter by letter, as one answer to a question of the stepper."""
     return tuple("space" if letter == " " else letter for letter in key) if len(key) > 1 else (NAMES.get(key, key),)
 
 
 def shown(reader: Reader) -> str:
-    """The texts on the screen, each pane's and bar's rows joined as they are read."""
+    """The texts on the screen, with the rows of each pane and bar joined as they are read."""
     screen = reader.app.view
     rows = [screen.query_one("#why").plain]
     rows += [pane.plain for number, pane in screen.panes.items() if pane.display and number != 1]
@@ -70,7 +70,7 @@ def shown(reader: Reader) -> str:
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=[question.title for question in QUESTIONS])
-async def test_the_keys_bring_the_answer(question: Question) -> None:
+async def test_keys_show_the_answer(question: Question) -> None:
     assert question.answers
     assert len(question.keys) <= MOST_KEYS
     async with stepper_of(Session(traced(question.program))) as reader:

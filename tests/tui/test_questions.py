@@ -1,4 +1,4 @@
-"""Marks with names, breakpoints, the filter, the link and the picture, as a reader uses them."""
+"""Tests of marks, breakpoints, the filter, the copied command and the picture, as a reader uses them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ END = last_step(forum())
 
 
 def steps_of(*words: str) -> list[int]:
-    """The steps that a filter with these words lets through."""
+    """The steps that a filter with some words shows."""
     return list(all_hits(forum(), " ".join(words)))
 
 
-def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
+def test_continue_stops_at_breakpoints_instead_of_lines() -> None:
     trace = forum()
     node = step(trace, ev.NodeCreated)
     cursor = Cursor(trace, breakpoints=(Breakpoint("event", "NodeCreated"),))
@@ -41,7 +41,7 @@ def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
     assert trace[by_key.at].key == "AutogradCUDA"
 
 
-def test_moves_pass_over_what_a_filter_hides() -> None:
+def test_moves_skip_steps_that_a_filter_hides() -> None:
     hits = steps_of("dispatch")
     cursor = Cursor(forum()).filtered(tuple(hits))
     assert cursor.at == hits[0]
@@ -51,32 +51,32 @@ def test_moves_pass_over_what_a_filter_hides() -> None:
 
 
 @pytest.mark.long
-async def test_f_shows_only_some_steps() -> None:
+async def test_key_f_filters_steps() -> None:
     hits = steps_of("dispatch")
     async with stepper(forum()) as reader:
         await reader.press("f", *"dispatch", "enter")
-        assert reader.sees(f"{len(hits)} of {len(forum())} steps with dispatch; f and Enter show all again")
+        assert reader.sees(f"{len(hits)} of {len(forum())} steps with dispatch. f Enter shows all steps again")
         assert reader.at == hits[0]
         assert not reader.sees("> line 3  x = torch.randn")
         await reader.press("s")
         assert reader.at == hits[1]
         assert reader.sees(f"▶ {hits[1]:>2} ")
         await reader.press("f", *"nosuchword", "enter")
-        assert reader.sees("No step has nosuchword: the filter stays dispatch")
+        assert reader.sees("No step matches nosuchword: the filter is still dispatch")
         await reader.press("f", "enter", "f", *"nosuchword", "enter")
-        assert reader.sees("No step has nosuchword: all steps stay")
+        assert reader.sees("No step matches nosuchword: all steps are still shown")
         await reader.press("f", "enter", "g")
         assert reader.sees(" 3  x = torch")
         assert reader.at == 0
 
 
 @pytest.mark.long
-async def test_marks_have_names_and_a_list() -> None:
+async def test_marks_can_be_named_and_listed() -> None:
     async with stepper(forum()) as reader:
         await reader.press("apostrophe")
         assert reader.sees("No marks yet: m sets one here")
         await reader.press("s", "s", "m", *"here", "enter")
-        assert reader.sees("Marked: c and C stop at this step, ' lists all marks")
+        assert reader.sees("Mark set. c and C stop here; ' lists all marks")
         await reader.press("G", "m", "enter", "g", "apostrophe")
         assert reader.sees("Marks (Enter goes there", "here")
         await reader.press("enter")
@@ -85,7 +85,7 @@ async def test_marks_have_names_and_a_list() -> None:
         await reader.press("apostrophe", "down", "enter")
         assert reader.at == END
         await reader.press("apostrophe", "escape", "m")
-        assert reader.sees("No longer marked")
+        assert reader.sees("Mark removed")
         assert reader.app.session.marks.names == {2: "here"}
 
 
@@ -101,17 +101,17 @@ def test_marks_are_kept_beside_the_trace(tmp_path: Path) -> None:
     assert Marks(forum(), file).names == {3: ""}
     (tmp_path / "forum.jsonl.marks.json").write_text("something else")
     assert Marks(forum(), file).names == {}
-    assert "cannot be written" in Marks(forum(), str(tmp_path / "no folder" / "t")).set(1, "")
+    assert "cannot write" in Marks(forum(), str(tmp_path / "no folder" / "t")).set(1, "")
 
 
-async def test_y_copies_a_command_line() -> None:
+async def test_key_y_copies_the_command() -> None:
     async with stepper(forum(), step=5) as reader:
         await reader.press("y")
         assert reader.sees("Copied: dispatchviz run --step 5 forum.py")
         assert reader.app.clipboard == "dispatchviz run --step 5 forum.py"
 
 
-async def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_key_o_opens_the_graph_in_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
     monkeypatch.setattr(sharing, "open_in_browser", lambda path: opened.append(path) or True)
     async with stepper(forum(), step=0) as reader:
@@ -123,7 +123,7 @@ async def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch
         assert "AddBackward0" in opened[0].read_text()
 
 
-async def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_work_while_a_picture_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     may_end, drawn = threading.Event(), list[int]()
 
     def slow(trace: Trace, at: int) -> tuple[Path, str]:
@@ -148,16 +148,16 @@ async def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.Monkey
         assert drawn == [last]
 
 
-async def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_graph_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "picture_file", Mock(side_effect=OSError(28, "No space left on device")))
     async with stepper(forum(), step=0) as reader:
         await reader.press("G", "o")
-        await reader.until(lambda: reader.sees("No picture: ", "No space left on device"))
+        await reader.until(lambda: reader.sees("The picture was not drawn: ", "No space left on device"))
         await reader.press("o")
-        await reader.until(lambda: reader.sees("No picture: "))
+        await reader.until(lambda: reader.sees("The picture was not drawn: "))
 
 
-def test_without_a_display_no_browser_takes_over_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_browser_never_takes_over_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")

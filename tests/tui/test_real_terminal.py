@@ -1,4 +1,4 @@
-"""The stepper as a program on a real terminal: bytes typed at it, bytes that it paints."""
+"""Tests of the stepper as a program on a real terminal: the bytes that are typed, the bytes that it paints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Terminal:
     def __init__(
         self, *command: str, size: tuple[int, int] = (120, 40), begin: tuple[str, str] = ("-m", "dispatchviz")
     ) -> None:
-        import pty  # not there on Windows
+        import pty  # does not exist on Windows
 
         self.screen, terminal = pty.openpty()
         width, height = map(str, size)
@@ -45,18 +45,20 @@ class Terminal:
         os.write(self.screen, text.encode())
 
     def wait_for(self, text: str) -> None:
-        """Read until a text has come. OSError if the program ends before that, AssertionError if it writes no more."""
+        """Read until a text has appeared. Raise OSError if the program ends before that, AssertionError if it stops
+        writing.
+        """
         while text.encode() not in self.seen:
             ready, _, _ = select.select([self.screen], [], [], HANGS)
             assert ready, f"{text!r} does not come"
             self.seen += os.read(self.screen, 65536)
 
     def ended(self) -> int:
-        """The exit status, after all that the program still has to write."""
+        """Read the remaining output and return the exit status."""
         try:
             while read := os.read(self.screen, 65536):
                 self.seen += read
-        except OSError:  # nobody has the terminal open any more
+        except OSError:  # no process has the terminal open any more
             pass
         return self.program.wait()
 
@@ -79,17 +81,17 @@ def start() -> Iterator[Callable[..., Terminal]]:
         terminal.close()
 
 
-def test_what_is_typed_before_the_program_has_begun_arrives(start: Callable[..., Terminal]) -> None:
+def test_input_before_the_program_starts_arrives(start: Callable[..., Terminal]) -> None:
     count = len(as_recorded("forum.py"))
     stepper = start("run", FORUM)
     stepper.type(":12\r")
     stepper.wait_for(f"step 12 of {count}")
     stepper.type("s")
-    stepper.wait_for(f"step 16 of {count}")  # the redispatch: what is between is no row
+    stepper.wait_for(f"step 16 of {count}")  # the redispatch: the steps between are not rows
 
 
 @pytest.mark.parametrize("sign", ["\x1b[?1049h", "1 Steps", "Key set"])
-def test_what_is_typed_while_the_screen_appears_arrives(start: Callable[..., Terminal], sign: str) -> None:
+def test_input_while_the_screen_appears_arrives(start: Callable[..., Terminal], sign: str) -> None:
     stepper = start("run", FORUM)
     stepper.wait_for(sign)
     stepper.type(":12\rs/nodestarted\r.")
@@ -98,13 +100,13 @@ def test_what_is_typed_while_the_screen_appears_arrives(start: Callable[..., Ter
     assert stepper.ended() == 0
 
 
-def test_the_command_line_that_is_copied_has_the_arguments_of_the_program(start: Callable[..., Terminal]) -> None:
+def test_copied_command_has_the_program_arguments(start: Callable[..., Terminal]) -> None:
     stepper = start("run", "--cuda", "emulated", FORUM, "--lr", "0 1", size=(200, 40))
     stepper.type(":12\ry")
     stepper.wait_for(f"dispatchviz run --step 12 --cuda emulated {FORUM} --lr '0 1'")
 
 
-def test_ctrl_c_in_a_program_is_no_error(start: Callable[..., Terminal], tmp_path: Path) -> None:
+def test_ctrl_c_in_a_program_is_not_an_error(start: Callable[..., Terminal], tmp_path: Path) -> None:
     (tmp_path / "stopped.py").write_text("import torch\ntorch.ones(2)\nraise KeyboardInterrupt\n")
     stepper = start("run", str(tmp_path / "stopped.py"))
     stepper.wait_for("The program was interrupted here")
@@ -112,16 +114,16 @@ def test_ctrl_c_in_a_program_is_no_error(start: Callable[..., Terminal], tmp_pat
     stepper.wait_for("line 3: interrupted")
 
 
-def test_a_terminal_that_is_too_small_gets_the_log_and_why(start: Callable[..., Terminal]) -> None:
+def test_small_terminal_prints_the_log_and_the_reason(start: Callable[..., Terminal]) -> None:
     small = start("run", "--no-pager", FORUM, size=(50, 14))
-    small.wait_for("the log instead of the stepper: the terminal is 50x14, the stepper needs 60x15")
+    small.wait_for("the log instead of the stepper: the terminal is 50x14, and the stepper needs at least 60x15")
     small.wait_for("line 6  z = torch.add(x, y)")
     assert small.ended() == 0
 
 
-def test_two_runs_stand_side_by_side_and_the_stepper_opens_on_one(start: Callable[..., Terminal]) -> None:
+def test_two_runs_are_side_by_side_and_one_opens_in_the_stepper(start: Callable[..., Terminal]) -> None:
     both = start("diff", "--what-if", "6: no_grad", FORUM)
-    both.wait_for("they part at two places")
+    both.wait_for("they differ in two places")
     both.type("\t\r")
     both.wait_for("1 Steps")
     both.seen = b""
@@ -131,11 +133,11 @@ def test_two_runs_stand_side_by_side_and_the_stepper_opens_on_one(start: Callabl
     assert both.ended() == 1
 
 
-def test_what_if_comes_back_to_the_stepper(start: Callable[..., Terminal]) -> None:
+def test_closing_a_what_if_comparison_returns_to_the_stepper(start: Callable[..., Terminal]) -> None:
     stepper = start("run", FORUM)
     stepper.type(":line 6\rW\r")
     stepper.wait_for("Running with line 6: no_grad")
-    stepper.wait_for("they part at two places")
+    stepper.wait_for("they differ in two places")
     stepper.seen = b""
     stepper.type("q")
     stepper.wait_for("1 Steps")

@@ -1,4 +1,4 @@
-"""Screens over the stepper: tracebacks, then and now, registrations, generated code."""
+"""Tests of screens over the stepper: tracebacks, then and now, registrations, generated code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .screens import stepper
 from .synthetic import forum
 
 
-async def test_the_traceback_is_a_key_away_from_the_error() -> None:
+async def test_key_t_opens_the_traceback_of_an_error() -> None:
     async with stepper(traced("import torch\nx = torch.ones(2)\nx + torch.ones(3)\n"), size=(80, 24)) as reader:
         assert reader.sees("stopped here with an error: S back  t traceback")
         await reader.press("t")
@@ -35,16 +35,16 @@ async def test_the_traceback_is_a_key_away_from_the_error() -> None:
         assert not reader.sees("Traceback")
 
 
-async def test_without_an_error_or_generated_code_it_says_so() -> None:
+async def test_missing_error_or_generated_code_is_explained() -> None:
     async with stepper(traced("import torch\n")) as reader:
         await reader.press("t")
-        assert reader.sees("No error here, and none ended this program")
+        assert reader.sees("No error at this step, and no error ended the program")
         await reader.press("v")
         assert reader.sees("No operator runs at this step")
 
 
 @pytest.mark.parametrize("width", [20, 76, 146])
-def test_every_entry_has_its_rows_within_the_width(width: int) -> None:
+def test_every_statement_fits_into_the_width(width: int) -> None:
     for entries, rows in ((STATEMENTS, statement_rows(forum(), 0, width)), (REASONS, reason_rows(forum(), 0, width))):
         assert sorted(row.key for row in rows if row.key) == sorted(entry.ident for entry in entries)
         texts = [row for row in rows if not row.key and all(role != "title" for _, role in row.spans)]
@@ -53,19 +53,19 @@ def test_every_entry_has_its_rows_within_the_width(width: int) -> None:
         assert all(entry.source.name.replace(" ", "") in text.replace(" ", "") for entry in entries)
 
 
-def test_what_was_said_stands_beside_what_is_so_where_there_is_room() -> None:
+def test_old_and_new_statements_are_side_by_side_if_they_fit() -> None:
     wide = [row.plain for row in statement_rows(forum(), 0, 100)]
     assert any("2020: " in row and "2.13: " in row for row in wide)
     narrow = [row.plain for row in statement_rows(forum(), 0, 60)]
     assert not any("2020: " in row and "2.13: " in row for row in narrow)
 
 
-def test_every_verdict_has_a_sign_of_its_own() -> None:
+def test_every_verdict_has_its_own_sign() -> None:
     assert len({sign for sign, _ in LOOKS.values()}) == len(LOOKS)
     assert {statement.verdict for statement in STATEMENTS} == LOOKS.keys()
 
 
-async def test_the_key_opens_both_and_a_choice_leads_to_its_step() -> None:
+async def test_key_opens_statements_and_reasons_that_lead_to_steps() -> None:
     trace = forum()
     at = step(trace, redispatch("aten::add.Tensor"))
     async with stepper(trace, size=(80, 24), step=at) as reader:
@@ -73,17 +73,17 @@ async def test_the_key_opens_both_and_a_choice_leads_to_its_step() -> None:
         assert reader.sees("Then and now", "Tab: why it is so", "At this step")
         assert reader.sees("▶ ≠ How the backend is called  no longer true", "Nothing is computed again", "2020: ")
         await reader.press("tab")
-        assert reader.sees("Why it is so", "Tab: then and now", "▶ Why redispatch, and not call again?")
+        assert reader.sees("Why PyTorch works this way", "Tab: articles", "▶ Why redispatch, and not call again?")
         await reader.press("end")
         assert reader.sees("shown by: dispatchviz run")
         await reader.press("enter")
         assert reader.at == at
-        assert reader.sees("No step near this one shows that")
+        assert reader.sees("No step near this one shows it")
         await reader.press("Y", "down", "down", "down", "down", "enter")
         assert reader.at != at
         assert reader.sees("Steps")
         await reader.press("Y", "Y")
-        assert not reader.sees("Then and now")
+        assert not reader.sees("Older articles and PyTorch today")
 
 
 PROGRAM = """\
@@ -111,8 +111,8 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 
 
 @pytest.mark.parametrize("operator", ["mine::twice", "mine::thrice", "aten::mul.Tensor"])
-def test_what_is_played_back_is_what_the_program_did(trace: Trace, operator: str) -> None:
-    """The trace has the cells that changed when it ran."""
+def test_history_contains_the_registrations_of_the_program(trace: Trace, operator: str) -> None:
+    """The trace has the table entries that changed when it ran."""
     history = history_at(trace, operator, len(trace) - 1)
     own = [each for each in history.steps if each.step >= 0 and each.kind != "definition"]
     assert own
@@ -134,21 +134,24 @@ def test_the_history_goes_as_far_as_the_step(trace: Trace) -> None:
     assert "AutogradCPU" not in table.empty
 
 
-def test_one_backend_alone_is_skipped(trace: Trace) -> None:
+def test_fallthrough_for_one_backend_needs_a_mask_per_backend(trace: Trace) -> None:
     registered = trace.steps_of(ev.KernelRegistered)[1]
     text = "\n".join(row.plain for row in history_rows(trace, registered, 100))
     assert 'aten.impl("mul.Tensor", torch.library.fallthrough_kernel, "AutogradCPU")' in text
-    assert "setOperatorHasFallthroughForKey(AutogradCPU, true): the key leaves the mask, calls skip it." in text
+    assert (
+        "setOperatorHasFallthroughForKey(AutogradCPU, true): the key is removed from the mask, so calls skip it."
+        in " ".join(text.split())
+    )
     assert "nonFallthroughKeysPerBackend_ of its backend, CPU 0x3fd7386bfbffffff, the 15" in text
-    assert "In the end 96 of 137 cells hold a kernel" in text
+    assert "In the end, 96 of the 137 table entries hold a kernel" in text
 
 
-async def test_capital_h_plays_the_registrations_of_the_steps_operator(trace: Trace) -> None:
+async def test_capital_h_steps_through_registrations_of_the_operator(trace: Trace) -> None:
     async with stepper(trace, step=step(trace, call("mine::twice"))) as reader:
         await reader.press("H")
         assert reader.sees("mine::twice: registration 39 of 40", 'lib.define("twice(Tensor x) -> Tensor")')
         await reader.press("right")
-        assert reader.sees("registration 40 of 40", 'lib.impl("twice", lambda x: x * 2,', "Changed now", "● 91 cells")
+        assert reader.sees("registration 40 of 40", 'lib.impl("twice", lambda x: x * 2,', "Changed now", "● 91 entries")
         await reader.press("G", "N", "g")
         assert reader.sees("registration 1 of 40", "The operator has no table yet.")
         await reader.press("n", "H")
@@ -163,7 +166,7 @@ def test_a_line_that_registers_something_is_about_that_operator(trace: Trace) ->
     assert [row.plain for row in history_rows(trace, 0, 80)] == ["No operator runs at this step."]
 
 
-def test_lines_in_a_block_of_with_and_lines_that_call_a_function_are_over_at_their_end(tmp_path: Path) -> None:
+def test_lines_in_with_blocks_and_calling_lines_have_an_end(tmp_path: Path) -> None:
     trace = trace_of(
         tmp_path,
         """\
@@ -181,12 +184,12 @@ with torch.no_grad():
         assert history_here(trace, at).steps[-1].kind == kind
 
 
-def test_a_fallback_says_that_it_is_for_all_operators(tmp_path: Path) -> None:
+def test_fallback_has_no_history_of_its_own(tmp_path: Path) -> None:
     program = 'import torch\ntorch.library.Library("_", "IMPL").fallback(lambda op, *a: None, "PrivateUse1")\n'
     trace = trace_of(tmp_path, program)
-    registered, _ = trace.steps_of(ev.KernelRegistered)  # and that it is taken back
+    registered, _ = trace.steps_of(ev.KernelRegistered)  # the second one undoes it
     text = [row.plain for row in history_rows(trace, registered, 80)]
-    assert text == ["A fallback is for all operators: the history of each has it, at a call of one."]
+    assert text == ["A fallback applies to all operators. Go to a call to see it in the history of that operator."]
 
 
 CODEGEN_PROGRAM = """\
@@ -213,7 +216,7 @@ def test_a_step_has_an_operator(tmp_path: Path) -> None:
     assert operator_at(trace, step(trace, KeySetComputed, within=add)) == "aten::add.Tensor"
     assert operator_at(trace, step(trace, node_ran("AddBackward0"))) == "aten::add.Tensor"
     assert operator_at(trace, step(trace, node_ran("SumBackward0"))) == "aten::sum"
-    assert operator_at(trace, line(trace, 3)) == "aten::add.Tensor"  # of the first call that comes of it
+    assert operator_at(trace, line(trace, 3)) == "aten::add.Tensor"  # of the first call that it makes
     assert operator_at(trace, line(trace, 1)) == ""  # import torch
 
 
@@ -241,11 +244,11 @@ async def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> Non
         assert not reader.sees("Generated code")
 
 
-async def test_an_operator_of_the_program_was_not_generated(tmp_path: Path) -> None:
+async def test_operator_of_the_program_has_no_generated_code(tmp_path: Path) -> None:
     trace = trace_of(tmp_path)
     async with stepper(trace, step=step(trace, call("mine::nothing"))) as reader:
         await reader.press("v")
-        assert reader.sees("mine::nothing is not PyTorch's")
+        assert reader.sees("mine::nothing is not an operator of PyTorch")
 
 
 def test_marks_become_roles() -> None:

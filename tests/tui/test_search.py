@@ -1,4 +1,4 @@
-"""Searching the words of steps."""
+"""Tests of the search for words of steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def hits(search: Search) -> list[int]:
 
 
 def finds(search: Search, query: str, begin: int = 0) -> None:
-    """To the end."""
+    """Search to the end."""
     search.find(query, begin)
     while search.go_on():
         pass
@@ -54,7 +54,7 @@ def test_narrowing_letter_by_letter_finds_the_same(query: str) -> None:
     assert hits(typed) == hits(at_once)
 
 
-def test_notes() -> None:
+def test_notes_count_hits_and_progress() -> None:
     search, cursor = Search(forum()), Cursor(forum())
     nodes = steps(forum(), NodeCreated)
     assert hit_note(search, cursor).plain.strip() == ""
@@ -66,10 +66,10 @@ def test_notes() -> None:
     finds(search, "backwardstarted")
     assert hit_note(search, cursor).plain == " 1 hit  "
     finds(search, "[/]")
-    assert hit_note(search, cursor.goto(nodes[1] + 1)).plain == " No step has [/]"
+    assert hit_note(search, cursor.goto(nodes[1] + 1)).plain == " No step matches [/]"
 
 
-def test_a_search_goes_on_in_slices_and_tells_what_it_is_certain_of() -> None:
+def test_search_in_slices_knows_its_certain_hits() -> None:
     trace = big(20_000)
     returns, search = steps(trace, KernelReturned), Search(trace)
     middle = returns[len(returns) // 2]
@@ -89,7 +89,7 @@ def test_a_search_goes_on_in_slices_and_tells_what_it_is_certain_of() -> None:
 @pytest.mark.parametrize(
     "query", ["nodecreated", "dispatched", "aten::add.tensor dispatched", "created", "autogradcuda"]
 )
-def test_what_names_tell_is_there_before_any_label_is_made(query: str) -> None:
+def test_hits_by_kind_need_no_labels(query: str) -> None:
     search = Search(big(5_000))
     search.find(query)
     early = search.next(4_000)
@@ -103,9 +103,7 @@ def test_what_names_tell_is_there_before_any_label_is_made(query: str) -> None:
 @pytest.mark.parametrize(
     ("query", "named"), [("SumBackward0", node_created("SumBackward0")), ("backward0", NodeCreated), ("y", NameBound)]
 )
-def test_names_of_variables_and_nodes_are_hits_before_any_label_is_made(
-    query: str, named: Pattern | type[AnyEvent]
-) -> None:
+def test_hits_by_variable_and_node_names_need_no_labels(query: str, named: Pattern | type[AnyEvent]) -> None:
     search, naming = Search(forum()), set(steps(forum(), named))
     search.find(query)
     early = hits(search)
@@ -125,7 +123,7 @@ def test_the_search_goes_backwards_from_where_the_reader_is() -> None:
     assert search.certain(10_000, nearest, forward=False)
 
 
-def test_a_search_goes_round_the_end_and_has_no_next_without_a_hit() -> None:
+def test_search_wraps_around_and_has_no_next_without_hits() -> None:
     search = Search(forum())
     finds(search, "sourceline")
     lines = steps(forum(), SourceLine)
@@ -136,7 +134,7 @@ def test_a_search_goes_round_the_end_and_has_no_next_without_a_hit() -> None:
     assert search.certain(3, None)
 
 
-def test_a_list_that_is_painted_higher_than_it_is_has_no_hits_below_its_rows() -> None:
+def test_list_taller_than_its_rows_shows_no_hits_below() -> None:
     search = Search(forum())
     search.find("event:NodeCreated")
     steps = StepList(Cursor(forum(), search=search))
@@ -146,7 +144,7 @@ def test_a_list_that_is_painted_higher_than_it_is_has_no_hits_below_its_rows() -
     assert not set(bar[4:]) & {"├", "┣"}
 
 
-def test_a_word_in_the_name_of_a_file_is_not_found_in_each_of_its_lines(tmp_path: Path) -> None:
+def test_word_in_a_file_name_does_not_match_all_its_lines(tmp_path: Path) -> None:
     (tmp_path / "conv.py").write_text("import torch\nx = torch.ones(2)\ny = x * 2\nconvolved = y\n", encoding="utf-8")
     trace = run(str(tmp_path / "conv.py"), (), io.StringIO()).trace
     lines = [step for step in all_hits(trace, "conv") if isinstance(trace[step], ev.SourceLine)]
@@ -155,7 +153,7 @@ def test_a_word_in_the_name_of_a_file_is_not_found_in_each_of_its_lines(tmp_path
     assert len(all_hits(trace, "file:conv.py event:sourceline")) == 4
 
 
-def test_nor_in_the_lines_of_a_module(tmp_path: Path) -> None:
+def test_word_in_a_module_name_does_not_match_all_its_lines(tmp_path: Path) -> None:
     (tmp_path / "conv_module.py").write_text("def double(x):\n    y = x * 2\n    return y\n", encoding="utf-8")
     beside = "import sys\nsys.path.insert(0, sys.argv[1])\n"
     source = f"{beside}import torch\nimport conv_module as m\nm.double(torch.ones(2))\n"

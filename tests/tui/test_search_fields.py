@@ -1,4 +1,4 @@
-"""Each field of a search beside the events themselves; phrases, sentences, files; the marks of hits."""
+"""Tests of the fields of a search, compared with the events; phrases, sentences, files; the marks of hits."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def program(name: str) -> Trace:
     ("no Node:", Query(("no",))),
     ("forum.py:6", Query(("forum.py:6",))),
 ])  # fmt: skip
-def test_terms(text: str, query: Query) -> None:
+def test_query_is_parsed_into_terms(text: str, query: Query) -> None:
     assert query_of(text) == query
     assert bool(query_of(text)) == (text not in ("", 'key: "" says:""'))
 
@@ -60,7 +60,7 @@ def test_terms(text: str, query: Query) -> None:
 
 
 @pytest.mark.long
-def test_every_field_finds_what_the_events_say() -> None:
+def test_every_field_finds_the_matching_events() -> None:
     compared = 0
     for name in (*SAMPLE, "loop"):
         trace = program(name)
@@ -71,7 +71,7 @@ def test_every_field_finds_what_the_events_say() -> None:
 
 
 def wanted(trace: Trace) -> dict[str, set[int]]:
-    """Queries of one field with the steps that an eye finds."""
+    """Queries of one field, with the steps found by reading the events."""
     found: dict[str, set[int]] = {}
     for event in trace:
         found.setdefault(f"event:{type(event).__name__}", set()).add(event.seq)
@@ -99,7 +99,7 @@ def _of_names(trace: Trace, found: dict[str, set[int]]) -> dict[str, set[int]]:
 
 
 def _of_lines(trace: Trace) -> dict[str, set[int]]:
-    """A step is on the line around it, and on those from which that was called."""
+    """The steps on lines. A step is on its enclosing line, and on those from which that line's function was called."""
     found: dict[str, set[int]] = {}
     for event in trace:
         last = trace.columns.lines[event.seq]
@@ -112,7 +112,7 @@ def _of_lines(trace: Trace) -> dict[str, set[int]]:
     return found
 
 
-def test_a_value_is_a_name_or_else_what_is_in_names() -> None:
+def test_value_matches_a_whole_name_or_else_parts_of_names() -> None:
     trace = forum()
     for value, key in (("cuda", "CUDA"), ("aut", "AutogradCUDA")):
         assert list(all_hits(trace, f"key:{value}")) == [at for at in range(len(trace)) if _key(trace, at) == key] != []
@@ -135,13 +135,13 @@ def test_all_terms_are_required() -> None:
     assert list(all_hits(trace, "key:CPU key:AutogradCPU")) == []
 
 
-def test_a_phrase_is_its_words_one_behind_the_other() -> None:
+def test_phrase_matches_its_words_in_order() -> None:
     trace = program("loop")
     assert list(all_hits(trace, "aten::add_ redispatch")) == list(all_hits(trace, '"redispatch aten::add_"')) != []
     assert list(all_hits(trace, '"aten::add_ redispatch"')) == []
 
 
-def test_words_of_sentences_are_found_where_no_label_has_them() -> None:
+def test_sentences_are_searched_if_no_label_matches() -> None:
     trace = forum()
     said = [at for at in range(len(trace)) if "highest" in why_here(trace, at)]
     assert not any("highest" in label(trace, at) for at in range(len(trace)))
@@ -166,13 +166,13 @@ def test_files_of_the_program_and_of_pytorch() -> None:
     assert list(all_hits(trace, "VariableFallbackKernel.cpp")) != []
 
 
-def test_every_field_that_tells_of_tensors_is_known() -> None:
+def test_every_event_field_with_tensors_is_known() -> None:
     for kind in ev.KINDS:
-        told = {name for name, text in kind.__annotations__.items() if "TensorNumber" in text}
-        assert set(NAMING.get(kind.__name__, ())) == told, kind
+        with_tensors = {name for name, text in kind.__annotations__.items() if "TensorNumber" in text}
+        assert set(NAMING.get(kind.__name__, ())) == with_tensors, kind
 
 
-def test_what_columns_tell_is_there_at_once_and_the_rest_in_slices() -> None:
+def test_hits_by_columns_are_immediate_and_others_come_in_slices() -> None:
     trace = big(20_000)
     search = Search(trace)
     search.find("key:CUDA")
@@ -188,7 +188,7 @@ def test_what_columns_tell_is_there_at_once_and_the_rest_in_slices() -> None:
     assert search.between(0, len(trace)) == search.found == len(search.hits())
 
 
-def test_what_is_near_the_reader_is_searched_first() -> None:
+def test_search_begins_near_the_reader() -> None:
     trace = big(20_000)
     session = Session(trace)
     session.search.find("returns")
@@ -212,24 +212,24 @@ def test_hits_between_two_steps_are_counted() -> None:
 
 
 @pytest.mark.parametrize("query", ["key:CUDA", "add", "highest", "line:6 add", "tensor:x"])
-def test_a_filter_of_a_trace_that_grows_shows_what_one_of_the_whole_would(query: str) -> None:
+def test_filter_of_growing_trace_equals_filter_of_whole_trace(query: str) -> None:
     trace = forum()
     part = Trace(trace.header, [trace[at] for at in range(len(trace) // 2)])
     assert still_hits(trace, query, all_hits(part, query), len(part)) == list(all_hits(trace, query))
 
 
 @pytest.mark.parametrize(("query", "why"), [
-    ("key:XLA", "key is one of AutogradCUDA, CUDA"),
-    ("node:MulBackward0", "node is one of SumBackward0, AddBackward0, AccumulateGrad"),
-    ("op:xlogy", "op is one of add, sum"),
-    ("tensor:w", "tensor is one of x, y, z"),
+    ("key:XLA", "key must be one of AutogradCUDA, CUDA"),
+    ("node:MulBackward0", "node must be one of SumBackward0, AddBackward0, AccumulateGrad"),
+    ("op:xlogy", "op must be one of add, sum"),
+    ("tensor:w", "tensor must be one of x, y, z"),
     ("key:CUDA node:n99", ""),
     ("key:CUDA add", ""),
     ("words", ""),
 ])  # fmt: skip
-def test_a_name_that_is_nowhere_is_told_with_those_that_are(query: str, why: str) -> None:
+def test_unknown_name_is_reported_with_existing_names(query: str, why: str) -> None:
     assert unknown_name(forum(), query) == why
-    assert nothing_has(forum(), query) == f"No step has {query}{why and ': '}{why}"
+    assert nothing_has(forum(), query) == f"No step matches {query}{why and ': '}{why}"
 
 
 # -- the screen --------------------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ async def test_hits_are_marked_in_the_list_and_in_its_scroll_bar() -> None:
         await reader.press("s")
         assert reader.sees(f"/node:AddBackward0: {len(hits)} hits") or reader.at in hits
         await reader.press("slash", "enter")
-        assert reader.sees("No search")
+        assert reader.sees("Search cleared")
         assert not any(row.startswith("*") for row in reader.screen)
         assert not reader.sees("/node:")
 
@@ -261,7 +261,7 @@ def _numbered(row: str) -> bool:
 
 
 @pytest.mark.long
-async def test_folded_rows_tell_of_the_hits_in_them() -> None:
+async def test_folded_rows_count_the_hits_in_them() -> None:
     trace = forum()
     inside = [at for at in all_hits(trace, "event:NodeCreated") if line(trace, 7) <= at]
     async with stepper(trace, (80, 24), level=1) as reader:
@@ -273,7 +273,7 @@ async def test_folded_rows_tell_of_the_hits_in_them() -> None:
 
 
 @pytest.mark.long
-async def test_a_search_goes_on_while_the_reader_walks() -> None:
+async def test_search_continues_while_the_reader_moves() -> None:
     trace = big(5_000)
     found = len(steps(trace, ev.KernelReturned))
     async with stepper(trace) as reader:

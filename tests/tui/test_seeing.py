@@ -1,4 +1,4 @@
-"""Panes as a reader uses them: focus, zoom, pages, signs of what changed, help and palette."""
+"""Tests of panes as a reader uses them: focus, zoom, pages, signs of changes, help and palette."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_tab_goes_through_the_panes_and_paging_scrolls_them() -> None:
         assert (reader.at, reader.app.view.panes[KEYS].port.top > 0) == (computed, True)
 
 
-async def test_what_a_step_changed_has_a_sign() -> None:
+async def test_changed_rows_have_a_sign() -> None:
     trace = forum()
     call = step(trace, ev.Dispatched)
     async with stepper(trace) as reader:
@@ -74,18 +74,18 @@ async def test_what_a_step_changed_has_a_sign() -> None:
             await reader.move("into")
         after = reader.app.view.panes[KEYS].plain
         assert not any(row.startswith(("+", "~")) for row in before)
-        assert any(row.startswith("  AutogradCUDA") for row in after)  # all of it is new: no sign says so
+        assert any(row.startswith("  AutogradCUDA") for row in after)  # all rows are new, so none has a sign
         await reader.press("s")
         assert not any(row.startswith(("+", "~")) for row in reader.app.view.panes[KEYS].plain)
         await reader.press("colon", *str(step(trace, redispatch())), "enter")
         changed = "\n".join(reader.app.view.panes[3].plain)
-        assert "~ cell    CUDA" in changed
-        assert "CUDA (was AutogradCUDA)  2 of 137" in changed
+        assert "~ key     CUDA" in changed
+        assert "CUDA (was AutogradCUDA)  entry 2 of 137" in changed
         await reader.press("colon", *str(line(trace, 4)), "enter", "s")
         assert [row[0] for row in reader.app.view.panes[CALLS].plain] == [" "]
 
 
-async def test_a_key_goes_through_the_short_the_folded_and_the_whole_stack() -> None:
+async def test_key_cycles_through_the_forms_of_the_call_stack() -> None:
     trace = forum()
     kernel = step(trace, ev.KernelEntered)
     async with stepper(trace, (120, 40), kernel) as reader:
@@ -97,9 +97,9 @@ async def test_a_key_goes_through_the_short_the_folded_and_the_whole_stack() -> 
         short = shown()
         await reader.press("A")
         folded = shown()
-        assert reader.sees("4 Calls  whole stack, folded by role", " frames, TypedOperatorHandle::call to ")
+        assert reader.sees("4 Calls  complete stack, folded by role", " frames, TypedOperatorHandle::call to ")
         await reader.press("A")
-        assert reader.sees("4 Calls  whole stack", "c10::KernelFunction::call")
+        assert reader.sees("4 Calls  complete stack", "c10::KernelFunction::call")
         assert len(short) < len(folded) < len(shown())
         await reader.press("s", "S")
         assert reader.sees("c10::KernelFunction::call")
@@ -119,10 +119,10 @@ async def test_a_key_unfolds_the_engine_and_folds_it_again() -> None:
         assert reader.sees("▸ Graph task")
 
 
-async def test_help_names_every_key_and_what_the_pane_shows() -> None:
+async def test_help_lists_every_key_and_describes_the_pane() -> None:
     async with stepper(forum()) as reader:
         await reader.press("2", "question_mark")
-        assert reader.sees("How the call around this step came to its key", "Shift plays the same step backwards")
+        assert reader.sees("How the call at this step gets its dispatch key", "Shift takes the same step backwards")
         seen = reader.text
         for _ in range(12):
             await reader.press("pagedown")
@@ -130,7 +130,7 @@ async def test_help_names_every_key_and_what_the_pane_shows() -> None:
         assert all(entry.help in seen for entry in KEYMAP)
         last = reader.text
         await reader.press("home")
-        assert reader.sees("How the call around this step came to its key")
+        assert reader.sees("How the call at this step gets its dispatch key")
         await reader.press("end")
         assert reader.text == last
         await reader.press("q")
@@ -139,14 +139,14 @@ async def test_help_names_every_key_and_what_the_pane_shows() -> None:
         assert reader.sees("1 Steps")
 
 
-async def test_what_a_choice_means_is_said_where_panes_are_hidden_and_a_question_gives_the_focus_back() -> None:
+async def test_note_explains_hidden_panes_and_question_returns_the_focus() -> None:
     async with stepper(forum(), (80, 24)) as reader:
         await reader.press("6")
-        assert reader.sees("This pane stays; 1: panes follow the step again")
+        assert reader.sees("This pane stays open. 1 lets the panes follow the step again")
         await reader.press("1")
-        assert reader.sees("Panes follow the step")
+        assert reader.sees("The panes follow the step")
         await reader.press("z")
-        assert reader.sees("z or Esc: all panes again")
+        assert reader.sees("z or Esc shows all panes again")
         await reader.press("escape", "2", "colon", "3", "enter")
         assert (reader.at, reader.app.view.focused.number) == (3, KEYS)
         await reader.press("slash", "escape")

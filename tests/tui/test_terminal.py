@@ -1,4 +1,4 @@
-"""Whether the stepper can open here, and what it loads before it does."""
+"""Tests of whether the stepper can open here, and of the modules that it loads before."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_a_terminal_of_the_smallest_size_will_do(terminal: pytest.MonkeyPatch) -> None:
+def test_smallest_terminal_is_accepted(terminal: pytest.MonkeyPatch) -> None:
     assert can_run() is None
 
 
@@ -44,23 +44,23 @@ def test_every_stream_must_be_a_terminal(terminal: pytest.MonkeyPatch, name: str
 
 
 @pytest.mark.parametrize("term", ["dumb", ""])
-def test_a_terminal_without_a_cursor_will_not_do(terminal: pytest.MonkeyPatch, term: str) -> None:
+def test_terminal_without_cursor_is_refused(terminal: pytest.MonkeyPatch, term: str) -> None:
     terminal.setenv("TERM", term)
     assert can_run() == f"the terminal cannot move its cursor (TERM={term})"
 
 
 @pytest.mark.parametrize(("name", "value", "size"), [("COLUMNS", "59", "59x15"), ("LINES", "14", "60x14")])
-def test_a_small_terminal_will_not_do(terminal: pytest.MonkeyPatch, name: str, value: str, size: str) -> None:
+def test_small_terminal_is_refused(terminal: pytest.MonkeyPatch, name: str, value: str, size: str) -> None:
     terminal.setenv(name, value)
-    assert can_run() == f"the terminal is {size}, the stepper needs 60x15"
+    assert can_run() == f"the terminal is {size}, and the stepper needs at least 60x15"
 
 
-def test_asking_loads_no_textual() -> None:
+def test_check_of_terminal_loads_no_textual() -> None:
     code = "import sys, dispatchviz.tui.terminal.support; assert not {'textual', 'rich'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_stepper_opens_without_what_only_later_screens_need() -> None:
+def test_opening_loads_no_module_of_later_screens() -> None:
     screens = "'dispatchviz.tui.screens.help_screen', 'dispatchviz.tui.widgets.prompt'"
     room = "dispatchviz.explain"
     facts = f"'dispatchviz.lessons', '{room}.codegen.structured_classes', '{room}.graph.node.node_of_step'"

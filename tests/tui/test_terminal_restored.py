@@ -1,4 +1,4 @@
-"""However the stepper ends, the terminal is as it was, and the exit status tells how it was."""
+"""Tests that the terminal is restored however the stepper ends, and that the exit status shows the cause."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ sys.exit(main(sys.argv[1:]))
 """
 
 GIVEN_BACK = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1004l", b"\x1b[?7h")
-"""What ends the full screen: the other screen, the cursor, pastes, the mouse, the focus, long lines."""
+"""The sequences that restore the terminal: the normal screen, the cursor, pastes, the mouse, the focus, long lines."""
 
 
 class Watched(Terminal):
-    """A terminal that is asked whether a program left it as it was."""
+    """A terminal that checks whether a program left it unchanged."""
 
     def __init__(self, *command: str, code: str = "") -> None:
         super().__init__(*command, begin=("-c", code) if code else ("-m", "dispatchviz"))
@@ -48,7 +48,7 @@ class Watched(Terminal):
         return termios.tcgetattr(self.screen)
 
     def restored(self) -> None:
-        """Fails unless all is given back."""
+        """Assert that everything is restored."""
         painted = self.seen[self.seen.rindex(b"\x1b[?1049h") :]
         assert [end for end in GIVEN_BACK if end not in painted] == []
         assert self.modes() == self.before
@@ -57,7 +57,7 @@ class Watched(Terminal):
         os.kill(self.program.pid, number)
 
     def stopped(self) -> None:
-        """Wait until the program is stopped, and reads what it writes before: else it could not."""
+        """Wait until the program is stopped, reading its output, since it would block otherwise."""
         status = 0
         while not status:
             if select.select([self.screen], [], [], 0.05)[0]:
@@ -66,7 +66,7 @@ class Watched(Terminal):
         assert os.WIFSTOPPED(status)
 
     def wait_for_new(self, text: str) -> None:
-        """Wait for a text that is painted from now on."""
+        """Wait for a text that is painted after this call."""
         self.seen = b""
         self.wait_for(text)
 
@@ -85,7 +85,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
         terminal.close()
 
 
-def test_quitting(opened: Callable[..., Watched]) -> None:
+def test_quitting_restores_the_terminal(opened: Callable[..., Watched]) -> None:
     stepper = opened()
     stepper.type("q")
     assert stepper.ended() == 0
@@ -93,14 +93,14 @@ def test_quitting(opened: Callable[..., Watched]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_asks_for_the_end(opened: Callable[..., Watched], number: int) -> None:
+def test_terminating_signal_restores_the_terminal(opened: Callable[..., Watched], number: int) -> None:
     stepper = opened()
     stepper.signal(number)
     assert stepper.ended() == -number
     stepper.restored()
 
 
-def test_a_mistake_of_ours_is_one_line_and_a_status(opened: Callable[..., Watched]) -> None:
+def test_bug_of_ours_prints_one_line_and_sets_the_status(opened: Callable[..., Watched]) -> None:
     stepper = opened(FAILING)
     stepper.type("s")
     assert stepper.ended() == 70
@@ -108,13 +108,13 @@ def test_a_mistake_of_ours_is_one_line_and_a_status(opened: Callable[..., Watche
     said = stepper.seen[stepper.seen.rindex(b"\x1b[?1049l") :].decode()
     assert said.count("\n") == 1
     assert re.search("dispatchviz: the stepper failed at step [0-9]+: ValueError: a mistake \\[/\\] of ours", said)
-    report = Path(said.rpartition("its report is in ")[2].partition(")")[0])
+    report = Path(said.rpartition("the report is in ")[2].partition(")")[0])
     assert "in mistaken" in report.read_text()
     report.unlink()
 
 
 @pytest.mark.parametrize("key", [True, False])
-def test_a_stepper_that_was_suspended_paints_everything_again(opened: Callable[..., Watched], key: bool) -> None:
+def test_resumed_stepper_repaints_everything(opened: Callable[..., Watched], key: bool) -> None:
     stepper = opened()
     for _ in range(2):
         if key:
@@ -133,7 +133,7 @@ def test_a_stepper_that_was_suspended_paints_everything_again(opened: Callable[.
     assert stepper.modes() == stepper.before
 
 
-def test_a_stepper_that_was_stopped_unasked_gives_back_what_it_found(opened: Callable[..., Watched]) -> None:
+def test_stopped_stepper_restores_the_terminal_it_found(opened: Callable[..., Watched]) -> None:
     stepper = opened()
     stepper.signal(signal.SIGSTOP)
     stepper.stopped()
@@ -146,7 +146,7 @@ def test_a_stepper_that_was_stopped_unasked_gives_back_what_it_found(opened: Cal
     assert stepper.modes() == stepper.before
 
 
-def test_bytes_that_are_no_keys(opened: Callable[..., Watched]) -> None:
+def test_invalid_bytes_are_skipped(opened: Callable[..., Watched]) -> None:
     stepper, chance = opened(), random.Random(1)
     pieces = [
         *(b"\xff\xfe", b"\xc3", b"\x1b[", b"\x1b[M\xff\xff\xff", b"\x1b[<0;999;999M", b"\x1b[<35;-1;0m", b"\x9b31m"),
@@ -161,7 +161,7 @@ def test_bytes_that_are_no_keys(opened: Callable[..., Watched]) -> None:
     stepper.restored()
 
 
-def test_a_closed_terminal_ends_it_by_the_signal(opened: Callable[..., Watched]) -> None:
+def test_closed_terminal_ends_the_stepper_by_a_signal(opened: Callable[..., Watched]) -> None:
     stepper = opened()
     screen, stepper.screen = stepper.screen, os.open(os.devnull, os.O_RDONLY)
     os.close(screen)

@@ -1,4 +1,4 @@
-"""Styled text of any length, and scrolling as arithmetic."""
+"""Tests of styled text of any length, and of the arithmetic of scrolling."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ AWKWARD = ["[/]", "[a]", "f[N]", "[2, 3]", "[bold]x[/bold]", "\x1b[31mred", "a\t
 
 
 @pytest.mark.parametrize("text", ["[/]", "[a]", "f[N]", "[2, 3]", "日本語", "x → y"])
-def test_printable_text_stays_as_it_is(text: str) -> None:
+def test_printable_text_is_unchanged(text: str) -> None:
     assert line(text, (text, "dim")).plain == text * 2
 
 
-def test_controls_are_shown() -> None:
+def test_control_characters_are_made_visible() -> None:
     row = line("\x1b[31m", ("a\nb", "dim"), "\u202e", value="\x9b31m")
     assert row.plain == r"\x1b[31ma\nb\u202e"
     assert row.value == r"\x9b31m"
@@ -48,7 +48,7 @@ def test_a_fitted_row_is_printable_and_no_wider(text: str, width: int) -> None:
     st.lists(st.tuples(st.text(st.characters(categories=["L", "N", "P"])), st.sampled_from(["", "dim"]))),
     st.integers(4, 40),
 )
-def test_wrapping_loses_no_word_and_keeps_to_the_width(words: list[tuple[str, str]], width: int) -> None:
+def test_wrapping_keeps_all_words_within_the_width(words: list[tuple[str, str]], width: int) -> None:
     row = line(*((word + " ", role) for word, role in words), indent=2, key="k", here=True)
     rows = wrap(row, width)
     assert "".join(part.plain for part in rows).replace(" ", "") == row.plain.replace(" ", "")
@@ -63,7 +63,7 @@ def test_wrapping_breaks_between_words_and_indents() -> None:
     assert rows[1].spans[-1] == ("three", "bold")
 
 
-def test_a_row_that_is_to_be_cut_is_not_wrapped() -> None:
+def test_cut_row_is_not_wrapped() -> None:
     assert [row.plain for row in wrap(line("one two three", cut=True), 9)] == ["one two …"]
 
 
@@ -79,12 +79,12 @@ def test_columns_are_as_wide_as_their_widest_cell() -> None:
 
 
 @pytest.mark.parametrize("text", AWKWARD)
-def test_every_width_of_awkward_text(text: str) -> None:
+def test_awkward_text_fits_every_width(text: str) -> None:
     for width in range(1, 12):
         assert all(row.plain == shown(row.plain) for row in wrap(line(text), width))
 
 
-def test_what_is_cut_is_told() -> None:
+def test_cut_text_shows_the_number_of_omitted_characters() -> None:
     assert cut_text("abc", 3) == "abc"
     assert cut_text("abcd", 3) == "abc… (1 more characters)"
     row = line(("ab", "bold"), ("cdef", "dim"), ("ghi", ""), key="k")
@@ -111,7 +111,7 @@ def test_a_source_line_of_40_000_characters_is_cut_before_it_is_colored() -> Non
 
 
 @pytest.mark.parametrize("at", [0, 1, 3, 5])
-def test_bars_have_no_more_rows_than_somebody_reads(at: int) -> None:
+def test_bars_have_a_limited_number_of_rows(at: int) -> None:
     cursor = Cursor(awkward("word日本 " * 20_000), at)
     assert sum(len(row.plain) for row in (*needed_rows(cursor, (), 100), *header_rows(cursor, 100))) < 20_000
 
@@ -145,7 +145,7 @@ def test_scrolling_ends_at_the_ends(count: int, height: int, top: int) -> None:
     assert [port.y_of(row) for row in shown] == list(range(1, len(shown) + 1))
 
 
-def test_the_bar_is_as_long_as_the_part_in_sight() -> None:
+def test_scroll_bar_length_matches_the_visible_part() -> None:
     port = Viewport(count=40, width=20, height=11)
     assert "".join(port.bar_cell(y).plain for y in range(1, 11)) == "┃┃││││││││"
     port.scroll(99)

@@ -1,4 +1,6 @@
-"""Asking about a tensor or Node, the chosen row of a pane, from forward to backward and back, the places been to."""
+"""Tests of questions about a tensor or Node, the chosen row of a pane, crosses between forward and backward, visited
+places.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +44,13 @@ def trace() -> Trace:
     return traced(PROGRAM)
 
 
-async def test_a_line_is_asked_about_what_it_names(trace: Trace) -> None:
+async def test_line_offers_questions_about_its_variables(trace: Trace) -> None:
     async with stepper(trace, step=line(trace, 6), level=DEFAULT) as reader:
         await reader.press("i")
         assert isinstance(reader.app.screen, ThingsScreen)
         assert reader.sees("y (t3)  [2, 2] float32 on cpu", "Who made it?", "made by mul.Tensor", "line 6  y = x * w")
         assert reader.sees(
-            "its grad_fn is MulBackward0", "What else is here?", "Who saved it for backward?  no Node did"
+            "its grad_fn is MulBackward0", "What else is here?", "Who saved it for backward?  no Node saved it"
         )
         await reader.press("enter")
         assert isinstance(trace[reader.at], ev.TensorCreated)
@@ -57,7 +59,7 @@ async def test_a_line_is_asked_about_what_it_names(trace: Trace) -> None:
         assert reader.at == line(trace, 6)
 
 
-async def test_what_an_answer_names_can_be_asked_too(trace: Trace) -> None:
+async def test_answers_offer_further_questions(trace: Trace) -> None:
     async with stepper(trace, step=line(trace, 6), level=DEFAULT) as reader:
         await reader.press("i", "down", "i")
         assert reader.sees("What did it save?", "w as other (version 0)", "[0] (AccumulateGrad (x), 0) for self")
@@ -72,7 +74,7 @@ async def test_what_an_answer_names_can_be_asked_too(trace: Trace) -> None:
         assert reader.at == line(trace, 6)
 
 
-async def test_an_argument_of_a_key_set_is_asked_about(trace: Trace) -> None:
+async def test_argument_in_key_set_pane_offers_questions(trace: Trace) -> None:
     computed = next(at for at in range(line(trace, 6), len(trace)) if isinstance(trace[at], ev.KeySetComputed))
     async with stepper(trace, step=computed) as reader:
         await reader.press("2", "down", "i")
@@ -80,7 +82,7 @@ async def test_an_argument_of_a_key_set_is_asked_about(trace: Trace) -> None:
         assert reader.sees("▌ x  [2, 2] float32 on cpu", "What else is here?", "    w ")
 
 
-def test_a_part_of_a_structured_kernel_is_about_what_it_writes(trace: Trace) -> None:
+def test_structured_kernel_part_offers_questions_about_its_output(trace: Trace) -> None:
     at = step(trace, ev.OutputAllocated)
     allocated = trace[at]
     assert isinstance(allocated, ev.OutputAllocated)
@@ -90,12 +92,12 @@ def test_a_part_of_a_structured_kernel_is_about_what_it_writes(trace: Trace) -> 
     assert about[str(step(trace, ev.ImplEntered))] == TensorThing(allocated.tensor)
 
 
-async def test_a_click_on_an_answer_goes_there_and_the_key_that_asks_on_is_told_in_every_keymap(trace: Trace) -> None:
+async def test_click_on_an_answer_goes_there_in_every_keymap(trace: Trace) -> None:
     async with stepper(trace, step=line(trace, 4), level=DEFAULT) as reader:
         reader.app.use_keymap("gdb")
         await reader.press("semicolon", "i")
         assert isinstance(reader.app.screen, ThingsScreen)
-        assert reader.sees(", i asks on,")
+        assert reader.sees(", i asks about the row,")
         rows = reader.screen
         at = next(y for y, row in enumerate(rows) if "saved by MulBackward0" in row)
         await reader.pilot.click(offset=(rows[at].index("saved"), at))
@@ -103,16 +105,16 @@ async def test_a_click_on_an_answer_goes_there_and_the_key_that_asks_on_is_told_
         assert isinstance(trace[reader.at], ev.VariableSaved)
 
 
-async def test_a_title_that_tells_a_step_leads_there(trace: Trace) -> None:
+async def test_title_with_a_step_leads_there(trace: Trace) -> None:
     async with stepper(trace, step=line(trace, 2), level=DEFAULT) as reader:
         await reader.press("i")
-        assert reader.sees("This step names no tensor and no Node")
+        assert reader.sees("This step involves no tensor and no Node")
         await reader.press(pane_key(ENGINE), "down", "enter")
         assert reader.at == step(trace, ev.BackwardStarted)
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_list_is_read_at_every_size(trace: Trace, size: tuple[int, int]) -> None:
+async def test_list_of_questions_is_readable_at_every_size(trace: Trace, size: tuple[int, int]) -> None:
     async with stepper(trace, size, line(trace, 6), DEFAULT) as reader:
         await reader.press("i")
         assert reader.sees("Who made it?", "made by mul.Tensor", "step", "line 6")
@@ -127,8 +129,8 @@ async def test_the_list_is_read_at_every_size(trace: Trace, size: tuple[int, int
 
 
 @pytest.mark.parametrize("pane", [pane for pane in PANES if pane != STEPS])
-async def test_keys_do_what_a_click_on_a_row_does(trace: Trace, pane: int) -> None:
-    """Every row of a pane that leads somewhere is reached by the keys, and Enter goes there."""
+async def test_enter_follows_a_row_like_a_click(trace: Trace, pane: int) -> None:
+    """The keys reach every row of a pane that leads somewhere, and Enter goes there."""
     begin = step(trace, event(ev.NodeStarted, name="MulBackward0"))
     async with stepper(trace, (120, 60), step=begin, level=DEFAULT) as reader:
         view = reader.app.view.panes[pane]
@@ -149,7 +151,7 @@ async def test_keys_do_what_a_click_on_a_row_does(trace: Trace, pane: int) -> No
             assert reader.at == goto
 
 
-async def test_rows_are_asked_and_given_up(trace: Trace) -> None:
+async def test_chosen_rows_can_be_asked_about_and_left(trace: Trace) -> None:
     async with stepper(trace, step=line(trace, 6), level=DEFAULT) as reader:
         await reader.press(pane_key(TENSORS), "down", "down")
         view = reader.app.view.panes[TENSORS]
@@ -170,7 +172,7 @@ async def test_rows_are_asked_and_given_up(trace: Trace) -> None:
         assert reader.sees("1 Steps")
 
 
-async def test_a_chosen_row_stays_with_what_it_is_about(trace: Trace) -> None:
+async def test_chosen_row_follows_its_thing(trace: Trace) -> None:
     async with stepper(trace, step=step(trace, ev.BackwardStarted)) as reader:
         await reader.press(pane_key(GRAPH), "down")
         view = reader.app.view.panes[GRAPH]
@@ -181,7 +183,7 @@ async def test_a_chosen_row_stays_with_what_it_is_about(trace: Trace) -> None:
         assert view.chosen_row is None, "the graph is not there yet"
 
 
-async def test_the_rows_of_a_table_say_why(trace: Trace) -> None:
+async def test_table_row_opens_its_explanation(trace: Trace) -> None:
     call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
     async with stepper(trace, step=call, level=DEFAULT) as reader:
         await reader.press(pane_key(TABLE), "down")
@@ -195,7 +197,7 @@ async def test_the_rows_of_a_table_say_why(trace: Trace) -> None:
         assert not reader.sees(f"why aten::mul.Tensor {cell.key} ")  # type: ignore[union-attr]
 
 
-async def test_a_frame_is_asked_about_its_call(trace: Trace) -> None:
+async def test_frame_offers_questions_about_its_call(trace: Trace) -> None:
     async with stepper(trace, step=step(trace, ev.VariableSaved), level=DEFAULT) as reader:
         await reader.press(pane_key(CALLS), "down")
         assert reader.sees("Enter goes there")
@@ -214,13 +216,13 @@ async def test_panes_without_rows_that_lead_somewhere_scroll(trace: Trace) -> No
         view = reader.app.view.panes[KEYS]
         assert view.chosen_row is None
         assert view.port.top == max(view.port.count - view.port.rows, 0)
-        assert reader.sees("No row on that side leads anywhere")
+        assert reader.sees("No more linked rows that way")
 
 
 # -- across, and history ---------------------------------------------------------------------------------------------
 
 
-async def test_across_and_back(trace: Trace) -> None:
+async def test_cross_goes_to_the_forward_call_and_back(trace: Trace) -> None:
     made = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"), after=line(trace, 11))
     run = step(trace, event(ev.NodeStarted, name="MulBackward0"))
     async with stepper(trace, step=run, level=DEFAULT) as reader:
@@ -238,17 +240,17 @@ async def test_across_and_back(trace: Trace) -> None:
     [(9, "Line 9 made no Node: grad mode is off"), (10, "AddBackward0 does not run in this recording"),
      (4, "Line 4 made no Node"), (2, "Line 2 made no Node")],
 )  # fmt: skip
-async def test_nothing_to_cross_to(trace: Trace, number: int, why: str) -> None:
+async def test_missing_target_of_cross_is_explained(trace: Trace, number: int, why: str) -> None:
     async with stepper(trace, step=line(trace, number), level=DEFAULT) as reader:
         await reader.press("x")
         assert reader.at == line(trace, number)
         assert reader.sees(why)
 
 
-async def test_history_goes_both_ways_and_is_a_list(trace: Trace) -> None:
+async def test_history_undoes_redoes_and_lists_jumps(trace: Trace) -> None:
     async with stepper(trace, step=line(trace, 6), level=DEFAULT) as reader:
         await reader.press("e")
-        assert reader.sees("No undone jump to go to again")
+        assert reader.sees("No jump to redo")
         await reader.press("h")
         assert reader.sees("No jump yet")
         begin = reader.at
@@ -261,19 +263,19 @@ async def test_history_goes_both_ways_and_is_a_list(trace: Trace) -> None:
         assert reader.at == last_step(trace)
         await reader.press("h")
         assert isinstance(reader.app.screen, PlacesScreen)
-        assert reader.sees("Places you have been to", "line 6")
+        assert reader.sees("Places you visited", "line 6")
         assert any("▶ ● " in row for row in reader.screen)
         await reader.press("up", "enter")
         assert reader.at == begin
         await reader.press("e", "e")
         assert reader.at == 0, "places before and behind the chosen one stay"
         await reader.press("G", "backspace", "n", "e")
-        assert reader.sees("No undone jump to go to again"), "a new move forgets what was undone"
+        assert reader.sees("No jump to redo"), "a new move forgets what was undone"
         await reader.press("G", pane_key(OUTPUT), "down", "enter")
         assert isinstance(trace[reader.at], ev.Printed)
 
 
-async def test_a_click_on_a_row_that_leads_nowhere_asks(trace: Trace) -> None:
+async def test_click_on_a_row_without_a_step_opens_questions(trace: Trace) -> None:
     call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
     async with stepper(trace, (200, 60), call, DEFAULT) as reader:
         await reader.press(pane_key(TABLE))

@@ -1,4 +1,4 @@
-"""Keys have their effect in the order in which they were typed, however early and however fast."""
+"""Tests that keys take effect in the order in which they were typed, however early and fast."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .synthetic import forum
 
 
 def key(character: str) -> events.Key:
-    """As a terminal sends it that was not yet ours: Enter is a line feed."""
+    """A key as a terminal sends it before the stepper controls it: Enter is a line feed."""
     return events.Key("ctrl+j" if character == "\n" else _character_to_key(character), character)
 
 
 def typed_early(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> StepperApp:
-    """The application after keys that came before its first screen was there, and others right after that."""
+    """The application after keys that were typed before its first screen was complete, and others right after."""
     make, app = StepperScreen._make_prompt, StepperApp(Session(forum()))
     sent: list[asyncio.Event] = []
 
@@ -52,7 +52,7 @@ def typed_early(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> Ste
 
 
 @pytest.mark.parametrize("split", range(6))
-def test_what_is_typed_before_the_first_screen_comes_first(split: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_input_before_the_first_screen_is_handled_first(split: int, monkeypatch: pytest.MonkeyPatch) -> None:
     keys, opened_at = ":37\nss", Session(forum()).cursor.at
     app = typed_early(keys[:split], keys[split:], monkeypatch)
     steps = list(app.session.cursor.shown or ())
@@ -60,12 +60,12 @@ def test_what_is_typed_before_the_first_screen_comes_first(split: int, monkeypat
     assert app.session.cursor.past == (opened_at,)
 
 
-def test_an_early_search_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_typed_before_the_first_screen_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     app = typed_early("/nodecreated\n.", ".", monkeypatch)
     assert (app.session.search.query, app.session.cursor.at) == ("nodecreated", step(forum(), NodeCreated, 2))
 
 
-async def test_keys_typed_in_a_burst_are_answered_in_their_order() -> None:
+async def test_fast_keys_are_handled_in_order() -> None:
     found = step(forum(), redispatch())
     async with stepper(forum()) as reader:
         await reader.press_at_once(":37\ns:12\ns")
@@ -76,7 +76,7 @@ async def test_keys_typed_in_a_burst_are_answered_in_their_order() -> None:
         assert (reader.at, reader.app.view.focused.number) == (found + 1, 2)
 
 
-async def test_a_line_is_edited_in_the_order_of_the_keys_and_what_is_pasted_is_its_answer() -> None:
+async def test_input_line_handles_keys_in_order_and_pasted_text() -> None:
     async with stepper(forum()) as reader:
         for name, character in [
             ("colon", ":"), ("1", "1"), ("9", "9"), ("backspace", None), ("home", None), ("2", "2"), ("end", None),
@@ -102,8 +102,6 @@ async def test_a_text_over_the_stepper_takes_its_own_keys() -> None:
 
 
 @pytest.mark.parametrize("split", range(3))
-def test_what_is_typed_behind_the_key_that_opens_a_text_is_for_that_text(
-    split: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_after_one_that_opens_a_text_go_to_that_text(split: int, monkeypatch: pytest.MonkeyPatch) -> None:
     app = typed_early("?q"[:split], "?q"[split:], monkeypatch)
     assert app.return_code is None, "q has closed the help, not the stepper"

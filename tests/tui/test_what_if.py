@@ -1,4 +1,4 @@
-"""What if, in the stepper: the list of changes, the program run again, what comes of it."""
+"""Tests of what-if in the stepper: the list of changes, the program run again, the result."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from .screens import Reader, stepper, stepper_of
 
 
 def script(folder: Path, text: str, name: str = "script.py") -> Trace:
-    """The trace of a program that is in a file."""
+    """The trace of a program in a file."""
     file = folder / name
     file.write_text(text)
     return run(str(file)).trace
 
 
 def commands(trace: Trace, at: int) -> list[str]:
-    """What is offered at a step."""
+    """The changes that are offered at a step."""
     return [each.change.text for each in offered_changes(trace, at)]
 
 
 def printed(trace: Trace) -> str:
-    """What a program printed."""
+    """The output of a program."""
     events = (trace[step] for step in trace.steps_of(ev.Printed))
     return "".join(event.text for event in events if isinstance(event, ev.Printed))
 
@@ -63,7 +63,7 @@ ENDLESS = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nwhile
 # -- what is offered --------------------------------------------------------------------------------------------------
 
 
-def test_what_is_offered_is_read_from_the_step() -> None:
+def test_offered_changes_come_from_the_step() -> None:
     trace = written(FORUM)
     assert commands(trace, line(trace, 6)) == [
         "line 6: no_grad",
@@ -93,7 +93,7 @@ def test_a_guard_around_a_line_can_be_switched_off() -> None:
 
 
 @pytest.mark.parametrize("source", [FORUM, WITH, "import torch\nfor i in range(2):\n    x = torch.ones(2)\n"])
-def test_all_that_is_offered_can_be_run(source: str) -> None:
+def test_every_offered_change_can_be_run(source: str) -> None:
     trace = written(source)
     for at in trace.steps_of(ev.SourceLine):
         for offered in offered_changes(trace, at):
@@ -114,7 +114,7 @@ def test_the_process_records_what_the_changed_program_does(tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_a_program_has_no_keyboard_and_its_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_program_gets_its_arguments_and_no_keyboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "import sys, torch\nprint(sys.argv[1:], repr(sys.stdin.read()))\nx = torch.ones(2)\n"
     file = tmp_path / "script.py"
     file.write_text(text)
@@ -127,7 +127,7 @@ def test_a_program_has_no_keyboard_and_its_arguments(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.long
-def test_a_changed_run_is_recorded_as_the_other_was(tmp_path: Path) -> None:
+def test_changed_run_uses_the_same_recording_options(tmp_path: Path) -> None:
     file = tmp_path / "script.py"
     file.write_text(FORUM)
     plain = run(str(file), only=read_only(["op=add,line=script.py:6"]), hashes=True, values=16).trace
@@ -141,7 +141,7 @@ def test_a_changed_run_is_recorded_as_the_other_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_modules_of_the_working_folder_are_the_programs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_working_folder_modules_do_not_shadow_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ast", "random", "types"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not for dispatchviz')\n")
     trace = script(tmp_path, "import sys, torch\nx = torch.ones(2)\nprint(sys.path[0])\n")
@@ -151,7 +151,7 @@ def test_modules_of_the_working_folder_are_the_programs_alone(tmp_path: Path, mo
     assert printed(again) == f"{tmp_path}\n"
 
 
-def test_what_is_not_utf8_is_the_program_that_was_recorded(tmp_path: Path) -> None:
+def test_program_that_is_not_utf8_runs_again(tmp_path: Path) -> None:
     file = tmp_path / "script.py"
     for text in (b"# -*- coding: latin-1 -*-\nx = '\xe9'\n", b"\xef\xbb\xbfx = 1\r\n"):
         file.write_bytes(text)
@@ -167,7 +167,7 @@ def test_what_is_not_utf8_is_the_program_that_was_recorded(tmp_path: Path) -> No
     (["--only", "op=add", "-m", "script", "-m", "bert"], "module"),
     ([], "file"),
 ])  # fmt: skip
-def test_a_module_is_what_stands_behind_its_option(tmp_path: Path, words: list[str], kind: str) -> None:
+def test_module_of_option_m_runs_again(tmp_path: Path, words: list[str], kind: str) -> None:
     file = tmp_path / "script.py"
     file.write_text("x = 1\n")
     trace = run(str(file), ["-m", "bert"]).trace
@@ -176,14 +176,14 @@ def test_a_module_is_what_stands_behind_its_option(tmp_path: Path, words: list[s
 
 
 @pytest.mark.long
-def test_a_long_text_of_c_runs_again() -> None:
+def test_long_text_of_option_c_runs_again() -> None:
     trace = run(Code(f"import torch\nx = torch.ones(2) * 2\n# {'long ' * 30_000}\n")).trace
     again = ChangedProcess(trace, read_change("2: inference_mode"), []).result()
     assert len(again.steps_of(ev.InferenceModeChanged)) == 2
 
 
 @pytest.mark.long
-def test_a_run_without_a_trace_says_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_without_a_trace_reports_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "import os, torch\nif 'AGAIN' in os.environ:\n    os.kill(os.getpid(), 9)\nx = torch.ones(2)\n"
     trace = script(tmp_path, text)
     monkeypatch.setenv("AGAIN", "1")
@@ -193,7 +193,7 @@ def test_a_run_without_a_trace_says_how_it_ended(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
-def test_a_killed_stepper_leaves_no_process_behind(tmp_path: Path) -> None:
+def test_killed_stepper_leaves_no_process_behind(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(ENDLESS)
     stepper = """if True:
         import os, sys
@@ -217,14 +217,14 @@ def test_a_killed_stepper_leaves_no_process_behind(tmp_path: Path) -> None:
 
 
 def is_running(number: int) -> bool:
-    """Return whether a process is there that has not ended."""
+    """Return whether a process exists that has not ended."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
 
 
-def test_the_folder_goes_in_every_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_folder_is_always_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -238,15 +238,15 @@ def test_the_folder_goes_in_every_end(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(DispatchvizError, match="there is no file"):
         ChangedProcess(trace, read_change("3: no_grad"), ())
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(DispatchvizError, match="cannot begin the changed run: No such file"):
+    with pytest.raises(DispatchvizError, match="cannot start the changed run: No such file"):
         ChangedProcess(trace, read_change("3: no_grad"), ())
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "there is no file"), ("import torch\n", "is not what it was when it was recorded: run it again first")],
+    [(None, "there is no file"), ("import torch\n", "has changed since it was recorded: run it again first")],
 )
-async def test_a_program_that_is_not_there_is_told_in_a_line(tmp_path: Path, text: str | None, says: str) -> None:
+async def test_missing_program_is_reported_in_one_line(tmp_path: Path, text: str | None, says: str) -> None:
     trace = script(tmp_path, FORUM)
     if text is None:
         (tmp_path / "script.py").unlink()
@@ -254,25 +254,25 @@ async def test_a_program_that_is_not_there_is_told_in_a_line(tmp_path: Path, tex
         (tmp_path / "script.py").write_text(text)
     async with stepper(trace, size=(200, 60)) as reader:
         await reader.press("W")
-        assert reader.sees("No what if here:")
+        assert reader.sees("What if is not available here:")
         assert says in " ".join(reader.text.split())
 
 
 async def test_a_program_from_standard_input_cannot_be_run_again() -> None:
     async with stepper(written(FORUM), size=(120, 40)) as reader:
         await reader.press("W")
-        assert reader.sees("No what if here: the program came from standard input: there is no file")
+        assert reader.sees("What if is not available here: the program came from standard input: there is no file")
 
 
 # -- the screen -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 15)])
-async def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_list_shows_possible_changes(tmp_path: Path, size: tuple[int, int]) -> None:
     trace = script(tmp_path, FORUM)
     async with stepper(trace, size, step=line(trace, 6)) as reader:
         await reader.press("W")
-        assert reader.sees("What if (Enter runs the program again so", "▶ line 6  no_grad")
+        assert reader.sees("What if (Enter runs the program with this change", "▶ line 6  no_grad")
         await reader.press("down", "down", "down")
         assert reader.sees("▶ line 6  requires_grad x off")
         await reader.press("up")
@@ -282,7 +282,7 @@ async def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, 
         assert reader.at == line(trace, 6)
 
 
-async def test_typing_filters_and_writes_changes(tmp_path: Path) -> None:
+async def test_typing_filters_or_writes_changes(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     begun: list[str] = []
     async with stepper(trace, step=line(trace, 6)) as reader:
@@ -305,7 +305,7 @@ RUNS = {
     "line 7: inference_mode": "line 7: inference_mode",
     "4: autocast": "line 4: autocast cuda",
 }
-"""What is typed, and what Enter runs then."""
+"""The typed texts, and the changes that Enter runs."""
 
 
 async def typing(reader: Reader, text: str) -> None:
@@ -314,7 +314,7 @@ async def typing(reader: Reader, text: str) -> None:
     await reader.press(*(named.get(each, each) for each in text))
 
 
-async def test_what_is_typed_and_no_change_says_why(tmp_path: Path) -> None:
+async def test_typed_text_that_is_no_change_shows_a_reason(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     async with stepper(trace, size=(160, 40), step=line(trace, 6)) as reader:
         await reader.press("W")
@@ -329,20 +329,20 @@ async def test_what_is_typed_and_no_change_says_why(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "no_gard": "there is no change 'no_gard'; there are no_grad,",
+    "no_gard": "there is no change 'no_gard'; the changes are no_grad,",
     "device gpu x": "there is no device 'gpu': write cpu, cuda, cuda:1 or meta",
     "dtype float64 q": "the line does not read q; names on it are",
-    "line 99: skip": "that line has no statement",
+    "line 99: skip": "the line has no statement",
 }
-"""What is typed, and why nothing runs then."""
+"""The typed texts, and the reasons why nothing runs."""
 
 
-async def test_a_guard_of_pytorch_is_not_offered_and_says_so(tmp_path: Path) -> None:
+async def test_guard_of_pytorch_is_not_offered(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     guards = [at for at in trace.steps_of(ev.GuardEntered) if source_text(trace, at) == "z = torch.add(x, y)"]
     async with stepper(trace, (200, 60), step=guards[0]) as reader:
         await reader.press("W")
-        assert reader.sees("AutoDispatchBelowADInplaceOrView stays: PyTorch holds this guard within a call, and what")
+        assert reader.sees("AutoDispatchBelowADInplaceOrView cannot be removed: PyTorch holds this guard inside a")
         await reader.press("up")
         assert reader.sees("▶ line 6  skip")
     assert not_offered(trace, line(trace, 6)) == ""
@@ -352,7 +352,7 @@ async def test_a_guard_of_pytorch_is_not_offered_and_says_so(tmp_path: Path) -> 
 
 
 def source_text(trace: Trace, at: int) -> str:
-    """The text of the line that a step is on."""
+    """The source text of a step's line."""
     found = source_line(trace, at)
     return "" if found is None else trace.header.sources[found.file].splitlines()[found.line - 1]
 
@@ -397,7 +397,7 @@ async def test_leaving_the_stepper_stops_the_program(tmp_path: Path) -> None:
     assert processes[0].wait() != 0
 
 
-def test_the_two_runs_are_what_opens(tmp_path: Path) -> None:
+def test_what_if_opens_both_runs(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     session = Session(trace, line(trace, 6))
     update = compared(session, changed(FORUM, "6: no_grad"), read_change("6: no_grad"))
@@ -411,8 +411,8 @@ def test_the_two_runs_are_what_opens(tmp_path: Path) -> None:
     assert any(text.startswith("▶>") and "grad mode off (torch.no_grad())" in text for text in rows)
 
 
-def test_a_change_that_changes_nothing_is_a_remark(tmp_path: Path) -> None:
+def test_change_without_effect_gives_a_note(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     update = compared(Session(trace, 0), trace, read_change("6: enable_grad"))
     assert update.opens is None
-    assert update.note.plain == " With line 6: enable_grad the program does exactly the same"
+    assert update.note.plain == " With line 6: enable_grad, the program does exactly the same"

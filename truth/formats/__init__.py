@@ -1,1 +1,1 @@
-"""Formats of records: text that a person reads and that changes line by line."""
+"""The formats of records, which are readable text that changes line by line."""

@@ -1,4 +1,4 @@
-"""Backward graphs as lines: a Node a line, as the engine met them.
+"""Backward graphs as lines: one Node per line, in the order in which the engine met them.
 
     graph roots 0.0 order 0 1 2
      0 SumBackward0 seq 1 topo 2 next 1.0 in float32[] saved {"self_sym_sizes":[2,2]}
@@ -17,7 +17,7 @@ from typing import Any
 from truth.formats.values import numbers_text, read_numbers, read_value, value_text
 
 Graph = dict[str, Any]
-"""``roots``, ``nodes`` and ``order``: see ``truth/recorders/programs.py``."""
+"""The fields ``roots``, ``nodes`` and ``order`` of a graph; see ``truth/recorders/programs.py``."""
 
 _GRAPH = re.compile(r"graph roots(.*) order(.*)")
 _NODE = re.compile(
@@ -47,7 +47,7 @@ def _node_text(node: dict[str, Any]) -> str:
 
 
 def read_graph(head: str, lines: list[str]) -> Graph:
-    """A graph from its first line and those of its Nodes. ValueError if one is not like that."""
+    """A graph from its first line and those of its Nodes. Raise ValueError if a line has another form."""
     found = _GRAPH.fullmatch(head)
     if found is None:
         raise ValueError(head)

@@ -1,4 +1,4 @@
-"""Names of C++ functions as a debugger prints them, without what is long in them."""
+"""Names of C++ functions as a debugger prints them, shortened."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _OPERATOR = "operator()"
 
 
 def plain_name(printed: str) -> str:
-    """``a::B::call`` of ``a::B<int>::call(int) [clone .isra.0]``: no template arguments, parameters, return type.
+    """The name without template arguments, parameters and return type: ``a::B::call`` for ``a::B<int>::call(int) [clone
+    .isra.0]``.
 
-    A lambda is ``{lambda}``; what only the file sees has no ``(anonymous namespace)``.
+    A lambda becomes ``{lambda}``. ``(anonymous namespace)`` is removed.
     """
     name = printed.partition(" [clone")[0].removesuffix("@plt").replace("(anonymous namespace)::", "")
     name = _LAMBDA.sub("{lambda}", name).replace(_OPERATOR, "\0")
@@ -31,6 +32,6 @@ def _outside_of_brackets(name: str) -> list[str]:
 
 
 def wrapped_function(printed: str) -> str:
-    """The function in the template arguments of an adapter, plain; empty of everything else."""
+    """The plain name of the function in the template arguments of an adapter; empty if there is none."""
     found = _WRAPPED.search(printed)
     return "" if found is None else found[1].replace("(anonymous namespace)::", "")

@@ -1,15 +1,15 @@
-"""A dispatch log as lines: a call a line, a blank a level, below ``@8`` the calls of line 8 of the program.
+"""A dispatch log as lines: one call per line, indented by level, below ``@8`` the calls of line 8 of the program.
 
     @8
      sum AutogradCPU.5f0 > CPU.c21 (sum.dim_IntList CPU.c21 (as_strided CPU.c21; fill_.Scalar CPU.c21))
     in SumBackward0
      expand AutogradCPU.5f0
 
-A step names its operator, without ``aten::``, and how it was dispatched: ``CPU.c21`` is a highest key, a raw key set
-and the thread's included and excluded sets, which a table lists. ``>`` marks a redispatch; it has the operator of the
-call around it where it names none, and follows it on the line where nothing else is within. What is called within a
-step is in parentheses behind it, or below it where that is too long; ``× 3`` repeats a line. Below ``in NAME`` the
-engine evaluates that Node, below ``in -`` none.
+A step names its operator, without ``aten::``, and how it was dispatched. ``CPU.c21`` stands for a highest key, a raw
+key set and the thread-local include and exclude sets, which a table lists. ``>`` marks a redispatch. It has the
+operator of the call around it if it names none, and follows that call on its line if nothing else is within. Calls
+within a step are in parentheses behind it, or below it if that is too long. ``× 3`` repeats a line. Below ``in NAME``
+the engine evaluates that Node, below ``in -`` none.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ from itertools import groupby
 from typing import Any
 
 Step = list[Any]
-"""depth, line, operator, key, key set, included, excluded, ``call`` or ``redispatch``, Node being evaluated."""
+"""The fields of a step: depth, line, operator, key, key set, included, excluded, ``call`` or ``redispatch``, Node being
+evaluated.
+"""
 
 Sets = tuple[str, int, int, int]
-"""Highest key, raw key set, included and excluded set of the thread."""
+"""The highest key, the raw key set, and the thread-local include and exclude sets."""
 
 DIGITS = 3
-"""Of the hash in a name; more where two names would be the same."""
+"""The number of digits of the hash in a name; it has more if two names would be equal."""
 
 
 class SetNames:
-    """Short names of what steps were dispatched with, and the table that explains them.
+    """Short names of key sets, and the table that explains them.
 
-    A name depends on nothing but what it names: the same sets are called the same in all files.
+    A name depends only on the sets that it stands for, so the same sets have the same name in all files.
     """
 
     def __init__(self) -> None:
@@ -41,7 +43,7 @@ class SetNames:
         self._known: dict[str, Sets] = {}
 
     def name(self, sets: Sets) -> str:
-        """``CPU.c21``"""
+        """The name of sets, such as ``CPU.c21``."""
         if sets not in self._names:
             name = self._free_name(sets)
             self._names[sets], self._known[name] = name, sets
@@ -53,13 +55,13 @@ class SetNames:
         return next(name for name in names if name not in self._known)
 
     def table(self) -> Iterator[str]:
-        """A line a name: ``CPU.c21 0x10001 0x404000000 0x1ff8000000000``."""
+        """Yield one line per name: ``CPU.c21 0x10001 0x404000000 0x1ff8000000000``."""
         for name in sorted(self._known):
             yield " ".join((name, *map(hex, self._known[name][1:])))
 
 
 def read_table(lines: Iterable[str]) -> dict[str, Sets]:
-    """Name to what it represents."""
+    """The sets by name."""
     found = {}
     for line in lines:
         name, *sets = line.split(" ")
@@ -68,10 +70,10 @@ def read_table(lines: Iterable[str]) -> dict[str, Sets]:
 
 
 WIDTH = 120
-"""A call that fits into a line of this width is on one, with all that it calls."""
+"""The width of a line: a call that fits is on one line, with all calls within it."""
 
 MOST_STEPS = 20
-"""No more steps fit into a line."""
+"""The largest number of steps on a line."""
 
 
 def log_lines(log: list[Step], names: SetNames) -> Iterator[str]:
@@ -82,7 +84,7 @@ def log_lines(log: list[Step], names: SetNames) -> Iterator[str]:
 
 
 def _lines(log: list[Step], names: SetNames) -> Iterator[str]:
-    """One line after the other."""
+    """The lines before equal ones are combined."""
     at: int | None = None
     node: str | None = None
     texts, first = _step_texts(log, names), 0
@@ -103,7 +105,7 @@ def _lines(log: list[Step], names: SetNames) -> Iterator[str]:
 
 
 def _step_texts(log: list[Step], names: SetNames) -> list[str]:
-    """``sum CPU.c21``, ``> CPU.c21`` for each step."""
+    """The text of each step, such as ``sum CPU.c21`` or ``> CPU.c21``."""
     found = []
     open_: dict[int, str] = {}
     for depth, _, operator, key, keys, included, excluded, how, _ in log:
@@ -117,7 +119,7 @@ def _step_texts(log: list[Step], names: SetNames) -> list[str]:
 
 
 def _chain_end(log: list[Step], first: int) -> int:
-    """The end of a step and the redispatches that follow it, each the only step within the one before."""
+    """The end of a step and the redispatches that follow it, if each is the only step within the one before."""
     end = first + 1
     while end < len(log) and _goes_on(log, end) and _end(log, end) == _end(log, end - 1):
         end += 1
@@ -125,7 +127,7 @@ def _chain_end(log: list[Step], first: int) -> int:
 
 
 def _goes_on(log: list[Step], at: int) -> bool:
-    """Return whether a step is a redispatch that the step before it makes, on the same line and in the same Node."""
+    """Return whether a step is a redispatch by the step before it, on the same line and in the same Node."""
     before, step = log[at - 1], log[at]
     return bool(step[7] == "redispatch" and step[0] == before[0] + 1 and _place(step) == _place(before))
 
@@ -135,7 +137,7 @@ def _place(step: Step) -> tuple[int, str | None]:
 
 
 def _end(log: list[Step], first: int) -> int:
-    """The end of a step and of all within it."""
+    """The end of a step and of all steps within it."""
     end = first + 1
     while end < len(log) and log[end][0] > log[first][0]:
         end += 1
@@ -143,7 +145,8 @@ def _end(log: list[Step], first: int) -> int:
 
 
 def _call_text(log: list[Step], texts: list[str], first: int) -> tuple[str, int]:
-    """A step with all steps within it, and their end; an empty text if they are too many or of several lines or Nodes.
+    """A step with all steps within it as one text, and their end. The text is empty if they are too many, or on several
+    lines or in several Nodes.
 
     ``to.dtype CPU.1 (_to_copy BackendSelect.2 > CPU.1; copy_ CPU.1)``
     """
@@ -164,7 +167,7 @@ _TOKENS = re.compile(r"[();]|(>[^\s();]*|[^\s();>]+) ([^\s();]+)")
 
 
 def read_log(lines: Iterable[str], table: dict[str, Sets]) -> list[Step]:
-    """The steps of those lines."""
+    """The steps of the given lines."""
     log: list[Step] = []
     at, node = 0, None
     open_: dict[int, str] = {}
@@ -185,7 +188,7 @@ def read_log(lines: Iterable[str], table: dict[str, Sets]) -> list[Step]:
 
 
 def _read_calls(line: str) -> Iterator[tuple[int, str, str]]:
-    """Depth, operator and name of the sets of each step on a line."""
+    """Yield depth, operator and name of the sets of each step on a line."""
     text = line.lstrip(" ")
     depth = len(line) - len(text) - 1
     around = list[int]()
@@ -203,7 +206,7 @@ def _read_calls(line: str) -> Iterator[tuple[int, str, str]]:
 
 
 def calls(log: list[Step]) -> list[list[Any]]:
-    """The calls of a log without the redispatches, as the profiler would show them."""
+    """The calls of a log without the redispatches, as the profiler shows them."""
     found: list[list[Any]] = []
     redispatches = [0]
     for depth, _, operator, _, _, _, _, how, _ in log:

@@ -1,4 +1,4 @@
-"""JSON that a person reads and git compares: what fits on a line is on one, everything else an item a line.
+"""Readable JSON for git: a value that fits on a line is on one line, otherwise each item has its own.
 
 Short items of a list share lines.
 """
@@ -11,11 +11,11 @@ from typing import Any
 WIDTH = 120
 
 SHORT = 40
-"""Items of a list that are no longer than this are short."""
+"""The largest length of a short item."""
 
 
 def json_text(value: Any) -> str:
-    """The text of a file; the same for the same value."""
+    """The text of a file; equal values give equal texts."""
     return f"{_text(value, 0)}\n"
 
 
@@ -36,7 +36,7 @@ def _text(value: Any, depth: int) -> str:
 
 
 def _filled(items: list[str], width: int) -> list[str]:
-    """The items, short ones that follow each other on one line."""
+    """The items, with consecutive short ones on one line."""
     lines, before = [items[0]], items[0]
     for item in items[1:]:
         if max(len(before), len(item)) <= SHORT and len(lines[-1]) + len(item) + 3 <= width:

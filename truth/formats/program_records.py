@@ -1,7 +1,7 @@
-"""Records of programs as text: what a program is, then everything that PyTorch did, a fact a line.
+"""Records of programs as text: the source of a program, then everything that PyTorch did, one fact per line.
 
-A file begins with the release and the table of key sets (``dispatch_log.py``). A record begins with ``## name``; its
-lines say by their beginning what they are:
+A file begins with the release and the table of key sets (``dispatch_log.py``). A record begins with ``## name``; the
+beginning of each line is its kind:
 
     | SOURCE                  the program
     log                       then the dispatch log (``dispatch_log.py``): @LINE, in NODE, steps
@@ -9,14 +9,14 @@ lines say by their beginning what they are:
     after LINE x STATE        the autograd state of a variable that changed with a statement: ``grad leaf 0 0 NODE``
                               for requires_grad, is_leaf, version, output_nr, grad_fn; or the JSON of an error
     graph ...                 a backward graph (``backward_graphs.py``)
-    value x JSON, grad x JSON of the variables at the end (``values.py``); ``values random`` where they may be any
-    error LINE TYPE "TEXT"    how it ended
+    value x JSON, grad x JSON of the variables at the end (``values.py``); ``values random`` if they may vary
+    error LINE TYPE "TEXT"    the error that ended it
     warning "TEXT"
-    > OUTPUT                  what it printed; the last line without an end
+    > OUTPUT                  the printed output; the last line without an end
     took N                    sequence numbers
 
-``truth/recorders/programs.py`` says what the fields mean. Of some programs fewer are recorded: a record without a log
-or a number of sequence numbers is read without these fields, everything else that is missing is read as empty.
+``truth/recorders/programs.py`` documents the fields. Some programs have shorter records: a record without a log or a
+number of sequence numbers is read without these fields; other missing fields are read as empty.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Record = dict[str, Any]
 
 
 class RecordFile(Mapping[str, Record]):
-    """The records of one file: a record is parsed when it is looked up."""
+    """The records of one file, each parsed when it is looked up."""
 
     def __init__(self, text: str) -> None:
         head, *records = text.removesuffix("\n").split("\n\n## ")
@@ -54,7 +54,7 @@ class RecordFile(Mapping[str, Record]):
 
 
 def file_text(torch: str, records: dict[str, Record]) -> str:
-    """A file of records, of a release of PyTorch. ValueError if one of them would not be read as it is."""
+    """A file of records of a release of PyTorch. Raise ValueError if a record would not be read back as it is."""
     names = SetNames()
     texts = {name: "\n".join(record_lines(record, names)) for name, record in records.items()}
     head = "\n".join((f"PyTorch {torch}", "", *names.table()))
@@ -110,11 +110,11 @@ def _end_lines(record: Record) -> Iterator[str]:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 Block = list[str]
-"""A line and those below it that begin with a blank."""
+"""A line and the following lines that begin with a blank."""
 
 
 def read_record(lines: Iterable[str], table: dict[str, Sets]) -> Record:
-    """The record of those lines. ValueError if one of them is not as above."""
+    """The record of the given lines. Raise ValueError if a line has another form."""
     blocks: dict[str, list[Block]] = {}
     block: Block = []
     for line in lines:

@@ -1,12 +1,13 @@
-"""The format of ``dispatchviz/core/native/registrations.txt``: PyTorch's registrations as text, a line an operator.
+"""The format of ``dispatchviz/core/native/registrations.txt``: PyTorch's registrations as text, one line per operator.
 
 The parts of a line are separated by tabs:
 
-    schema, location of the definition, alias analysis (empty: FROM_SCHEMA), s if structured, registrations, CUDA's
+schema, location of the definition, alias analysis (empty: FROM_SCHEMA), s if structured, registrations, CUDA's
 
-They come after a head, whose lines name the release, the keys, the texts of places, the owners of namespaces and the
-fallbacks. A registration is KEY.TEXT.LINE.FLAGS, key and text by number, line 0 for none, in the order of PyTorch's
-dump; a location is TEXT.LINE. Flags: 1 boxed, 2 unboxed, 4 fallthrough, 8 it has a C++ signature. Needs nothing.
+They follow a header, whose lines name the release, the keys, the texts of locations, the owners of namespaces and the
+fallbacks. A registration is KEY.TEXT.LINE.FLAGS, with key and text as numbers and line 0 for none, in the order of
+PyTorch's dump. A location is TEXT.LINE. Flags: 1 boxed, 2 unboxed, 4 fallthrough, 8 with a C++ signature. This module
+has no dependencies.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ PATH = Path(__file__).parents[2] / "dispatchviz/core/native/registrations.txt"
 
 
 class Row(NamedTuple):
-    """A registration."""
+    """A registration of a kernel: key, debug text and flags."""
 
     key: str
     debug: str
@@ -28,16 +29,16 @@ class Row(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """All facts of one."""
+    """The definition and registrations of an operator."""
 
     schema: str
     location: str
     alias_analysis: str
-    """Empty for FROM_SCHEMA."""
+    """The kind of alias analysis; empty for FROM_SCHEMA."""
     structured: bool
     rows: list[Row]
     cuda: list[Row]
-    """What a CUDA build registers besides."""
+    """The additional registrations of a CUDA build."""
 
     @property
     def name(self) -> str:
@@ -45,7 +46,7 @@ class Operator(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """Of a file."""
+    """The contents of a file."""
 
     torch: str
     owners: dict[str, str]
@@ -54,7 +55,7 @@ class Contents(NamedTuple):
 
 
 def text(contents: Contents) -> str:
-    """The file."""
+    """The text of the file."""
     keys: dict[str, int] = {}
     locations: dict[str, int] = {}
 

@@ -1,7 +1,7 @@
 """Numbers of tensors as JSON on one line: ``{"float32[2,3]":[[1.0,2.0,3.0],[4.0,5.0,6.0]]}``.
 
-A recorded tensor is a dict of ``shape``, ``stride``, ``dtype`` and ``data``. Here its one key is dtype and shape, and
-the strides where they are not those of a contiguous tensor: ``float32[2,3](1,2)``.
+A recorded tensor is a dict of ``shape``, ``stride``, ``dtype`` and ``data``. Here its only key is dtype and shape,
+followed by the strides if they are not contiguous: ``float32[2,3](1,2)``.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ _PARTS = {"shape", "stride", "dtype", "data"}
 
 
 def value_text(value: Any) -> str:
-    """A recorded value on one line. ValueError for a dict that would be read as a tensor."""
+    """A recorded value on one line. Raise ValueError for a dict that would be read as a tensor."""
     return json.dumps(_short(value), separators=(",", ":"), ensure_ascii=False)
 
 
 def read_value(text: str) -> Any:
-    """The value of a text of ``value_text``."""
+    """The value that ``value_text`` wrote."""
     return json.loads(text, object_hook=_long)
 
 
 def tensor_text(shape: list[int], stride: list[int], dtype: str) -> str:
-    """The key of a tensor."""
+    """The key of a tensor: dtype, shape and, unless contiguous, strides."""
     strides = "" if stride == contiguous(shape) else f"({numbers_text(stride)})"
     return f"{dtype.removeprefix('torch.')}[{numbers_text(shape)}]{strides}"
 
 
 def numbers_text(numbers: list[int]) -> str:
-    """``2,3``"""
+    """Numbers separated by commas, such as ``2,3``."""
     return ",".join(map(str, numbers))
 
 
 def read_numbers(text: str) -> list[int]:
-    """``[2, 3]`` of ``2,3``."""
+    """The numbers of a text such as ``2,3``."""
     return [int(number) for number in text.split(",")] if text else []
 
 
 def contiguous(shape: list[int]) -> list[int]:
-    """The strides, in elements, of a new tensor of a shape; those of a size of 0 count as of 1."""
+    """The strides, in elements, of a new tensor of a shape; a size of 0 counts as 1."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)

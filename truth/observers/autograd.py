@@ -1,8 +1,8 @@
-"""What a program about autograd does, on any torch: graphs, order, states, numbers; without the dispatch log.
+"""The autograd record of a program on any torch: graphs, order, states, numbers; without the dispatch log.
 
-The record is that of ``truth/recorders/programs.py`` less ``log``: ``facts``, ``graphs``, ``sequence_numbers`` and how
-it ends. Two runs make it, each in a thread of its own: one at once, and one statement by statement whose graphs are
-watched.
+It is the record of ``truth/recorders/programs.py`` without ``log``: ``facts``, ``graphs``, ``sequence_numbers`` and the
+end of the run. It takes two runs, each in a new thread: one of the whole program, and one statement by statement, whose
+graphs are watched.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Record = dict[str, Any]
 EXACT = ("error", "warnings", "output", "sequence_numbers")
 
 ONCE = "UserWarning: Using backward() with create_graph=True will create a reference cycle"
-"""Given once in a process: by whichever program comes first, so that it says nothing about one program."""
+"""A warning that is given once per process, by any program that comes first, so it is removed from records."""
 
 
 def autograd_record(
     torch: ModuleType, source: str, watching: Callable[[Graphs], AbstractContextManager[None]]
 ) -> Record:
-    """As JSON. ``watching`` notes every backward while it is open."""
+    """The record as JSON. ``watching`` observes every backward while it is open."""
     run, stepped = Run(torch, source), Run(torch, source)
 
     def at_once() -> int:
@@ -45,9 +45,9 @@ def autograd_record(
 
 
 def differing(torch: Record, model: Record) -> str:
-    """The first part in which two records differ, with both; empty if there is none.
+    """The first part in which two records differ, with both values; empty if there is none.
 
-    Numbers may differ by rounding: 1e-9 of their size, or what float32 can hold where it occurs.
+    Numbers may differ by 1e-9 of their size, or by the rounding of float32 where it occurs.
     """
     rounding = 1e-5 if "torch.float32" in json.dumps(torch) else 1e-9
     for part in EXACT:

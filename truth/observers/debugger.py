@@ -1,10 +1,11 @@
-"""Runs inside gdb: takes the backtrace of each of a program's calls where a function begins, and writes them as JSON.
+"""A gdb script that takes the backtrace of each of a program's calls at the beginning of a function, and writes them as
+JSON.
 
-    gdb -nx -q -batch -x debugger.py --args python PROGRAM
+gdb -nx -q -batch -x debugger.py --args python PROGRAM
 
-Each call of the program begins with ``os.getloadavg()``. The environment has in ``STOPS`` a JSON list of the
-functions to stop at, one a call; the file that ``FILE`` names gets a list of backtraces: per frame, innermost first,
-its name and the library it is in.
+Each call of the program begins with ``os.getloadavg()``. The environment variable ``STOPS`` holds a JSON list of the
+functions to stop at, one per call. The file named by ``FILE`` receives a list of backtraces: for each frame, innermost
+first, its name and its library.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ BEGIN = "getloadavg"
 
 
 def frames() -> Iterator[tuple[str, str]]:
-    """The stack as it is now."""
+    """The frames of the current stack."""
     frame = gdb.newest_frame()
     while frame is not None:
         library = gdb.solib_name(frame.pc()) or ""
@@ -30,9 +31,9 @@ def frames() -> Iterator[tuple[str, str]]:
 
 
 def backtrace(stop: str) -> list[tuple[str, str]]:
-    """Run a call that has begun up to a function, then to where the next one begins.
+    """The backtrace at a function, for a call that has begun; then run to the beginning of the next call.
 
-    gdb.error if it comes to its end without.
+    Raise gdb.error if the program ends first.
     """
     breakpoint_ = gdb.Breakpoint(stop)
     gdb.execute("continue", to_string=True)
@@ -43,7 +44,7 @@ def backtrace(stop: str) -> list[tuple[str, str]]:
 
 
 def main(stops: list[str], file: Path) -> None:
-    """All backtraces of the program that gdb was started with."""
+    """Write all backtraces of the program that gdb runs."""
     for setting in QUIET:
         gdb.execute(f"set {setting}")
     gdb.Breakpoint(BEGIN)

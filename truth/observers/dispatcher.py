@@ -1,9 +1,9 @@
-"""Watches the dispatcher and the engine of a real PyTorch, release builds included.
+"""An observer of the dispatcher and the engine of a real PyTorch, release builds included.
 
-Every kernel in the cells ``WATCHED`` of every ATen operator is replaced by a Python kernel that is handed the key set,
-notes it with the thread's included and excluded sets, and calls the kernel that was there with the very same set. So
-each level shows its true raw set, also the levels that a redispatch with a self-computed set reaches. Fallthrough cells
-are left alone: no call ever picks them.
+The kernels for the keys ``WATCHED`` of every ATen operator are replaced by Python kernels. Each receives the key set,
+records it with the thread-local include and exclude sets, and calls the original kernel with the same set. So each
+level shows its true raw set, also the levels that a redispatch with a computed set reaches. Fallthrough entries of the
+dispatch table are not replaced: no call ever picks them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import torch
-import torch._dynamo  # before anything is watched: it compares signatures with the originals
+import torch._dynamo  # imported before watching begins: it compares signatures with the originals
 import torch.autograd
 
 from truth.observers.runs import FILE, Graphs, Run, in_new_thread, used_sequence_numbers
@@ -26,7 +26,7 @@ FUNCTORCH = (
     "FuncTorchDynamicLayerBackMode",
 )
 CALLING_AGAIN = (*FUNCTORCH, "Functionalize", "AutocastCPU", "AutocastCUDA", "Python")
-"""Kernels there never redispatch: whatever they do is a call."""
+"""Keys whose kernels never redispatch: they make only calls."""
 WATCHED = (
     *FUNCTORCH,
     *("AutogradCPU", "ADInplaceOrView", "ZeroTensor", "Negative", "Conjugate", "Functionalize", "BackendSelect", "CPU"),
@@ -34,18 +34,18 @@ WATCHED = (
 )
 _FALLTHROUGH_BY_DEFAULT = ("FuncTorchVmapMode", "ADInplaceOrView", "BackendSelect", "AutocastCPU")
 _LEFT_ALONE = (("aten::mul.Tensor", "AutogradMeta"), ("aten::mul.Tensor", "Meta"))
-"""``wrapped_number`` needs them as they are."""
+"""Kernels that are not replaced because ``wrapped_number`` needs them."""
 _WITHOUT_TENSORS = (("aten::_nnpack_available", "Undefined"),)
-"""Operators that kernels call and that no tensor gives a key."""
+"""Operators that kernels call without a tensor, which would give a key."""
 C: Any = torch._C
 
 Value = TypeVar("Value")
 Step = list[Any]
-"""depth, line, operator, key, key set, included, excluded, how, Node being evaluated."""
+"""The fields of a step: depth, line, operator, key, key set, included, excluded, how, Node being evaluated."""
 
 
 class _Watch(threading.local):
-    """The recorded steps of this thread; ``steps`` is None while it is not watched."""
+    """The recorded steps of this thread; ``steps`` is None while the thread is not watched."""
 
     def __init__(self) -> None:
         self.steps: list[Step] | None = None
@@ -56,7 +56,7 @@ _watch: _Watch | _WatchOfAllThreads = _Watch()
 
 
 class _WatchOfAllThreads:
-    """The same of whichever thread runs, while the others wait."""
+    """The recorded steps of the thread that is running, while the others wait."""
 
     def __init__(self) -> None:
         self.steps: list[Step] | None = None
@@ -64,21 +64,21 @@ class _WatchOfAllThreads:
 
 
 def watch_all_threads() -> None:
-    """From now on the steps of the engine's device threads are noted, too: the thread that calls ``backward`` waits."""
+    """Record the steps of the engine's device threads too, while the thread that calls ``backward`` waits."""
     global _watch
     _watch = _WatchOfAllThreads()
 
 
 @contextlib.contextmanager
 def watched_dispatcher(keys: Sequence[str] = WATCHED, namespaces: Sequence[str] = ("aten",)) -> Iterator[None]:
-    """While open, ``steps_of`` works; other threads run as ever, only slower."""
+    """Watch the dispatcher while open, so that ``steps_of`` works. Other threads run as usual, but slower."""
     found = list(_cells(keys, namespaces))
     libraries = {namespace: torch.library.Library(namespace, "FRAGMENT") for namespace in namespaces}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that kernels are overridden is the point
+        warnings.simplefilter("ignore")  # it overrides kernels on purpose
         for operator, key, kernel in found:
             step = _watching(operator, key, kernel)
-            library = libraries[operator.partition("::")[0]].m  # its own method refuses some kernels at Meta
+            library = libraries[operator.partition("::")[0]].m  # its own method refuses some kernels for Meta
             library.impl(operator, key, step, True)
     torch.Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign,assignment]
     torch.Tensor.as_subclass = _as_subclass  # type: ignore[method-assign,assignment]
@@ -91,7 +91,7 @@ def watched_dispatcher(keys: Sequence[str] = WATCHED, namespaces: Sequence[str] 
 
 
 def _as_subclass(self: Any, cls: Any) -> Any:
-    """As ``_make_subclass`` below."""
+    """Replace ``as_subclass``, for the same reason as ``_make_subclass`` below."""
     with torch._C.DisableTorchFunctionSubclass():
         alias = torch.ops.aten.alias.default(self)
     alias.__class__ = cls
@@ -99,7 +99,9 @@ def _as_subclass(self: Any, cls: Any) -> Any:
 
 
 def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
-    """Do what PyTorch's does. That one raises for a tensor with a Python object, which a watched ``detach`` makes."""
+    """Replace PyTorch's ``_make_subclass``, which raises for a tensor with a Python object, such as a watched
+    ``detach`` returns.
+    """
     with torch._C.DisableTorchFunctionSubclass():
         detached = data.detach()
     if require_grad and not (detached.is_floating_point() or detached.is_complex()):
@@ -109,7 +111,7 @@ def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
 
 
 def steps_of(function: Callable[[], Any]) -> list[Step]:
-    """Call a function in this thread; every dispatch step that it made."""
+    """Call a function in this thread, and return the dispatch steps that it made."""
     _watch.steps, _watch.open = [], []
     try:
         function()
@@ -119,12 +121,12 @@ def steps_of(function: Callable[[], Any]) -> list[Step]:
 
 
 def watched_run(run: Run) -> tuple[list[Step], int]:
-    """Run a program in this thread: its dispatch steps, and how many sequence numbers it took."""
+    """Run a program in this thread, and return its dispatch steps and the number of sequence numbers that it took."""
     return steps_of(run.whole), used_sequence_numbers(torch)
 
 
 def _cells(keys: Sequence[str], namespaces: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
-    """Every kernel to replace: operator, key, kernel."""
+    """Yield each kernel to replace as operator, key, kernel."""
     for operator in sorted(C._dispatch_get_all_op_names()):
         for key in keys if operator.partition("::")[0] in namespaces else ():
             if (operator, key) not in _LEFT_ALONE and _has_real_kernel(operator, key):
@@ -153,7 +155,7 @@ def _falls_through(operator: str, key: str) -> bool:
 
 
 def _watching(operator: str, key: str, kernel: Any) -> Callable[..., Any]:
-    """A kernel that notes the step and then does what ``kernel`` does."""
+    """A kernel that records the step and then calls ``kernel``."""
     slots: _Slots | None = None
 
     def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
@@ -188,12 +190,15 @@ def _described(operator: str, key: str, keys: Any) -> Step:
 
 
 def _goes_on(operator: str, key: str) -> bool:
-    """The innermost open step passed the call on; at its own key it would have called again, as forward formulas do."""
+    """Return whether the innermost open step redispatched the call.
+
+    For a key equal to its own it has called the operator again, as forward formulas do.
+    """
     return bool(_watch.open) and _watch.open[-1][0] == operator and _watch.open[-1][1] != key
 
 
 def _program_line() -> int:
-    """The line of the program that is being run, 0 outside."""
+    """The line of the running program, or 0 outside of it."""
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename != FILE:
         frame = frame.f_back
@@ -201,7 +206,9 @@ def _program_line() -> int:
 
 
 class _Slots:
-    """Where an operator's tensors are: a wrapped number reaches a Python kernel as a plain number."""
+    """The positions of an operator's tensor arguments, at which a wrapped number reaches a Python kernel as a plain
+    number.
+    """
 
     def __init__(self, operator: str) -> None:
         name, _, overload = operator.partition(".")
@@ -211,13 +218,13 @@ class _Slots:
         self._returns_tensor = [str(a.type) for a in schema.returns] == ["Tensor"]
 
     def arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, wrapped numbers as tensors again."""
+        """The arguments, with wrapped numbers as tensors again."""
         if any(i < len(args) and _is_number(args[i]) for i in self._tensors):
             return tuple(wrapped_number(a) if i in self._tensors and _is_number(a) else a for i, a in enumerate(args))
         return args
 
     def result(self, value: Any) -> Any:
-        """The result, a wrapped number as a tensor again."""
+        """The result, with a wrapped number as a tensor again."""
         return wrapped_number(value) if self._returns_tensor and _is_number(value) else value
 
 
@@ -226,11 +233,13 @@ def _is_number(value: Any) -> bool:
 
 
 def wrapped_number(number: complex) -> torch.Tensor:
-    """The 0-dim tensor that PyTorch itself makes of a Python number, with the mark that makes it yield in promotion.
+    """The 0-dim tensor that PyTorch makes of a Python number, marked as a wrapped number, which has the lowest priority
+    in promotion.
 
-    A Node that saved one hands it out unchanged. The Node is made on the meta device, whose cells for ``mul`` are not
-    watched, and on another thread. In inference mode there are no Nodes: there it is a plain 0-dim tensor, which
-    promotes alike unless a number with a fraction meets 0-dim tensors or integers only (no recorded program does that).
+    A Node that saved a wrapped number returns it unchanged. The Node is made on the meta device, where the kernels for
+    ``mul`` are not watched, and in another thread. In inference mode there are no Nodes, so it is a plain 0-dim tensor
+    there. That promotes in the same way, except for a fraction combined with 0-dim tensors or integers only, which no
+    recorded program does.
     """
     if torch.is_inference_mode_enabled():
         return unwatched(lambda: torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None))
@@ -243,7 +252,7 @@ def wrapped_number(number: complex) -> torch.Tensor:
 
 
 def unwatched(function: Callable[[], Value]) -> Value:
-    """Call a function whose steps are not noted."""
+    """Call a function without recording its steps."""
     steps, _watch.steps = _watch.steps, None
     try:
         return function()
@@ -256,7 +265,7 @@ def unwatched(function: Callable[[], Value]) -> Value:
 
 @contextlib.contextmanager
 def watched_engine(graphs: Graphs) -> Iterator[None]:
-    """While open, every backward of the process is noted."""
+    """Record every backward of the process while open."""
     original = torch.autograd._engine_run_backward
 
     def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
@@ -272,7 +281,7 @@ def watched_engine(graphs: Graphs) -> Iterator[None]:
 
 
 def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
-    """The gradient edge of a tensor, without using up a sequence number of this thread."""
+    """The gradient edge of a tensor, computed without taking a sequence number of this thread."""
     if isinstance(tensor, torch.autograd.graph.GradientEdge):
         return tensor.node, tensor.output_nr
     if tensor.grad_fn is not None:
@@ -284,7 +293,10 @@ def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
 
 
 def profiled_calls(run: Run) -> list[list[Any]]:
-    """Run a program; the calls that PyTorch's profiler records, as [depth, operator]. Redispatches do not show."""
+    """Run a program, and return the calls that PyTorch's profiler records, as [depth, operator].
+
+    It records no redispatches.
+    """
     names = C._profiler._ExperimentalConfig(capture_overload_names=True)
     with torch.autograd.profiler.profile(experimental_config=names) as profiler:
         run.whole()

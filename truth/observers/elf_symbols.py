@@ -1,10 +1,10 @@
-"""Which functions a shared library of PyTorch has, and from which source file each comes: read off its symbol table.
+"""Functions of a shared library of PyTorch, and the source file of each, read from the symbol table.
 
-The table of an ELF file (``.symtab``) names the source file of every object that was linked, and after it that object's
-local symbols. The linker puts the code of one object in one piece. So a function that others can call, which has no
-file beside it, lies between local functions of the file that it comes from.
+The table of an ELF file (``.symtab``) lists the source file of every linked object, followed by that object's local
+symbols. The linker puts the code of one object in one piece. So a function that is visible to others, which has no file
+next to it, lies between local functions of its own file.
 
-Nothing is installed for this and no compiler's tool is needed: names are taken apart as far as they are plain.
+This needs no installation and no compiler tools: names are parsed as far as they are plain.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 LOCAL, FUNCTION, FILE = 0, 2, 4
-"""Binding of a symbol; kinds of symbols."""
+"""The binding of a symbol, and kinds of symbols."""
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -33,14 +33,14 @@ JUMP = re.compile(rb"\xff\x25(.{4})", re.DOTALL)
 """The instruction of an entry of the procedure linkage table: ``jmp [rip + offset]``."""
 
 GLOB_DAT, JUMP_SLOT = 6, 7
-"""Kinds of relocations: a cell gets the address of a symbol."""
+"""Kinds of relocations that write the address of a symbol into a slot."""
 
 LEA = re.compile(rb"[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4})", re.DOTALL)
-"""The x86 instruction with which code takes the address of a text: ``lea r, [rip + offset]``."""
+"""The x86 instruction that loads the address of a text: ``lea r, [rip + offset]``."""
 
 
 class Section(NamedTuple):
-    """A part of the file."""
+    """A section of the file."""
 
     address: int
     offset: int
@@ -48,25 +48,25 @@ class Section(NamedTuple):
 
 
 class Object(NamedTuple):
-    """A source file that was compiled and linked."""
+    """A compiled and linked source file."""
 
     name: str
-    """Without folders: ``BinaryOps.cpp``."""
+    """The name without folders, such as ``BinaryOps.cpp``."""
     number: int
-    """In the order of linking, which is alphabetical within a folder."""
+    """The position in the order of linking, which is alphabetical within a folder."""
 
 
 class Function(NamedTuple):
     """A function, one for each overload."""
 
     name: str
-    """Plain: ``at::native::structured_sum_out::impl``."""
+    """The plain name, such as ``at::native::structured_sum_out::impl``."""
     address: int
     size: int
 
 
 class Library:
-    """A shared library. ValueError if it is no ELF file of 64 bits with a symbol table."""
+    """A shared library. Raise ValueError unless it is a 64-bit ELF file with a symbol table."""
 
     def __init__(self, path: Path) -> None:
         self._data = path.read_bytes()
@@ -77,7 +77,7 @@ class Library:
             raise ValueError(f"{path} has no symbol table")
         self.objects: list[Object] = []
         self.locals: list[tuple[int, Object]] = []
-        """Address of a local function, and the object that it is of; ascending."""
+        """The address of each local function and its object, in ascending order."""
         self.functions: list[Function] = []
         self._read()
         self._addresses = [address for address, _ in self.locals]
@@ -107,23 +107,25 @@ class Library:
                 self.objects.append(current)
             elif kind == FUNCTION and code.address <= value < code.address + code.size:
                 mangled = self._text(names.offset + at)
-                if ".cold" in mangled:  # parts that are seldom run, and put elsewhere
+                if ".cold" in mangled:  # parts that rarely run, which the compiler moves elsewhere
                     continue
                 if info >> 4 == LOCAL and current is not None:
                     self.locals.append((value, current))
                 if name := plain_name(mangled):
                     self.functions.append(Function(name, value, size))
-        last = self.objects[-1]  # after its own symbols stand those of all objects that are hidden from others
+        last = self.objects[-1]  # its own symbols are followed by the hidden ones of all objects
         self.locals = sorted((address, object_) for address, object_ in self.locals if object_ != last)
 
     def objects_at(self, address: int) -> set[Object]:
-        """The object whose code is at an address; both between two of which nobody knows where the first one ends."""
+        """The object whose code is at an address, or both neighbors if the address is between two objects."""
         after = bisect_right(self._addresses, address)
         return {self.locals[at][1] for at in (after - 1, after) if 0 <= at < len(self.locals)}
 
     @cached_property
     def initialized(self) -> list[str]:
-        """Source files, without folders, whose static initializers run as the library is loaded, in this order."""
+        """The source files, without folders, whose static initializers run when the library is loaded, in this
+        order.
+        """
         array, entries = self.sections[".init_array"], _RELOCATION.iter_unpack(self._content(".rela.dyn"))
         functions = sorted((at, to) for at, _, to in entries if 0 <= at - array.address < array.size)
         of = dict(self.locals)
@@ -131,13 +133,14 @@ class Library:
 
     @cached_property
     def names(self) -> bytes:
-        """All names of symbols, as the compiler writes them."""
+        """The names of all symbols, as mangled by the compiler."""
         return bytes(self._content(".strtab"))
 
     def addresses(self, pattern: str) -> dict[int, str]:
-        """Where code finds the functions and variables whose names, as the compiler writes them, match.
+        """The addresses through which code refers to functions and variables whose mangled names match, with their
+        plain names.
 
-        These are they themselves, the cells with their addresses, the jumps through those; with their plain names.
+        These are their own addresses, the slots that hold their addresses, and the jumps through those slots.
         """
         own = {address: name for name, address in self._symbols(".symtab", ".strtab") if address}
         dynamic = [name for name, _ in self._symbols(".dynsym", ".dynstr")]
@@ -151,20 +154,23 @@ class Library:
         return ((self._text(texts.offset + row[0]), row[4]) for row in _SYMBOL.iter_unpack(self._content(table)))
 
     def _cells(self) -> Iterator[tuple[int, int]]:
-        """The cells that get an address when the library is loaded, and the number of the symbol."""
+        """Yield the slots that receive an address when the library is loaded, with the number of the symbol."""
         for name in (".rela.dyn", ".rela.plt"):
             rows = _RELOCATION.iter_unpack(self._content(name))
             yield from ((at, info >> 32) for at, info, _ in rows if info & 0xFFFFFFFF in (GLOB_DAT, JUMP_SLOT))
 
     def _jumps(self) -> Iterator[tuple[int, int]]:
-        """The entries of the procedure linkage table, and the cell that each jumps through."""
+        """Yield the entries of the procedure linkage table, with the slot that each jumps through."""
         section = self.sections[".plt"]
         for found in JUMP.finditer(self._data, section.offset, section.offset + section.size):
             at = section.address + found.start() - section.offset
             yield at, at + 6 + int.from_bytes(found[1], "little", signed=True)
 
     def reached(self, function: Function, addresses: Mapping[int, str]) -> set[str]:
-        """Which of some addresses a function calls or reads: its code has them relative to itself, in four bytes."""
+        """The names of the addresses that a function calls or reads.
+
+        Its code refers to them by relative 4-byte offsets.
+        """
         code = self._code(function)
         ends = ((at + 4, int.from_bytes(code[at : at + 4], "little", signed=True)) for at in range(len(code) - 3))
         return {addresses[to] for end, offset in ends if (to := function.address + end + offset) in addresses}
@@ -175,12 +181,12 @@ class Library:
 
     @cached_property
     def paths(self) -> dict[int, str]:
-        """Files of sources that error messages name, by the address of the text."""
+        """The source files that error messages name, by the address of the text."""
         address = self.sections[".rodata"].address
         return {address + found.start(): found[1].decode() for found in SOURCE.finditer(self._content(".rodata"))}
 
     def paths_in(self, function: Function) -> set[str]:
-        """The files that the error messages of a function name: its own, and those of what was inlined."""
+        """The files that the error messages of a function name: its own, and those of inlined functions."""
         code = self._code(function)
         ends = ((found.end(), int.from_bytes(found[1], "little", signed=True)) for found in LEA.finditer(code))
         return {self.paths[target] for end, offset in ends if (target := function.address + end + offset) in self.paths}
@@ -191,9 +197,10 @@ _PART = re.compile(r"L?(\d+)")
 
 
 def plain_name(mangled: str) -> str:
-    """``at::native::structured_sum_out::impl`` of ``_ZN2at6native18structured_sum_out4implE...``.
+    """The plain name of a mangled one: ``at::native::structured_sum_out::impl`` for
+    ``_ZN2at6native18structured_sum_out4implE...``.
 
-    Empty for what has template arguments in its name or is no function of C++.
+    It is empty for a name with template arguments, and for anything that is not a C++ function.
     """
     match = _PREFIX.match(mangled)
     if match is None:

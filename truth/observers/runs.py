@@ -1,7 +1,7 @@
-"""Runs a small program on a torch, real or modelled, and reads the autograd state that Python can query.
+"""Runs of small programs on a real torch or the model, and the autograd state that Python can query.
 
-Everything here uses only PyTorch's own Python interface, so the same code observes both. What differs between them
-(how the dispatcher is watched, where the engine is entered) is in ``dispatcher.py`` and in the tests of the model.
+Everything here uses only PyTorch's own Python interface, so the same code observes both. The parts that differ
+(watching the dispatcher, entering the engine) are in ``dispatcher.py`` and in the tests of the model.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import Any
 from truth.programs import PRELUDE
 
 FILE = "<program>"
-"""File name that the program's code carries."""
+"""The file name in the program's code."""
 
 _RANDOM = re.compile(r"rand|normal_|uniform_|empty(?!\(0\))")
 _NEW_PARAMETERS = re.compile(r"nn\.(Linear|Conv|Embedding|Bilinear|MultiheadAttention|Transformer|RNN|LSTM|GRU)")
 _OVERWRITTEN = re.compile(r"fill_|copy_")
 _LARGEST_USED = 1 << 60
-"""Sequence numbers above this are the maximum, which AccumulateGrad has."""
+"""The limit above which a sequence number is the maximum, which AccumulateGrad has."""
 
 ONCE = (
     "UserWarning: The reduce argument of torch.scatter with Tensor src is deprecated",
@@ -35,7 +35,7 @@ ONCE = (
     "UserWarning: torch.meshgrid: in an upcoming release",
     "UserWarning: torch.searchsorted(): ",
 )
-"""Given once in a process: by whichever program comes first, so that they say nothing about one program."""
+"""Warnings that are given once per process, by any program that comes first, so they are removed from records."""
 
 State = list[Any] | dict[str, str]
 
@@ -48,10 +48,10 @@ def is_random(source: str) -> bool:
 
 
 def in_new_thread(function: Callable[..., Any], *args: Any) -> Any:
-    """The result of a function in a new thread: sequence numbers are counted per thread, from 0.
+    """The result of a function in a new thread. Sequence numbers are counted per thread, from 0.
 
-    Programs look for "program" in the stack that anomaly mode keeps: no file that calls this with a function of its own
-    may have that in its name.
+    Programs search for "program" in the stack of anomaly mode. So no file that calls this with its own function may
+    have that word in its name.
     """
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(function, *args).result()
@@ -61,19 +61,19 @@ def in_new_thread(function: Callable[..., Any], *args: Any) -> Any:
 
 
 class Run:
-    """One run of a program: its variables, and how it ended."""
+    """A run of a program: its variables and its end."""
 
     def __init__(self, torch: ModuleType, source: str) -> None:
         self.torch = torch
         self.source = source
         self.variables: dict[str, Any] = {"__builtins__": {**vars(builtins), "__import__": self._import}}
         self.error: list[Any] | None = None
-        """Type, first line of the message, line of the program."""
+        """The type, the first line of the message, and the line of the program."""
         self.warnings: list[str] = []
         self.output = ""
 
     def _import(self, name: str, *args: Any) -> Any:
-        """``torch`` and what is below it are those of this run."""
+        """Import ``torch`` and its submodules from the torch of this run."""
         top, dot, rest = name.partition(".")
         if top != "torch":
             return builtins.__import__(name, *args)
@@ -81,7 +81,7 @@ class Run:
         return module if args[2] else self.torch
 
     def execute(self, code: Any) -> None:
-        """Runs compiled code; an exception is kept, not raised."""
+        """Run compiled code. An exception is stored, not raised."""
         printed = io.StringIO()
         with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
             warnings.simplefilter("always")
@@ -94,11 +94,11 @@ class Run:
         self.output += printed.getvalue()
 
     def whole(self) -> None:
-        """Run all of it at once."""
+        """Run the whole program at once."""
         self.execute(compile(self.source, FILE, "exec"))
 
     def statements(self) -> Iterator[int]:
-        """Run it statement by statement and give the line of each one afterwards."""
+        """Run the program statement by statement, and yield the line of each one afterwards."""
         for statement in ast.parse(self.source).body:
             self.execute(compile(ast.Module([statement], []), FILE, "exec"))
             yield statement.lineno
@@ -112,7 +112,7 @@ class Run:
 
     @property
     def end(self) -> dict[str, Any]:
-        """How it ended; values only where they are the same on every run."""
+        """The end of the run; values only if they are the same in every run."""
         known = not is_random(self.source)
         return {
             "values": {name: readable_value(tensor) for name, tensor in self.tensors.items()} if known else None,
@@ -126,7 +126,7 @@ class Run:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch warns when the grad of a non-leaf is read
             for name, tensor in self.tensors.items():
-                with contextlib.suppress(RuntimeError):  # a stale view that must not be read any more
+                with contextlib.suppress(RuntimeError):  # a stale view must not be read
                     if tensor.grad is not None:
                         yield name, tensor.grad
 
@@ -137,7 +137,7 @@ def first_line(message: str) -> str:
 
 
 def raised_at(error: BaseException) -> int:
-    """The program's line that an exception left."""
+    """The program's line at which an error was raised."""
     line, traceback = 0, error.__traceback__
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == FILE:
@@ -171,7 +171,7 @@ def encoded(value: Any) -> Any:
 
 
 def _data(tensor: Any) -> Any:
-    """The elements; where there are none to read (zero tensors), PyTorch's error text."""
+    """The elements, or PyTorch's error text if they cannot be read (zero tensors)."""
     try:
         return _numbers(tensor.tolist())
     except RuntimeError as error:
@@ -179,14 +179,14 @@ def _data(tensor: Any) -> Any:
 
 
 def _numbers(value: Any) -> Any:
-    """Complex numbers as pairs."""
+    """Complex numbers as pairs of numbers."""
     if isinstance(value, list):
         return [_numbers(item) for item in value]
     return [value.real, value.imag] if isinstance(value, complex) else value
 
 
 def readable_value(tensor: Any) -> Any:
-    """A tensor as JSON; the first line of the error where it is a stale view that must not be read any more."""
+    """A tensor as JSON, or the first line of the error if it is a stale view that must not be read."""
     try:
         return encoded(tensor)
     except RuntimeError as error:
@@ -194,7 +194,10 @@ def readable_value(tensor: Any) -> Any:
 
 
 def autograd_state(tensor: Any) -> State:
-    """requires_grad, is_leaf, version, name of grad_fn, output_nr; reading the grad_fn of a stale view makes a Node."""
+    """The fields requires_grad, is_leaf, version, name of grad_fn, output_nr.
+
+    Reading the grad_fn of a stale view makes a Node.
+    """
     try:
         node = tensor.grad_fn
         version = None if tensor.is_inference() else tensor._version
@@ -204,7 +207,7 @@ def autograd_state(tensor: Any) -> State:
 
 
 def autograd_facts(run: Run) -> list[Any]:
-    """Run a program statement by statement; the states that changed with each one."""
+    """Run a program statement by statement, and return the states that changed with each one."""
     facts: list[Any] = []
     last: dict[str, State] = {}
     for line in run.statements():
@@ -216,14 +219,14 @@ def autograd_facts(run: Run) -> list[Any]:
 
 
 def used_sequence_numbers(torch: ModuleType) -> int:
-    """The number of sequence numbers that this thread has used; uses another one."""
+    """The number of sequence numbers that this thread has taken. It takes one more."""
     with torch.inference_mode(False), torch.enable_grad():
         number = (torch.ones(1, requires_grad=True) * 1).grad_fn._sequence_nr()
     return int(number)
 
 
 class Graphs:
-    """Notes every graph just before it goes backward, and the order in which its nodes then run."""
+    """Recorder of every graph just before its backward, and of the order in which its Nodes then run."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -231,7 +234,7 @@ class Graphs:
 
     @contextlib.contextmanager
     def watching(self, roots: list[tuple[Any, int]]) -> Iterator[None]:
-        """Around one backward from some gradient edges."""
+        """Record one backward from the given gradient edges."""
         nodes = preorder([node for node, _ in roots])
         index = {node: i for i, node in enumerate(nodes)}
         order: list[int] = []
@@ -266,7 +269,7 @@ class Graphs:
 
 
 def preorder(roots: list[Any]) -> list[Any]:
-    """All nodes that can be reached, in depth-first preorder along the edges."""
+    """All reachable Nodes, in depth-first preorder along the edges."""
     found: dict[Any, None] = {}
     stack = list(reversed(roots))
     while stack:
@@ -278,7 +281,7 @@ def preorder(roots: list[Any]) -> list[Any]:
 
 
 def longest_path(node: Any, known: dict[Any, int]) -> int:
-    """The topological number: edges on the longest path to a node without any."""
+    """The topological number: the number of edges on the longest path to a Node without edges."""
     if node not in known:
         targets = [target for target, _ in node.next_functions if target is not None]
         known[node] = max((longest_path(target, known) + 1 for target in targets), default=0)
@@ -286,11 +289,11 @@ def longest_path(node: Any, known: dict[Any, int]) -> int:
 
 
 _OPAQUE = ("MkldnnRnnLayerBackward0", "_saved_result3")
-"""Memory that only the library reads which wrote it."""
+"""A saved tensor that only the library which wrote it can read."""
 
 
 def saved(node: Any) -> dict[str, Any]:
-    """The saved values of a node, by name; a text where reading it raises."""
+    """The saved values of a Node by name; the error text if reading one raises."""
     found: dict[str, Any] = {}
     for name in dir(node):
         if name.startswith("_saved_"):

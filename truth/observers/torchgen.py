@@ -1,4 +1,4 @@
-"""What torchgen registers in a build: every ``Register<key>_*.cpp``, also of keys not built here.
+"""The registrations that torchgen generates: every ``Register<key>_*.cpp``, also of keys that are not built here.
 
 Needs torch, which packages torchgen and ``native_functions.yaml``.
 """
@@ -25,7 +25,7 @@ _REGISTRATION = re.compile(r'm\.impl\("(.*)",\s*TORCH_FN\((.*)\)\);')
 
 
 class Generator:
-    """``torchgen/dest/register_dispatch_key.py`` at work on the packaged yaml."""
+    """torchgen's generator (``torchgen/dest/register_dispatch_key.py``), run on the packaged yaml."""
 
     def __init__(self) -> None:
         native = Path(torchgen.__file__).parent / "packaged/ATen/native"
@@ -33,13 +33,13 @@ class Generator:
         self.groups = get_grouped_native_functions(self.yaml.native_functions)
 
     def structured(self) -> set[str]:
-        """Operators with a structured kernel, out, functional and in-place ones."""
+        """The operators with a structured kernel: out, functional and in-place variants."""
         groups = (group for group in self.groups if isinstance(group, NativeFunctionsGroup) and group.structured)
         members = (function for group in groups for function in group.functions())
         return {f"aten::{f.func.name}" for f in members if f.structured or f.structured_delegate is not None}
 
     def cuda(self) -> dict[str, list[tuple[str, str, int]]]:
-        """Operator -> key, debug text and flags of what a CUDA build registers for it and a CPU build does not."""
+        """The key, debug text and flags that only a CUDA build registers, by operator."""
         found: dict[str, list[tuple[str, str, int]]] = {}
         for key in filter(is_cuda_dispatch_key, dispatch_keys):
             debug = f"registered at build/aten/src/ATen/Register{key}.cpp"
@@ -48,18 +48,20 @@ class Generator:
         return found
 
     def everything(self) -> dict[str, list[tuple[str, str, int]]]:
-        """Key -> operator, function and flags of every kernel."""
+        """The operator, function and flags of every kernel, by key."""
         return {str(key): list(self.registered(key)) for key in dispatch_keys}
 
     def registered(self, key: Any) -> Iterator[tuple[str, str, int]]:
-        """Operator, function and flags of every kernel of a key."""
+        """Yield operator, function and flags of every kernel of a key."""
         parameters = dict(_FUNCTION.findall(self.written(key, self.groups)))
         for name, function in _REGISTRATION.findall(self.written(key, self.groups, Target.REGISTRATION)):
-            symbolic = "SymInt" in parameters[function]  # then it has no form without them
+            symbolic = "SymInt" in parameters[function]  # a kernel with SymInt has no unboxed form
             yield f"aten::{name}", function, BOXED | TYPED | UNBOXED * (not symbolic)
 
     def written(self, key: Any, groups: Iterable[Any], target: Target = Target.ANONYMOUS_DEFINITION) -> str:
-        """What is written for groups of operators under a key: classes and wrappers, or another part of the file."""
+        """The text that torchgen generates for groups of operators under a key: classes and wrappers, or another part
+        of the file.
+        """
         write = RegisterDispatchKey(
             self.yaml.backend_indices[key], target, SelectiveBuilder.get_nop_selector(), rocm=False, symint=True,
             class_method_name=None, skip_dispatcher_op_registration=False,
@@ -69,5 +71,5 @@ class Generator:
 
 @cache
 def generator() -> Generator:
-    """The one of this process: reading the yaml takes a second."""
+    """The generator of this process, which is cached because reading the yaml takes a second."""
     return Generator()

@@ -1,9 +1,9 @@
-"""The small programs that real PyTorch and the model are compared on: what is run, never what it should give.
+"""The small programs on which real PyTorch and the model are compared. Expected results are not part of them.
 
-Every program is plain Python that works unchanged after ``import torch``, whichever torch that is. Literal data
-wherever values matter; the random factories are there for their dispatch log only. The ``.txt`` files beside this one
-hold them by subject, each program below a line ``## name``; ``expressions.txt`` has one expression a line, mostly wrong
-calls. ``truth/recorders/programs.py`` records what PyTorch does with them.
+Every program is plain Python that works after ``import torch`` with either torch. Data are literal if values matter;
+the random factories are there for their dispatch log only. The ``.txt`` files in this folder hold the programs by
+subject, each below a line ``## name``; ``expressions.txt`` has one expression per line, mostly wrong calls.
+``truth/recorders/programs.py`` records PyTorch's results.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _FILES = (
 
 
 def parse(text: str) -> dict[str, str]:
-    """Programs by name, as these files hold them: a line ``## name``, then the program."""
+    """Programs by name, from a text in which each follows a line ``## name``."""
     parts = re.split(r"^## (\w+)$", text, flags=re.MULTILINE)[1:]
     return {name: f"import torch\n\n{body.strip()}\n" for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -101,13 +101,13 @@ def _by_subject() -> dict[str, dict[str, str]]:
 
 
 SUBJECTS: dict[str, dict[str, str]] = _by_subject()
-"""Subject to its programs: name to source text."""
+"""The programs of each subject: source text by name."""
 
 PROGRAMS: dict[str, str] = {name: source for programs in SUBJECTS.values() for name, source in programs.items()}
-"""Name to source text, of all subjects."""
+"""The source text of all programs by name."""
 
 ON_CUDA: dict[str, str] = parse((_HERE / "on_cuda.txt").read_text(encoding="utf-8"))
-"""Programs on CUDA, by name: recorded where there is a GPU."""
+"""Programs on CUDA by name, which are recorded on a machine with a GPU."""
 
 TRAINING = _HERE.parents[1] / "examples" / "training"
 """The folder of the training loops, which are recorded too."""
@@ -117,7 +117,7 @@ class Bad: pass
 x = torch.ones(2, 2)
 r = torch.ones(2, requires_grad=True)
 """
-"""What every expression may use."""
+"""Definitions that expressions use."""
 
 EXPRESSIONS: tuple[str, ...] = tuple((_HERE / "expressions.txt").read_text(encoding="utf-8").strip().split("\n"))
 """Single calls whose results and error texts are recorded."""

@@ -1,1 +1,1 @@
-"""Queries of both PyTorch and the model, beside whole programs."""
+"""Questions to PyTorch and the model that are not whole programs."""

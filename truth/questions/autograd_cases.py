@@ -1,9 +1,8 @@
-"""Small programs about autograd, made from tables: some for every operator with a derivative, and whole ones.
+"""Small programs about autograd, generated from tables: some for every operator with a derivative, and whole programs.
 
-``OPERATORS`` has expressions of leaves; each becomes programs that go backward, twice backward, and backward without
-one of the leaves. ``WHOLE`` are programs in ``programs/autograd_cases.txt``. Random ones are in
-``truth/questions/autograd_programs.py``. What PyTorch does with all of them is recorded by
-``truth/recorders/autograd_cases.py``.
+``OPERATORS`` lists expressions of leaves. Each becomes programs that run backward once, twice, and with one leaf
+constant. ``WHOLE`` are the programs of ``programs/autograd_cases.txt``. Random ones are in
+``truth/questions/autograd_programs.py``. ``truth/recorders/autograd_cases.py`` records PyTorch's results.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ LEAVES = {
     "u": "[0.5, -0.5]",
     "t": "[1.0]",
 }
-"""Names of leaves and their numbers, all float64."""
+"""The leaves by name with their numbers, all float64."""
 
 OPERATORS = """
 m + n|m - n|m * n|m / n|m * v|m + s|s - m|m / v|torch.add(m, v, alpha=2)|torch.sub(m, n, alpha=3)|torch.rsub(m, n)
@@ -71,7 +70,7 @@ add_(n, alpha=2)|sub_(v)|div_(n)|pow_(2)|clamp_(-1, 1)|masked_fill_(n > 0, 3.0)|
 reciprocal_()|log_()|floor_()|clamp_min_(0.5)|lerp_(n, 0.75)|addcmul_(n, v)|index_add_(0, torch.tensor([1, 0]), n)
 scatter_add_(0, torch.tensor([[1, 0, 1]]), n)
 """
-"""What is written to a value, and to a part of one through a view."""
+"""In-place operators, applied to a value and to a part of one through a view."""
 
 TWICE_NOT = (
     *(
@@ -86,7 +85,7 @@ TWICE_NOT = (
     ),
     *("index_put", "native_dropout"),
 )
-"""Without a second derivative in the model."""
+"""Parts of expressions without a second derivative in the model."""
 
 
 def _expressions(text: str) -> list[str]:
@@ -99,7 +98,7 @@ def _leaves(expression: str, constant: str = "") -> list[str]:
 
 
 def _of_operator(number: int, expression: str) -> dict[str, str]:
-    """Backward; with each leaf but the first constant; twice."""
+    """The programs of an expression: backward once, with the second leaf constant, and twice."""
     leaves = _leaves(expression)
     names = [line.split(" ")[0] for line in leaves]
     once = [f"z = {expression}", "(z * z).sum().backward()"]
@@ -115,7 +114,7 @@ def _of_operator(number: int, expression: str) -> dict[str, str]:
 
 
 def _of_write(number: int, write: str) -> dict[str, str]:
-    """To a value; to a part of one through a view; to a leaf, which is refused."""
+    """The programs of a write: to a value, to a part through a view, to a leaf (which is refused), and in no_grad."""
     leaves = _leaves(f"m + {write}")
     ends = ["loss = (y * y).sum()", "loss.backward()"]
     through = re.sub(r"\bn\b", "n.narrow(0, 0, 1)", write)
@@ -129,7 +128,7 @@ def _of_write(number: int, write: str) -> dict[str, str]:
 
 
 def table() -> dict[str, str]:
-    """Name to source text of all programs that the tables give."""
+    """The source text of all programs of the tables, by name."""
     found: dict[str, str] = {}
     for number, expression in enumerate(_expressions(OPERATORS)):
         found |= _of_operator(number, expression)

@@ -1,6 +1,6 @@
-"""The pieces that random programs about autograd are made of: operators, views, writes, modes, as source text.
+"""The parts of random programs about autograd as source text: operators, views, writes, modes.
 
-``{0}`` and ``{1}`` represent variables. ``autograd_programs.py`` puts them together and follows the shapes.
+``{0}`` and ``{1}`` stand for variables. ``autograd_programs.py`` combines the parts and keeps track of shapes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ torch.ops.aten.dropout({0}, 0.5, False)
     .replace("\n", "|")
     .split("|")
 )
-"""Of one tensor."""
+"""Operators of one tensor that keep its shape."""
 
 TWO = tuple(
     """
@@ -37,10 +37,10 @@ torch.div({0}, {1} * {1} + 1, rounding_mode='floor')|{0} * ({1} > 0)|({0} + {1})
     .replace("\n", "|")
     .split("|")
 )
-"""Of two tensors that broadcast."""
+"""Operators of two tensors that broadcast."""
 
 BOUNDED = ("{0}.clamp({1}, {2})", "{0}.clamp(min={1})", "{0}.clamp(max={2})", "torch.addcmul({0}, {1}, {2})")
-"""Of three tensors, the last two of which have the shape of the first or none."""
+"""Operators of three tensors. The last two have the shape of the first one or are 0-dim."""
 
 WITH_DIM = (
     *("sum({0}, keepdim={1})", "mean({0}, keepdim={1})", "amax({0}, keepdim={1})", "prod({0}, keepdim={1})"),
@@ -82,7 +82,7 @@ WRITES_TWO = (
     *("{0}.addcmul_({1}, {1})", "{0}.atan2_({1} + 3)", "{0}.copy_({1}.detach())"),
 )
 RESHAPED_IN_PLACE = ("{0}.unsqueeze_(0)", "{0}.squeeze_()", "{0}.transpose_(0, -1)", "{0}.t_()")
-"""Writes that change the geometry; the last two need dimensions."""
+"""In-place operators that change the geometry; the last two need dimensions."""
 
 PARTS = (
     *("{0}.select(0, 0)", "{0}.narrow(0, 0, 1)", "{0}.unsqueeze(0)", "{0}.view(-1)", "{0}.select(-1, 0)"),

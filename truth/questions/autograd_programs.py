@@ -1,8 +1,8 @@
-"""Random programs that exercise autograd: a seed gives a program's source text, the same on every machine.
+"""Random programs that exercise autograd. A seed gives the same source text on every machine.
 
-A program makes leaves, builds a graph of them (operators, views, writes through views, modes, threads), hangs hooks
-into it, and goes backward in several ways. Shapes are followed while it is written, so most statements run; what fails
-must fail alike. ``programs.py`` has programs for the dispatch log.
+A program creates leaves, builds a graph of them (operators, views, writes through views, modes, threads), registers
+hooks, and runs backward in several ways. The generator keeps track of shapes, so most statements run. Statements that
+fail must fail in the same way in both. ``programs.py`` has programs for the dispatch log.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ def in_thread(work):
     thread.join()
 
 """
-"""What every program may use. Numbers are printed with few digits: libraries round the last one differently."""
+"""Definitions that every program uses.
+
+Numbers are printed with few digits because libraries round the last one differently.
+"""
 
 
 class Variable(NamedTuple):
@@ -54,7 +57,7 @@ class Variable(NamedTuple):
 
 
 def broadcast(a: Shape, b: Shape) -> Shape | None:
-    """The common shape of two, None if there is none."""
+    """The broadcast shape of two shapes, or None if there is none."""
     width = max(len(a), len(b))
     pairs = list(zip((1,) * (width - len(a)) + a, (1,) * (width - len(b)) + b, strict=True))
     if any(x != y and 1 not in (x, y) for x, y in pairs):
@@ -63,12 +66,12 @@ def broadcast(a: Shape, b: Shape) -> Shape | None:
 
 
 def program(seed: int) -> str:
-    """The source text."""
+    """The source text for a seed."""
     return Writer(Random(seed)).write()
 
 
 class Writer:
-    """Writes one program."""
+    """A generator of one program."""
 
     def __init__(self, dice: Random) -> None:
         self.dice = dice
@@ -79,7 +82,7 @@ class Writer:
         self.numbers = iter(range(1000))
 
     def write(self) -> str:
-        """All of it."""
+        """The whole source text."""
         self._leaves()
         kinds = (*(self._operator,) * 8, *(self._view,) * 4, *(self._write,) * 3, self._hook, self._hook, self._mode)
         for _ in range(self.dice.randint(2, 9)):
@@ -113,7 +116,7 @@ class Writer:
         return made
 
     def _some(self) -> Variable:
-        """Mostly one of the last."""
+        """A variable, usually one of the last four."""
         return self.dice.choice(self.variables[-4:] if self.dice.random() < 0.7 else self.variables)
 
     def _operator(self) -> None:
@@ -139,7 +142,7 @@ class Writer:
         return f"{x.name}.{self.dice.choice(WITH_DIM).format(dim, keepdim)}", rest
 
     def _reduced(self, x: Variable) -> tuple[int, bool, Shape]:
-        """A dimension, whether it is kept, and the shape then."""
+        """A dimension, whether it is kept, and the resulting shape."""
         at, keepdim = self.dice.randrange(len(x.shape)), self.dice.random() < 0.5
         rest = x.shape[:at] + ((1,) if keepdim else ()) + x.shape[at + 1 :]
         return (at - len(x.shape) if self.dice.random() < 0.5 else at), keepdim, rest
@@ -163,7 +166,7 @@ class Writer:
         return self.dice.choice(BOUNDED).format(x.name, self.dice.choice(fitting), self.dice.choice(fitting)), x.shape
 
     def _picked(self) -> tuple[str, Shape]:
-        """Some elements, by indices or a mask."""
+        """Some elements of a variable, by indices or a mask."""
         x = self.dice.choice(self.variables)
         if not x.shape:
             return f"{x.name}.masked_select({x.name} == {x.name})", (1,)
@@ -310,7 +313,10 @@ class Writer:
             self.lines[start:] = [f"with {mode}:", *(f"    {line}" for line in self.lines[start:])]
 
     def _in_thread(self, start: int, known: int) -> None:
-        """The last lines in a thread of their own; its errors are lost, so what it should have made is made before."""
+        """Move the last lines into a new thread.
+
+        Its errors are printed; variables that it should create are created before.
+        """
         made = [v.name for v in self.variables[known:]]
         spare = [f"{v.name} = torch.zeros({v.shape}, dtype=torch.float64)" for v in self.variables[known:]]
         inside = ["try:", *(f"    {line}" for line in self.lines[start:]), "except RuntimeError as error:"]
@@ -343,7 +349,7 @@ class Writer:
         self.lines.append(self.dice.choices(kinds, weights)[0]())
 
     def _if(self, condition: str, text: str) -> str:
-        """Mostly only where it is allowed."""
+        """The text, usually with a condition under which it is allowed."""
         return f"{text} if {condition} else None" if self.dice.random() < 0.9 else text
 
     # -- hooks

@@ -1,7 +1,7 @@
-"""Calls whose backtrace a debugger takes, in a release build of PyTorch, where a function begins.
+"""Calls whose backtrace a debugger takes in a release build of PyTorch, at the beginning of a function.
 
-A statement is run after ``BEFORE``, in the process that is watched, after a call of ``os.getloadavg``: so the debugger
-knows which one comes. Python code that wants to be the end of a backtrace calls ``os.getppid``.
+A statement is run after ``BEFORE``, in the watched process, after a call of ``os.getloadavg``, by which the debugger
+recognizes it. Python code that marks the end of a backtrace calls ``os.getppid``.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ class Twice(torch.autograd.Function):
 """
 
 PYTHON = "getppid"
-"""The function at which Python code ends a backtrace."""
+"""The function by which Python code marks the end of a backtrace."""
 
 
 HOOKED = "torch::autograd::_call_hooks"
-"""Our innermost frame of PyTorch in a hook."""
+"""The model's name of PyTorch's innermost frame in a hook."""
 
 
 class Case(NamedTuple):
-    """A call, and where in it the debugger stops."""
+    """A call, and the function at which the debugger stops."""
 
     statement: str
     stop: str
     """The C++ function, without its arguments."""
     frame: str
-    """Our name of the innermost frame."""
+    """The model's name of the innermost frame."""
 
 
 CASES = {

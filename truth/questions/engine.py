@@ -1,6 +1,6 @@
 """The state after runs of the engine in special cases: errors, nested backwards, threads.
 
-Each question is a function of a torch, real or modelled, that answers in plain values.
+Each question is a function of a torch, real or modeled, that returns plain values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Question = Callable[[Torch], Any]
 
 
 def answers(torch: Torch) -> dict[str, Any]:
-    """All answers, as JSON reads them."""
+    """All answers in the form in which JSON reads them."""
     found: dict[str, Any] = {question.__name__: question(torch) for question in QUESTIONS}
     return dict(json.loads(json.dumps(found)))
 
@@ -51,7 +51,9 @@ def _state(torch: Torch) -> list[Any]:
 
 
 def hook_of_a_leaf_raises(torch: Torch) -> Any:
-    """Nodes that ran before have released what they saved, and leaves that were done keep their gradients."""
+    """A hook of a leaf raises: earlier Nodes have released their saved values, and finished leaves keep their
+    gradients.
+    """
     x, y = _leaf(torch, 1.0, 2.0), _leaf(torch, 3.0, 4.0)
     z = ((x * 2).exp() + (y * 3)).sum()
     handle = y.register_hook(_raising(ValueError("mine")))
@@ -61,7 +63,7 @@ def hook_of_a_leaf_raises(torch: Torch) -> Any:
 
 
 def hook_after_a_node_raises(torch: Torch) -> Any:
-    """The Node has run and keeps its variables: they are released after the hooks."""
+    """A post hook of a Node raises: the Node has run and keeps its variables, which are released after the hooks."""
     x = _leaf(torch, 1.0, 2.0)
     y = x.exp()
     z = y.sum()
@@ -72,7 +74,7 @@ def hook_after_a_node_raises(torch: Torch) -> Any:
 
 
 def hook_before_a_node_raises(torch: Torch) -> Any:
-    """Nothing of the Node has happened."""
+    """A pre hook of a Node raises: the Node has not run."""
     x = _leaf(torch, 1.0, 2.0)
     y = x.exp()
     z = y.sum()
@@ -83,14 +85,14 @@ def hook_before_a_node_raises(torch: Torch) -> Any:
 
 
 def hook_after_accumulation_raises(torch: Torch) -> Any:
-    """The gradient is there."""
+    """A hook after accumulation raises: the gradient is there."""
     x = _leaf(torch, 1.0, 2.0)
     x.register_post_accumulate_grad_hook(_raising(ZeroDivisionError("late")))
     return [_error((x * 2).sum().backward), _grad(x)]
 
 
 def what_an_error_left_waiting_is_forgotten(torch: Torch) -> Any:
-    """The next backward starts clean."""
+    """An error leaves Nodes in the queue: the next backward starts clean."""
     x, w, v = _leaf(torch, 1.0), _leaf(torch, 2.0), _leaf(torch, 3.0)
     total = x.exp() + w.exp() + (x * w)
     handle = w.register_hook(_raising(ValueError("mine")))
@@ -101,7 +103,7 @@ def what_an_error_left_waiting_is_forgotten(torch: Torch) -> Any:
 
 
 def interrupts_come_out_as_they_are(torch: Torch) -> Any:
-    """Exceptions that are no Exception."""
+    """Exceptions that are not subclasses of Exception."""
     found = []
     for error in (KeyboardInterrupt("stop"), SystemExit(3), GeneratorExit()):
         x = _leaf(torch, 1.0)
@@ -111,7 +113,7 @@ def interrupts_come_out_as_they_are(torch: Torch) -> Any:
 
 
 def outputs_that_do_not_fit(torch: Torch) -> Any:
-    """``validate_outputs``, of a Node and of roots."""
+    """Gradients that do not fit (``validate_outputs``), of a Node and of roots."""
 
     class Function(torch.autograd.Function):
         @staticmethod
@@ -145,7 +147,7 @@ def outputs_that_do_not_fit(torch: Torch) -> Any:
 
 
 def error_in_a_nested_backward(torch: Torch) -> Any:
-    """It comes out of both; caught in between, the outer backward goes on."""
+    """An error in a nested backward leaves both; if it is caught between them, the outer backward continues."""
 
     def twice(gradient: Any) -> None:
         with torch.enable_grad():
@@ -164,7 +166,7 @@ def error_in_a_nested_backward(torch: Torch) -> Any:
 
 
 def nested_backward_over_the_same_nodes(torch: Torch) -> Any:
-    """The inner backward writes to the leaf first."""
+    """A nested backward over the same Nodes: the inner one writes to the leaf first."""
     x = _leaf(torch, 2.0)
     y = x.exp()
     z = y * y
@@ -181,7 +183,7 @@ def nested_backward_over_the_same_nodes(torch: Torch) -> Any:
 
 
 def nested_deeper_than_the_stack_allows(torch: Torch) -> Any:
-    """At which depth a backward moves to another thread, and whose numbers the Nodes there take."""
+    """The depth at which a nested backward moves to another thread, and the thread that numbers its Nodes."""
     here = threading.get_ident()
 
     def nested(levels: int) -> list[Any]:
@@ -205,7 +207,7 @@ def nested_deeper_than_the_stack_allows(torch: Torch) -> Any:
 
 
 def final_callbacks(torch: Torch) -> Any:
-    """They run at the end, within the graph task, and one may raise or queue another."""
+    """Final callbacks run at the end, within the graph task; one may raise or queue another."""
     engine = torch.autograd.Variable._execution_engine
     log: list[Any] = []
 
@@ -224,7 +226,7 @@ def final_callbacks(torch: Torch) -> Any:
 
 
 def another_thread(torch: Torch) -> Any:
-    """It has its own grad mode, numbers and backward."""
+    """Another thread has its own grad mode, sequence numbers and backward."""
     found: list[Any] = []
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""What the guards of ``torch._C`` do to the thread's key sets, on PyTorch and on the model.
+"""Effects of the guards of ``torch._C`` on the thread-local key sets, in PyTorch and in the model.
 
 This module needs neither torch nor dispatchviz.
 """
@@ -38,14 +38,14 @@ Sets = tuple[str, str]
 
 
 class Watched:
-    """One ``torch._C``."""
+    """The guards of one ``torch._C``."""
 
     def __init__(self, C: Any) -> None:
         self.C = C
         self.names = {"C": C, "K": C.DispatchKey, "S": C.DispatchKeySet}
 
     def sets(self) -> Sets:
-        """Included and excluded."""
+        """The thread-local include and exclude sets."""
         C = self.C
         return hex(C._dispatch_tls_local_include_set().raw_repr()), hex(C._dispatch_tls_local_exclude_set().raw_repr())
 
@@ -54,7 +54,9 @@ class Watched:
         return self.C._PreserveDispatchKeyGuard()
 
     def guard(self, text: str) -> list[Sets]:
-        """The sets when it is made, entered, left, entered and left again, entered with changes inside, and gone."""
+        """The sets after the guard is created, entered, left, entered and left again, entered with changes inside, and
+        deleted.
+        """
         with self._fresh():
             guard = eval(f"C.{text}", self.names)
             seen = [self.sets()]
@@ -69,7 +71,7 @@ class Watched:
             return [*seen, self.sets()]
 
     def dropped(self, text: str) -> list[Sets]:
-        """The sets while a guard is there that is never entered, and when it is gone."""
+        """The sets while a guard exists without being entered, and after it is deleted."""
         with self._fresh():
             guard = eval(f"C.{text}", self.names)
             seen = [self.sets()]
@@ -77,7 +79,7 @@ class Watched:
             return [*seen, self.sets()]
 
     def setter(self, name: str, key: str) -> list[Any]:
-        """The sets after on, on, off, off; and what the queries return for the key."""
+        """The sets after on, on, off, off; and the query's answers for the key."""
         query = getattr(self.C, name.replace("_set_", "_is_"))
         with self._fresh():
             seen: list[Any] = []
@@ -87,7 +89,7 @@ class Watched:
             return seen
 
     def meta(self) -> list[Any]:
-        """``_set_meta_in_tls_dispatch_include`` on and off."""
+        """The sets after ``_set_meta_in_tls_dispatch_include`` on and off."""
         with self._fresh():
             seen: list[Any] = []
             for state in (True, False):

@@ -1,6 +1,6 @@
-"""Reprs on PyTorch and on the model: random tensors under random print options, tensors inside transforms.
+"""Reprs in PyTorch and in the model: random tensors with random print options, tensors inside transforms.
 
-A question is a text of Python; its answer is what it prints. ``torch`` is whichever torch runs it.
+A question is Python source; its answer is its output. ``torch`` is the one that runs it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _numbers(choice: random.Random, dtype: str) -> tuple[str, tuple[int, ...]]:
     count = 1
     for length in shape:
         count *= length
-    if count > 400:  # long literals are written by a rule
+    if count > 400:  # a long literal becomes a comprehension
         rule = f"i * {_factor(choice, dtype)!r}" if dtype.startswith(("float", "bfloat", "complex")) else "i * 7 % 100"
         return f"[{rule} for i in range({count})]", shape
     one = _one(choice, dtype)
@@ -78,7 +78,7 @@ def _numbers(choice: random.Random, dtype: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _factor(choice: random.Random, dtype: str) -> float:
-    """Half precision ends at 65504."""
+    """A factor for random numbers; half precision ends at 65504."""
     return min(choice.choice(_FACTORS), 1.0) if dtype == "float16" else choice.choice(_FACTORS)
 
 
@@ -102,7 +102,7 @@ def _real(choice: random.Random, factor: float, whole: bool, special: bool) -> s
 
 
 def answer(torch: Any, question: str) -> str:
-    """The output of a query."""
+    """The output of a question."""
     printed = io.StringIO()
 
     def show(a: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Programs with modes and tensor subclasses (``python_keys.txt``), and how the calls they intercept are recorded.
+"""Programs with modes and tensor subclasses (``python_keys.txt``), and recorders of the calls that they intercept.
 
 Nothing here imports torch at the top: ``import torch`` in a program gives the real one or the model.
 """
@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parent / "python_keys.txt"
 
 
 def programs() -> dict[str, str]:
-    """Name to source text."""
+    """The source text of the programs by name."""
     parts = re.split(r"^## (\w+)$", SOURCE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     named = dict(zip(parts[::2], parts[1::2], strict=True))
     prelude = named.pop("prelude").strip()
@@ -26,7 +26,7 @@ def programs() -> dict[str, str]:
 
 
 def printed(source: str) -> list[str]:
-    """Run a program under whatever ``import torch`` gives; what it prints, line by line."""
+    """Run a program, and return its output line by line."""
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
         exec(compile(source, "program.py", "exec"), {"__name__": "__main__"})
@@ -86,16 +86,16 @@ def wrapped(data, **options):
 """
 
 EXCLUDED = ("cuda", "torch.library", "vmap", "_C", "autocast")
-"""Words of programs that are not run under a mode: no CUDA here, and things with keys above Python of their own."""
+"""Words of programs that are not run under a mode: CUDA, and features with keys above Python."""
 
 
 def seen_programs() -> dict[str, str]:
-    """The programs that the model and PyTorch are compared on anyway, those that can run under a mode."""
+    """The programs of ``truth/programs`` that can run under a mode."""
     return {name: text for name, text in PROGRAMS.items() if not any(word in text for word in EXCLUDED)}
 
 
 def seen(source: str) -> list[str]:
-    """Call that a mode around a whole program intercepts, on any torch; then how the program ended."""
+    """The calls that a mode around a whole program intercepts, on any torch, and the end of the program."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(PRELUDE, space)
     mode, end = space["Seen"](), "ended"
@@ -111,7 +111,9 @@ def seen(source: str) -> list[str]:
 
 
 def seen_by_wrappers(source: str) -> list[str]:
-    """Call that wrappers intercept if every ``torch.tensor`` of a program is wrapped; then how the program ended."""
+    """The calls that wrappers intercept if every ``torch.tensor`` of a program is wrapped, and the end of the
+    program.
+    """
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(PRELUDE + WRAPPED, space)
     wrapped, end = source.replace("torch.tensor(", "wrapped("), "ended"

@@ -2,7 +2,7 @@
 
 A history is a list of steps, each a list of strings:
 
-    library NAME KIND NAMESPACE KEY      makes a library; NAMESPACE ns represents one that only this history uses
+    library NAME KIND NAMESPACE KEY      creates a library; NAMESPACE ns stands for one that only this history uses
     def_ NAME SCHEMA ALIAS               defines an operator (ALIAS: kind of alias analysis)
     def_legacy NAME SCHEMA
     define NAME SCHEMA ALIAS
@@ -13,11 +13,11 @@ A history is a list of steps, each a list of strings:
     fallback NAME KEY                    a Python fallback
     fallback_fallthrough NAME KEY
     find OPERATOR OVERLOAD
-    reset NAME                           undoes what the library registered
-    drop NAME                            the same, by letting go of it
+    reset NAME                           undoes the library's registrations
+    drop NAME                            the same, by deleting the library
 
-What is seen: the text of each step's error (null if there was none), and at the end of each operator's registrations
-its dump, its computed table, which stored cells are valid, and what the check of its invariants says.
+The answer holds the text of each step's error (null if there was none), and after each operator's registrations its
+dump, its computed dispatch table, the valid entries of the stored table, and the result of the invariant check.
 
 This module needs neither torch nor dispatchviz.
 """
@@ -60,7 +60,7 @@ ALIASES = (
 )
 USELESS = ("", "", "Undefined", "Dense", "AutogradFunctionality", "NoSuchKey", "AutogradHIP", "CatchAll")
 WITHOUT_FALLBACK = ("HIP", "VE", "IPU", "SparseCUDA", "AutogradIPU", "AutocastIPU", "PrivateUse2", "NestedTensorCPU")
-"""Keys that PyTorch has no fallback for, so that ours may come and go."""
+"""Keys without a fallback in PyTorch, so that a history can add and remove one."""
 
 KINDS_OF_ALIAS_ANALYSIS = ("", "", "", "CONSERVATIVE", "FROM_SCHEMA", "PURE_FUNCTION", "NONE")
 
@@ -69,13 +69,13 @@ KINDS_OF_ALIAS_ANALYSIS = ("", "", "", "CONSERVATIVE", "FROM_SCHEMA", "PURE_FUNC
 
 
 def histories(seed: int, count: int) -> list[list[list[str]]]:
-    """Always the same for a seed."""
+    """Random histories, always the same for a seed."""
     rng = random.Random(seed)
     return [_Maker(rng).steps() for _ in range(count)]
 
 
 class _Maker:
-    """Makes one history."""
+    """A generator of one history."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -152,19 +152,19 @@ class _Maker:
 
 
 ONE_OF_THEM = re.compile(r"\n    \S.*\n  reason")
-"""Of several kernels that do not fit a definition, PyTorch names the one that a hash map has first."""
+"""The part of an error that names one of several kernels that do not fit: PyTorch names the first one of a hash map."""
 
 
 # -- running them -----------------------------------------------------------------------------------------------------
 
 
-def normalised(text: str) -> str:
-    """Without PyTorch's build folder and addresses of objects."""
+def normalized(text: str) -> str:
+    """A text without PyTorch's build folder and addresses of objects."""
     return re.sub(r"0x[0-9a-f]+>", "0x>", text.replace("/__w/pytorch/pytorch/", ""))
 
 
 class History:
-    """Runs one history on a ``torch._C`` and dumps the operators afterwards."""
+    """A run of one history on a ``torch._C``, with dumps of the operators afterwards."""
 
     def __init__(self, C: Any, number: int) -> None:
         self.C = C
@@ -174,7 +174,7 @@ class History:
         """Libraries of the wildcard namespace."""
 
     def run(self, steps: list[list[str]]) -> dict[str, Any]:
-        """Errors by step; what each operator is then."""
+        """The errors by step, and the operators afterwards."""
         errors = [self._attempt(*step) for step in steps]
         fallbacks = "".join("01"[self.C._dispatch_has_backend_fallback(key)] for key in (*WITHOUT_FALLBACK, "Dense"))
         seen = {"errors": errors, "fallbacks": fallbacks, "operators": [self._seen(name) for name in OPERATORS]}
@@ -185,10 +185,10 @@ class History:
         return seen | {"gone": [self._shown(text) for text in gone]}
 
     def _shown(self, text: str) -> str:
-        return normalised(text).replace(self.namespace, "ns")
+        return normalized(text).replace(self.namespace, "ns")
 
     def _own(self, text: str) -> str:
-        """``ns`` and ``other`` are names of this history's own."""
+        """A text in which ``ns`` and ``other`` are replaced by this history's own namespaces."""
         if text in ("ns", "other"):
             return text.replace("ns", self.namespace).replace("other", f"other_{self.namespace}")
         return re.sub(r"^other::", f"other_{self.namespace}::", re.sub(r"^ns::", f"{self.namespace}::", text))
@@ -251,7 +251,9 @@ class History:
             self._call(name, "impl", operator, key, _identity)
 
     def _would_crash(self, name: str, operator: str) -> bool:
-        """PyTorch's process ends if a library of the wildcard namespace is given a name without one."""
+        """Return whether PyTorch's process would crash: a library of the wildcard namespace gets a name without
+        namespace.
+        """
         return name in self.wildcards and "::" not in operator
 
     def do_fallback(self, name: str, key: str) -> None:
@@ -271,5 +273,5 @@ class History:
 
 
 def _identity(*args: Any) -> Any:
-    """The Python kernel; nobody calls it."""
+    """The Python kernel, which is never called."""
     return args[0]

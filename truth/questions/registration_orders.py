@@ -1,8 +1,8 @@
-"""Registrations that must give the same operator in whatever order they are made and undone.
+"""Registrations that must give the same operator in every order in which they are made and undone.
 
-A case is a list of registrations of the operator ``foo``, each a call of a library's test helper. What an operator is
-depends only on which of them are there: ``by_subset`` says what PyTorch makes of every subset, ``every_order`` goes
-through all orders of making them and looks after every step.
+A case is a list of registrations of the operator ``foo``, each a call of a library's test helper. An operator depends
+only on the set of its active registrations. ``by_subset`` returns PyTorch's operator for every subset; ``every_order``
+makes the registrations in all orders and checks after every step.
 
 This module needs neither torch nor dispatchviz.
 """
@@ -41,7 +41,7 @@ CASES: dict[str, list[list[str]]] = {
 
 
 class Orders:
-    """One case on one ``torch._C``."""
+    """The registrations of one case on one ``torch._C``."""
 
     def __init__(self, C: Any, registrations: Sequence[list[str]]) -> None:
         self.C = C
@@ -49,7 +49,7 @@ class Orders:
         self.libraries: dict[int, Any] = {}
 
     def make(self, number: int) -> str | None:
-        """Register one; the text of the error, if there is one."""
+        """Make a registration, and return the text of its error, or None."""
         library = self.libraries[number] = self.C._dispatch_library("FRAGMENT", "orders", "")
         verb, *args = self.registrations[number]
         try:
@@ -59,18 +59,18 @@ class Orders:
         return None
 
     def undo(self, number: int) -> None:
-        """By letting go of the library."""
+        """Undo a registration by deleting its library."""
         del self.libraries[number]
 
     def seen(self) -> list[str]:
-        """Registrations and table; the check of the invariants must pass."""
+        """The registrations and the dispatch table. The invariant check must pass."""
         self.C._dispatch_check_invariants("orders::foo")
         dumps = self.C._dispatch_dump("orders::foo"), self.C._dispatch_dump_table("orders::foo")
         return [dump.replace("/__w/pytorch/pytorch/", "") for dump in dumps]
 
 
 def by_subset(C: Any, registrations: Sequence[list[str]]) -> dict[str, list[str] | str]:
-    """Numbers of the active registrations -> the dumps, or the error of the last of them."""
+    """The dumps, or the error of the last registration, by the numbers of the active registrations."""
     count = len(registrations)
     subsets = (chosen for size in range(count + 1) for chosen in combinations(range(count), size))
     return {_name(chosen): _one(Orders(C, registrations), chosen) for chosen in subsets}
@@ -82,9 +82,10 @@ def _one(orders: Orders, chosen: Sequence[int]) -> list[str] | str:
 
 
 def every_order(C: Any, registrations: Sequence[list[str]]) -> Iterator[tuple[str, list[str] | str]]:
-    """Register in every order and deregisters in two: what is active, and the dumps, after every step.
+    """Register in every order and deregister in two orders; yield the active registrations and the dumps after every
+    step.
 
-    After an error the registration that was refused is not there.
+    After an error, the refused registration is not active.
     """
     for order in permutations(range(len(registrations))):
         for undoing in (order, order[::-1]):

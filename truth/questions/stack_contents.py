@@ -1,6 +1,6 @@
-"""Calls of which PyTorch and the model say what is on the stack: name to statement, after ``BEFORE``.
+"""Calls whose stack contents PyTorch and the model report: statements by name, run after ``BEFORE``.
 
-A statement is one call of an operator or several; what an operator calls inside is not asked.
+A statement is one call of an operator or several. The stacks of inner calls are not reported.
 """
 
 from __future__ import annotations

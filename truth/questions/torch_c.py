@@ -1,7 +1,7 @@
 """Expressions about ``torch._C``, evaluated on PyTorch's and on the model's; results are compared as text.
 
 ``C`` is ``torch._C``, ``K`` and ``S`` its DispatchKey and DispatchKeySet, ``x`` a tensor, ``lib`` a library of the
-namespace ``q`` with the operators ``q::foo(Tensor x) -> Tensor`` (typed kernel at CPU) and ``q::bar.o``, and a kernel
+namespace ``q`` with the operators ``q::foo(Tensor x) -> Tensor`` (typed kernel for CPU) and ``q::bar.o``, and a kernel
 for ``q::dangling``; ``h`` is the handle of ``q::foo``.
 """
 
@@ -128,16 +128,16 @@ SCHEMAS = """
 
 
 CLASSES = ("DispatchKeySet", "_DispatchModule", "_SafeKernelFunction", "_DispatchOperatorHandle")
-"""Whose methods have signatures."""
+"""The classes whose methods have signatures."""
 
 
 def all_expressions() -> list[str]:
-    """In the order in which they are to be evaluated: some change what later ones see."""
+    """All expressions in the order of evaluation; some affect later ones."""
     return [text for group in (KEYS, SETS, FUNCTIONS, OPERATORS, LIBRARIES) for text in expressions(group)]
 
 
 def expressions(text: str) -> list[str]:
-    """They are separated by bars between spaces."""
+    """The expressions of a text, which are separated by bars between spaces."""
     return [" ".join(part.split()) for part in re.split(r"\s\|\s", text)]
 
 
@@ -154,7 +154,7 @@ class TorchC:
         self.names["aten"] = C._dispatch_library("IMPL", "aten", "")
 
     def answer(self, expression: str) -> str:
-        """The value's text, or the error's type and text."""
+        """The text of the value, or the type and text of the error."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -174,5 +174,5 @@ class TorchC:
 
 
 def shown(text: str) -> str:
-    """Without build folders and addresses of objects."""
+    """A text without build folders and addresses of objects."""
     return re.sub(r"0x[0-9a-f]{8,}", "0x", text.replace("/__w/pytorch/pytorch/", ""))

@@ -1,7 +1,7 @@
-"""The calls, tensors and thread states of ``worked_examples.txt``: what is run, never what it should give.
+"""The calls, tensors and thread states of ``worked_examples.txt``. Expected results are not part of it.
 
-Rule 1: a call's set-up is above its ``---``; of what is below, the first dispatch of the named operator counts.
-Rule 2: what a program needs and PyTorch and the model make differently is given by ``Globals``.
+Rule 1: a call's set-up is above its ``---``; below it, the first dispatch of the named operator counts. Rule 2:
+``Globals`` provides the objects that PyTorch and the model create differently.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 
 
 class Call(NamedTuple):
-    """A call whose path to its first cell is recorded."""
+    """A call whose path to its first kernel is recorded."""
 
     operator: str
     setup: str
@@ -40,12 +40,12 @@ STATES: dict[str, str] = {name: source for name, (_, source) in _parts("state").
 
 
 class Globals:
-    """The globals of programs besides ``torch``; ``made`` are functions that differ between PyTorch and the model."""
+    """The globals of programs besides ``torch``. ``made`` are functions that differ between PyTorch and the model."""
 
     def __init__(self, torch: ModuleType, made: dict[str, Callable[..., Any]]) -> None:
         self.torch = torch
         self.noted: list[list[int]] = []
-        """The thread's included and excluded sets, one pair a ``note()``."""
+        """The thread-local include and exclude sets, one pair per ``note()``."""
         self.variables: dict[str, Any] = {
             "torch": torch,
             "note": self.note,
@@ -61,7 +61,7 @@ class Globals:
         }
 
     def run(self, source: str) -> None:
-        """Statements."""
+        """Run statements."""
         exec(source, self.variables)
 
     def close(self) -> None:
@@ -70,13 +70,13 @@ class Globals:
             self.variables.pop("library")._destroy()
 
     def note(self) -> None:
-        """Keep the thread's sets."""
+        """Record the thread-local sets."""
         C = self.torch._C
         sets = C._dispatch_tls_local_include_set(), C._dispatch_tls_local_exclude_set()
         self.noted.append([keys.raw_repr() for keys in sets])
 
     def keys(self, *names: str) -> Any:
-        """A key set."""
+        """The key set of some keys."""
         C = self.torch._C
         found = C.DispatchKeySet(C.DispatchKey.Undefined)
         for name in names:
@@ -84,11 +84,13 @@ class Globals:
         return found
 
     def excluding(self, *names: str) -> Any:
-        """A guard."""
+        """A guard that excludes some keys."""
         return self.torch._C._ExcludeDispatchKeyGuard(self.keys(*names))
 
     def inside(self, transform: Any, example: Any) -> Any:
-        """Note the thread's sets inside a function under a transform; the set of its argument there."""
+        """Record the thread-local sets inside a function under a transform, and return the key set of its argument
+        there.
+        """
         found = []
 
         def function(x: Any) -> Any:
@@ -105,7 +107,7 @@ class Globals:
             return make()
 
     def dual(self) -> int:
-        """The set of a tensor with a tangent."""
+        """The key set of a tensor with a tangent."""
         forward_ad = self.torch.autograd.forward_ad
         with forward_ad.dual_level():
             tensor = forward_ad.make_dual(self.torch.ones(2), self.torch.ones(2))
@@ -126,7 +128,7 @@ class Globals:
         return Mode
 
     def subclass_class(self) -> Any:
-        """A tensor class with a ``__torch_dispatch__`` that nobody may call."""
+        """A tensor class with a ``__torch_dispatch__`` that must not be called."""
         torch = self.torch
 
         class Subclass(torch.Tensor):  # type: ignore[misc,name-defined]
@@ -137,15 +139,15 @@ class Globals:
         return Subclass
 
     def subclass(self, tensor: Any) -> Any:
-        """A tensor as one of a class with a ``__torch_dispatch__``."""
+        """A tensor as a subclass with a ``__torch_dispatch__``."""
         return tensor.as_subclass(self.subclass_class())
 
     def wrapper(self, device: str) -> Any:
-        """A tensor without memory of such a class."""
+        """A tensor subclass without memory on a device."""
         return self.torch.Tensor._make_wrapper_subclass(self.subclass_class(), (2,), device=device)
 
 
 def key_set(given: Globals, source: str) -> int:
-    """The raw set of the tensor that an expression gives."""
+    """The raw key set of the tensor that an expression gives."""
     found = eval(source, given.variables)
     return int(found if isinstance(found, int) else given.torch._C._dispatch_keys(found).raw_repr())

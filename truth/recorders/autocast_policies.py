@@ -1,15 +1,15 @@
 """The cast policy of each operator under autocast, measured on an installed PyTorch (CPU).
 
-PyTorch does not expose policies, so each operator is called under autocast with tensors that the policies treat
-differently, and the first cast that it makes is read off; what the operator does with its nonsensical arguments
-afterwards does not matter. For CUDA the tensors are wrapper subclasses without data.
+PyTorch does not expose policies. So each operator is called under autocast with tensors that the policies treat
+differently, and the first cast shows the policy. Later errors about the nonsensical arguments do not matter. For
+CUDA the tensors are wrapper subclasses without data.
 
-    to bfloat16                    lower_precision_fp: that is the requested dtype, the tensors are of float16
-    to float32                     fp32; but fp32_set_opt_dtype if a dtype that was given prevents it
+    to bfloat16                    lower_precision_fp: that is the requested dtype, the tensors are float16
+    to float32                     fp32; but fp32_set_opt_dtype if a given dtype prevents it
     none, another overload runs    fp32_append_dtype
-    PyTorch's own error            promote, as it knows no third dtype; or the operator is banned
+    PyTorch's own error            promote, which supports no third dtype; or the operator is banned
 
-The file is JSON: ``torch`` (release) and, per key, operator to policy.
+The file is JSON: ``torch`` (release) and, per key, the policy by operator.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ BANNED = "are unsafe to autocast"
 
 
 class Stop(Exception):
-    """The first operator below the autocast kernel was called."""
+    """Raised when the first operator below the autocast kernel is called."""
 
 
 class FirstCall(TorchDispatchMode):
-    """Notes the first operator that arrives, with its arguments, and goes no further."""
+    """A mode that records the first operator with its arguments, and stops there."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.seen = (func, args, kwargs or {})
@@ -42,7 +42,7 @@ class FirstCall(TorchDispatchMode):
 
 
 class OnDevice(torch.Tensor):
-    """A tensor that says it is on a device, and has no data; the mode intercepts its calls first."""
+    """A tensor without data that reports a device; the mode intercepts its calls first."""
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -57,7 +57,7 @@ def _tensor(device: str) -> torch.Tensor:
 
 
 def _argument(type_: str, device: str) -> Any:
-    """Anything of a type."""
+    """An argument of a type."""
     if type_.startswith("Tensor"):
         return _tensor(device)
     if type_.startswith(("List[Tensor", "List[Optional[Tensor")):
@@ -88,7 +88,7 @@ def _operator(name: str) -> Any:
 
 
 def policy(name: str, key: str) -> str:
-    """The policy of an operator; RuntimeError if what it does fits none."""
+    """The policy of an operator. Raise RuntimeError if its behavior fits none."""
     op = _operator(name)
     try:
         called, dtypes = _first_call(op, key, None)
@@ -106,17 +106,17 @@ def policy(name: str, key: str) -> str:
 
 
 def _casts_in_spite_of_a_dtype(op: Any, key: str) -> bool:
-    """The cast to float32 does not depend on the argument ``dtype``, if there is one."""
+    """Return whether the operator casts to float32 regardless of its argument ``dtype``, if it has one."""
     if not any(argument.name == "dtype" for argument in op._schema.arguments):
         return True
     try:
         return torch.float32 in _first_call(op, key, torch.float64)[1]
-    except RuntimeError:  # it got further than a cast
+    except RuntimeError:  # it got past the cast
         return False
 
 
 def _first_call(op: Any, key: str, dtype: torch.dtype | None) -> tuple[Any, set[torch.dtype]]:
-    """The first operator that is called inside, and the dtypes among its arguments."""
+    """The first operator called inside, and the dtypes of its arguments."""
     args, kwargs = _arguments(op, DEVICES[key], dtype)
     mode = FirstCall()
     try:

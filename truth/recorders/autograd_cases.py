@@ -1,7 +1,7 @@
-"""The programs about autograd, run on a real PyTorch (CPU).
+"""Records of the programs about autograd on a real PyTorch (CPU).
 
-They are those of ``truth/questions/autograd_cases.py`` and the first random ones of ``autograd_programs.py``. Of each
-the record of ``truth/observers/autograd.py`` is kept.
+The programs are those of ``truth/questions/autograd_cases.py`` and the first random ones of ``autograd_programs.py``.
+Each has a record of ``truth/observers/autograd.py``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from truth.questions.autograd_cases import table, whole
 from truth.questions.autograd_programs import program
 
 RANDOM = 400
-"""Random programs that are stored; many more are compared live."""
+"""The number of stored random programs; many more are compared live."""
 
 
 def sources() -> dict[str, str]:
@@ -29,7 +29,7 @@ def sources() -> dict[str, str]:
 
 
 def recorded() -> dict[str, Any]:
-    """The record of PyTorch."""
+    """PyTorch's records of all programs."""
     torch.set_num_threads(1)
     return {
         name: {"source": source, **autograd_record(torch, source, watched_engine)} for name, source in sources().items()

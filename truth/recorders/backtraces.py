@@ -1,7 +1,7 @@
 """Backtraces of a release build of PyTorch: gdb stops in the calls of ``truth/questions/backtraces.py``.
 
-The file has of each call PyTorch's own frames, outermost first, in plain names; an adapter has the name of the kernel
-that it calls, and a frame that has no name is left out.
+For each call the file lists PyTorch's own frames, outermost first, with plain names. An adapter has the name of the
+kernel that it calls. Frames without a name are omitted.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from truth.questions.backtraces import BEFORE, CASES
 
 DEBUGGER = Path(__file__).parents[1] / "observers" / "debugger.py"
 PYTORCH = ("libtorch", "libc10")
-"""Beginnings of the names of PyTorch's libraries."""
+"""The beginnings of the names of PyTorch's libraries."""
 
 
 class NoDebuggerError(RuntimeError):
-    """There is no gdb, or it may not watch a process."""
+    """The error if gdb is missing or may not watch a process."""
 
 
 def program() -> str:
-    """The calls, each with its beginning; what PyTorch makes at first use is made before."""
+    """The program of all calls, each with its marker. Objects that PyTorch creates at first use are created before."""
     calls = [f"os.getloadavg()\n{case.statement}\n" for case in CASES.values()]
     return f"{BEFORE}torch.ones(1) + 1\n{''.join(calls)}os.getloadavg()\n"
 
 
 def taken() -> dict[str, list[list[str]]]:
-    """Of each call its frames, outermost first: name, and of an adapter its kernel.
+    """The frames of each call, outermost first: the name, and for an adapter also its kernel.
 
-    NoDebuggerError if nothing can be watched; CalledProcessError if gdb fails otherwise.
+    Raise NoDebuggerError if no process can be watched, RuntimeError if gdb fails otherwise.
     """
     if shutil.which("gdb") is None:
         raise NoDebuggerError("there is no gdb")
@@ -60,12 +60,12 @@ def taken() -> dict[str, list[list[str]]]:
 
 
 def _python() -> str:
-    """The interpreter itself: gdb takes no script that starts one."""
+    """The interpreter itself: gdb does not accept a script that starts one."""
     return os.path.realpath(sys.executable)
 
 
 def _installed() -> str:
-    """Where this Python has its packages: of an environment the interpreter itself knows nothing."""
+    """The folders with this Python's packages, because the interpreter itself does not know its environment."""
     return os.pathsep.join([str(Path(torch.__file__).parents[1]), *sys.path])
 
 

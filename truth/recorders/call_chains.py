@@ -1,11 +1,11 @@
 """Every dispatch step of the programs of ``examples/chains``, run on an installed PyTorch (CPU).
 
 Statements that need a GPU are left out. Operators that a program defines are defined before the watching begins, so
-that they are watched too. What it adds to ``programs.py``: the cells of the Python keys, Tracer, Meta and sparse
-tensors, and which kernel PyTorch has in each cell that was reached.
+that they are watched too. In addition to ``programs.py`` it records the kernels for the Python keys, Tracer, Meta and
+sparse tensors, and the kernel in each dispatch table entry that was reached.
 
-The file has of each program ``log``, steps as in ``programs.py``, and ``cells``, operator to key to ``[file, reason]``
-as PyTorch's own dump of the table has them.
+For each program the file has ``log``, steps as in ``programs.py``, and ``cells``: by operator and key ``[file,
+reason]`` as in PyTorch's dump of the table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ C: Any = torch._C
 
 
 def recorded(source: str) -> dict[str, Any]:
-    """The record of a program; AssertionError if it fails."""
+    """The record of a program. Raise AssertionError if it fails."""
     run = Run(torch, source)
     statements = [s for s in ast.parse(source).body if '"cuda"' not in ast.get_source_segment(source, s, padded=True)]
     early = [s for s in statements if "library" in str(ast.get_source_segment(source, s))]
@@ -54,12 +54,12 @@ def _execute(run: Run, statements: list[ast.stmt]) -> None:
 
 
 def _defined(statements: list[ast.stmt], source: str) -> list[str]:
-    """Namespaces of the program's own."""
+    """The namespaces that the program defines."""
     return re.findall(r'Library\("(\w+)"', "".join(str(ast.get_source_segment(source, s)) for s in statements))
 
 
 def _cell(text: str) -> list[str]:
-    """File and reason."""
+    """The file and reason of a dispatch table entry."""
     found = re.search(r"registered (?:at|in) (?:.*/)?(\S+?)(?::\d+)? \[(.*)\]", text)
     assert found, text
     return [found[1], found[2]]

@@ -1,12 +1,12 @@
-"""Records of ``truth/programs/on_cuda.txt`` on a real GPU: the same as ``programs.py`` writes, of CUDA's cells.
+"""Records of ``truth/programs/on_cuda.txt`` on a real GPU, as in ``programs.py`` but with the kernels for CUDA.
 
-A backward of CUDA tensors runs in a thread of the engine's own, so here all threads are watched; the program's one
-waits meanwhile. The record says which PyTorch and which GPU it is of: the machine at hand may have an older release,
-whose raw key sets have another layout.
+The backward of CUDA tensors runs in a thread of the engine, so all threads are watched here; the thread of the program
+waits meanwhile. The record names its PyTorch and its GPU: the available machine may have an older release, whose raw
+key sets have another layout.
 
-A program that two runs end differently is left out. One that goes otherwise when it is watched, since threads of two
-devices meet in another order or since half precision is rounded otherwise, has ``log`` null, the reason in
-``not_watched``, and in ``called`` what PyTorch's profiler saw unwatched: ``[level, operator]`` of each call.
+A program is left out if two runs end differently. A program may behave differently while it is watched, because threads
+of two devices meet in another order or half precision is rounded differently. Then ``log`` is null, ``not_watched``
+gives the reason, and ``called`` lists the calls that PyTorch's profiler recorded unwatched, as ``[level, operator]``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def record_programs(programs: dict[str, str]) -> dict[str, Record]:
     dispatcher.watch_all_threads()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would, and would warn
+        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would load them, with a warning
         torch.ones(1, device="meta").mul(1)  # the first such call loads modules that must not be watched
         found = dict(_unwatched(programs))
         with watched_dispatcher(KEYS):
@@ -61,7 +61,7 @@ def _unwatched(programs: dict[str, str]) -> Iterator[tuple[str, Record]]:
 
 
 def _watched(source: str, found: Record) -> Record:
-    """The whole record, or what is known of a program that cannot be watched."""
+    """The whole record, or the unwatched record of a program that cannot be watched."""
     try:
         return watched(source, dict(found))
     except AssertionError:
@@ -69,6 +69,6 @@ def _watched(source: str, found: Record) -> Record:
 
 
 def differences(path: Path, old: str, new: str) -> list[str]:
-    """What differs by more than rounding: the machine, programs."""
+    """The differences beyond rounding: the machine, and programs."""
     one, other = ({**each.pop("programs"), **each} for each in (json.loads(old), json.loads(new)))
     return [name for name in {**one, **other} if not close(one.get(name), other.get(name))]

@@ -1,6 +1,6 @@
 """Names and signatures of an installed CuPy, for the checks of ``tests/cupy_stand_in``. No GPU is needed.
 
-Needs ``cupy-cuda12x`` or another of CuPy's packages, and ``ml_dtypes``, without which CuPy shows no loops for bfloat16.
+Needs ``cupy-cuda12x`` or another of CuPy's packages, and ``ml_dtypes``; without it CuPy has no loops for bfloat16.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from truth import records
 from truth.formats.json_text import json_text
 
 MODULES = ("cupy", "cupy.linalg", "cupy.fft", "cupy.lib.stride_tricks", "cupy.cuda", "cupyx", "cupyx.scipy.special")
-"""The modules that kernels may reach for."""
+"""The modules that kernels may use."""
 
 
 def parameters(function: Any) -> list[str] | None:
-    """The names of its parameters, a star before what takes several; None where it does not say."""
+    """The parameter names of a function, with a star before variadic ones; None if it has no signature."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -29,14 +29,14 @@ def parameters(function: Any) -> list[str] | None:
 
 
 def _written_parameters(text: str) -> list[str] | None:
-    """Those of a method of a compiled class, from the signature in its first line."""
+    """The parameters of a method of a compiled class, from the signature in the first line of its docstring."""
     found = re.match(r"_ndarray_base\.\w+\(self(.*?)\)(?: ->|$)", text.split("\n")[0])
     return None if found is None else re.findall(r", (?:\w+ )?(\*?\w+)", found[1])
 
 
 def described(value: Any) -> Any:
     """The kind and signature of a name of a module."""
-    if type(value).__name__ == "ufunc":  # a class of CuPy's own
+    if type(value).__name__ == "ufunc":  # CuPy has its own class
         return {"ufunc": value.types, "nin": value.nin, "nout": value.nout, "at": value._scatter_op is not None}
     if isinstance(value, type) or inspect.ismodule(value) or not callable(value):
         return {"value": type(value).__name__}
@@ -44,13 +44,13 @@ def described(value: Any) -> Any:
 
 
 def module(name: str) -> dict[str, Any]:
-    """Its public names."""
+    """The public names of a module."""
     found = importlib.import_module(name)
     return {each: described(getattr(found, each)) for each in dir(found) if not each.startswith("_")}
 
 
 def where() -> Any:
-    """``where`` is one loop behind a function that makes its condition bool."""
+    """The loop of ``where``, which is behind a function that converts its condition to bool."""
     return described(importlib.import_module("cupy._sorting.search")._where_ufunc)
 
 

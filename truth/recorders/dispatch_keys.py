@@ -18,18 +18,18 @@ SAMPLES = 400
 
 
 def names_of(ks: Any) -> list[str]:
-    """Members of a key set in iteration order."""
+    """The members of a key set in iteration order."""
     inside = C._dispatch_keyset_to_string(ks).removeprefix("DispatchKeySet(").removesuffix(")")
     return inside.split(", ") if inside else []
 
 
 def key_names() -> list[str]:
-    """By enum value."""
+    """The names of the keys by enum value."""
     return [C._dispatch_key_name(C.DispatchKey(value)) for value in range(LAST_KEY + 1)]
 
 
 def aliases() -> dict[str, list[str]]:
-    """Runtime keys that each alias covers."""
+    """The runtime keys that each alias covers."""
     runtime = names_of(C._dispatch_keyset_full())
     values = {C._dispatch_key_name(C.DispatchKey(v)): C.DispatchKey(v) for v in range(LAST_KEY)}
     found = [name for name, key in values.items() if C._dispatch_is_alias_key(key)]
@@ -37,7 +37,7 @@ def aliases() -> dict[str, list[str]]:
 
 
 def parsed_names() -> list[str]:
-    """Name that the string parser accepts."""
+    """The names that the string parser accepts."""
     return [name for name in dict.fromkeys(key_names()) if _parses(name)]
 
 
@@ -50,7 +50,7 @@ def _parses(name: str) -> bool:
 
 
 def behind_autograd() -> dict[str, int]:
-    """Of every runtime key, the backend keys that are checked before a composite kernel is chosen."""
+    """The backend keys that are checked before a composite kernel is chosen, for every runtime key."""
     keys = [key for key in (C.DispatchKey(value) for value in range(LAST_KEY)) if not C._dispatch_is_alias_key(key)]
     found = {C._dispatch_key_name(key): C._dispatch_get_backend_keyset_from_autograd(key).raw_repr() for key in keys}
     return {name: raw for name, raw in found.items() if raw}
@@ -76,7 +76,7 @@ class Anywhere(torch.Tensor):
 
 
 def tensors() -> dict[str, int]:
-    """``device layout [quantized] [inference]`` -> key set of a new tensor like that."""
+    """The key set of a new tensor by ``device layout [quantized] [inference]``."""
     python = (1 << 28) | (1 << 56)  # the keys of the subclass
     found = {f"{device} strided": C._dispatch_keys(Anywhere(device)).raw_repr() & ~python for device in DEVICES}
     x = torch.ones(2, 2)
@@ -95,7 +95,7 @@ def tensors() -> dict[str, int]:
 
 
 def named_sets() -> dict[str, int]:
-    """Key sets that PyTorch exposes."""
+    """The key sets that PyTorch exposes."""
     return {
         "FULL": C._dispatch_keyset_full().raw_repr(),
         "autogradother_backends": C._dispatch_autogradother_backends.raw_repr(),
@@ -121,7 +121,7 @@ def full_after() -> dict[str, int]:
 
 
 PLACEHOLDERS = (47, 48, 65, 82, 99, 116, 133)
-"""Values that are no keys."""
+"""Enum values that are not keys."""
 
 
 def _values() -> list[int]:
@@ -129,7 +129,9 @@ def _values() -> list[int]:
 
 
 def algebra() -> list[list[Any]]:
-    """Random sets: [a, b, key value, a|b, a&b, a-b, a+key, a without key, a has key, highest of a, members of a]."""
+    """Rows of random sets: [a, b, key value, a|b, a&b, a-b, a+key, a without key, a has key, highest of a, members of
+    a].
+    """
     rng = random.Random(0)
     rows = []
     for _ in range(SAMPLES):
@@ -143,12 +145,12 @@ def algebra() -> list[list[Any]]:
 
 
 def _random_set(rng: random.Random) -> int:
-    """Few bits, so that every key is the highest of some set."""
+    """A set of few bits, so that every key is the highest of some set."""
     return sum({1 << rng.randrange(62) for _ in range(rng.randrange(8))})
 
 
 def data() -> dict[str, Any]:
-    """All that is stored."""
+    """All stored data."""
     return {
         "torch": torch.__version__.partition("+")[0],
         "names": key_names(),

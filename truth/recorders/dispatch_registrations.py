@@ -1,14 +1,14 @@
-"""Dispatch tables after registrations on an installed PyTorch. Two parts:
+"""Dispatch tables after registrations on an installed PyTorch. The file has two parts:
 
 ``refusals``   cases of [steps, answers, dumps]. A step is [verb, ...] as in ``Steps`` below; its answer is the text of
                the error, or null. Dumps are those of ``ns::foo`` and ``ns::bar`` at the end.
-``sequences``  random cases of [steps, cells, stale, dump, table]. A step is ["+", key, fallthrough] or ["-", n]: a
-               Python kernel is registered, or the n-th one is taken away again. ``cells`` has a character for every
-               runtime key: which kernel calls find there (its number in base 36), ``.`` none, ``*`` a valid cell with
-               another kernel (a fallback), ``!`` the ambiguous one, ``>`` a fallthrough of ours, ``?`` not called.
-               ``stale`` says that PyTorch's own check of the invariants fails.
+``sequences``  random cases of [steps, cells, stale, dump, table]. A step is ["+", key, fallthrough], which registers a
+               Python kernel, or ["-", n], which removes the n-th one. ``cells`` has a character for the dispatch table
+               entry of every runtime key: the kernel that calls find there (its number in base 36), ``.`` none, ``*`` a
+               valid entry with another kernel (a fallback), ``!`` the ambiguous one, ``>`` a fallthrough of this case,
+               ``?`` not called. ``stale`` is true if PyTorch's own check of the invariants fails.
 
-Places are normalised: FILE:LINE is ``here:0``, PyTorch's build folder is left out.
+Locations are normalized: FILE:LINE becomes ``here:0``, and PyTorch's build folder is removed.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ KEYS = (
 )
 OFTEN = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd", "SparseCPU", "NestedTensorCPU")
 UNASKED = re.compile(r"Python|PreDispatch|FuncTorchDynamic|Functionalize|Tracer|Vmap|Autograd(MTIA|MAIA)$")
-"""Cells whose fallbacks must not be called out of the blue, or whose fallbacks are there and cannot be looked up."""
+"""Keys whose fallbacks must not be called directly, or whose fallbacks cannot be looked up."""
 
 
-def normalised(text: str) -> str:
-    """Without the folders and lines of this machine."""
+def normalized(text: str) -> str:
+    """A text without folders and lines of this machine."""
     text = re.sub(r"/\S*?/(?=(?:aten|build|torch/csrc)/)", "", text)
     return re.sub(r"registered at (?:/dev/null|/\S+\.py):\d+", "registered at here:0", text).replace(
         "block at /dev/null:0", "block at here:0"
@@ -48,7 +48,7 @@ def normalised(text: str) -> str:
 
 
 class Steps:
-    """Runs the steps of a refusal case; libraries are referred to by name."""
+    """A run of the steps of a refusal case; libraries are referred to by name."""
 
     def __init__(self) -> None:
         self.libraries: dict[str, Any] = {}
@@ -61,7 +61,7 @@ class Steps:
         try:
             getattr(self, verb)(*args)
         except RuntimeError as error:
-            return normalised(str(error))
+            return normalized(str(error))
         return None
 
     def library(self, name: str, kind: str, namespace: str, key: str) -> None:
@@ -126,17 +126,17 @@ NAMES = ("ns::foo", "ns::bar.ovl")
 
 
 def refusal(steps: list[list[str]]) -> list[Any]:
-    """[steps, answers, dumps]"""
+    """The steps, answers and dumps of a refusal case."""
     runner = Steps()
     answers = runner.run(steps)
-    dumps = [normalised(C._dispatch_dump(name)) for name in NAMES]
+    dumps = [normalized(C._dispatch_dump(name)) for name in NAMES]
     for library in reversed(runner.libraries.values()):
         library.reset()
     return [steps, answers, dumps]
 
 
 class Sequence:
-    """One operator on which kernels are put and removed."""
+    """An operator on which kernels are registered and removed."""
 
     def __init__(self, number: int) -> None:
         self.namespace = f"dispatchviz_sequence_{number}"
@@ -157,7 +157,7 @@ class Sequence:
                 self.kernels[args[0]]._destroy()
 
     def put(self, key: str, fallthrough: bool) -> None:
-        """Every kernel has a library of its own, so that it can be taken away alone."""
+        """Register a kernel in a library of its own, so that it can be removed alone."""
         number = len(self.kernels)
 
         def kernel(ks: Any, x: Any) -> Any:
@@ -170,7 +170,7 @@ class Sequence:
         self.kernels.append(library)
 
     def cell(self, name: str, raw: int) -> str:
-        """The kernel in the cell of a runtime key, found by a call."""
+        """The kernel for a runtime key, found by a call."""
         if name in NAMEABLE and not C._dispatch_has_computed_kernel_for_dispatch_key(self.name, name):
             return "."
         if UNASKED.search(name):
@@ -185,7 +185,9 @@ class Sequence:
         return "0123456789abcdefghijklmnopqrstuvwxyz"[number] if ks == raw else "*"
 
     def failure(self, name: str, text: str) -> str:
-        """Which cell raised such an error; behind a fallback it may be a cell further down."""
+        """The mark of the dispatch table entry that raised an error; behind a fallback, the error may come from a later
+        entry.
+        """
         mark = next((mark for message, mark in FAILURES.items() if message in text), "")
         if mark:
             return "?" if mark == ">" and name in FALLING_BACK else mark
@@ -207,7 +209,7 @@ FALLING_BACK: set[str] = set()
 
 
 def runtime_keys() -> dict[str, int]:
-    """Name -> raw set, in cell order; fills NAMEABLE and FALLING_BACK."""
+    """The raw sets by name, in table order; it also fills NAMEABLE and FALLING_BACK."""
     full = C._dispatch_keyset_full()
     names = C._dispatch_keyset_to_string(full).removeprefix("DispatchKeySet(").removesuffix(")").split(", ")
     values = {C._dispatch_key_name(C.DispatchKey(value)): C.DispatchKey(value) for value in reversed(range(150))}
@@ -221,7 +223,7 @@ def runtime_keys() -> dict[str, int]:
 
 
 def random_steps(rng: random.Random) -> list[list[Any]]:
-    """Up to seven; a kernel that is there may be removed."""
+    """A list of at most seven steps. A step may remove a registered kernel."""
     steps: list[list[Any]] = []
     present: list[int] = []
     for _ in range(rng.randrange(1, 8)):
@@ -235,18 +237,18 @@ def random_steps(rng: random.Random) -> list[list[Any]]:
 
 
 def sequence(number: int, steps: list[list[Any]], keys: dict[str, int]) -> list[Any]:
-    """[steps, cells, stale, dump, table]"""
+    """The steps, cells, stale flag, dump and table of a sequence."""
     case = Sequence(number)
     case.run(steps)
     texts = (
-        normalised(dump(case.name)).replace(case.namespace, "ns") for dump in (C._dispatch_dump, C._dispatch_dump_table)
+        normalized(dump(case.name)).replace(case.namespace, "ns") for dump in (C._dispatch_dump, C._dispatch_dump_table)
     )
     cells = "".join(case.cell(name, raw) for name, raw in keys.items())
     return [steps, cells, case.stale(), *texts]
 
 
 def data(seed: int = 0) -> dict[str, Any]:
-    """The stored data, for seed 0; other sequences for others."""
+    """The stored data for seed 0; other seeds give other sequences."""
     rng, keys = random.Random(seed), runtime_keys()
     return {
         "torch": torch.__version__.partition("+")[0],

@@ -1,13 +1,13 @@
-"""What an installed PyTorch has registered, and digests of the tables that it computes.
+"""The registrations of an installed PyTorch, and digests of its computed dispatch tables.
 
-Of every operator, when nothing but torch was imported. With a CPU build (``make conformance`` has one) these are
-written:
+They cover every operator, with nothing but torch imported. With a CPU build (``make conformance`` has one) these files
+are written:
 
     dispatchviz/core/native/registrations.txt   package data: schemas, registrations, backend fallbacks, owners
-    truth/records/dispatch_tables.json.gz       the tables: a digest of each, some in full, cell by cell
+    truth/records/dispatch_tables.json.gz       the tables: a digest of each, some in full, entry by entry
 
-What a CUDA build of the same release registers besides is taken over, or from torchgen if the file is of another
-release. With a CUDA build, which needs no GPU for this, just that part of the first file is written.
+The additional registrations of a CUDA build are kept, or taken from torchgen if the file is of another release. With a
+CUDA build, which needs no GPU for this, only they are written into the first file.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ BOXED, UNBOXED, FALLTHROUGH, TYPED = 1, 2, 4, 8
 FLAGS = {"boxed": BOXED, "unboxed": UNBOXED, "fallthrough": FALLTHROUGH}
 RELEASE = torch.__version__.partition("+")[0]
 IN_FULL = 13
-"""Every so many-th operator's table is stored in full, beside those that say the most."""
+"""The step by which tables are stored in full, in addition to ``FULL_TABLES``."""
 FULL_TABLES = (
     *("aten::add.Tensor", "aten::linear", "aten::matmul", "aten::mul_.Tensor", "aten::randn", "aten::reshape"),
     *("aten::sum", "aten::view"),
 )
 OPTIONAL = "torch/_native/"
-"""What registers kernels in Python if Triton is there: no matter of the build."""
+"""The folder of Python kernels that are registered only if Triton is installed; they do not depend on the build."""
 
 _ROW = re.compile(
     r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]$"
@@ -49,7 +49,7 @@ _OWNED = re.compile(r"Previous registration of TORCH_LIBRARY was registered at (
 
 
 def names() -> list[str]:
-    """Full names of all operators; overloads of one name in the order in which PyTorch tries them."""
+    """The full names of all operators, with overloads of one name in the order in which PyTorch tries them."""
     found = set(C._dispatch_get_all_op_names())
     bases = sorted({name.partition(".")[0] for name in found})
     overloads = ((base, overload) for base in bases for overload in C._jit_get_operation(base)[1])
@@ -57,8 +57,8 @@ def names() -> list[str]:
     return [name for name in ordered if name in found]
 
 
-def normalised(debug: str) -> str:
-    """Without the folders of the machine that built or runs PyTorch."""
+def normalized(debug: str) -> str:
+    """A text without the folders of the machine that built or runs PyTorch."""
     debug = re.sub(r"registered at \S*?/((?:aten|build|torch|caffe2|functorch)/)", r"registered at \1", debug)
     return re.sub(r"registered at /\S*/site-packages/", "registered at ", debug)
 
@@ -66,25 +66,25 @@ def normalised(debug: str) -> str:
 def head(name: str) -> dict[str, str]:
     """``schema``, ``debug`` and ``alias analysis kind`` of an operator's dump."""
     pairs = (line.partition(": ") for line in C._dispatch_dump(name).splitlines()[1:4])
-    return {what: normalised(text) for what, _, text in pairs}
+    return {what: normalized(text) for what, _, text in pairs}
 
 
 def rows(name: str) -> Iterator[Row]:
-    """Every kernel of an operator."""
+    """Yield every kernel of an operator."""
     for line in C._dispatch_dump(name).splitlines():
         if row := _ROW.fullmatch(line):
             flags = sum(FLAGS[word] for word in row["flags"].split()) + TYPED * (row["schema"] != "(none)")
-            yield Row(row["key"], normalised(row["debug"]), flags)
+            yield Row(row["key"], normalized(row["debug"]), flags)
 
 
 def cells(name: str) -> dict[str, list[Any]]:
-    """Runtime key -> [debug, reason, fallthrough] of every valid cell."""
+    """The debug text, reason and fallthrough flag of every valid dispatch table entry, by runtime key."""
     found = (_CELL.fullmatch(line) for line in C._dispatch_dump_table(name).splitlines())
-    return {c["key"]: [normalised(c["debug"]), c["reason"], bool(c["fallthrough"])] for c in found if c is not None}
+    return {c["key"]: [normalized(c["debug"]), c["reason"], bool(c["fallthrough"])] for c in found if c is not None}
 
 
 def fallbacks() -> Iterator[Row]:
-    """Every backend fallback: the table of an operator without kernels."""
+    """Yield every backend fallback, from the dispatch table of an operator without kernels."""
     library = C._dispatch_library("FRAGMENT", "dispatchviz_snapshot", "")
     library.def_("empty_operator(Tensor self) -> Tensor", "")
     found = cells("dispatchviz_snapshot::empty_operator")
@@ -93,30 +93,30 @@ def fallbacks() -> Iterator[Row]:
 
 
 def owners(namespaces: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Namespace -> where its DEF library is, for those that have one: a second one is refused."""
+    """Yield each namespace with the location of its DEF library, if it has one; a second one is refused."""
     for namespace in namespaces:
         try:
             C._dispatch_library("DEF", namespace, "").reset()
         except RuntimeError as error:
-            if owned := _OWNED.search(normalised(str(error))):
+            if owned := _OWNED.search(normalized(str(error))):
                 yield namespace, owned["place"]
 
 
 def dumps(name: str) -> list[str]:
     """Both dumps of an operator."""
-    return [normalised(C._dispatch_dump(name)), normalised(C._dispatch_dump_table(name))]
+    return [normalized(C._dispatch_dump(name)), normalized(C._dispatch_dump_table(name))]
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
 def contents() -> Contents:
-    """Of the package data, as far as this build has it."""
+    """The package data, as far as this build has it."""
     return measured() if torch.version.cuda is None else with_measured_cuda(read())
 
 
 def measured() -> Contents:
-    """Registrations of a CPU build, and the additional ones of a CUDA build."""
+    """The registrations of a CPU build, and the additional ones of a CUDA build."""
     operators, structured, cuda = names(), Generator().structured(), known_cuda()
     owned = dict(owners(dict.fromkeys(name.partition("::")[0] for name in operators)))
     return Contents(
@@ -125,14 +125,14 @@ def measured() -> Contents:
 
 
 def operator(name: str, structured: bool, cuda: list[Row]) -> Operator:
-    """All facts of one."""
+    """The definition and registrations of an operator."""
     facts = head(name)
     alias = facts["alias analysis kind"].removeprefix("FROM_SCHEMA")
     return Operator(facts["schema"], facts["debug"], alias, structured, list(rows(name)), cuda)
 
 
 def known_cuda() -> dict[str, list[Row]]:
-    """As a CUDA build was measured last; of a release that was not, torchgen's registrations."""
+    """The additional rows of the CUDA build that was measured last, or torchgen's registrations for another release."""
     before = read() if PATH.exists() else None
     if before is not None and before.torch == RELEASE:
         return {operator.name: operator.cuda for operator in before.operators}
@@ -140,7 +140,7 @@ def known_cuda() -> dict[str, list[Row]]:
 
 
 def with_measured_cuda(cpu: Contents) -> Contents:
-    """The same with what this CUDA build has registered besides."""
+    """The contents with the additional registrations of this CUDA build."""
     return cpu._replace(operators=[o._replace(cuda=list(besides(o))) for o in cpu.operators])
 
 
@@ -150,7 +150,7 @@ def besides(operator: Operator) -> Iterator[Row]:
 
 
 def digest(table: dict[str, list[Any]]) -> str:
-    """Of every valid cell, its kernel and its reason."""
+    """A digest of the kernel and the reason of every valid dispatch table entry."""
     lines = (f"{key}: {debug} {reason} {through}\n" for key, (debug, reason, through) in table.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
 

@@ -1,6 +1,6 @@
-"""How dtypes promote and cast on an installed PyTorch.
+"""Promotion and casts of dtypes in an installed PyTorch.
 
-The file is JSON: ``torch`` (release); ``promote_types`` and ``can_cast``, first dtype -> second -> answer;
+The file is JSON: ``torch`` (release); ``promote_types`` and ``can_cast``, the answer by first and second dtype;
 ``result_type``, ``[first, second, answer]`` of operands such as ``float16[2]`` (a tensor with dimensions),
 ``float16[]`` (a 0-dim tensor) and ``2.5`` (a number).
 """
@@ -25,7 +25,7 @@ NUMBERS = ("True", "3", "2.5", "1j")
 
 
 def operand(text: str, namespace: Any = torch) -> Any:
-    """What a text like ``float16[2]`` represents, in a torch-shaped module."""
+    """The operand of a text such as ``float16[2]``, created by a torch-like module."""
     if text in NUMBERS:
         return eval(text)
     dtype, _, size = text.partition("[")

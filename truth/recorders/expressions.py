@@ -1,7 +1,7 @@
 """Results or errors of the single calls of ``truth/programs/expressions.txt`` on a real PyTorch (CPU).
 
-The file is JSON with ``torch`` (release) and ``expressions``: each to ``["value", repr]`` or ``["error", type,
-message]``.
+The file is JSON with ``torch`` (release) and ``expressions``: ``["value", repr]`` or ``["error", type, message]`` for
+each.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Bit layouts of key sets of past releases: ``dispatchviz/explain/keys/key_layouts.json``.
 
-    python -m truth.record key_layouts/HEADER ...
+python -m truth.record key_layouts/HEADER ...
 
-A HEADER is the ``DispatchKey.h`` of an installed torch or of an unpacked wheel: ``.../torch/include/c10/core/
-DispatchKey.h``, whose release is read from the ``version.py`` beside ``include``; or ``RELEASE=PATH``. Releases with
-the same layout become one entry. A release that is not named keeps the entry that it has.
+A HEADER is the ``DispatchKey.h`` of an installed torch or of an unpacked wheel:
+``.../torch/include/c10/core/DispatchKey.h``, whose release is read from the ``version.py`` next to ``include``; or
+``RELEASE=PATH``. Releases with the same layout become one entry. Releases that are not named keep their entries.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 
 TARGET = Path(__file__).parents[2] / "dispatchviz" / "explain" / "keys" / "key_layouts.json"
 END_OF_BITS = ("NumDispatchKeys", "EndOfFunctionalityKeys")
-"""The first enumerator that has no bit: of releases with one bit a key, and of those with functionalities."""
+"""The first enumerator without a bit, in releases with one bit per key and in those with functionalities."""
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
-    """The file and its text, with the layout of one more header. ValueError without one."""
+    """The file and its text, with the layout of one more header. Raise ValueError without a header."""
     if not part:
         raise ValueError("name a header: key_layouts/.../torch/include/c10/core/DispatchKey.h")
     named, _, path = part.rpartition("=")
@@ -31,7 +31,7 @@ def files(part: str) -> Iterator[tuple[Path, str]]:
 
 
 def layout(header: str) -> dict[str, Any]:
-    """The backend bits and the keys of a header, lowest bit first, and which keys join with a backend bit."""
+    """The backend bits and keys of a header, lowest bit first, and the keys that combine with a backend bit."""
     code = re.sub(r"//.*|/\*.*?\*/", "", header.replace("\\\n", " "))
     return {
         "backends": _backends(code),
@@ -42,7 +42,7 @@ def layout(header: str) -> dict[str, Any]:
 
 
 def _keys(code: str) -> list[str]:
-    """Enumerators with a value of their own, from 1 on; those with an initializer are second names."""
+    """The enumerators with a value of their own, from 1 on; those with an initializer are second names."""
     return [name for name, value in _before_end(_enumerators(code, "DispatchKey")) if value is None]
 
 
@@ -52,7 +52,7 @@ def _before_end(enumerators: list[tuple[str, str | None]]) -> list[tuple[str, st
 
 
 def _aliases(code: str) -> list[str]:
-    """Alias keys: they come after the keys, up to the end that is named after them."""
+    """The alias keys, which follow the keys up to their own end marker."""
     names = [name for name, value in _enumerators(code, "DispatchKey") if value is None]
     if "Autograd" not in names or not re.search(r"\bEndOfAliasKeys\b", code):
         return []
@@ -70,7 +70,7 @@ def _backends(code: str) -> list[str]:
 
 
 def _per_backend(code: str) -> dict[str, str]:
-    """Functionality -> what its runtime keys begin with."""
+    """The prefix of the runtime keys of each functionality."""
     listed = re.search(r"#define C10_FORALL_FUNCTIONALITY_KEYS\(_\)(.*)", code)
     if listed:
         return dict(re.findall(r"_\((\w+), ?(\w*)\)", listed[1]))
@@ -114,7 +114,7 @@ def _known() -> dict[str, dict[str, Any]]:
 
 
 def _file(known: dict[str, dict[str, Any]]) -> str:
-    """A line an entry, oldest first."""
+    """The text of the file, one line per entry, oldest first."""
     entries: list[dict[str, Any]] = []
     for release in sorted(known, key=_order):
         facts = {name: value for name, value in known[release].items() if name != "read_in"}

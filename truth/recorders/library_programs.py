@@ -1,7 +1,7 @@
 """Output of the programs of ``truth/programs/library`` on a real PyTorch.
 
-Each runs in a process of its own: registrations and warnings that come once belong to the process. The file is JSON
-with ``torch`` (release) and ``programs``: name -> lines.
+Each runs in its own process, because registrations and one-time warnings belong to a process. The file is JSON with
+``torch`` (release) and ``programs``: lines by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def recorded(names: Iterable[str] = tuple(PROGRAMS)) -> dict[str, Any]:
-    """Everything that the file has, or some of its programs. CalledProcessError if a program ends its process."""
+    """The contents of the file, or some of its programs. Raise CalledProcessError if a program ends its process."""
     import torch
 
     return {

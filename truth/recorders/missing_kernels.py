@@ -1,4 +1,4 @@
-"""The errors about missing kernels, raised by an installed PyTorch."""
+"""Errors about missing kernels, raised by an installed PyTorch."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ def _text(case: Callable[[], object]) -> str:
 
 
 def _without_paths(text: str) -> str:
-    """Without the folders of the machines that built and ran it, and without the lines of this file."""
+    """A text without the folders of the machines that built and ran PyTorch, and without line numbers of this file."""
     text = re.sub(r"\S*/(truth/recorders/missing_kernels\.py):\d+", r"\1:1", text)
     return re.sub(r"(?<=[ \"])/(?:[^/\s\"]+/)*?(?=aten/|torch/|build/)", "", text)

@@ -1,8 +1,8 @@
-"""What meta and impl functions call: ``dispatchviz/explain/locations/native_calls.txt``.
+"""The functions that meta and impl functions call: ``dispatchviz/explain/locations/native_calls.txt``.
 
-Asked of an installed PyTorch for Linux on x86-64, of the release that is modelled: read off the code in its
-``libtorch_cpu.so`` (``elf_symbols.py``). Of a meta function the functions that build its TensorIterator, of an impl
-function of the CPU the stubs, each as it stands in the code or in what the compiler took into it.
+They are read from the code of ``libtorch_cpu.so`` (``elf_symbols.py``), of an installed PyTorch of the modeled release
+for Linux on x86-64. For a meta function these are the functions that build its TensorIterator, for an impl function of
+the CPU the stubs, including those in inlined code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STUBS = r"^_ZN2at6native\d+\w+_stubE$"
 
 
 def calls() -> dict[str, set[str]]:
-    """Function, without its namespace, to the last part of the names of those that it calls."""
+    """The last part of the names of the called functions, by function without its namespace."""
     found = library()
     addresses = found.addresses(f"{BUILDS}|{STUBS}")
     known: dict[str, set[str]] = {}
@@ -32,7 +32,7 @@ def calls() -> dict[str, set[str]]:
 
 
 def lines(found: dict[str, set[str]]) -> Iterator[str]:
-    """``function: called called``"""
+    """Yield lines of the form ``function: called called``."""
     return (f"{name}: {' '.join(sorted(found[name]))}" for name in sorted(found))
 
 

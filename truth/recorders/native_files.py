@@ -1,9 +1,9 @@
-"""In which source file each meta and impl function is: ``dispatchviz/explain/locations/native_files.txt``.
+"""The source file of each meta and impl function: ``dispatchviz/explain/locations/native_files.txt``.
 
-Asked of an installed PyTorch for Linux on x86-64, of the release that is modelled. Read off its ``libtorch_cpu.so``
-(``elf_symbols.py``). What the code of one object names in its error messages as a ``.cpp`` file is that object's own
-file; a function between two functions of one file is in that file, too. Of the few that stand at the border of two
-files the one is taken in which all functions of the same operator may be.
+They are read from ``libtorch_cpu.so`` (``elf_symbols.py``), of an installed PyTorch of the modeled release for Linux on
+x86-64. If the code of an object names a ``.cpp`` file in its error messages, that is the object's own file. A function
+between two functions of one file is in that file too. For the few at the border of two files, the one is chosen in
+which all functions of the same operator may be.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ TARGET = Path(__file__).parents[2] / "dispatchviz" / "explain" / "locations" / "
 
 NATIVE = "aten/src/ATen/native/"
 GENERATED = "structured_ufunc_"
-"""torchgen says where those are."""
+"""The prefix of generated functions; torchgen determines their files."""
 
 STRUCTURED = re.compile(r"at::(?:native|meta)::(structured_\w+::(?:meta|impl))")
 
 
 def library() -> Library:
-    """Of the PyTorch that is installed. ModuleNotFoundError without one."""
+    """The library of the installed PyTorch. Raise ModuleNotFoundError without one."""
     found = importlib.util.find_spec("torch")
     if found is None or found.origin is None:
         raise ModuleNotFoundError("torch is not installed")
@@ -53,7 +53,7 @@ class Files:
         return own[0] if len(own) == 1 else ""
 
     def of(self, function: Function) -> set[str]:
-        """The file of a function, or those two of which it may be."""
+        """The file of a function, or the two candidates."""
         if named := self.named(function):
             return {named}
         after = bisect_right(self._addresses, function.address)
@@ -62,7 +62,7 @@ class Files:
 
 
 def _object_paths(found: Library) -> dict[int, str]:
-    """Number of an object to its path, where that is known: objects of a folder are linked in alphabetical order."""
+    """The path of each object, if known, by number. Objects of a folder are linked in alphabetical order."""
     by_name: dict[str, set[str]] = {}
     for path in found.paths.values():
         by_name.setdefault(path.rpartition("/")[2], set()).add(path)
@@ -78,7 +78,7 @@ def _object_paths(found: Library) -> dict[int, str]:
 
 
 def _between(of: Object, sure: dict[int, str], numbers: list[int]) -> str:
-    """An object that is linked between two of one folder is of that folder."""
+    """The path of an object that is linked between two of one folder, and so belongs to it; empty otherwise."""
     after = bisect_right(numbers, of.number)
     if not 0 < after < len(numbers):
         return ""
@@ -87,7 +87,7 @@ def _between(of: Object, sure: dict[int, str], numbers: list[int]) -> str:
 
 
 def files_by_function() -> dict[str, str]:
-    """Function, without its namespace, to its file; those of which two files remain are left out."""
+    """The file of each function, by name without namespace. Functions with two candidates left are omitted."""
     found = library()
     files = Files(found)
     known: dict[str, set[str]] = {}
@@ -100,7 +100,7 @@ def files_by_function() -> dict[str, str]:
 
 
 def _settled(known: dict[str, set[str]], family: Callable[[str], str]) -> Iterator[tuple[str, set[str]]]:
-    """Resolve two candidate files of a function by the one that all of its family may be in."""
+    """Resolve two candidate files of a function to the one that its whole family may be in."""
     for name, paths in known.items():
         alike = [others for other, others in known.items() if family(other) == family(name)]
         if len(paths) > 1 and len(common := set.intersection(*alike)) == 1:
@@ -108,22 +108,22 @@ def _settled(known: dict[str, set[str]], family: Callable[[str], str]) -> Iterat
 
 
 def _operator(name: str) -> str:
-    """``structured_mm`` of ``structured_mm_out_cpu::impl`` and ``structured_mm::meta``."""
+    """The operator of a function: ``structured_mm`` for ``structured_mm_out_cpu::impl`` and ``structured_mm::meta``."""
     return re.sub(r"(_structured)?(_out)?(_cpu)?(_out)?::(meta|impl)$", "", name)
 
 
 def _forward(name: str) -> str:
-    """The same for a backward, and for other overloads."""
+    """The operator of a function, with backward functions and other overloads combined."""
     return re.sub(r"(_backward)?(_(Scalar|Tensor))*$", "", _operator(name))
 
 
 def _stem(name: str) -> str:
-    """The same for other numbers of dimensions."""
+    """The operator of a function, with numbers of dimensions combined."""
     return re.sub(r"\dd(?=_|$)", "", _forward(name))
 
 
 def lines(found: dict[str, str]) -> Iterator[str]:
-    """``path: function function``"""
+    """Yield lines of the form ``path: function function``."""
     for path in sorted(set(found.values())):
         yield f"{path}: {' '.join(sorted(name for name in found if found[name] == path))}"
 

@@ -1,4 +1,4 @@
-"""Results of ``truth/questions/native_kernels`` on an installed PyTorch (CPU), a file a kind of expression.
+"""Results of ``truth/questions/native_kernels`` on an installed PyTorch (CPU), one file per kind of expression.
 
 Calls are those of PyTorch's own profiler: full calls, no redispatches.
 """
@@ -22,7 +22,7 @@ Answer = questions.Answer
 
 
 def profiled(function: Callable[[], Any]) -> tuple[list[list[Any]], Any, BaseException | None]:
-    """Operators called as [depth, name], the result, the error."""
+    """The operators called as [depth, name], the result, and the error."""
     result, error = None, None
     names = torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
     with torch.autograd.profiler.profile(experimental_config=names) as profiler:
@@ -45,14 +45,14 @@ def _is_tensor(value: Any) -> bool:
 
 
 def answer(expression: str) -> Answer:
-    """To an expression."""
+    """PyTorch's answer to an expression."""
     names = questions.tensors(torch)
     calls, result, error = profiled(lambda: eval(expression, names))
     return _answer(calls, questions.described(result, _is_tensor), error)
 
 
 def gradient_answer(gradient: str) -> Answer:
-    """To a line of gradients: also the Node and what it saved."""
+    """PyTorch's answer to a line of gradients, with the Node and its saved values."""
     program, node = questions.gradient_program(torch, gradient, questions.tensors(torch))
     calls, result, error = profiled(program)
     grads = [None if grad is None else questions.described(grad, _is_tensor) for grad in result or ()]
@@ -69,7 +69,7 @@ def _answer(calls: list[list[Any]], result: Any, error: BaseException | None) ->
 
 
 def strided(dice: random.Random, size: list[int]) -> torch.Tensor:
-    """A tensor of a shape with some strides: permuted, with gaps, expanded."""
+    """A tensor of a shape with random strides: permuted, with gaps, or expanded."""
     order = list(range(len(size)))
     dice.shuffle(order)
     wide = [length * dice.choice([1, 1, 1, 2]) for length in size]
@@ -87,7 +87,7 @@ def _geometry(tensor: torch.Tensor) -> list[Any]:
 
 
 def elementwise_geometries(dice: random.Random, count: int) -> list[Any]:
-    """[operands, result] of neg, add and where."""
+    """Rows [operands, result] of neg, add and where."""
     found = []
     for _ in range(count):
         size = [dice.choice([0, 1, 1, 2, 3, 3]) for _ in range(dice.randint(0, 4))]
@@ -106,7 +106,7 @@ def elementwise_geometries(dice: random.Random, count: int) -> list[Any]:
 
 
 def views(dice: random.Random, count: int) -> list[Any]:
-    """[size, stride, shape, strides of the view or None]."""
+    """Rows [size, stride, shape, strides of the view or None]."""
     found = []
     for _ in range(count):
         size = [dice.choice([1, 1, 2, 2, 3, 4]) if dice.random() < 0.95 else 0 for _ in range(dice.randint(0, 4))]
@@ -132,7 +132,7 @@ def _other_shape(dice: random.Random, count: int) -> list[int]:
 
 
 def expanded(dice: random.Random, count: int) -> list[Any]:
-    """[size, stride, target, geometry or None]."""
+    """Rows [size, stride, target, geometry or None]."""
     found = []
     for _ in range(count):
         tensor = strided(dice, [dice.choice([0, 1, 2, 3]) for _ in range(dice.randint(0, 3))])
@@ -146,7 +146,7 @@ def expanded(dice: random.Random, count: int) -> list[Any]:
     return found
 
 
-# -- the file ----------------------------------------------------------------------------------------------------------
+# -- files -------------------------------------------------------------------------------------------------------------
 
 
 def expressions(texts: list[str]) -> dict[str, Answer]:
@@ -175,7 +175,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "gradients": ("json", gradients),
     "geometries": ("json.gz", geometries),
 }
-"""What is recorded, in a file each."""
+"""The parts of the record, each in its own file."""
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
@@ -191,6 +191,6 @@ def files(part: str) -> Iterator[tuple[Path, str]]:
 
 
 def differences(path: Path, old: str, new: str) -> list[str]:
-    """Questions whose answers differ by more than numbers, which another processor may round otherwise."""
+    """Questions whose answers differ by more than rounding on another processor."""
     (_, known), (name, found) = (list(json.loads(text, parse_float=lambda _: 0).items())[1] for text in (old, new))
     return [f"{name}: {key}" for key in dict.fromkeys((*known, *found)) if known.get(key) != found.get(key)]

@@ -1,25 +1,25 @@
-"""Records of the small programs of ``truth/programs`` on a real PyTorch (CPU), a file a subject.
+"""Records of the small programs of ``truth/programs`` on a real PyTorch (CPU), one file per subject.
 
-Per program there are three runs, each in a thread of its own, where sequence numbers start at 0: one profiled, one
-statement by statement that reads every tensor's autograd state after each one and every graph just before it goes
-backward (``facts``, ``graphs``), and one with the dispatcher watched (``log``). Reading the state of a stale view makes
-a Node, so the numbers in ``facts`` and ``graphs`` hold for a reader who reads as often. Two checks keep the watching
-honest: the watched run must end like the others, and its calls (not its redispatches) must equal, name by name and
-level by level, what PyTorch's own profiler reports of the unwatched run.
+Each program has three runs, each in a new thread, where sequence numbers start at 0: one profiled; one statement by
+statement, which reads every tensor's autograd state after each statement and every graph just before its backward
+(``facts``, ``graphs``); and one with the dispatcher watched (``log``). Reading the state of a stale view makes a Node,
+so the numbers in ``facts`` and ``graphs`` hold for a reader who reads as often. Two checks validate the watching: the
+watched run must end like the others, and its calls (not its redispatches) must equal, name by name and level by level,
+the report of PyTorch's own profiler on the unwatched run.
 
-``truth/formats/program_records.py`` has the form of the files. Of each program is recorded:
+``truth/formats/program_records.py`` defines the form of the files. The record of each program holds:
 
 - ``source``: the text; line numbers below count its lines from 1
 - ``log``: steps ``[depth, line, operator, key, key set, included, excluded, how, node]``, sets as raw integers, ``how``
   is ``call`` or ``redispatch`` (``torch.ops`` calls are ``call`` too), ``node`` the Node being evaluated or null;
-  null for programs that say ``# no log``
+  null for programs with the comment ``# no log``
 - ``facts``: per top-level statement ``[line, {variable: [requires_grad, is_leaf, version, grad_fn, output_nr]}]`` with
   the variables whose state changed, if any did; ``{"error": first line}`` where reading it raises
 - ``graphs``: per backward ``roots`` ([node, input_nr] each), ``nodes`` in depth-first preorder and ``order``, in which
   they ran. A node: ``name``, ``sequence_nr`` (null: the maximum), ``topological_nr``, ``edges`` ([node, input_nr] or
   null), ``inputs`` ([shape, dtype]), ``variable`` (of AccumulateGrad), ``saved``
-- ``values``, ``grads``: of the variables at the end, null where they are random; ``sequence_numbers``: how many the
-  ``log`` run took; ``error``: ``[type, first line, line]`` or null; ``warnings``: first lines; ``output``
+- ``values``, ``grads``: of the variables at the end, null where they are random; ``sequence_numbers``: the number that
+  the ``log`` run took; ``error``: ``[type, first line, line]`` or null; ``warnings``: first lines; ``output``
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread
 from truth.programs import SUBJECTS
 
 NO_LOG = "# no log"
-"""In programs that call operators on the meta device, whose kernels are not watched."""
+"""The comment in programs that call operators on the meta device, whose kernels are not watched."""
 
 
 def unwatched(source: str) -> Record:
-    """The record of a program with PyTorch's unmodified dispatcher; AssertionError if its two runs end differently.
+    """The record of a program with PyTorch's unmodified dispatcher. Raise AssertionError if its two runs end
+    differently.
 
-    ``called`` is what the profiler saw.
+    ``called`` lists the calls that the profiler recorded.
     """
     plain, stepped = Run(torch, source), Run(torch, source)
     called = in_new_thread(profiled_calls, plain)
@@ -59,7 +60,7 @@ def unwatched(source: str) -> Record:
 
 
 def watched(source: str, found: Record) -> Record:
-    """The whole record; AssertionError if watching the dispatcher changed what the program does."""
+    """The whole record. Raise AssertionError if watching the dispatcher changed the behavior of the program."""
     run = Run(torch, source)
     log, numbers = in_new_thread(watched_run, run)
     called = found.pop("called")
@@ -71,10 +72,12 @@ def watched(source: str, found: Record) -> Record:
 
 
 def load_what_is_lazy() -> None:
-    """What PyTorch would load within the program that first needs it, by calls that must not be watched."""
+    """Load everything that PyTorch would load lazily within the first program that needs it, by calls that must not be
+    watched.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would, and would warn
+        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would load them, with a warning
         torch.ones(1, device="meta").mul(1)  # the first such call loads modules
 
 
@@ -88,7 +91,7 @@ def record_programs(programs: dict[str, str]) -> dict[str, Record]:
 
 
 def text(found: Any) -> str:
-    """As JSON: two records are the same if their texts are, nan included."""
+    """A record as JSON: two records are the same if their texts are, nan included."""
     return json.dumps(found, separators=(",", ":"))
 
 
@@ -96,7 +99,7 @@ def text(found: Any) -> str:
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
-    """File and text of some subjects, with commas between them, or of all."""
+    """File and text of some subjects, separated by commas, or of all."""
     subjects = {name: SUBJECTS[name] for name in part.split(",")} if part else SUBJECTS
     found = record_programs({name: source for programs in subjects.values() for name, source in programs.items()})
     release = torch.__version__.partition("+")[0]
@@ -113,6 +116,6 @@ def differences(path: Path, old: str, new: str) -> list[str]:
 
 
 def _close(one: Record, other: Record) -> bool:
-    """Another processor rounds otherwise, which is seen in what is printed too."""
+    """Return whether two records are equal within the rounding of another processor, which also affects the output."""
     printed = [str(record["output"]) for record in (one, other)]
     return close_text(*printed) and close({**one, "output": ""}, {**other, "output": ""})

@@ -1,7 +1,8 @@
 """The calls that ``__torch_dispatch__`` intercepts on an installed PyTorch, in two files.
 
-``python_keys.json`` has what the programs of ``truth/questions/python_keys.txt`` print; ``python_keys_seen.json`` what
-a mode sees of the programs in ``truth/programs``, and what wrappers see of those that make tensors.
+``python_keys.json`` has the output of the programs of ``truth/questions/python_keys.txt``. ``python_keys_seen.json``
+has the calls that a mode intercepts in the programs of ``truth/programs``, and those that wrappers intercept in
+programs that create tensors.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from truth.questions.python_keys import printed, programs, seen, seen_by_wrapper
 
 
 def in_a_child(source: str) -> list[str] | None:
-    """``seen_by_wrappers`` in a process of its own; None if that crashes, as PyTorch may for tensors without memory."""
+    """``seen_by_wrappers`` in its own process, or None if that crashes, as PyTorch may for tensors without memory."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -34,7 +35,7 @@ def in_a_child(source: str) -> list[str] | None:
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
-    """Both files and their texts."""
+    """Both files with their texts."""
     torch.set_num_threads(1)
     version = torch.__version__.partition("+")[0]
     answers = {name: printed(source) for name, source in programs().items()}

@@ -1,8 +1,7 @@
 """Results of random registration histories on an installed PyTorch.
 
-The file has ``torch``, its version, and ``seen``: for each of the histories of seed 0 what
-``truth/questions/registration_histories.py`` saw; and ``orders``: for each of the cases of ``registration_orders`` what
-PyTorch makes of every subset.
+The file has ``torch``, its version; ``seen``, the results of ``truth/questions/registration_histories.py`` for each
+history of seed 0; and ``orders``, PyTorch's operator for every subset of each case of ``registration_orders``.
 """
 
 from __future__ import annotations

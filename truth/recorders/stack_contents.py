@@ -1,8 +1,8 @@
-"""What is on the stack of boxed calls of an installed PyTorch: the tag of each ``IValue`` and what is in it.
+"""The stack contents of boxed calls in an installed PyTorch: the tag and the value of each ``IValue``.
 
-A fallback in C++ sees them (``truth/observers/stack_contents.cpp``), which is compiled here against PyTorch's headers.
-The file has of each call of ``truth/questions/stack_contents.py`` the operators called, each with its arguments and
-its returns: tag and value, of a tensor whether it is defined, of a float its hexadecimal text.
+A fallback in C++ reads them (``truth/observers/stack_contents.cpp``), which is compiled here against PyTorch's headers.
+For each call of ``truth/questions/stack_contents.py`` the file lists the called operators with their arguments and
+returns, each as tag and value: for a tensor whether it is defined, for a float its hexadecimal text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOURCE = Path(__file__).parents[1] / "observers" / "stack_contents.cpp"
 
 
 def observer() -> ctypes.CDLL:
-    """The fallback, compiled and loaded. CalledProcessError if there is no compiler that can."""
+    """The compiled and loaded fallback. Raise CalledProcessError if there is no suitable compiler."""
     installed = Path(torch.__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "stack_contents.so"
@@ -38,7 +38,7 @@ def observer() -> ctypes.CDLL:
 
 
 def everything() -> dict[str, Any]:
-    """Of each call what came by."""
+    """The stacks of each call."""
     library, names = observer(), {}
     found = {}
     exec(BEFORE, names)

@@ -1,8 +1,8 @@
 """Results of the expressions about ``torch._C`` on an installed PyTorch.
 
-``answers`` are those to ``truth/questions/torch_c.py`` in their order, ``schemas`` what becomes of
-its schemas, ``guards``, ``dropped`` and ``setters`` those to ``guards.py``, ``signatures`` the first lines of
-docstrings by name, ``members`` the same of classes' methods.
+``answers`` are those to ``truth/questions/torch_c.py`` in their order, ``schemas`` the results of parsing its schemas,
+``guards``, ``dropped`` and ``setters`` the answers to ``guards.py``, ``signatures`` the first lines of docstrings by
+name, and ``members`` those of methods of classes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from truth.questions.guards import GUARDS, SETTERS, Watched
 
 
 def signatures(holder: Any) -> dict[str, str]:
-    """Name -> signature of everything that has one."""
+    """The signature of everything that has one, by name."""
     lines = {name: str(getattr(holder, name).__doc__).partition("\n")[0] for name in dir(holder)}
     return {name: line for name, line in lines.items() if line.startswith(f"{name}(")}
 

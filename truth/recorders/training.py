@@ -1,6 +1,6 @@
-"""Output and dispatch steps of ``examples/training`` on a real PyTorch (CPU), a file a program.
+"""Output and dispatch steps of ``examples/training`` on a real PyTorch (CPU), one file per program.
 
-A record (``truth/formats/program_records.py``) has the ``output`` and the ``log``, nothing else.
+A record (``truth/formats/program_records.py``) has only ``output`` and ``log``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from truth.programs import TRAINING
 
 
 def recorded(name: str) -> Record:
-    """The record of one on PyTorch. RuntimeError if it fails there, or prints something else while watched."""
+    """The record of a program. Raise RuntimeError if it fails, or prints something else while it is watched."""
     source = (TRAINING / f"{name}.py").read_text(encoding="utf-8")
     plain, watched = Run(torch, source), Run(torch, source)
     in_new_thread(plain.whole)
@@ -30,7 +30,7 @@ def recorded(name: str) -> Record:
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
-    """File and text of one of them, or of all."""
+    """File and text of one program, or of all."""
     torch.set_num_threads(1)
     release = torch.__version__.partition("+")[0]
     for name in [part] if part else sorted(path.stem for path in TRAINING.glob("*.py")):

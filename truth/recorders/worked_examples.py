@@ -1,13 +1,13 @@
 """The raw key sets of ``worked_examples.txt`` in an installed PyTorch (CPU): calls, tensors, thread states.
 
-Of a call: the sets of its tensors, the thread's included and excluded sets, the effective set and its highest key, as
-the first kernel gets them. Every cell in CELLS that holds no fallthrough is given a kernel that notes what it gets and
-ends the call, so that a cell may be reached that has no kernel or needs a GPU; no mask changes by that. Plain tensors
-of devices and layouts without memory here come from wrapper subclasses: ``detach`` under a guard that keeps Python out
-gives a tensor with the same keys but the Python ones.
+The record of a call has the key sets of its tensors, the thread-local include and exclude sets, the effective set and
+its highest key, as the first kernel receives them. Every dispatch table entry in CELLS that is not a fallthrough gets a
+kernel that records these sets and ends the call. So a call may reach an entry that has no kernel or needs a GPU; no
+mask changes by that. Plain tensors of devices and layouts without memory here come from wrapper subclasses: ``detach``
+under a guard that excludes Python gives a tensor with the same keys except the Python ones.
 
-The file has ``calls`` (name to ``{arguments, included, excluded, effective, key}``), ``tensors`` (name to raw set) and
-``states`` (name to pairs, one a ``note()``).
+The file has ``calls`` (``{arguments, included, excluded, effective, key}`` by name), ``tensors`` (raw set by name) and
+``states`` (pairs by name, one per ``note()``).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ CELLS = (
     *("AutogradMeta", "Tracer", "AutocastCPU", "FuncTorchBatched", "PythonTLSSnapshot", "PythonDispatcher"),
     "FuncTorchDynamicLayerFrontMode",
 )
-"""Those that the calls may reach first."""
+"""The keys whose kernels the calls may reach first."""
 ALIASES = ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd")
-"""Where the Undefined cell, for which nothing can be registered from Python, has its kernel from."""
+"""The aliases that provide the kernel for Undefined, for which Python cannot register one."""
 
 
 class _Arrived(Exception):
-    """The first kernel of a call has been reached."""
+    """Raised when the first kernel of a call has been reached."""
 
 
 class _Dispatching(torch.Tensor):
@@ -64,12 +64,12 @@ def nested() -> torch.Tensor:
 
 
 def jagged() -> torch.Tensor:
-    """One of the Python class."""
+    """A nested tensor of the Python class."""
     return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
 
 
 def given() -> Globals:
-    """For one program."""
+    """The globals of one program."""
     return Globals(torch, {"of": of, "nested": nested, "jagged": jagged})
 
 
@@ -92,7 +92,7 @@ def measured(call: Call) -> dict[str, Any]:
 
 
 def _cells(operator: str) -> list[str]:
-    """The cells without a fallthrough; those too that hold nothing."""
+    """The keys in CELLS whose dispatch table entry is empty or not a fallthrough."""
     table = dict(re.findall(r"^(\w+): (.*)$", C._dispatch_dump_table(operator), re.MULTILINE))
     return [key for key in CELLS if not table.get(key, "").startswith("fallthrough")]
 
@@ -111,7 +111,7 @@ def _noting(found: dict[str, Any]) -> Callable[..., Any]:
 
 
 def noted(source: str) -> list[list[int]]:
-    """What ``note()`` of a program records; in a thread of its own, which may be left in any state."""
+    """The sets that a program records by ``note()``. It runs in a new thread, which may be left in any state."""
     variables = given()
     with ThreadPoolExecutor(1) as thread:
         thread.submit(variables.run, source).result()

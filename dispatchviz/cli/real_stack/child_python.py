@@ -1,4 +1,4 @@
-"""The Python that runs the program: where it is and which PyTorch it finds, asked without importing that."""
+"""The Python that runs the program: where it is and which PyTorch it finds, without importing that PyTorch."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ class ChildPython(NamedTuple):
 
     executable: str
     folder: Path
-    """Of ``torch``."""
+    """The folder of the package ``torch``."""
     version: str
 
     @property
     def release(self) -> str:
-        """``2.13``"""
+        """The release without its patch number: ``2.13``."""
         return ".".join(self.version.split(".")[:2])
 
 
 class NoDebuggerError(DispatchvizError):
-    """There is no gdb here, or it may not watch a program."""
+    """An error because there is no gdb here, or gdb may not attach to a program."""
 
 
 def check_debugger() -> str:
-    """Where gdb is. NoDebuggerError, with what to do, if the C++ stack cannot be read here."""
+    """Return the path of gdb. Raise NoDebuggerError, with what to do, if the C++ stack cannot be read here."""
     if sys.platform != "linux":
         raise NoDebuggerError(
-            f"dispatchviz stack drives gdb, on Linux alone; this is {platform.system()}. Take the backtrace with its "
-            "own debugger (lldb -- python SCRIPT; bt), then dispatchviz stack --read FILE"
+            f"dispatchviz stack drives gdb, on Linux only; this is {platform.system()}. Take the backtrace with its "
+            "own debugger (lldb -- python SCRIPT; bt), then run dispatchviz stack --read FILE"
         )
     found = shutil.which("gdb")
     if found is None:
         raise NoDebuggerError(
-            "there is no gdb on the PATH, which dispatchviz stack drives: install it, as with apt install gdb, dnf "
-            "install gdb or conda install -c conda-forge gdb"
+            "there is no gdb on the PATH, which dispatchviz stack needs: install it, for example with apt install gdb, "
+            "dnf install gdb or conda install -c conda-forge gdb"
         )
     return found
 
 
 def child_python(python: str) -> ChildPython:
-    """What is known of an interpreter. DispatchvizError if it does not run, or finds no PyTorch."""
+    """Describe an interpreter and its PyTorch. Raise DispatchvizError if it does not run or finds no PyTorch."""
     try:
         ran = subprocess.run([python, "-c", _QUESTION], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except OSError as error:
@@ -68,7 +68,7 @@ def child_python(python: str) -> ChildPython:
         answer = json.loads(ran.stdout)
     except ValueError:
         last = ran.stderr.strip().rpartition("\n")[2]
-        raise DispatchvizError(f"{python} is no Python that runs: {last or 'it printed nothing'}") from None
+        raise DispatchvizError(f"{python} is not a Python that runs: {last or 'it printed nothing'}") from None
     if not answer["version"]:
         raise DispatchvizError(
             f"this needs a real PyTorch, and {answer['executable']} finds none: name the Python of an environment that "

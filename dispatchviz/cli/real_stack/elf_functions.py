@@ -1,7 +1,7 @@
-"""Functions of a shared library by parts of their mangled names: read off the symbol table of the ELF file.
+"""Functions of a shared library, found by parts of their mangled names in the symbol table of the ELF file.
 
-A release build of PyTorch has its local symbols, too, so kernels in anonymous namespaces are found. A debugger would
-look names up as well; it takes seconds for each, and stops in the stubs (``@plt``) of other libraries besides.
+A release build of PyTorch keeps its local symbols, so kernels in anonymous namespaces are found. A debugger could look
+names up as well, but it takes seconds for each, and it also stops in the stubs (``@plt``) of other libraries.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import NamedTuple
 from dispatchviz.foundation.errors import DispatchvizError
 
 FUNCTION = 2
-"""The kind of a symbol, in the lower half of its info byte."""
+"""The type of a function's symbol, in the lower half of its info byte."""
 
 SYMBOL_TABLE, DYNAMIC_SYMBOLS = 2, 11
-"""Types of sections; a library that was stripped has the second alone, with what it exports."""
+"""Types of sections. A stripped library has only the second, with its exported symbols."""
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SECTIONS_AT, _SECTIONS = 40, 60
-"""Where an ELF header has the offset of the section headers, and their number."""
+"""The places in an ELF header of the section headers' offset, and of their number."""
 
 
 class Function(NamedTuple):
@@ -32,15 +32,15 @@ class Function(NamedTuple):
 
     mangled: str
     offset: int
-    """From where the library is loaded."""
+    """The offset from where the library is loaded."""
     size: int
 
 
 def functions_with(library: Path, parts: Sequence[str]) -> tuple[Function, ...]:
-    """Those whose mangled names contain one of the parts, in the order of their addresses."""
+    """Return the functions whose mangled names contain one of the parts, in the order of their addresses."""
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         if data[:5] != b"\x7fELF\x02":
-            raise DispatchvizError(f"{library} is no 64-bit ELF file: the C++ stack is read on Linux alone")
+            raise DispatchvizError(f"{library} is not a 64-bit ELF file: the C++ stack can be read only on Linux")
         symbols, strings = _tables(data)
         names = dict(_names(data, strings, [part.encode() for part in parts]))
         found = _functions(data[symbols[0] : symbols[0] + symbols[1]], names)
@@ -48,7 +48,7 @@ def functions_with(library: Path, parts: Sequence[str]) -> tuple[Function, ...]:
 
 
 def _tables(data: mmap.mmap) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Offset and size of the symbols and of their names."""
+    """Return offset and size of the symbol table, and of the table of its names."""
     (at,), (count,) = struct.unpack_from("<Q", data, _SECTIONS_AT), struct.unpack_from("<H", data, _SECTIONS)
     sections = [_SECTION.unpack_from(data, at + number * _SECTION.size) for number in range(count)]
     tables = [each for kind in (SYMBOL_TABLE, DYNAMIC_SYMBOLS) for each in sections if each[1] == kind]
@@ -59,7 +59,7 @@ def _tables(data: mmap.mmap) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _names(data: mmap.mmap, strings: tuple[int, int], parts: Sequence[bytes]) -> Iterator[tuple[int, str]]:
-    """Names with one of the parts, by their offsets in the section."""
+    """Yield the names that contain one of the parts, by their offsets in the section."""
     start, size = strings
     for part in parts:
         at = data.find(part, start, start + size)
@@ -76,5 +76,5 @@ def _functions(symbols: bytes, names: dict[int, str]) -> Iterator[Function]:
 
 
 def is_part(mangled: str) -> bool:
-    """Return whether it is a piece that the compiler took out of a function: ``f.cold``, ``f.part.0``."""
+    """Return whether it is a piece that the compiler split off a function: ``f.cold``, ``f.part.0``."""
     return re.search(r"\.(?:cold|part|constprop)\b", mangled) is not None

@@ -1,9 +1,10 @@
-"""Runs inside gdb: the frames of one call of an operator, in a program that runs to its own end.
+"""Code that runs inside gdb: read the frames of one call of an operator, in a program that runs to its own end.
 
-    gdb -nx -q -batch -ex 'python plan_file = "FILE"' -x in_gdb.py --args python PROGRAM
+gdb -nx -q -batch -ex 'python plan_file = "FILE"' -x in_gdb.py --args python PROGRAM
 
-The plan (``stopped_call.py``) says in which library at which addresses to stop, and in which register the key set of a
-call is; the answer goes to the file that it names. Nothing of dispatchviz is imported: gdb has a Python of its own.
+The plan (``stopped_call.py``) lists the libraries and addresses to stop at, and the register that holds the key set of
+a call. The answer goes to the file that the plan names. Nothing of dispatchviz is imported, because gdb has a Python of
+its own.
 """
 
 from __future__ import annotations
@@ -28,51 +29,53 @@ SETTINGS = (
     "disable-randomization off", "follow-fork-mode parent", "detach-on-fork on", "unwindonsignal on",
 )  # fmt: skip
 NEWER_SETTINGS = ("debuginfod enabled off", "startup-quietly on")
-"""Those that an older gdb does not know."""
+"""Settings that an older gdb does not know."""
 
 TRIES = 5
-"""gdb may find the threads of a program that a signal ends gone before it knows that they are."""
+"""The number of attempts to go on. When a signal ends a program, its threads may be gone before gdb knows it."""
 
 CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE")
 MOST_FRAMES = 400
 CALL, HOLDER = "call", "holder"
-"""Kinds of stops: the entry point of the operator; where any operator's Python kernel is called."""
+"""Kinds of stops: the operator's entry point, and the function that calls the Python kernel of any operator."""
 
 BEGINNINGS = (CALL, "kernel", HOLDER)
-"""Kinds of stops where a call may begin: ``torch.ops`` goes past the entry point. Others are within one only."""
+"""Kinds of stops where a call may begin: ``torch.ops`` bypasses the entry point. Other kinds only occur within a
+call.
+"""
 
 O_WRONLY_CREATE_TRUNCATE = 0o1 | 0o100 | 0o1000
 BELOW_STACK = 16384
-"""So far below the stack pointer a file's name is put, where nothing is."""
+"""The distance below the stack pointer at which a file's name is stored, because that memory is unused."""
 
 
 def execute(command: str) -> str:
-    """What a command of gdb prints."""
+    """Run a command of gdb and return its output."""
     return str(gdb.execute(command, to_string=True))
 
 
 def register(name: str) -> int:
-    """Of the innermost frame, as a number."""
+    """Return a register of the innermost frame as a number."""
     return int(gdb.newest_frame().read_register(name)) & (1 << 64) - 1
 
 
 def memory(address: int, size: int = 8) -> bytes:
-    """Bytes of the program."""
+    """Read bytes from the program's memory."""
     return bytes(gdb.selected_inferior().read_memory(address, size))
 
 
 def pointer(address: int) -> int:
-    """The number that is there."""
+    """Read a 64-bit number from the program's memory."""
     return int(struct.unpack("<Q", memory(address))[0])
 
 
 def text(address: int) -> str:
-    """A ``std::string``."""
+    """Read a ``std::string`` from the program's memory."""
     return memory(pointer(address), pointer(address + 8)).decode("utf-8", "replace")
 
 
 class Program:
-    """The program that runs, and how it went on last."""
+    """The running program, and its last stop or exit."""
 
     def __init__(self) -> None:
         self.stopped: Any = None
@@ -87,25 +90,25 @@ class Program:
         self.exited = event
 
     def go(self, command: str = "continue") -> bool:
-        """Run on to the next stop. False if the program has ended."""
+        """Run to the next stop. Return False if the program has ended."""
         self.stopped = None
         execute(command)
         return self.exited is None and self.stopped is not None
 
     @property
     def crash(self) -> str:
-        """The signal of a crash at which it has stopped; empty otherwise."""
+        """The signal of the crash that stopped the program; empty if it did not crash."""
         name = getattr(self.stopped, "stop_signal", "")
         return name if name in CRASHES else ""
 
     def hits(self, breakpoints: Sequence[Any]) -> list[Any]:
-        """Which of these it has stopped at."""
+        """Return those breakpoints at which the program has stopped."""
         numbers = {each.number for each in getattr(self.stopped, "breakpoints", ())}
         return [each for each in breakpoints if each.number in numbers]
 
 
 def libraries() -> dict[str, int]:
-    """Where each file is loaded that the program has in its memory."""
+    """Return the load address of each file in the program's memory."""
     found: dict[str, int] = {}
     with open(f"/proc/{gdb.selected_inferior().pid}/maps") as maps:
         for line in maps:
@@ -116,7 +119,7 @@ def libraries() -> dict[str, int]:
 
 
 def frames() -> list[tuple[dict[str, Any], int]]:
-    """The stack of the thread that has stopped, innermost first, and the stack pointer above each frame."""
+    """Return the stack of the stopped thread, innermost first, with the stack pointer above each frame."""
     found: list[tuple[dict[str, Any], int]] = []
     frame = gdb.newest_frame()
     while frame is not None and len(found) < MOST_FRAMES:
@@ -127,7 +130,7 @@ def frames() -> list[tuple[dict[str, Any], int]]:
 
 
 def described(frame: Any) -> dict[str, Any]:
-    """What is known of a frame."""
+    """Return a frame's function, library, file and line."""
     line = frame.find_sal()
     file = line.symtab.filename if line is not None and line.symtab is not None else ""
     return {
@@ -139,7 +142,7 @@ def described(frame: Any) -> dict[str, Any]:
 
 
 def stack_pointer(frame: Any) -> int:
-    """Of a frame; 0 of none."""
+    """Return a frame's stack pointer; 0 without a frame."""
     try:
         return 0 if frame is None else int(frame.read_register("sp")) & (1 << 64) - 1
     except gdb.error:
@@ -147,9 +150,10 @@ def stack_pointer(frame: Any) -> int:
 
 
 def python_lines(file: str) -> list[str]:
-    """The lines of Python that run in this thread, innermost first, as CPython itself writes them.
+    """Return the lines of Python that run in this thread, innermost first, as CPython itself writes them.
 
-    ``_Py_DumpTraceback`` is made for crashes: it takes no lock and changes nothing. Empty where it is not to be had.
+    ``_Py_DumpTraceback`` is made for crashes: it takes no lock and changes nothing. The list is empty where it cannot
+    be called.
     """
     try:
         execute("set scheduler-locking on")
@@ -162,17 +166,17 @@ def python_lines(file: str) -> list[str]:
 
 
 def check_registers() -> None:
-    """gdb.error if gdb cannot write the vector registers, as it does when it calls a function of the program.
+    """Raise gdb.error if gdb cannot write the vector registers, which it does when it calls a function of the program.
 
-    gdb 13 cannot on a processor with AMX. A call that fails there leaves other registers changed, and the program would
-    crash.
+    gdb 13 cannot write them on a processor with AMX. A call that fails there leaves other registers changed, and the
+    program would crash.
     """
     for _ in range(2):  # the second time restores it
         execute("set $mxcsr = $mxcsr ^ 0x20")
 
 
 def dump_traceback(file: str) -> None:
-    """Have the program write it."""
+    """Call ``_Py_DumpTraceback`` in the program, into a file."""
     check_registers()
     name = os.fsencode(file) + b"\0"
     at = (register("sp") - BELOW_STACK) & ~15
@@ -188,12 +192,12 @@ def dump_traceback(file: str) -> None:
 
 
 def called(kind: str, function: str, arguments: str) -> int:
-    """What a function of the program returns."""
+    """Call a function of the program and return its result."""
     return int(gdb.parse_and_eval(f"(({kind}) {function})({arguments})"))
 
 
 class Stop:
-    """A function at which calls of the operator are noticed."""
+    """A function at which gdb notices calls of the operator."""
 
     def __init__(self, plan: Plan, base: int) -> None:
         self.plan = plan
@@ -203,11 +207,11 @@ class Stop:
 
     @property
     def number(self) -> int:
-        """Of its breakpoint."""
+        """The number of its breakpoint."""
         return int(self.breakpoint.number)
 
     def concerns(self, operator: list[str]) -> bool:
-        """Return whether the operator is the one, at a function that serves all."""
+        """Return whether this call is for the operator; only a function that serves all operators has to be asked."""
         if self.plan["kind"] != HOLDER:
             return True
         try:
@@ -217,34 +221,34 @@ class Stop:
             return False
 
     def key_set(self) -> int | None:
-        """The set that the function was given; None if that is not certain."""
+        """Return the key set that the function was given; None if it is not certain."""
         name = self.plan["register"]
         return register(name) if name else None
 
 
 class Watch:
-    """Looks for one call of the operator, and keeps the stack at its innermost stop."""
+    """Search for one call of the operator, which keeps the stack at the call's innermost stop."""
 
     def __init__(self, plan: Plan, program: Program) -> None:
         self.plan, self.program = plan, program
         self.stops: list[Stop] = []
         self.calls = 0
-        """Of the operator, up to the one that is looked for."""
+        """The number of calls of the operator so far, up to the wanted one."""
         self.came_to: list[str] = []
         self.sets: list[tuple[int, str, int]] = []
-        """Key sets that functions were given: the stack above the function, its name, the set."""
+        """The key sets that functions were given: the stack pointer above the function, its name, the set."""
         self.best: dict[str, Any] | None = None
         """The stack at the innermost stop."""
         self.deepest = self.outside = 0
-        """The stack pointer there, and where the call began."""
+        """The stack pointer at the innermost stop, and where the call began."""
         self.thread: Any = None
         self.returned: Any = None
-        """The breakpoint behind the call, from where it began."""
+        """The breakpoint after the call, at the return address."""
         self.is_over = False
         self.crash: dict[str, Any] | None = None
 
     def set_stops(self) -> None:
-        """Now that the libraries are loaded."""
+        """Set the breakpoints, once the libraries are loaded."""
         loaded = {os.path.realpath(name): base for name, base in libraries().items()}
         for each in self.plan["stops"]:
             base = loaded.get(os.path.realpath(each["library"]))
@@ -252,7 +256,7 @@ class Watch:
                 self.stops.append(Stop(each, base))
 
     def run(self) -> None:
-        """To the end of the call, or of the program."""
+        """Run to the end of the call, or of the program."""
         while not self.is_over and self.program.go():
             if self.program.crash:
                 self.note_crash()
@@ -263,7 +267,7 @@ class Watch:
                 self.come_to(stop)
 
     def come_to(self, stop: Stop) -> None:
-        """A function of the operator begins."""
+        """Handle the beginning of a function of the operator."""
         if self.returned is None and self.begins(stop):
             self.returned = self.begin()
         elif self.returned is not None and self.ended(stop):
@@ -272,7 +276,7 @@ class Watch:
             self.note(stop)
 
     def begins(self, stop: Stop) -> bool:
-        """Return whether the call that is looked for begins here."""
+        """Return whether the wanted call begins here."""
         kind = stop.plan["kind"]
         if kind not in BEGINNINGS or not stop.concerns(self.plan["operator"]):
             return False
@@ -282,7 +286,7 @@ class Watch:
         return bool(self.calls == self.plan["call"])
 
     def is_within_one(self) -> bool:
-        """Return whether a function of the operator is around this one."""
+        """Return whether a function of the operator calls this one."""
         frame, count = gdb.newest_frame().older(), 0
         while frame is not None and count < MOST_FRAMES:
             if any(stop.begin < frame.pc() <= stop.end for stop in self.stops if stop.plan["kind"] != HOLDER):
@@ -291,7 +295,7 @@ class Watch:
         return False
 
     def begin(self) -> Any:
-        """Note where the call is; give the breakpoint at which it has returned."""
+        """Note where the call is; return the breakpoint at its return address."""
         self.thread, self.outside = gdb.selected_thread().ptid, register("sp")
         returned = gdb.Breakpoint(f"*{gdb.newest_frame().older().pc():#x}", internal=True)
         returned.silent = True
@@ -302,16 +306,16 @@ class Watch:
         return gdb.selected_thread().ptid == self.thread and register("sp") > self.outside
 
     def ended(self, stop: Stop) -> bool:
-        """Return whether the call ended without a return, by an exception: another begins on no deeper stack."""
+        """Return whether an exception ended the call: then another call begins on a stack that is no deeper."""
         is_same = gdb.selected_thread().ptid == self.thread
         return stop.plan["kind"] == CALL and is_same and register("sp") >= self.outside
 
     def is_inside(self, stop: Stop) -> bool:
-        """Return whether it is the call's own thread and operator."""
+        """Return whether this is the call's own thread and operator."""
         return gdb.selected_thread().ptid == self.thread and stop.concerns(self.plan["operator"])
 
     def note(self, stop: Stop) -> None:
-        """Keep the stack here, if none was deeper and it is a stop of the key that was asked for."""
+        """Keep the stack if no earlier one was deeper and this is a stop of the wanted key."""
         title, place = stop.plan["title"], register("sp")
         key_set = stop.key_set()
         if key_set is not None:
@@ -323,7 +327,7 @@ class Watch:
             self.deepest, self.best = place, self.stack()
 
     def stack(self) -> dict[str, Any]:
-        """The frames with their key sets, and the lines of Python."""
+        """Return the frames with their key sets, and the lines of Python."""
         found = frames()
         for frame, above in found:
             sets = [raw for place, name, raw in self.sets if (place, name) == (above, frame["function"])]
@@ -331,11 +335,11 @@ class Watch:
         return {"frames": [frame for frame, _ in found], "python": python_lines(self.plan["lines"])}
 
     def note_crash(self) -> None:
-        """The stack of a crash."""
+        """Keep the stack of a crash."""
         self.crash = {"signal": self.program.crash, **self.stack()}
 
     def leave(self) -> None:
-        """No more stops: the program runs to its end."""
+        """Remove all stops and let the program run to its end."""
         ours = [*(stop.breakpoint for stop in self.stops), *([self.returned] if self.returned else [])]
         for each in [*(gdb.breakpoints() or ()), *ours]:
             if each.is_valid():
@@ -351,7 +355,7 @@ class Watch:
 
 
 def settings(plan: Plan) -> None:
-    """Of gdb, and of the program's surroundings, which are those that it has without gdb."""
+    """Configure gdb, and restore the environment that the program has without gdb."""
     for setting in SETTINGS:
         execute(f"set {setting}")
     for setting in NEWER_SETTINGS:
@@ -366,7 +370,7 @@ def settings(plan: Plan) -> None:
 
 
 def watched(plan: Plan) -> dict[str, Any]:
-    """Run the program; the answer."""
+    """Run the program and return the answer."""
     settings(plan)
     execute("set exec-wrapper {}".format(plan["wrapper"]))
     program = Program()
@@ -386,7 +390,7 @@ def watched(plan: Plan) -> dict[str, Any]:
 
 
 def ended(program: Program, crash: dict[str, Any] | None) -> dict[str, Any]:
-    """How the program ended; one that gdb lost, by its crash."""
+    """Return how the program ended. If gdb lost the program, its crash decides."""
     if program.exited is None:
         return {"status": None, "signal": int(signal.Signals[crash["signal"]]) if crash else 0}
     status = getattr(program.exited, "exit_code", None)
@@ -396,7 +400,7 @@ def ended(program: Program, crash: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def main(file: str) -> None:
-    """Write the answer, or what went wrong."""
+    """Write the answer, or the error, to the plan's file."""
     plan = json.loads(Path(file).read_text("utf-8"))
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:

@@ -1,4 +1,4 @@
-"""One call of an operator in a program that runs on an installed PyTorch, with the real stack at its innermost stop."""
+"""One call of an operator in a program on an installed PyTorch, with the real stack at its innermost stop."""
 
 from __future__ import annotations
 
@@ -25,51 +25,51 @@ from dispatchviz.running.call_sites import INSTALLED, shown_file
 SCRIPT = Path(__file__).parent / "in_gdb.py"
 
 LOADED_LAST = "libtorch_python"
-"""The library that is there when all others of PyTorch are."""
+"""The library that PyTorch loads last."""
 
 START = 'exec "$@" 8>&1 9>&2 >"$0" 2>&1'
-"""What gdb says goes to a file; the program gets what were our own streams."""
+"""gdb's own output goes to a file; the program gets our streams."""
 WRAPPER = """/bin/sh -c 'exec "$0" "$@" >&8 2>&9 8>&- 9>&-'"""
 
 
 PYTHON_CODE = "Python code"
-"""The role of lines of installed packages; the program's own are ``your code``."""
+"""The role of lines of installed packages; the program's own lines have the role ``your code``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which call, and which of its stops."""
+    """The wanted call, and the stops that count."""
 
     operator: str
-    """``aten::add.Tensor``"""
+    """The full name: ``aten::add.Tensor``."""
     call: int = 1
-    """The how-manieth of the program."""
+    """The number of the call in the program, from 1."""
     kernels: tuple[str, ...] = ()
-    """Titles of the stops that count; all if empty, so that the innermost is shown."""
+    """Titles of the stops that count. If empty, all count, and the innermost is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Where a thread was."""
+    """The stack of a thread."""
 
     frames: tuple[Frame, ...]
-    """Outermost first, with the program's own lines where the interpreter is."""
+    """Outermost first, with the program's own lines where the interpreter runs."""
     signal: str = ""
-    """Of a crash: ``SIGSEGV``."""
+    """The signal of a crash: ``SIGSEGV``."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoppedCall:
-    """What came of it."""
+    """The result of a run in gdb."""
 
     calls: int
-    """So many calls of the operator were seen, up to the one that was looked for."""
+    """The number of calls of the operator, up to the wanted one."""
     came_to: tuple[str, ...]
-    """The functions of the operator that the call came to."""
+    """The functions of the operator that the call reached."""
     stack: Stack | None
     crash: Stack | None
     loaded: bool
-    """Whether the program imported PyTorch."""
+    """True if the program imported PyTorch."""
     status: int | None
     """The program's exit status; None if a signal ended it."""
     signal: int
@@ -83,16 +83,16 @@ def stopped_call(
     stops: Sequence[Stop],
     to_stderr: bool = False,
 ) -> StoppedCall:
-    """Runs ``python`` with the arguments ``command`` to its end. NoDebuggerError if gdb may not watch it.
+    """Run ``python`` with the arguments ``command`` to its end. Raise NoDebuggerError if gdb may not attach to it.
 
-    ``to_stderr`` is where the program's output goes.
+    ``to_stderr`` sends the program's output to stderr.
     """
     with tempfile.TemporaryDirectory(prefix="dispatchviz-") as folder:
         plan = _plan(Path(folder), wanted, stops)
-        said = Path(folder) / "gdb.txt"
+        gdb_log = Path(folder) / "gdb.txt"
         (Path(folder) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-        _run(gdb, Path(folder) / "plan.json", [python.executable, *command], said, to_stderr)
-        answer = _answer(Path(plan["answer"]), said)
+        _run(gdb, Path(folder) / "plan.json", [python.executable, *command], gdb_log, to_stderr)
+        answer = _answer(Path(plan["answer"]), gdb_log)
     return _call(answer, python)
 
 
@@ -111,18 +111,18 @@ def _plan(folder: Path, wanted: Wanted, stops: Sequence[Stop]) -> dict[str, Any]
     }
 
 
-def _run(gdb: str, plan: Path, program: Sequence[str], said: Path, to_stderr: bool) -> None:
-    """Wait until gdb and the program have ended. A terminal sends Ctrl+C to the program alone: gdb gives it to it."""
+def _run(gdb: str, plan: Path, program: Sequence[str], gdb_log: Path, to_stderr: bool) -> None:
+    """Wait until gdb and the program have ended. Ctrl+C in a terminal reaches the program: gdb passes it on."""
     options = ["-nx", "-q", "-batch", "-iex", "set auto-load off", "-ex", f"python plan_file = {str(plan)!r}"]
-    command = tied(["/bin/sh", "-c", START, str(said), gdb, *options, "-x", str(SCRIPT), "--args", *program])
+    command = tied(["/bin/sh", "-c", START, str(gdb_log), gdb, *options, "-x", str(SCRIPT), "--args", *program])
     environment = {**os.environ, "SHELL": "/bin/sh"}
     process = subprocess.Popen(command, env=environment, stdout=2 if to_stderr else None)
     with ended_together(process):  # the program ends with its debugger
         process.wait()
 
 
-def _answer(file: Path, said: Path) -> dict[str, Any]:
-    text = said.read_text("utf-8", "replace") if said.exists() else ""
+def _answer(file: Path, gdb_log: Path) -> dict[str, Any]:
+    text = gdb_log.read_text("utf-8", "replace") if gdb_log.exists() else ""
     answer = json.loads(file.read_text("utf-8")) if file.exists() else {"error": _last(text)}
     if "error" not in answer:
         return dict(answer)
@@ -133,7 +133,7 @@ def _answer(file: Path, said: Path) -> dict[str, Any]:
             f"--cap-add=SYS_PTRACE; gdb says: {answer['error']}"
         )
     if "scripting is not supported" in why:
-        raise NoDebuggerError("this gdb has no Python, which dispatchviz stack needs: install one that has")
+        raise NoDebuggerError("this gdb has no Python, which dispatchviz stack needs: install a gdb that has")
     raise DispatchvizError(f"gdb failed: {answer['error']}")
 
 
@@ -155,7 +155,7 @@ def _call(answer: Mapping[str, Any], python: ChildPython) -> StoppedCall:
 
 
 def layout_release(release: str) -> str | None:
-    """The release by which sets are read; None of ours, and of one that is not known."""
+    """Return the release whose layout reads the key sets; None for the model's own, and for an unknown one."""
     layout = layout_of(release)
     return None if layout is None or layout is layouts()[-1] else release
 
@@ -178,7 +178,7 @@ _LINE = re.compile(r'  File "(.*)", line (\d+) in (.*)')
 
 
 def python_frames(lines: Sequence[str]) -> tuple[Frame, ...]:
-    """Of a traceback as CPython writes it in a crash, which is innermost first, the frames outermost first."""
+    """Return the frames of a traceback, outermost first. CPython writes it innermost first in a crash."""
     found = [match for line in lines if (match := _LINE.fullmatch(line))]
     return tuple(_python_frame(match[1], int(match[2]), match[3]) for match in reversed(found))
 
@@ -200,7 +200,7 @@ def _text(file: str, number: int) -> str:
 
 
 def _with_lines(frames: Sequence[NativeFrame], lines: Sequence[Frame]) -> Iterator[Frame]:
-    """The program's lines behind the interpreter's outermost frames."""
+    """Insert the program's lines after the interpreter's outermost frames."""
     inside = [at for at, frame in enumerate(frames) if frame.role == INTERPRETER]
     place = next((at + 1 for at in inside if at + 1 not in inside), 0)
     yield from frames[:place]
@@ -209,5 +209,5 @@ def _with_lines(frames: Sequence[NativeFrame], lines: Sequence[Frame]) -> Iterat
     yield from frames[place:]
 
 
-AGAIN = "Python runs again further in: these are the lines of all of it"
-"""Which of the lines are within which of the interpreter's frames is not known."""
+AGAIN = "Python runs again in an inner frame: these lines belong to all of its frames"
+"""The remark on the lines when the interpreter occurs again, because their split among its frames is not known."""

@@ -1,7 +1,7 @@
-"""Where calls of an operator are to be noticed: functions of PyTorch's libraries, by their mangled names.
+"""The stops at which gdb notices calls of an operator: functions of PyTorch's libraries, found by their mangled names.
 
-The key set of a call is in a register where a function begins, if the function takes it by value (System V ABI for
-x86-64): behind the address of what it returns, where that is no plain value.
+If a function takes the key set by value, the set is in a register where the function begins (System V ABI for x86-64).
+It follows the address of the result, if the result is not a plain value.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from dispatchviz.explain.keys.key_names import find_key
 from dispatchviz.foundation.errors import DispatchvizError
 
 BUILD = "cuda"
-"""The registrations that have the kernels of both builds."""
+"""The build whose registrations have the kernels of both builds."""
 
 REGISTERS = ("rdi", "rsi", "rdx", "rcx")
-"""Of the first arguments, on x86-64."""
+"""The registers of the first arguments, on x86-64."""
 
 HOLDER = "_ZN5torch4impl8dispatch18PythonKernelHolderclERKN3c1014OperatorHandleENS3_14DispatchKeySetEPSt6vector"
 HOLDER_TITLE = "torch::impl::dispatch::PythonKernelHolder::operator()"
@@ -38,22 +38,24 @@ ADAPTERS = ("28wrap_kernel_functor_unboxed_", "31make_boxed_from_unboxed_functor
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A function at which to stop."""
+    """A function to stop at."""
 
     library: str
     offset: int
     size: int
     kind: str
-    """``call``, ``redispatch``, ``kernel``, ``inner``: what a kernel calls; ``holder``: a kernel in Python."""
+    """``call``, ``redispatch``, ``kernel``, ``inner`` (a function that a kernel calls) or ``holder`` (of a Python
+    kernel).
+    """
     title: str
     register: str
-    """Which has the key set; empty where that is not certain."""
+    """The register with the key set; empty if it is not certain."""
     operator: str = ""
     """The register with the address of the operator's handle, at a function that serves all operators."""
 
 
 def stops_of(operator: str, folder: Path) -> tuple[Stop, ...]:
-    """Of an operator, in the libraries of an installed PyTorch."""
+    """Return the stops of an operator in the libraries of an installed PyTorch."""
     found = [*_python_kernels(folder / "lib" / "libtorch_python.so")]
     if operator in pytorch_operators():
         for name in ("libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so"):
@@ -77,7 +79,7 @@ def _operators(operator: str, library: Path) -> Iterator[Stop]:
 
 
 def _parts(operator: str) -> list[str]:
-    """What the mangled names of its functions contain."""
+    """Return parts of names: each mangled name of the operator's functions contains one."""
     identifiers = {title.rpartition("::")[2] for title in kernels(operator)}
     return [
         f"_ZN2at4_ops{_nested(_class(operator))}",
@@ -87,7 +89,7 @@ def _parts(operator: str) -> list[str]:
 
 
 def _known(operator: str, function: Function) -> tuple[str, str, str] | None:
-    """Kind, title and register; None of what only has such a part in its name."""
+    """Return kind, title and register of a function; None if its name contains one of the parts by chance."""
     mangled, name = function.mangled, _class(operator)
     for how, kind, register in (("call", "call", ""), ("redispatch", "redispatch", _of_set(operator, 0))):
         if mangled.startswith(f"_ZN2at4_ops{_nested(name)}{_nested(how)}E"):
@@ -99,7 +101,9 @@ def _known(operator: str, function: Function) -> tuple[str, str, str] | None:
 
 
 def _kernel(operator: str, title: str, mangled: str) -> tuple[str, str, str] | None:
-    """A kernel or what adapts it to the dispatcher."""
+    """Return kind, title and register of a kernel, or of the adapter that the dispatcher calls; None for other
+    functions.
+    """
     *spaces, identifier = title.split("::")
     pattern = "".join(map(_nested, spaces)) + f"(?:12_GLOBAL__N_1)+{_nested(identifier)}E(N3c1014DispatchKeySetE)?"
     found = re.search(rf"(?<!\d){pattern}", mangled)
@@ -118,12 +122,12 @@ def _class(operator: str) -> str:
 
 
 def _nested(name: str) -> str:
-    """``3add``"""
+    """Mangle a name: ``3add``."""
     return f"{len(name)}{name}"
 
 
 def _start(title: str) -> str:
-    """What a mangled name begins with: ``_ZN2at6native3sumE``"""
+    """Return the beginning of a mangled name: ``_ZN2at6native3sumE``."""
     return f"_ZN{''.join(map(_nested, title.split('::')))}E"
 
 
@@ -135,17 +139,19 @@ def _register(number: int) -> str:
 
 
 def _of_set(operator: str, before: int) -> str:
-    """The register of the key set behind so many arguments; empty where what is returned leaves that open."""
+    """Return the register of the key set after ``before`` other arguments; empty if the type of the result leaves that
+    open.
+    """
     returned = returns_by_address(operator)
     return "" if returned is None else _register(before + returned)
 
 
 @cache
 def returns_by_address(operator: str) -> bool | None:
-    """Return whether its functions get the address of what they return as their first argument; None if that is not
-    certain.
+    """Return whether the operator's functions get the address of their result as the first argument; None if that is
+    not certain.
 
-    So it is with a Tensor, a vector or a tuple of them, which are no plain values; not with a reference or nothing.
+    They do for a Tensor, a vector or a tuple of them, which are not plain values; not for a reference or nothing.
     """
     schema = pytorch_signature(operator)
     if schema is None:
@@ -162,14 +168,14 @@ def returns_by_address(operator: str) -> bool | None:
 
 @cache
 def kernels(operator: str) -> tuple[str, ...]:
-    """Titles of the kernels that are registered for it and have a name of their own."""
+    """Return the titles of the operator's registered kernels that have names of their own."""
     found = (kernel.name for _, kernel in pytorch_registrations(operator, BUILD) if not kernel.boxed)
     return tuple(dict.fromkeys(name for name in found if re.fullmatch(r"[\w:]+", name)))
 
 
 @cache
 def inner_functions(operator: str) -> tuple[str, ...]:
-    """What its backend kernels call: native functions, the impl functions of structured kernels."""
+    """Return the functions that the backend kernels call: native functions, and ``impl`` of structured kernels."""
     natives = (native_function(operator, kernel) for kernel in kernels(operator))
     return (*dict.fromkeys(each[0] for each in natives if each is not None), *_impls(operator))
 
@@ -189,24 +195,27 @@ def _impls(operator: str) -> Iterator[str]:
 
 
 def kernel_at(operator: str, key: DispatchKey) -> str:
-    """The kernel in an operator's cell of a key. DispatchvizError if there is none that a debugger could stop at."""
+    """Return the kernel of an operator for a key. Raise DispatchvizError if no kernel there can be a stop for gdb."""
     op = pytorch(BUILD).find(operator)
     cell = cell_of(op, key)
     if cell.kernel is None or cell.kernel.fallthrough:
         what = "is missing" if cell.kernel is None else "falls through"
-        raise DispatchvizError(f"no kernel of {operator} runs at {key.name}: its cell {what}")
+        raise DispatchvizError(f"no kernel of {operator} runs for {key.name}: its dispatch table entry {what}")
     if cell.kernel.name.endswith(".py)"):
         return HOLDER_TITLE
     if cell.kernel.name not in kernels(operator):
         raise DispatchvizError(
-            f"the kernel of {operator} at {key.name} is {cell.kernel.name}: no function that gdb could find by its name"
+            f"the kernel of {operator} for {key.name} is {cell.kernel.name}, which gdb cannot find by its name"
         )
     return cell.kernel.name
 
 
 def operator_and_kernels(text: str, key: str | None) -> tuple[str, tuple[str, ...]]:
-    """The operator that a name means, and the kernel of a key, if one is asked for; DispatchvizError if either is
-    unknown. A name with a namespace that PyTorch does not have is taken as it is: the program may define it."""
+    """Return the operator with a name, and its kernel for ``key`` if given. Raise DispatchvizError if either is
+    unknown.
+
+    A name in a namespace that PyTorch does not have is accepted as it is, because the program may define it.
+    """
     operator = _operator(text)
     if key is None:
         return operator, ()
@@ -214,7 +223,9 @@ def operator_and_kernels(text: str, key: str | None) -> tuple[str, tuple[str, ..
         raise DispatchvizError(f"--key is for operators of PyTorch, not for {operator}")
     found = find_key(key)
     if found not in CELL:
-        raise DispatchvizError(f"{found.name} has no cell of its own: name a runtime key, such as AutogradCPU or CPU")
+        raise DispatchvizError(
+            f"{found.name} has no dispatch table entry of its own: name a runtime key, such as AutogradCPU or CPU"
+        )
     return operator, (kernel_at(operator, found),)
 
 

@@ -1,6 +1,6 @@
 """A Python binding: parse the arguments, then call the C++ side (``torch/csrc/autograd/generated/python_*.cpp``).
 
-An exception that leaves a binding, Ctrl+C at any moment included, leaves the thread as the binding found it.
+If an exception leaves a binding (Ctrl+C at any moment included), the thread's state is what it was before the call.
 """
 
 from __future__ import annotations
@@ -35,31 +35,33 @@ if TYPE_CHECKING:
     from dispatchviz.core.tensor.dtype import DType
 
 Overload = tuple[Any, ...]
-"""Signature, what runs when it matches, the operator that it calls; where out= is its last parameter, what may run
-without it. The ``call`` of a generated operator is written ``"ops.add_Tensor.call"``, since a process calls a few."""
+"""A signature, the function that runs if it matches, and the operator that this function calls. If out= is the last
+parameter, a fourth item is the function that may run without it. The ``call`` of a generated operator is written as the
+text ``"ops.add_Tensor.call"``, since a process calls few of them.
+"""
 
 
 class Plan(Struct, frozen=True, gc=False):
-    """A call by argument types that the parser has matched before: which overload runs, with which defaults."""
+    """The way to run a call whose argument types the parser has matched before: the overload and its defaults."""
 
     run: Callable[..., Any]
-    """Gets the arguments as the program gives them."""
+    """The function to call with the program's arguments."""
     numbers: tuple[int, ...]
     """Positions of Python numbers to wrap."""
     ints: tuple[int, ...]
-    """Positions of Python ints, which may be too large."""
+    """Positions of Python ints, which may exceed 64 bits."""
     signature: int
-    """Which one it is that fits."""
+    """The index of the signature that fits."""
     tensors: tuple[bool, ...]
-    """Of each argument, whether it is a tensor."""
+    """For each argument, True if it is a tensor."""
     default_texts: tuple[str, ...]
     """The defaults as traces show them."""
     is_call: bool
-    """It is an operator's ``call`` that runs, and nothing else: the binding is over when that is."""
+    """True if ``run`` is just an operator's ``call``: the binding is over when that call is."""
 
 
 def _completed(run: Callable[..., Any], numbers: tuple[int, ...], defaults: tuple[Any, ...]) -> Callable[..., Any]:
-    """The function with its numbers wrapped and with the defaults of the parameters that are not given."""
+    """Return ``run`` with its Python numbers wrapped as tensors and its missing parameters set to their defaults."""
     if numbers:
         return lambda *args: run(*_wrapped(args, numbers), *defaults)
     return (lambda *args: run(*args, *defaults)) if defaults else run
@@ -71,7 +73,7 @@ def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
 
 
 def _has_too_large(args: tuple[Any, ...], ints: tuple[int, ...]) -> bool:
-    """Return whether an int has more than 64 bits, with which the parser deals."""
+    """Return whether an int exceeds 64 bits. Only the parser handles it then."""
     return not all(_SMALLEST <= args[i] <= _LARGEST for i in ints)
 
 
@@ -79,7 +81,7 @@ _SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 
 
 def _found(run: Callable[..., Any] | str) -> Callable[..., Any]:
-    """What runs, if need be by the name of a generated operator."""
+    """Return the function to run, looked up if it is given as the name of a generated operator."""
     if not isinstance(run, str):
         return run
     _, operator, call = run.split(".")
@@ -88,30 +90,30 @@ def _found(run: Callable[..., Any] | str) -> Callable[..., Any]:
 
 
 def _is_call(function: Callable[..., Any]) -> bool:
-    """Return whether it is the ``call`` of a generated operator."""
+    """Return whether a function is the ``call`` of a generated operator."""
     return function.__module__ == ops.__name__ and function.__name__ == "call"
 
 
 def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:
-    """A function's defaults of its last parameters."""
+    """The function's own defaults of its last ``count`` parameters."""
     own: tuple[Any, ...] = getattr(function, "__defaults__", None) or ()
     return own[len(own) - count :] if count <= len(own) else ()
 
 
 def value_text(value: Any) -> str:
-    """The text of a plain value, or of a list of such, in traces."""
+    """The text of a plain value, or of a list of plain values, in traces."""
     if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
         return "[" + ", ".join(map(value_text, value)) + "]"
     return repr(value) if isinstance(value, str) else str(value)
 
 
 def not_modelled(*args: Any) -> Any:
-    """What runs for a signature of PyTorch's that the model does not have."""
+    """Raise NotImplementedError for a PyTorch signature that the model does not have."""
     raise NotImplementedError("dispatchviz's model does not have the overload that these arguments ask for")
 
 
 def check_out_type_matches(out: Tensor, dtype: DType | None, device: Device | None) -> None:
-    """RuntimeError if ``out`` has not the ``dtype`` and the device type that are passed with it."""
+    """Raise RuntimeError if ``out`` does not have the ``dtype`` and the device type that are passed with it."""
     if dtype is not None and dtype is not out._dtype:
         raise RuntimeError(f"dtype {dtype.legacy} does not match dtype of out parameter ({out._dtype.legacy})")
     if device is not None and device.type != out._device.type:
@@ -131,16 +133,18 @@ class Binding:
         self.overloads = overloads
         self.is_method = name.startswith("Tensor.")
         self._plans: dict[tuple[type, ...], Plan] = {}
-        """By the arguments' types."""
+        """Plans by the types of the arguments."""
 
     @cached_property
     def _run(self) -> list[Callable[..., Any]]:
-        """What runs, by signature."""
+        """The functions to run, in the order of the signatures."""
         return [_found(row[1]) for row in self.overloads]
 
     @cached_property
     def _parser(self) -> PythonArgParser:
-        """Made when first used: a process has some thousand bindings and calls a few."""
+        """The parser. It is created on first use, since a process has about a thousand bindings and calls few of
+        them.
+        """
         return PythonArgParser([text for text, *_ in self.overloads])
 
     @cached_property
@@ -162,10 +166,10 @@ class Binding:
         return self if instance is None or not self.is_method else MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the first overload whose signature fits. TypeError if none does."""
+        """Run the first overload whose signature fits. Raise TypeError if none does."""
         state = thread.state
         included, excluded, grad_mode = state.included, state.excluded, state.grad_mode
-        saved = None if included == default_included_set else save_state()  # with modes and transforms there is more
+        saved = None if included == default_included_set else save_state()  # modes and transforms have more state
         try:
             plan = None
             if not kwargs:
@@ -204,7 +208,7 @@ class Binding:
         return self._run[index](*values)
 
     def _check_self(self, args: tuple[Any, ...]) -> None:
-        """TypeError, Python's own, for a method called by its class without a tensor."""
+        """Raise Python's own TypeError if a method is called through its class without a tensor."""
         if not args:
             raise TypeError(f"unbound method TensorBase.{self.__name__}() needs an argument")
         if not isinstance(args[0], Tensor):
@@ -214,7 +218,9 @@ class Binding:
             )
 
     def handle_torch_function(self, overloaded: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """``handle_torch_function``: the result of a mode's or a class's ``__torch_function__``. TypeError if none."""
+        """Return the result of a mode's or a class's ``__torch_function__`` (``handle_torch_function``). Raise
+        TypeError if none returns one.
+        """
         result = handle_torch_function(self._original, overloaded, args, kwargs)
         if result is NotImplemented:
             name = f"torch.Tensor.{self._function}" if self.is_method else self.__qualname__
@@ -222,7 +228,7 @@ class Binding:
         return result
 
     def _call_under_modes(self, *args: Any, **kwargs: Any) -> Any:
-        """``__call__`` while a TorchFunctionMode is active in some thread."""
+        """Run ``__call__`` while a TorchFunctionMode is active in some thread."""
         if not mode_enabled():
             return _call_without_modes(self, *args, **kwargs)
         saved = save_state()
@@ -255,7 +261,9 @@ class Binding:
 
     @cached_property
     def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
-        """What traces record of it: name, PyTorch's C++ function, and of each signature text, parameters, operator."""
+        """The facts that traces record: the binding's name, PyTorch's C++ function, and the text, parameters and
+        operator of each signature.
+        """
         first = ("self",) if self.is_method else ()
         signatures = [
             (signature.text, first + tuple(p.name for p in signature.parameters), row[2])
@@ -293,7 +301,7 @@ class Binding:
 
 
 _PLAIN = frozenset((Tensor, int, float, complex, bool, type(None)))
-"""Types of arguments that do not see calls; nor do others, but that has to be looked at."""
+"""Types without ``__torch_function__``. Other types may lack it too, but have to be looked up."""
 
 
 _call_without_modes = Binding.__call__
@@ -311,11 +319,12 @@ process_modes.hot_function(
 
 
 class Operator(Binding):
-    """One of Python's operators, ``Tensor.__and__``: returns NotImplemented where a function would raise a TypeError
-    (``TypeError_to_NotImplemented_``)."""
+    """One of Python's operators, ``Tensor.__and__``. It returns NotImplemented where a function would raise a TypeError
+    (``TypeError_to_NotImplemented_``).
+    """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As the binding."""
+        """Call the binding. Return NotImplemented if it raises TypeError."""
         try:
             return super().__call__(*args, **kwargs)
         except TypeError:
@@ -324,7 +333,7 @@ class Operator(Binding):
 
 
 class Alias(Operator):
-    """The same binding under an operator's name (``Tensor.__add__`` is ``Tensor.add``)."""
+    """The same binding under the name of a Python operator (``Tensor.__add__`` is ``Tensor.add``)."""
 
     def __init__(self, name: str, binding: Binding) -> None:
         super().__init__(name, *binding.overloads)

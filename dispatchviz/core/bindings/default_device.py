@@ -1,6 +1,7 @@
 """The default device of factory functions (``torch/utils/_device.py``, ``torch.set_default_device``).
 
-NB: in PyTorch a mode adds ``device=`` to the arguments of factory functions; here they ask.
+NB: in PyTorch, a mode adds ``device=`` to the arguments of factory functions. Here the factory functions ask for the
+default.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from dispatchviz.core.device.missing_devices import check_initialized
 from dispatchviz.core.table.pytorch_registrations import chosen_build
 
 _default: list[Device] = []
-"""What ``set_default_device`` has set, if anything."""
+"""The device set by ``set_default_device``, if any."""
 
 
 def device_or_default(device: Device | None) -> Device:
-    """The requested device, or the default one. AssertionError for one that the build does not have."""
+    """Return the requested device, or the default one. Raise AssertionError if the build does not have it."""
     if device is None:
         if not contexts and not _default:
             return CPU
@@ -25,8 +26,9 @@ def device_or_default(device: Device | None) -> Device:
 
 
 def check_compiled(device: Device) -> None:
-    """AssertionError for a device that the build does not have, RuntimeError for CUDA without a device
-    (``torch.cuda._lazy_init``)."""
+    """Raise AssertionError if the build does not have the device, RuntimeError for CUDA without a GPU
+    (``torch.cuda._lazy_init``).
+    """
     if device.type == "cuda":
         if chosen_build() == "cpu":
             raise AssertionError("Torch not compiled with CUDA enabled")
@@ -37,5 +39,5 @@ def check_compiled(device: Device) -> None:
 
 
 def set_default_device(device: Device | str | int | None) -> None:
-    """For all that follows; None: the CPU again."""
+    """Set the default device for all later calls. None restores the CPU."""
     _default[:] = [] if device is None else [Device(device)]

@@ -1,11 +1,12 @@
-"""The TypeError that lists the signatures which do not fit (``torch/csrc/utils/invalid_arguments.cpp``).
+"""The TypeError that lists the signatures that do not fit (``torch/csrc/utils/invalid_arguments.cpp``).
 
-Rule 1: signatures are read as texts, split at their commas: ``*`` counts as an argument, and one with a default has a
-type and a name that nothing can match (``bool keepdim =`` and ``False``).
-Rule 2: a signature says why it does not fit only where as many arguments were given as it then has.
-Rule 3: types are compared by name, so an int is no ``Number`` and a Parameter no ``Tensor``.
-NB: in PyTorch, keywords are printed in the order of a hash map, mostly that of the call reversed, as always here; and
-on a terminal what does not fit is red.
+Rule 1: signatures are read as texts and split at their commas. Therefore ``*`` counts as an argument, and an argument
+with a default has a type and a name that nothing can match (``bool keepdim =`` and ``False``).
+Rule 2: a signature shows why it does not fit only if the call has as many arguments as the signature seems to have by
+Rule 1.
+Rule 3: types are compared by name, so an int is not a ``Number`` and a Parameter is not a ``Tensor``.
+NB: PyTorch prints keywords in the order of a hash map, which is mostly the reverse of the call; here it is always the
+reverse. PyTorch also colors mismatches red on a terminal.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 _HEAP_TYPE = 1 << 9
-"""The flag of a class that a ``class`` statement made; what C declares has its module in its name."""
+"""The flag of a class made by a ``class`` statement. The name of a class that C declares includes its module."""
 
 _DECLARED_IN_C = {
     "DType": "torch.dtype",
@@ -24,7 +25,7 @@ _DECLARED_IN_C = {
     "memory_format": "torch.memory_format",
     "Generator": "torch._C.Generator",
 }
-"""Classes of ours that C++ declares in PyTorch."""
+"""Classes that are Python classes here and that C++ declares in PyTorch."""
 
 _NUMBERS = {"float": ("float", "int"), "int": ("int",)}
 
@@ -52,7 +53,7 @@ def type_name(value: Any) -> str:
 def format_invalid_args(
     function: str, args: Sequence[Any], kwargs: Mapping[str, Any], signatures: Sequence[str]
 ) -> TypeError:
-    """The TypeError; ``signatures`` are without the function's name."""
+    """Return the TypeError. ``signatures`` do not include the function's name."""
     head = f"{function}() received an invalid combination of arguments - got "
     keywords = dict(reversed(list(kwargs.items())))
     if len(signatures) > 1:
@@ -80,19 +81,19 @@ def _mismatch(arguments: list[Argument], args: Sequence[Any], kwargs: Mapping[st
 
 
 def _unmatched(arguments: list[Argument], kwargs: Mapping[str, Any]) -> list[str]:
-    """Keywords that are no name of the last arguments."""
+    """The keywords that are not the name of one of the last arguments."""
     names = [argument.name for argument in arguments[max(len(arguments) - len(kwargs), 0) :]]
     return [name for name in kwargs if name not in names]
 
 
 def _described(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """``(Tensor, dim=str)``; without positional arguments a comma too many, as in PyTorch."""
+    """The text ``(Tensor, dim=str)``. Without positional arguments it has an extra comma, as in PyTorch."""
     texts = [*map(type_name, args), *(f"{name}={type_name(value)}" for name, value in kwargs.items())]
     return f"({', '.join(texts)}{', ' if texts and not args else ''})"
 
 
 def _marked(arguments: list[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """``(Tensor, !str!)``: arguments that are not of the parameter's type are marked."""
+    """The text ``(Tensor, !str!)``, in which the arguments of a wrong type are marked."""
     texts = []
     for i, argument in enumerate(arguments):
         value = args[i] if i < len(args) else kwargs[argument.name]
@@ -102,7 +103,7 @@ def _marked(arguments: list[Argument], args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _with_elements(value: Any) -> str:
-    """``tuple of (int,)``"""
+    """The text ``tuple of (int,)``."""
     if not isinstance(value, (tuple, list)):
         return type_name(value)
     inside = ", ".join(map(type_name, value))

@@ -1,11 +1,13 @@
-"""Which Python objects a parameter takes (``FunctionParameter::check`` of ``torch/csrc/utils/python_arg_parser.cpp``).
+"""The Python objects that each type of parameter accepts (``FunctionParameter::check`` of
+``torch/csrc/utils/python_arg_parser.cpp``).
 
-Rule 1: an int is no bool, but a NumPy integer, or a tensor without dimensions that holds a whole number.
-Rule 2: a size (``SymInt``) takes more: a tensor with one whole number or bool, whatever has an ``__index__``.
-Rule 3: of a list only the first element is looked at here; a tuple of known size takes a single int instead.
-Rule 4: numbers of any kind take a tensor without dimensions that does not require grad.
+Rule 1: an ``int`` parameter accepts no bool, but it accepts a NumPy integer and a 0-dim tensor that holds a whole
+number.
+Rule 2: a size (``SymInt``) also accepts a tensor with one whole number or bool, and any object with ``__index__``.
+Rule 3: only the first element of a list is checked here. A tuple of known size also accepts a single int.
+Rule 4: numbers of any kind accept a 0-dim tensor that does not require grad.
 
-Not here: what becomes of the value (``parameter_values.py``).
+Not here: the conversion of the value (``parameter_values.py``).
 """
 
 from __future__ import annotations
@@ -23,18 +25,18 @@ from dispatchviz.core.tensor.dtype import DType, bool_, complex128, float64, int
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
 NUMBERS = (int, float, complex, numpy.number, numpy.bool_)
-"""Python's, and NumPy's single ones (``THPUtils_checkScalar``)."""
+"""Python's number types, and NumPy's scalar types (``THPUtils_checkScalar``)."""
 
 LISTS_OF_INTS = ("tuple of ints", "tuple of SymInts")
 
 LISTS_OF_NUMBERS = (*LISTS_OF_INTS, "tuple of floats")
-"""Whose first element an error names."""
+"""Types of lists for which an error names the first wrong element."""
 
 VALUE_CHECKED_TYPES = frozenset(("int", "SymInt", "Number", "float", *LISTS_OF_INTS))
-"""Types of parameters that accept a tensor or not by its value."""
+"""Types of parameters for which a tensor's value decides whether it is accepted."""
 
 DTYPES_OF_TYPES: dict[Any, DType] = {float: float64, int: int64, bool: bool_, complex: complex128}
-"""Python's types may stand for dtypes."""
+"""Python types that may be passed as dtypes."""
 
 
 class Parameter(NamedTuple):
@@ -47,9 +49,9 @@ class Parameter(NamedTuple):
     required: bool
     keyword_only: bool
     broadcast: int
-    """The size of a tuple of ints of known size, where one int will do for all; else 0."""
+    """The size of a tuple of ints for which a single int is enough; else 0."""
     optional: bool
-    """None may be given although there is no default (``int[1]? dim``)."""
+    """True if None is accepted although there is no default (``int[1]? dim``)."""
 
     @property
     def shown_type(self) -> str:
@@ -65,19 +67,21 @@ def accepts(parameter: Parameter, value: Any) -> bool:
 
 
 def is_int(value: Any) -> bool:
-    """``THPUtils_checkLong``"""
+    """Return whether a value is accepted as an int (``THPUtils_checkLong``)."""
     return (isinstance(value, int) and not isinstance(value, bool)) or isinstance(value, numpy.integer)
 
 
 def is_index(value: Any) -> bool:
-    """``is_int_or_symint``: a tensor with one whole number, or what has an index; a bool is none."""
+    """Return whether a value is a tensor with one whole number, or has an ``__index__`` and is not a bool
+    (``is_int_or_symint``).
+    """
     if isinstance(value, Tensor):
         return numel(value._size) == 1 and not value._dtype.can_require_grad
     return is_int(value) or (not isinstance(value, bool) and _has_index(value))
 
 
 def is_double(value: Any) -> bool:
-    """``THPUtils_checkDouble``"""
+    """Return whether a value is accepted as a float (``THPUtils_checkDouble``)."""
     return isinstance(value, (int, float, numpy.number, numpy.bool_))
 
 
@@ -137,7 +141,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "torch.layout": lambda value: type(value).__name__ == "layout",
     "torch.memory_format": lambda value: type(value).__name__ == "memory_format",
     "object": lambda value: True,
-    "Stream": lambda value: True,  # the binding itself says what it expected
+    "Stream": lambda value: True,  # the binding itself reports what it expected
     "torch.Storage": lambda value: type(value).__name__ in ("UntypedStorage", "TypedStorage"),
     "torch.Generator": lambda value: type(value).__name__ == "Generator",
 }

@@ -1,7 +1,8 @@
-"""Arguments that fit, as what the C++ side gets (``PythonArgs::toInt64``, ``intlist``, ``scalar`` ... of
-``torch/csrc/utils/python_arg_parser.h``).
+"""The conversion of accepted arguments to the values that the C++ side gets (``PythonArgs::toInt64``, ``intlist``,
+``scalar`` ... of ``torch/csrc/utils/python_arg_parser.h``).
 
-A number in a tensor is read by an operator, ``item``. Of lists, only the first element was looked at before.
+An operator, ``item``, reads the number in a tensor. The parser has checked only the first element of each list, so the
+others are checked here.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ASSERTED = 'INTERNAL ASSERT FAILED at "torch/csrc/utils/{}":{}, please report a
 
 
 def converted(function: str, parameter: Parameter, value: Any, position: int) -> Any:
-    """A value that the parameter takes, unpacked. TypeError, ValueError, OverflowError for what does not fit then."""
+    """Return the converted value. Raise TypeError, ValueError or OverflowError if the conversion fails."""
     if value is None:
         return None
     if parameter.type == "tuple of Tensors":
@@ -42,7 +43,7 @@ def converted(function: str, parameter: Parameter, value: Any, position: int) ->
 
 
 def number_in(tensor: Tensor) -> Any:
-    """The number in a tensor, which an operator reads."""
+    """Return the number in a tensor, read by an operator."""
     from dispatchviz.core.generated import operators as ops
 
     if recorder.active is not None and recorder.active.finds_callers:
@@ -51,13 +52,15 @@ def number_in(tensor: Tensor) -> Any:
 
 
 def number_as_tensor(value: complex) -> Tensor:
-    """A Python number as a wrapped 0-dim tensor."""
+    """Return a Python number as a wrapped 0-dim tensor."""
     return _wrapped_scalar_tensor()(value)
 
 
 @functools.cache
 def _wrapped_scalar_tensor() -> Callable[[complex], Tensor]:
-    """Looked up once: an import within a function takes as long as the tensor."""
+    """Return ``wrapped_scalar_tensor``. It is looked up once, since an import within a function takes as long as
+    creating the tensor.
+    """
     from dispatchviz.core.native.arithmetic.binary_ops import wrapped_scalar_tensor
 
     return wrapped_scalar_tensor
@@ -71,7 +74,7 @@ def _tensor(value: Any) -> Any:
 
 
 def _long(value: Any) -> int:
-    """``THPUtils_unpackLong``"""
+    """Convert a value to an int (``THPUtils_unpackLong``)."""
     number = operator.index(value)
     if number not in _LONG:
         raise ValueError("Overflow when unpacking long long")
@@ -83,7 +86,7 @@ def _int(value: Any) -> int:
 
 
 def _sym_int(value: Any) -> int:
-    """RuntimeError for a tensor that holds a bool, which the check has let pass."""
+    """Convert a size. Raise RuntimeError for a tensor that holds a bool, which the check accepts."""
     if isinstance(value, Tensor) and value._dtype is bool_:
         number_in(value)
         raise RuntimeError("scalar.isIntegral( false) " + _ASSERTED.format("pybind.cpp", 27))
@@ -91,7 +94,7 @@ def _sym_int(value: Any) -> int:
 
 
 def _double(value: Any) -> float:
-    """RuntimeError for a tensor that holds a complex number."""
+    """Convert a value to a float. Raise RuntimeError for a tensor that holds a complex number."""
     number = number_in(value) if isinstance(value, Tensor) else value
     if isinstance(value, Tensor) and number.imag:
         raise RuntimeError("value cannot be converted to type double without overflow")
@@ -99,7 +102,7 @@ def _double(value: Any) -> float:
 
 
 def _scalar(value: Any) -> Any:
-    """NumPy's single numbers as Python's; of a complex64 only the real part, as ``float`` sees it."""
+    """Convert a NumPy scalar to a Python number. A complex64 keeps only its real part, as ``float`` sees it."""
     if isinstance(value, Tensor):
         return number_in(value)
     if isinstance(value, numpy.integer) and int(value) not in _LONG:
@@ -120,7 +123,7 @@ def _of_64_bits(number: int) -> int:
 
 
 def _device(value: Any) -> Device:
-    """A device by its name, or a CUDA device by its number."""
+    """Return a device, given by its name or by the index of a CUDA device."""
     if isinstance(value, Device):
         return value
     if is_int(value):
@@ -152,7 +155,9 @@ def _ints(function: str, parameter: Parameter, value: Any) -> tuple[int, ...]:
 
 
 def _one_for_all(parameter: Parameter, value: Any) -> int:
-    """RuntimeError for what only has an index, which the check has let pass."""
+    """Convert one int that is given for a whole tuple. Raise RuntimeError for an object that only has an index, which
+    the check accepts.
+    """
     if isinstance(value, Tensor):
         return int(number_in(value))
     if not is_int(value):
@@ -178,7 +183,7 @@ def _element(function: str, parameter: Parameter, part: Any, position: int) -> i
 
 
 def _whole(tensor: Tensor) -> int:
-    """RuntimeError for a bool."""
+    """Return the whole number in a tensor. Raise RuntimeError for a bool."""
     number = number_in(tensor)
     if tensor._dtype is bool_:
         raise RuntimeError(_NO_BOOL)
@@ -199,14 +204,16 @@ def _floats(function: str, parameter: Parameter, value: Any) -> tuple[float, ...
 
 
 def _float(value: Any) -> float:
-    """What ``PyFloat_AsDouble`` makes of it, which reads no texts. TypeError if nothing."""
+    """Convert a value as ``PyFloat_AsDouble`` does, which reads no strings. Raise TypeError if that fails."""
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError
     return float(value)
 
 
 def _tensors(values: Any, argument: int) -> list[Tensor]:
-    """The parser has not looked into it, as in PyTorch."""
+    """Return the list of tensors. Raise TypeError for another element: as in PyTorch, the parser has not checked them
+    all.
+    """
     for position, value in enumerate(values):
         if not isinstance(value, Tensor):
             found = type_name(value)

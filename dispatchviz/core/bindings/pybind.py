@@ -1,6 +1,6 @@
-"""Functions as pybind11 binds them: which arguments fit, and the TypeError for those that do not.
+"""Functions as pybind11 binds them: the check of the arguments, and the TypeError for arguments that do not fit.
 
-A function of ``torch._C`` is written with the signature that its docstring in PyTorch has; arguments are converted by
+A function of ``torch._C`` is written with the signature that its docstring in PyTorch has. Arguments are converted by
 the types that are named there. Arguments called ``arg0``, ``arg1`` have no name in PyTorch and are positional only.
 
 Not here: the functions themselves (``dispatchviz.torch._C``), Python bindings of operators (``python_arg_parser.py``).
@@ -20,32 +20,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class NoFit(Exception):
-    """A value is not of the type that an argument has; functions that are bound may raise it too."""
+    """The error for a value that does not have the type of an argument. Bound functions may raise it too."""
 
 
 def text(value: Any) -> str:
-    """``str``"""
+    """Convert a ``str``."""
     if not isinstance(value, str):
         raise NoFit
     return value
 
 
 def truth(value: Any) -> bool:
-    """``bool``: whatever has ``__bool__``, and None."""
+    """Convert a ``bool``: any object with ``__bool__``, or None."""
     if value is not None and not hasattr(type(value), "__bool__"):
         raise NoFit
     return bool(value)
 
 
 def integer(value: Any) -> int:
-    """``typing.SupportsInt | typing.SupportsIndex``: not a float."""
+    """Convert an int, ``typing.SupportsInt | typing.SupportsIndex``. A float does not fit."""
     if isinstance(value, float) or not (hasattr(value, "__index__") or hasattr(value, "__int__")):
         raise NoFit
     return int(value)
 
 
 def anything(value: Any) -> Any:
-    """``object``"""
+    """Accept any ``object``."""
     return value
 
 
@@ -57,11 +57,11 @@ CONVERTERS: dict[str, Converter] = {
     "object": anything,
     "typing.SupportsInt | typing.SupportsIndex": integer,
 }
-"""By the name of the type in signatures; modules that bind classes add theirs."""
+"""Converters by the name of the type in signatures. Modules that bind classes add theirs."""
 
 
 def instances_of(*classes: type) -> Converter:
-    """For arguments that are objects of a bound class."""
+    """Return a converter that accepts objects of bound classes."""
 
     def instance(value: Any) -> Any:
         if not isinstance(value, classes):
@@ -80,20 +80,20 @@ class Parameter(NamedTuple):
 
     @property
     def unnamed(self) -> bool:
-        """Positional only."""
+        """True if the parameter is positional only."""
         return re.fullmatch(r"arg\d+|self", self.name) is not None
 
 
 @dataclass(frozen=True)
 class Signature:
-    """``name(arg0: str, arg1: bool) -> None``"""
+    """A signature, ``name(arg0: str, arg1: bool) -> None``."""
 
     name: str
     parameters: tuple[Parameter, ...]
     is_variadic: bool
-    """It ends with ``*args, **kwargs``."""
+    """True if the signature ends with ``*args, **kwargs``."""
     shown: str
-    """As errors show it."""
+    """The signature as errors show it."""
 
     @staticmethod
     def parse(text: str) -> Signature:
@@ -105,7 +105,7 @@ class Signature:
         return Signature(found[1], parameters, len(parameters) < len(written), found[2])
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The converted arguments in order, with defaults. NoFit if they do not fit."""
+        """Return the converted arguments in order, with defaults. Raise NoFit if they do not fit."""
         if len(args) > len(self.parameters) and not self.is_variadic:
             raise NoFit
         rest = dict(kwargs)
@@ -115,7 +115,7 @@ class Signature:
         return values
 
     def type_error(self, args: Sequence[Any], kwargs: Mapping[str, Any], class_name: str = "") -> TypeError:
-        """What pybind11 raises."""
+        """Return the TypeError that pybind11 raises."""
         texts = ", ".join(map(repr, args[bool(class_name) :]))
         named = ", ".join(f"{name}={value!r}" for name, value in kwargs.items())
         what, shown = ("function", self.shown)
@@ -137,7 +137,9 @@ _DEFAULTS = {"''": "", "True": True, "False": False, "0": 0, "[]": ()}
 
 
 def _value(parameter: Parameter, positional: Sequence[Any], named: dict[str, Any]) -> Any:
-    """The argument of a parameter: the next positional one, or the keyword's, which it removes from ``named``."""
+    """Return the argument of a parameter: the next positional one, or the keyword's, which is removed from
+    ``named``.
+    """
     if positional and parameter.name == "self":
         return positional[0]
     if positional:
@@ -150,9 +152,9 @@ def _value(parameter: Parameter, positional: Sequence[Any], named: dict[str, Any
 
 
 def bound(signature: str, class_name: str = "") -> Callable[[F], F]:
-    """Decorator: the function is called with converted arguments, and its docstring is pybind11's.
+    """Decorate a function so that it gets converted arguments and pybind11's docstring.
 
-    ``class_name`` is given for constructors. What comes after the signature's own arguments is passed on as it is.
+    ``class_name`` is given for constructors. Arguments beyond those of the signature are passed on unchanged.
     """
     parsed = Signature.parse(signature)
 

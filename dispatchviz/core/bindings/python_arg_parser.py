@@ -1,7 +1,7 @@
-"""Python arguments to operator arguments, by signatures in PyTorch's notation.
+"""The parser that turns Python arguments into operator arguments, by signatures in PyTorch's notation.
 
-Mirrors ``torch/csrc/utils/python_arg_parser.cpp``: signatures are tried in order, the first that fits wins; if none
-does, the TypeError has PyTorch's text. A call whose argument types were seen before is run by its ``Plan``.
+It mirrors ``torch/csrc/utils/python_arg_parser.cpp``: signatures are tried in order, and the first one that fits wins.
+If none fits, the TypeError has PyTorch's text. A call whose argument types were seen before is run by its ``Plan``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 _ARITHMETIC = ("add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide")
 NUMBERS_AS_TENSORS = frozenset((*_ARITHMETIC, *(f"{name}_" for name in _ARITHMETIC), "copy_", "to"))
-"""Functions whose Tensor parameters take Python numbers (``should_allow_numbers_as_tensors``)."""
+"""Functions whose Tensor parameters accept Python numbers (``should_allow_numbers_as_tensors``)."""
 
 NUMPY_NAMES = {
     "dim": ("axis",),
@@ -39,11 +39,11 @@ NUMPY_NAMES = {
     "input": ("x", "a", "x1"),
     "other": ("x2",),
 }
-"""Parameter names that NumPy's users know (``numpy_compatibility_arg_names``)."""
+"""Parameter names from NumPy (``numpy_compatibility_arg_names``)."""
 
 
 def _keyword_of(name: str, kwargs: Mapping[str, Any]) -> str | None:
-    """The keyword by which a parameter was passed: its own, or NumPy's."""
+    """The keyword by which a parameter was passed: its own name, or NumPy's."""
     return next((known for known in (name, *NUMPY_NAMES.get(name, ())) if known in kwargs), None)
 
 
@@ -62,16 +62,18 @@ class Signature:
         self.required = sum(p.required for p in self.parameters)
         self.numbers_as_tensors = self.function in NUMBERS_AS_TENSORS
         self.one_of_several = False
-        """Another signature may fit what this one does not: so lists are looked into."""
+        """True if the function has other signatures, which may fit if this one does not. Lists are then checked element
+        by element.
+        """
         self.varargs = len(self.positional) == 1 and self.positional[0].type in LISTS_OF_INTS
 
     @property
     def listing(self) -> str:
-        """``(Tensor input, ...)`` as error messages show it."""
+        """The text ``(Tensor input, ...)`` that error messages show."""
         return self.text.removeprefix(self.function)
 
     def match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | TypeError:
-        """The values of all parameters in order, or the TypeError for arguments that do not fit."""
+        """Return the values of all parameters in order, or the TypeError if the arguments do not fit."""
         if self.varargs and args and is_index(args[0]):
             args = (tuple(args),)
         if len(args) > len(self.positional):
@@ -142,7 +144,7 @@ class Signature:
 
 
 class PythonArgParser:
-    """Chooses among the signatures of one function."""
+    """The signatures of one function, and the choice among them."""
 
     def __init__(self, signatures: Sequence[str]) -> None:
         self.signatures = tuple(map(Signature, signatures))
@@ -150,7 +152,9 @@ class PythonArgParser:
             signature.one_of_several = len(self.signatures) > 1
 
     def parse(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[int, list[Any]]:
-        """Index of the matching signature and the values of its parameters. TypeError if none matches."""
+        """Return the index of the matching signature and the values of its parameters. Raise TypeError if none
+        matches.
+        """
         for index, signature in enumerate(self.signatures):
             values = signature.match(args, kwargs)
             if not isinstance(values, TypeError):
@@ -160,7 +164,7 @@ class PythonArgParser:
         raise self._no_match(args, kwargs)
 
     def _warn_of(self, signature: Signature) -> None:
-        """Of an old signature, once in a process for all functions."""
+        """Warn that a signature is deprecated, once in a process for all functions."""
         others = "".join(f"\n\t{other.text}" for other in self.signatures if not other.hidden)
         warn_python_once(
             "deprecated signature",
@@ -170,9 +174,10 @@ class PythonArgParser:
         )
 
     def numbers_to_wrap(self, index: int, args: Sequence[Any], values: Sequence[Any]) -> tuple[int, ...] | None:
-        """Positions of Python numbers that became tensors, if otherwise the arguments' types alone decided the match
-        and nothing was converted: then the next call with these types may skip the parsing. None if not so, and for
-        an old signature, which may have to be warned of again.
+        """Return the positions of Python numbers that became tensors, or None if the next call must be parsed again.
+
+        The next call with the same argument types may skip the parser if the types alone decided the match and nothing
+        else was converted. A deprecated signature is always parsed again, since it may have to warn.
         """
         if self.signatures[index].hidden or len(values) < len(args) or not all(map(_is_opaque, map(type, args))):
             return None
@@ -202,13 +207,13 @@ def _holds_tensors(values: Any) -> bool:
 
 
 _OPAQUE = (Tensor, int, float, complex, bool, type(None), DType, Device)
-"""Types whose values are taken as they are."""
+"""Types whose values are passed on unchanged."""
 
 
 @cache
 def _is_opaque(kind: Any) -> bool:
-    """Return whether values of a class are taken as they are; also tensors without ``__torch_function__``:
-    Parameter.
+    """Return whether values of a class are passed on unchanged. Tensor subclasses without ``__torch_function__``
+    (Parameter) are too.
     """
     return kind in _OPAQUE or (issubclass(kind, Tensor) and not overrides(kind))
 
@@ -217,7 +222,7 @@ _DEFAULTS = {"[]": (), "[0,1]": (0, 1), "None": None, "True": True, "False": Fal
 
 
 def _parse_parameters(inside: str) -> list[Parameter]:
-    """``Tensor input, *, Number alpha = 1``"""
+    """Parse the parameters of a signature, ``Tensor input, *, Number alpha = 1``."""
     parameters: list[Parameter] = []
     keyword_only = False
     for declaration in filter(None, (part.strip() for part in inside.split(", "))):

@@ -1,7 +1,7 @@
 """Bindings that PyTorch writes by hand (``tools/autograd/templates/python_variable_methods.cpp``).
 
-Some look before they dispatch: ``contiguous()`` of a contiguous tensor calls no operator at all, ``to`` picks one of
-four overloads by what it is given.
+Some check their arguments before they dispatch: ``contiguous()`` of a contiguous tensor calls no operator at all, and
+``to`` picks one of four overloads by its arguments.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def to_device_and_dtype(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """``dispatch_to``: the overload of ``to`` follows from which of dtype and device are passed."""
+    """Call the overload of ``to`` that follows from which of dtype and device are passed (``dispatch_to``)."""
     if device is not None:
         check_compiled(device)
     if device is not None and dtype is not None:
@@ -61,7 +61,7 @@ def _copy_(self: Tensor, other: Tensor, non_blocking: bool) -> Any:
 
 
 def _record_stream(self: Tensor, s: Any) -> None:
-    """``Tensor.record_stream``. TypeError unless ``s`` is a stream."""
+    """Run ``Tensor.record_stream``. Raise TypeError unless ``s`` is a stream."""
     stream = getattr(s, "_stream", None)
     if not isinstance(stream, Stream):
         raise TypeError("expected Stream object")
@@ -69,7 +69,7 @@ def _record_stream(self: Tensor, s: Any) -> None:
 
 
 def _nonzero(self: Tensor, as_tuple: bool, out: Tensor | None = None) -> Any:
-    """Another operator for one tensor per dimension."""
+    """Call ``nonzero``, or ``nonzero_numpy`` for one tensor per dimension."""
     if as_tuple and out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if as_tuple:
@@ -78,7 +78,7 @@ def _nonzero(self: Tensor, as_tuple: bool, out: Tensor | None = None) -> Any:
 
 
 def _conj(self: Tensor) -> Any:
-    """``Tensor::conj`` looks before it dispatches."""
+    """Call ``_conj`` for a complex tensor. Return a real tensor itself, without a call (``Tensor::conj``)."""
     return ops._conj.call(self) if self._dtype.is_complex else self
 
 
@@ -92,7 +92,7 @@ def _set_storage(
 
 
 def _set_tensor(self: Tensor, source: Tensor) -> Any:
-    """RuntimeError for another dtype, which the operator itself would take."""
+    """Set the tensor. Raise RuntimeError for another dtype, which the operator itself would accept."""
     if source._dtype is not self._dtype:
         names = type_meta_name(source._dtype), type_meta_name(self._dtype)
         raise RuntimeError("Could not set tensor of type {} to a tensor of type {}".format(*names))
@@ -159,7 +159,7 @@ Tensor_requires_grad_ = Binding(
 
 
 def _shorthand(name: str, dtype: DType) -> Binding:
-    """``x.double()`` is ``to(torch.float64)``."""
+    """The binding for which ``x.double()`` is ``to(torch.float64)``."""
 
     def convert(self: Tensor, memory_format: Any) -> Any:
         return ops.to_dtype.call(self, dtype, False, False, memory_format)

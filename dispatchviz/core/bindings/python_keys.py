@@ -1,12 +1,13 @@
 """Keys and key sets as Python programs see them: ``torch._C.DispatchKey`` and ``torch._C.DispatchKeySet``.
 
-Mirrors the two classes of ``torch/csrc/utils/python_dispatch.cpp``, which offer less than the C++ ones: no ``^``, no
-iteration, no hash of sets. The machine itself works with ``keys.py`` and raw integers.
+This module mirrors the two classes of ``torch/csrc/utils/python_dispatch.cpp``, which offer less than the C++ ones: no
+``^``, no iteration, no hash of sets. The machine itself works with ``keys.py`` and raw integers.
 
 Rule 1: every argument that is a key may also be a key's name.
-Rule 2: a key of the machine and the same key here are equal and have one hash, so that tables of either take both.
+Rule 2: a key of the machine and the same key here are equal and have the same hash, so that tables of either accept
+both.
 
-NB: in PyTorch, the texts of Python's own TypeErrors (``<`` of keys, hash of sets) name the classes with their module.
+NB: in PyTorch, Python's own TypeErrors (``<`` of keys, hash of sets) name the classes with their module.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _FIRST = (
     *("PythonDispatcher", "PreDispatch", "Functionalize", "AutocastCPU", "AutocastMPS", "AutocastXPU"),
     *("AutocastHPU", "AutocastIPU", "AutocastCUDA", "AutocastPrivateUse1"),
 )
-"""In the order of the binding; sixteen runtime keys are missing there."""
+"""The first names, in the order of the binding. The binding lacks sixteen runtime keys."""
 
 
 def _names() -> dict[str, int]:
-    """Name -> number, in the order of the binding; two names of a number are there where PyTorch has two."""
+    """The names of the binding and their numbers, in its order. A number has two names where PyTorch gives it two."""
     named = {name: int(MachineKey[name]) for name in _FIRST}
     for block, functionality in enumerate(PER_BACKEND):
         start = MachineKey.StartOfDenseBackends + block * len(_BackendComponent)
@@ -73,12 +74,12 @@ class DispatchKey:
 
     @property
     def functionality(self) -> MachineKey:
-        """Of the machine's key; Undefined if there is none of this number."""
+        """The functionality of the machine's key; Undefined if no key has this number."""
         return machine_key(self).functionality
 
     @property
     def is_alias(self) -> bool:
-        """``isAliasDispatchKey``"""
+        """True if the key is an alias key (``isAliasDispatchKey``)."""
         return machine_key(self).is_alias
 
     def __repr__(self) -> str:
@@ -122,12 +123,12 @@ def python_key(key: MachineKey) -> DispatchKey:
 
 
 def machine_key(key: Any) -> MachineKey:
-    """The machine's key: of a key of either kind, or of a name. RuntimeError for an unknown name.
+    """Return the machine's key for a key of either kind or a name. Raise RuntimeError for an unknown name.
 
-    NoFit (a TypeError at bound functions) for anything else.
+    Raise NoFit (a TypeError of bound functions) for anything else.
 
-    NB: in PyTorch, a number that no key has is a key without bits. Here it is EndOfFunctionalityKeys, which is called
-    the same and has bit 62.
+    NB: in PyTorch, a number without a key is a key without bits. Here it is EndOfFunctionalityKeys, which has the same
+    name and has bit 62.
     """
     if isinstance(key, str):
         return parse_dispatch_key(key)
@@ -142,7 +143,7 @@ _KEY_NUMBERS = frozenset(int(key) for key in MachineKey)
 
 
 class DispatchKeySet(key_set.DispatchKeySet):
-    """A set of dispatch keys; every operation gives a new one."""
+    """A set of dispatch keys. Every operation returns a new set."""
 
     @bound("__init__(self: torch._C.DispatchKeySet, arg0: torch._C.DispatchKey) -> None", "torch._C.DispatchKeySet")
     def __init__(self, key: MachineKey) -> None:

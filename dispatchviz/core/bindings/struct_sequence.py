@@ -8,7 +8,9 @@ from typing import Any
 
 
 def struct_sequence(name: str, fields: tuple[str, ...]) -> type[tuple[Any, ...]]:
-    """The class of the results of an operator. It takes one sequence; TypeError for any other, or another length."""
+    """Return the class of an operator's results. It accepts one sequence and raises TypeError for anything else, or for
+    another length.
+    """
     count = len(fields)
 
     def new(cls: type[tuple[Any, ...]], sequence: Sequence[Any], dict: Any = None) -> Any:

@@ -1,10 +1,10 @@
 """``__torch_function__``: overrides of functions of ``torch`` by subclasses and modes.
 
-Mirrors ``torch/csrc/utils/python_arg_parser.cpp`` (``handle_torch_function``) and ``disable_torch_function.cpp``.
-An overloaded argument has a ``__torch_function__`` that is not the disabled one: a subclass of Tensor, another
-class, a mode.
+This module mirrors ``torch/csrc/utils/python_arg_parser.cpp`` (``handle_torch_function``) and
+``disable_torch_function.cpp``. An overloaded argument has a ``__torch_function__`` that is not the disabled one: a
+subclass of Tensor, another class, a mode.
 
-Not here: what bindings hand over (``binding.py``), ``torch.overrides`` (``dispatchviz.torch``).
+Not here: the arguments that bindings pass (``binding.py``), ``torch.overrides`` (``dispatchviz.torch``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.core.thread.guards import ALL_DISABLED, ENABLED
 from dispatchviz.core.thread.thread_state import thread
 
 _NEVER = frozenset((Tensor, int, float, complex, bool, str, type(None), list, tuple, dict))
-"""Types that have none, which most arguments are of."""
+"""Frequent types that have no ``__torch_function__``."""
 
 
 def overrides(kind: type) -> bool:
@@ -34,7 +34,7 @@ def overrides(kind: type) -> bool:
 def overloaded_args(values: Iterable[Any], plain: bool = False) -> list[Any]:
     """The overloaded arguments: the first one of every type with ``__torch_function__``, a subclass before its bases.
 
-    With ``plain``, plain tensors are counted too.
+    With ``plain``, plain tensors count too.
     """
     if thread.state.torch_function != ENABLED:
         return []
@@ -49,7 +49,7 @@ def overloaded_args(values: Iterable[Any], plain: bool = False) -> list[Any]:
 
 
 def flattened(args: Iterable[Any], kwargs: Mapping[str, Any]) -> Iterator[Any]:
-    """Arguments, those inside lists too."""
+    """Yield the arguments, including those inside lists."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, (list, tuple)):
             yield from value
@@ -64,7 +64,7 @@ def mode_enabled() -> bool:
 
 @contextmanager
 def popped_mode() -> Iterator[Any]:
-    """Around the newest mode's handler: the mode is off the stack."""
+    """Remove the newest mode from the stack while its handler runs."""
     state = thread.state
     mode, state.function_modes = state.function_modes[-1], state.function_modes[:-1]
     try:
@@ -74,13 +74,13 @@ def popped_mode() -> Iterator[Any]:
 
 
 def push_mode(mode: Any) -> None:
-    """Push a TorchFunctionMode: it is now the first to handle a call."""
-    process_modes.enter(Mode.FUNCTION_MODES)  # first: an exception from outside leaves it on, never off
+    """Push a TorchFunctionMode. It is then the first to handle a call."""
+    process_modes.enter(Mode.FUNCTION_MODES)  # first, so that an exception from outside leaves the mode on, never off
     thread.state.function_modes = (*thread.state.function_modes, mode)
 
 
 def pop_mode() -> Any:
-    """Pop the newest TorchFunctionMode. RuntimeError if there is none."""
+    """Pop the newest TorchFunctionMode. Raise RuntimeError if there is none."""
     state = thread.state
     if not state.function_modes:
         raise RuntimeError("trying to pop from empty mode stack")
@@ -92,7 +92,9 @@ def pop_mode() -> Any:
 def handle_torch_function(
     function: Callable[..., Any], overloaded: list[Any], args: Any, kwargs: Mapping[str, Any]
 ) -> Any:
-    """The result of ``__torch_function__``, the newest mode's first; NotImplemented if all return that."""
+    """Return the result of ``__torch_function__``, asking the newest mode first, or NotImplemented if every handler
+    returns that.
+    """
     types = tuple(type(argument) for argument in overloaded)
     if mode_enabled():
         with popped_mode() as mode:
@@ -107,7 +109,7 @@ def handle_torch_function(
 
 
 def multiple_dispatch_failed(name: str, overloaded: list[Any]) -> TypeError:
-    """The TypeError when every ``__torch_function__`` returned NotImplemented."""
+    """The TypeError to raise when every ``__torch_function__`` returned NotImplemented."""
     kinds = [("tensor subclass" if isinstance(value, Tensor) else "tensor-like", type(value)) for value in overloaded]
     lines = "".join(f"  - {kind} {found}\n" for kind, found in kinds)
     return TypeError(

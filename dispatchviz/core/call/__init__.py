@@ -1,1 +1,3 @@
-"""Calls: how the dispatcher picks a cell of the dispatch table, and how structured kernels provide their output."""
+"""Calls: how the dispatcher picks the entry of an operator's dispatch table, and how structured kernels provide their
+output.
+"""

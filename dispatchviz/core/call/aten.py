@@ -1,6 +1,6 @@
-"""The process's operators: all that PyTorch has, found here by name; what their kernels have in common.
+"""The operators of the process: all that PyTorch has, found by name, and helpers that their kernels share.
 
-``core/wiring/native_library.py`` makes them known; each is made when it is first used.
+``core/wiring/native_library.py`` registers them. Each is created on first use.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 def find(name: str) -> OperatorEntry:
-    """The operator of a full name (``aten::add.Tensor``). KeyError if there is none."""
+    """Return the operator with a full name (``aten::add.Tensor``). Raise KeyError if there is none."""
     return process.operators[name]
 
 
 class Entry:
-    """The attribute ``entry`` of a generated operator class: made when it is first read, then stored."""
+    """The attribute ``entry`` of a generated operator class. It is created on first read and then stored."""
 
     __slots__ = ("name",)
 
@@ -32,20 +32,22 @@ class Entry:
         self.name = name
 
     def __get__(self, instance: object, owner: type) -> OperatorEntry:
-        """KeyError if there is no such operator."""
+        """Return the operator and store it. Raise KeyError if there is no such operator."""
         entry = find(self.name)
         owner.entry = entry  # type: ignore[attr-defined]
         return entry
 
 
 CUDA_BIT = raw(DispatchKey.CUDA) & 0xFFFF
-"""The backend bit of CUDA in a key set: it tells a kernel that CPU and CUDA share which of the two runs."""
+"""The backend bit of CUDA in a key set. A kernel that CPU and CUDA share reads it to learn for which of the two it
+runs.
+"""
 
 _BELOW_BACKEND_SELECT = full_after(DispatchKey.BackendSelect)
 
 
 class UndefinedTensors(list["Tensor | None"]):
-    """``List[Tensor?]`` with undefined tensors instead of None: members without a type."""
+    """A list of tensors whose None members mean undefined tensors: ``List[Tensor?]``."""
 
 
 _UNDEFINED = raw(DispatchKey.AutogradOther)
@@ -67,10 +69,10 @@ def _device_keys(device_type: str) -> int:
 
 
 def backend_select_keys(dtype: DType | None, layout: object, device: Device | None, *tensors: Tensor) -> int:
-    """The set with which a BackendSelect kernel redispatches (``RegisterBackendSelect.cpp``).
+    """The key set with which a BackendSelect kernel redispatches (``RegisterBackendSelect.cpp``).
 
-    Without tensor arguments it is just the key of the device; with some it is their keys too, joined with the thread's
-    sets and cut to what lies below BackendSelect.
+    Without tensor arguments it is just the key of the device. With tensors it is also their keys and the thread-local
+    include set, without the exclude set, cut to the keys below BackendSelect.
     """
     keys = _device_keys((device or CPU).type)
     if not tensors:

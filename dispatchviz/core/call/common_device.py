@@ -9,9 +9,10 @@ _LISTS = (list, tuple)
 
 
 def check_common_device(method: str, /, **arguments: Tensor | list[Tensor] | list[Tensor | None] | None) -> None:
-    """``check_and_update_common_device`` of each argument, which is a tensor, a list of tensors or None.
+    """Check each argument, a tensor, a list of tensors or None (``check_and_update_common_device``).
 
-    RuntimeError for the first tensor that is on another device than those before it; undefined tensors are nowhere.
+    Raise RuntimeError for the first tensor that is on another device than the tensors before it. Undefined tensors are
+    ignored.
     """
     common: Device | None = None
     for name, argument in arguments.items():
@@ -24,7 +25,7 @@ def check_common_device(method: str, /, **arguments: Tensor | list[Tensor] | lis
 
 
 def _different(method: str, name: str, tensor: Tensor, common: Device) -> RuntimeError:
-    """``common_device_check_failure``"""
+    """The error of ``common_device_check_failure``."""
     return RuntimeError(
         f"Expected all tensors to be on the same device, but got {name} is on {tensor._device}, different from other "
         f"tensors on {common} (when checking argument in method {method})"

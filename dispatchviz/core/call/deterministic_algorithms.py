@@ -1,8 +1,8 @@
-"""What ``torch.use_deterministic_algorithms`` does (``aten/src/ATen/Context.cpp``).
+"""The effects of ``torch.use_deterministic_algorithms`` (``aten/src/ATen/Context.cpp``).
 
-Some kernels refuse to run. Memory that is not initialized is filled by a call of ``fill_``: with NaN, True or the
+Some kernels refuse to run. Memory that is not initialized is filled by a call of ``fill_`` with NaN, True or the
 largest number (``fill_empty_deterministic_`` of ``aten/src/ATen/native/TensorFactories.h``,
-``fill_resize_deterministic_`` of ``aten/src/ATen/native/Resize.cpp``); outputs of structured kernels are not.
+``fill_resize_deterministic_`` of ``aten/src/ATen/native/Resize.cpp``). Outputs of structured kernels are not filled.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _ISSUE = (
 
 
 def alert_not_deterministic(caller: str) -> None:
-    """``alertNotDeterministic``: RuntimeError, or a warning, if such kernels are requested. ``caller``: PyTorch's name
-    of the kernel."""
+    """Raise RuntimeError or warn if deterministic algorithms are requested (``alertNotDeterministic``). ``caller`` is
+    PyTorch's name of the kernel.
+    """
     if context.deterministic == 1:
         warn_python(f"{caller}{_HAS_NONE}, warn_only=True)'. You can {_ISSUE}", "aten/src/ATen/Context.cpp:186")
     elif context.deterministic:
@@ -37,19 +38,21 @@ def alert_not_deterministic(caller: str) -> None:
 
 
 def fills_memory() -> bool:
-    """Return whether deterministic algorithms are requested and ``fill_uninitialized_memory`` is as it is at first."""
+    """Return whether deterministic algorithms are requested and ``fill_uninitialized_memory`` is still true, its
+    default.
+    """
     return context.deterministic > 0 and context.fill_uninitialized_memory
 
 
 def filled_if_deterministic(tensor: Tensor) -> Tensor:
-    """The tensor, which is new."""
+    """Return the new tensor, filled if deterministic algorithms are requested."""
     if fills_memory():
         ops.fill__Scalar.call(tensor, _known_value(tensor._dtype))
     return tensor
 
 
 def fill_grown_storage(tensor: Tensor, old_nbytes: int) -> None:
-    """Fill what its storage, which has memory, has behind the bytes that it had, as a vector of the tensor's dtype."""
+    """Fill the new part of a storage that grew from ``old_nbytes`` bytes, seen as a vector of the tensor's dtype."""
     if not fills_memory():
         return
     before, now = (size // tensor._dtype.itemsize for size in (old_nbytes, tensor._storage.buffer.nbytes))

@@ -1,12 +1,13 @@
-"""The dispatcher: from a key set to a cell of an operator's table (``aten/src/ATen/core/dispatch/Dispatcher.h``).
+"""The dispatcher: from a key set to an entry of an operator's dispatch table
+(``aten/src/ATen/core/dispatch/Dispatcher.h``).
 
-A call joins the arguments' keys with the thread's included set, takes away the excluded set, applies the operator's
-mask and runs the kernel of the cell that the highest key names. A redispatch takes the set as it is given: no
-arguments, no thread state, no mask.
+A call joins the arguments' keys with the thread-local include set, removes the exclude set, applies the operator's mask
+and runs the kernel for the highest key that remains. A redispatch uses its key set unchanged: no arguments, no thread
+state, no mask.
 
-Rule 1: the cell and the effective set of a call are a function of (operator, set before the mask), of a redispatch of
-(operator, set); ``OperatorEntry`` keeps both as derived tables.
-Rule 2: with no recorder, all that recording costs here is one check.
+Rule 1: the operator and the key set before the mask decide the entry and the effective set of a call. The operator and
+the key set decide the entry of a redispatch. ``OperatorEntry`` keeps both as derived tables.
+Rule 2: without a recorder, recording costs one check here.
 """
 
 from __future__ import annotations
@@ -25,23 +26,25 @@ _BACKENDS = 0xFFFF
 
 
 Function = Callable[..., Any]
-"""A kernel: called with the key set and all arguments."""
+"""A kernel, which is called with the key set and all arguments."""
 
 
 def call(op: OperatorEntry, argument_keys: int) -> tuple[Function, int]:
-    """``Dispatcher::call``: the kernel to run and its set; ``argument_keys`` is the OR of the tensors' sets."""
+    """Return the kernel to run and its key set (``Dispatcher::call``). ``argument_keys`` is the OR of the tensors' key
+    sets.
+    """
     state = thread.state
     base = (argument_keys | state.included) & (_BACKENDS | ~state.excluded)
     return op.kernels[base]
 
 
 def redispatch(op: OperatorEntry, ks: int) -> Function:
-    """``Dispatcher::redispatch``: the kernel for a set that is used unchanged."""
+    """Return the kernel for a key set that is used unchanged (``Dispatcher::redispatch``)."""
     return op.redispatch_kernels[ks]
 
 
 def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
-    """``Dispatcher::callBoxed``: pops the arguments from the stack and pushes the returns.
+    """Pop the arguments from the stack and push the returns (``Dispatcher::callBoxed``).
 
     Only tensor arguments count for the key set (``DispatchKeyExtractor.h``, boxed form).
     """
@@ -50,18 +53,18 @@ def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
     try:
         cell, ks = op.lookup[(boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)]
         _run_boxed("callBoxed", op, cell, ks, stack)
-    except BaseException:  # it may be what ``torch.ops`` calls
+    except BaseException:  # it may be the call of ``torch.ops``
         restore_state(saved)
         raise
 
 
 def redispatch_boxed(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """``Dispatcher::redispatchBoxed``."""
+    """Redispatch a boxed call (``Dispatcher::redispatchBoxed``)."""
     _run_boxed("redispatchBoxed", op, op.redispatch_lookup[ks], ks, stack)
 
 
 def boxed_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
-    """OR of the key sets of the tensors among the arguments, found by the schema's positions."""
+    """The OR of the key sets of the tensors among the arguments, found by the schema's positions."""
     keys = 0
     for _, tensor in tensor_arguments(op, args):
         keys |= tensor._ks
@@ -69,7 +72,7 @@ def boxed_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
 
 
 def tensor_arguments(op: OperatorEntry, args: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Name and value of each defined tensor among the arguments; the members of a list are ``tensors[0]``, ..."""
+    """Yield name and value of each defined tensor among the arguments. The members of a list are ``tensors[0]``, ..."""
     for name, position in op.tensor_parameters:
         value = args[position]
         if isinstance(value, (list, tuple)):
@@ -79,7 +82,7 @@ def tensor_arguments(op: OperatorEntry, args: Sequence[Any]) -> Iterator[tuple[s
 
 
 def generator_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
-    """What a random generator among the arguments adds to the key set; 0 without one."""
+    """The keys that a random generator among the arguments adds to the key set; 0 without one."""
     generator = None if op.generator_position is None else args[op.generator_position]
     return 0 if generator is None else int(generator.key_set)
 

@@ -1,23 +1,23 @@
-"""Fuses guard and redispatch of a generated autograd kernel into one call, when its operator is first used.
+"""The fusion of guard and redispatch of a generated autograd kernel into one call, when its operator is first used.
 
-The file, and with it the source pane, a debugger and a traceback, has the two lines that PyTorch's kernel has::
+The file, and with it the source pane, a debugger and a traceback, shows the two lines of PyTorch's kernel::
 
     with AutoDispatchBelowADInplaceOrView():
         result = ops.add_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
 
-What runs is one look-up of a function that holds the guard (``guarded_redispatch.py``), compiled from the same text
-with the same line numbers::
+The code that runs is one look-up of a function that holds the guard (``guarded_redispatch.py``). It is compiled from
+the same text with the same line numbers::
 
     if True:
         result = ops.add_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
             self, other, alpha)
 
-Rule 1: a function is only ever replaced by one that does, and records, the same. Where there is no source to read, or
-it is laid out otherwise, the function stays as it was written, and is slower.
-Rule 2: it happens before the function first runs: recorders know code objects by their identity.
+Rule 1: a function is only replaced by one that does and records the same. If the source cannot be read or has another
+layout, the function stays unchanged, and is slower.
+Rule 2: the fusion happens before the function first runs, since recorders identify code objects by identity.
 
-It takes 0.2 ms an operator; compiling a whole module this way at its import would take seconds where Python may not
-keep what it compiles, and a module compiled at installation would not be fused at all.
+It takes 0.2 ms an operator. Compiling a whole module this way at its import would take seconds where Python may not
+cache bytecode, and a module compiled at installation would not be fused at all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _GUARDED = re.compile(
     r"(?P<space>\s*)ks & (?P<keyset>\w+)(?:, ?)?",
     re.MULTILINE,
 )
-"""As ``codegen/autograd.py`` prints it; the arguments may begin in the line below the call."""
+"""The two lines as ``codegen/autograd.py`` prints them. The arguments may begin in the line after the call."""
 
 _FUSED = (
     r"\g<indent>if True:\n"
@@ -42,7 +42,7 @@ _FUSED = (
 
 
 def fuse(function: FunctionType) -> None:
-    """Replace the function's code by the fused one; does nothing if there is nothing to fuse."""
+    """Replace the function's code by the fused one, if there is a guard to fuse."""
     code = function.__code__
     if any(name.startswith("AutoDispatchBelow") for name in code.co_names):
         source = _source(code)
@@ -66,6 +66,6 @@ def _compiled(source: str, code: CodeType) -> CodeType:
 
 
 def _moved(code: CodeType, lines: int) -> CodeType:
-    """The same code, that of its comprehensions too, so many lines further down."""
+    """The same code, with that of its comprehensions, moved down by ``lines`` lines."""
     constants = tuple([_moved(part, lines) if isinstance(part, CodeType) else part for part in code.co_consts])
     return code.replace(co_firstlineno=code.co_firstlineno + lines, co_consts=constants)

@@ -1,8 +1,8 @@
 """The class of an operator, as ``at::_ops::add_Tensor``: its two typed entry points, made from its schema.
 
-torchgen prints this class for each operator (``build/aten/src/ATen/Operators_*.cpp``). A program uses a few of the two
-thousand, so here the class is compiled when it is first used, which takes 0.1 ms. It is compiled and not closed over,
-since every call passes through it: a function with the operator's own parameters is the fastest that Python has.
+torchgen prints this class for each operator (``build/aten/src/ATen/Operators_*.cpp``). A program uses few of the two
+thousand, so the class is compiled here on first use, which takes 0.1 ms. It is compiled, and not a closure, because
+every call passes through it: a function with the operator's own parameters is the fastest that Python has.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NAMES: Mapping[str, Any] = {
 
 
 def define(schema: FunctionSchema, space: dict[str, Any], folder: Path) -> Any:
-    """Define the class in a module's names, among which ``NAMES`` are, and returns it.
+    """Define the class among a module's names, which include ``NAMES``, and return it.
 
-    A debugger and a traceback show its text under the name of a file in ``folder`` that does not exist.
+    Debuggers and tracebacks show its text under the name of a file in ``folder`` that does not exist.
     """
     name, source = class_name(schema.full_name), class_text(schema)
     file = str(folder / f"{name}.py")

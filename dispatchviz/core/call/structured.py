@@ -1,14 +1,15 @@
 """Structured kernels: one meta function, one impl function, three ways to provide the output.
 
-Mirrors ``at::impl::MetaBase`` and the classes that torchgen writes around it. A meta function checks its arguments and
-calls ``set_output_*``; only then does the output exist. The variants differ in where it comes from:
+This module mirrors ``at::impl::MetaBase`` and the classes that torchgen writes around it. A meta function checks its
+arguments and calls ``set_output_*``; only then does the output exist. The variants differ in where the output comes
+from:
 
     Functional   a new tensor (``create_out``); DefaultBackend: the same through the dispatcher
     InPlace      self, which must already have the right shape (``check_inplace``)
     Out          the caller's tensor, resized if its shape differs (``resize_out``)
 
-A kernel that cannot do with the strides that an output has requests its own (``set_output_strided``). The last two then
-allocate a proxy instead of the output: the impl writes that, and afterwards it is copied into the output.
+If a kernel needs other strides than those of the output, it requests them (``set_output_strided``). InPlace and Out
+then allocate a proxy: the impl writes to the proxy, which is copied to the output afterwards.
 
 Not here: which meta and impl belong together (``generated/register_*``), what they compute (``native``).
 """
@@ -48,11 +49,11 @@ if TYPE_CHECKING:
 RAW_STRIDED: Final = "set_output_raw_strided"
 STRIDED: Final = "set_output_strided"
 CONTIGUOUS: Final = "set_output_contiguous"
-"""How a meta function requests its output: any strides, these strides, strides in order."""
+"""The three ways in which a meta function requests its output: any strides, these strides, contiguous strides."""
 
 
 IMPROVABLE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
-"""What ``TORCH_CHECK`` adds to a condition that nobody described."""
+"""The text that ``TORCH_CHECK`` appends to a condition without a message."""
 
 
 class Structured(Struct, eq=False, gc=False):
@@ -62,27 +63,30 @@ class Structured(Struct, eq=False, gc=False):
     """PyTorch's name of it (``add_Tensor``)."""
     output: Tensor = field(default=None)  # type: ignore[assignment]  # set_output provides it
     target: Tensor = field(default=None)  # type: ignore[assignment]
-    """What the impl writes: the output, or a proxy where a kernel needs strides that the output does not have, or the
-    temporary of an iterator."""
+    """The tensor that the impl writes to: the output, a proxy if the kernel needs other strides, or an iterator's
+    temporary.
+    """
     operands: tuple[tuple[object, Tensor], ...] = ()
-    """What an iterator reads instead of arguments: those that it had to cast, numbers that it wrapped."""
+    """Pairs of an argument and the tensor that the iterator reads instead: an operand that it cast, or a number that it
+    wrapped.
+    """
     temporary: Tensor | None = None
-    """An iterator's output of the common dtype, where the output given has another one."""
+    """An iterator's output of the common dtype, if the given output has another dtype."""
 
     variant: ClassVar[StructuredVariant]
     recorded_as: ClassVar[StructuredVariant | None] = None
-    """What events call the variant, where that is not ``variant``."""
+    """The name of the variant in events, if it is not ``variant``."""
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
-        """Any strides will do: ``stride`` counts only for an output that is created or resized here."""
+        """Set an output that may have any strides. ``stride`` counts only if the output is created or resized here."""
         self._provide(size, stride, dtype, device, RAW_STRIDED)
 
     def set_output_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
-        """The kernel needs exactly these strides."""
+        """Set an output that must have exactly these strides."""
         self._provide(size, stride, dtype, device, STRIDED)
 
     def set_output_contiguous(self, size: Size, dtype: DType, device: Device) -> None:
-        """``set_output_contiguous``: the kernel needs a contiguous output."""
+        """Set an output that must be contiguous (``set_output_contiguous``)."""
         self._provide(size, contiguous_strides(size), dtype, device, CONTIGUOUS)
 
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> None:
@@ -96,11 +100,11 @@ class Structured(Struct, eq=False, gc=False):
             recorder.active.output_allocated(recorded_as, output, resized, size, dtype, method, proxy)
 
     def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
-        """Sets ``output``; returns whether it was resized."""
+        """Set ``output``. Return whether it was resized."""
         raise NotImplementedError
 
     def use_temporary(self, size: Size, stride: Size) -> None:
-        """The impl writes a temporary of TensorIterator, allocated before the size was computed."""
+        """Write to a temporary of TensorIterator, which was allocated before the size was computed."""
         temporary = self.target = self.temporary  # type: ignore[assignment]
         if temporary is not None and temporary._size != size:
             resize_output(temporary, size, stride)
@@ -113,13 +117,14 @@ class Structured(Struct, eq=False, gc=False):
         return [operands.get(id(argument), argument) for argument in arguments]
 
     def enter_meta(self) -> None:
-        """The meta function begins; for recorders."""
+        """Record that the meta function begins."""
         if recorder.active is not None:
             recorder.active.note(("meta_entered", self.family))
 
     def enter_impl(self, kernel: str, impl: Callable[..., None], *others: Structured) -> None:
-        """The impl function begins; for recorders. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``), ``others`` are
-        the further outputs."""
+        """Record that the impl function begins. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``), ``others`` are the
+        further outputs.
+        """
         rec = recorder.active
         if rec is not None:
             number = self.target._number
@@ -128,12 +133,12 @@ class Structured(Struct, eq=False, gc=False):
             rec.note(("impl_entered", kernel, impl, numbers))
 
     def leave_meta(self) -> None:
-        """The meta function is over and no impl follows; for recorders."""
+        """Record that the meta function ends and that no impl follows."""
         if recorder.active is not None:
             recorder.active.note(recorder.LEAVE)
 
     def finish(self) -> Tensor:
-        """After the impl has written, or meta where there is none: the output."""
+        """Return the output after the impl has written it, or after meta if there is no impl."""
         if self.target is self.temporary:
             self._cast_output()
         if recorder.active is not None:
@@ -141,12 +146,12 @@ class Structured(Struct, eq=False, gc=False):
         return self.output if self.target is self.output else self.bring_back()
 
     def _cast_output(self) -> None:
-        """``TensorIteratorBase::cast_outputs``, the last thing that the impl does."""
+        """Cast the temporary to the output, the last step of the impl (``TensorIteratorBase::cast_outputs``)."""
         ops.copy_.call(self.output, self.target, False)
         self.target = self.output
 
     def bring_back(self) -> Tensor:
-        """The output, with what was written to a proxy."""
+        """Return the output, after copying a proxy to it."""
         if self.target is not self.output:
             if recorder.active is not None:
                 recorder.active.proxy_copied(self.target, self.output)
@@ -155,12 +160,12 @@ class Structured(Struct, eq=False, gc=False):
 
 
 class Functional(Structured, gc=False):
-    """Creates its output, without dispatching."""
+    """The functional variant: it creates its output without dispatching."""
 
     variant: ClassVar[StructuredVariant] = "functional"
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
-        """A new tensor with just these strides."""
+        """Create the output with exactly these strides."""
         self.output = self.target = allocated(size, stride, dtype, device)
 
     def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
@@ -188,15 +193,15 @@ process_modes.hot_function(
 
 
 class DefaultBackend(Functional):
-    """Creates its output through the dispatcher: it serves every backend.
+    """The variant that creates its output through the dispatcher, and so serves every backend.
 
-    It is what CompositeExplicitAutogradNonFunctional runs: meta, then the out operator, which the backend has.
+    CompositeExplicitAutogradNonFunctional runs it: meta, then the out operator, which the backend has.
     """
 
     recorded_as = "default backend"
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
-        """As the other variants have it: nothing is quicker here."""
+        """Provide the output as the other variants do. There is no faster way here."""
         self._provide(size, stride, dtype, device, RAW_STRIDED)
 
     def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
@@ -210,12 +215,12 @@ class DefaultBackend(Functional):
 
 
 class InPlace(Structured, gc=False):
-    """Writes to self."""
+    """The in-place variant: it writes to self."""
 
     variant: ClassVar[StructuredVariant] = "in-place"
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
-        """Checks self: nearly always it has the size, dtype and device already."""
+        """Check self, which nearly always has the size, dtype and device already."""
         output = self.output
         if output._size == size and output._dtype is dtype and output._device is device and 0 not in output._stride:
             self.target = output
@@ -256,7 +261,7 @@ process_modes.hot_function(
 
 
 class Out(InPlace):
-    """Writes to the caller's tensor."""
+    """The out= variant: it writes to the caller's tensor."""
 
     variant = "out"
 
@@ -282,7 +287,9 @@ def _bad_in_place(what: str, input_value: object, output_value: object) -> Runti
 
 
 def check_no_internal_overlap(tensor: Tensor) -> None:
-    """``assert_no_internal_overlap``: RuntimeError if elements of the output overlap (expanded dimensions)."""
+    """Raise RuntimeError if elements of the output overlap because of expanded dimensions
+    (``assert_no_internal_overlap``).
+    """
     if (
         0 in tensor._stride
         and 0 not in tensor._size
@@ -295,7 +302,7 @@ def check_no_internal_overlap(tensor: Tensor) -> None:
 
 
 def warn_of_resizing(output: Tensor, size: Size) -> None:
-    """``resize_output_check`` of another size."""
+    """Warn if an output that has elements is about to be resized (``resize_output_check``)."""
     if numel(output._size):
         warn_python(
             f"An output with one or more elements was resized since it had shape {list(output._size)}, which does not "
@@ -307,10 +314,10 @@ def warn_of_resizing(output: Tensor, size: Size) -> None:
 
 
 def resize_output(output: Tensor, size: Size, stride: Size) -> None:
-    """``resize_output``: gives the caller's tensor a size, with PyTorch's warning if there are elements already.
+    """Resize the caller's tensor (``resize_output``), with PyTorch's warning if it has elements already.
 
-    PyTorch calls the CPU function directly, others through the dispatcher, and makes the elements lie in order, or as a
-    memory format has them; callers set other strides afterwards.
+    PyTorch calls the function for CPU directly and others through the dispatcher. The new strides are contiguous, or
+    those of the memory format ``channels_last``. Callers set other strides afterwards.
     """
     warn_of_resizing(output, size)
     in_order = contiguous_strides(size)
@@ -323,13 +330,13 @@ def resize_output(output: Tensor, size: Size, stride: Size) -> None:
 
 
 def resize_in_order(out: Tensor, size: Size) -> None:
-    """The same to the strides of a contiguous tensor, unless the size is that already."""
+    """Resize to contiguous strides, unless the tensor has that size already."""
     if out._size != size:
         resize_output(out, size, contiguous_strides(size))
 
 
 def _channels_last(size: Size) -> Size | None:
-    """Strides of the memory format ``channels_last``."""
+    """The strides of the memory format ``channels_last``; None unless there are four dimensions."""
     if len(size) != 4:
         return None
     return size[1] * size[2] * size[3], 1, size[1] * size[3], size[1]
@@ -362,7 +369,7 @@ def resize(tensor: Tensor, size: Size, stride: Size) -> None:
 
 @lru_cache(maxsize=4096)
 def broadcast_sizes(a: Size, b: Size) -> Size:
-    """The common shape of two operands. RuntimeError if there is none."""
+    """The common shape of two operands. Raise RuntimeError if there is none."""
     if a == b:
         return a
     width = max(len(a), len(b))

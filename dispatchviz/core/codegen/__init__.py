@@ -1,1 +1,3 @@
-"""The code generator: writes ``core/generated`` from the yaml files of ``core/native``, as PyTorch's torchgen does."""
+"""The code generator. It writes ``core/generated`` from the yaml files of ``core/native``, as PyTorch's torchgen
+does.
+"""

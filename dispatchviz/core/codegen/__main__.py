@@ -1,8 +1,8 @@
-"""``python -m dispatchviz.core.codegen``: writes ``core/generated``; with ``--check`` says what is stale instead.
+"""``python -m dispatchviz.core.codegen``: write ``core/generated``, or with ``--check`` list the stale files instead.
 
-A build and an editable install do the first half of that (``hatch_build.py``): they write what follows from the yaml
-files, for which PyYAML is enough. The other half, ``implemented.py``, is read off the running machine, so it is kept in
-git.
+A build and an editable install do the first half of that (``hatch_build.py``): they write the files that follow from
+the yaml files, for which PyYAML is enough. The other half, ``implemented.py``, is read off the running machine, so it
+is kept in git.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _BY_HAND = ("__init__.py", "operators.py")
 
 
 def generate() -> dict[str, str]:
-    """File name to text of all that follows from the yaml files. Raises SpecError for a mistake in one of them."""
+    """Return file names and texts of all files that follow from the yaml files. Raise SpecError for a mistake in one of
+    them.
+    """
     spec = load(native.FOLDER / "native_functions.yaml", native.FOLDER / "derivatives.yaml")
     return {f"{module}.py": text for module, text in _modules(spec)} | {"operators.pyi": operators.stub(spec)}
 
@@ -53,20 +55,22 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
 
 
 def stale() -> list[str]:
-    """Files in ``core/generated`` that are not what the yaml files, or what is registered, give."""
+    """The files in ``core/generated`` that differ from what the yaml files, or the registrations, give."""
     expected = generate() | {implemented.NAME: implemented.text()}
     present = {name: path.read_text(encoding="utf-8") for name, path in _present().items()}
     return sorted(name for name in expected.keys() | present.keys() if expected.get(name) != present.get(name))
 
 
 def _present() -> dict[str, Path]:
-    """Name to path of each generated file that is there."""
+    """Names and paths of the generated files that exist."""
     found = (path for path in FOLDER.rglob("*.py*") if path.suffix in (".py", ".pyi") and path.name not in _BY_HAND)
     return {path.relative_to(FOLDER).as_posix(): path for path in found}
 
 
 def write() -> None:
-    """Write what follows from the yaml files, and deletes what no longer does. Raises SpecError."""
+    """Write the files that follow from the yaml files, and delete others. Raise SpecError for a mistake in a yaml
+    file.
+    """
     expected = generate()
     for name, path in _present().items():
         if name not in expected and name != implemented.NAME:
@@ -75,7 +79,7 @@ def write() -> None:
 
 
 def _write_changed(texts: Mapping[str, str]) -> None:
-    """Write files whose text is another one. Two installs may do so at once, so a file takes its place whole."""
+    """Write the files whose text changed. Each file is replaced as a whole, since two installs may run at once."""
     for name, text in texts.items():
         path = FOLDER / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -85,7 +89,7 @@ def _write_changed(texts: Mapping[str, str]) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """0, or 1 if ``--check`` finds stale files, or 2 for a mistake in a yaml file."""
+    """Return 0, or 1 if ``--check`` finds stale files, or 2 for a mistake in a yaml file."""
     try:
         if "--check" in argv:
             found = stale()

@@ -1,9 +1,9 @@
-"""Prints the autograd part from derivatives.yaml: ``nodes.py``, ``variable_type.py``, ``forward_mode.py``,
+"""The generator of the autograd part, from derivatives.yaml: ``nodes.py``, ``variable_type.py``, ``forward_mode.py``,
 ``inplace_or_view.py``.
 
-Which kernel an operator gets (``tools/autograd/gen_variable_type.py``): one that builds a Node if it has formulas; one
-that only checks and redispatches if it is an out= variant; one that just redispatches if its result is never
-differentiable; none if it is composite, since its derivatives come from the operators that it calls.
+The kind of an operator decides its kernel (``tools/autograd/gen_variable_type.py``). With formulas, the kernel builds a
+Node. For an out= variant it only checks and redispatches. If the result is never differentiable, it just redispatches.
+A composite operator has none, since its derivatives come from the operators that it calls.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "resize_as_", "_fw_prima
 """Operators whose autograd kernels PyTorch writes by hand too (``autograd/kernels/variable_type_manual.py``)."""
 
 OF_LISTS = ("cat", "stack", "unbind.int", "block_diag")
-"""Those that take or give lists of tensors: by hand here, generated in PyTorch (``autograd/graph/list_nodes.py``)."""
+"""Operators that take or return lists of tensors. Their kernels are generated in PyTorch and hand-written here
+(``autograd/graph/list_nodes.py``).
+"""
 
 VIEW_FUNCTIONS = (
     *("as_strided", "expand", "permute", "select", "slice", "squeeze", "t", "transpose", "unsqueeze", "view", "alias"),
     *("_reshape_alias", "unfold"),
 )
-"""What an in-place form of them leaves gets its history set, not rebased."""
+"""View functions whose in-place forms set the history of their result and do not rebase it."""
 
 UNTRACEABLE_FUNCTIONS = (
     *VIEW_FUNCTIONS,
     *("_conj", "_neg_view", "diagonal", "split", "split_with_sizes", "view_as_complex", "view_as_real"),
 )
-"""Their Nodes derive from Node itself: ``is_traceable`` stays false."""
+"""Functions whose Nodes derive from Node itself: ``is_traceable`` stays false."""
 
 
 # -- nodes -------------------------------------------------------------------------------------------------------------
@@ -62,7 +64,7 @@ def nodes(spec: Specification) -> str:
 
 
 def _formula_imports(names: set[str]) -> dict[str, list[str]]:
-    """Where the functions that formulas call come from, read off the modules' sources."""
+    """The modules and names of the functions that formulas call, found in the modules' sources."""
     found: dict[str, list[str]] = {}
     for name in names & native.formula_functions().keys():
         found.setdefault(f"dispatchviz.core.autograd.formulas.{native.formula_functions()[name]}", []).append(name)
@@ -102,7 +104,7 @@ def _node(translator: Translator) -> str:
 
 
 def _tuple(names: Iterable[str]) -> str:
-    """``("self", "other")``"""
+    """The text of a tuple, ``("self", "other")``."""
     words = [f'"{name}"' for name in names]
     return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
 
@@ -131,7 +133,7 @@ def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: t
         ]
     asked = ", ".join(map(str, positions))
     lines = [f"        if self.task_should_compute_output_any({asked}):", *before, f"            grad_result = {code}"]
-    for place, position in enumerate(positions):  # copy_range: what nobody needs stays undefined
+    for place, position in enumerate(positions):  # copy_range: unneeded gradients stay undefined
         lines += [
             f"            if self.task_should_compute_output({position}):",
             f"                grad_inputs[{position}] = grad_result[{place}]",
@@ -162,7 +164,7 @@ def _apply(
 
 
 def _uses_all_gradients(derivative: Derivative) -> bool:
-    """Formulas of a function with several differentiable results name ``grads``."""
+    """Return whether formulas name ``grads``: the function has several differentiable results."""
     return any(re.search(r"\bgrads\b", formula) for formula in derivative.formulas.values())
 
 
@@ -202,7 +204,9 @@ _KERNEL_IMPORTS = {
 
 
 def forward_mode(spec: Specification) -> str:
-    """What the kernels call for arguments that have tangents: a function for each kernel with forward formulas."""
+    """The module of functions that kernels call for arguments with tangents, one for each kernel with forward
+    formulas.
+    """
     differentiable = [(f, spec.derivatives[f.name]) for f in spec.functions.values() if f.name in spec.derivatives]
     having = [
         (f, derivative) for f, derivative in differentiable if _has_kernel(f) and forward.has_formulas(f, derivative)
@@ -242,7 +246,7 @@ def _autograd_kernel(spec: Specification, function: NativeFunction) -> str:
 
 
 def _never_differentiable(spec: Specification, out: NativeFunction) -> bool:
-    """The functional operator behind an out= one has an entry, which says so."""
+    """Return whether the functional operator behind an out= operator is never differentiable, by its entry."""
     inputs = [(a.name, a.type) for a in out.schema.arguments if a.name not in out.out_arguments]
     for derivative in spec.derivatives.values():
         function = derivative.function
@@ -256,9 +260,10 @@ def _parameters(function: NativeFunction) -> str:
 
 
 def _below_autograd(function: NativeFunction, target: str) -> Iterator[str]:
-    """Line that call what comes next; kernels that write or make views have one at ADInplaceOrView.
+    """Yield the lines that redispatch below autograd. Kernels that write or make views have a next kernel at
+    ADInplaceOrView.
 
-    ``target`` is what becomes of the result: ``result = ``, ``return `` or nothing.
+    ``target`` begins the statement that uses the result: ``result = ``, ``return `` or nothing.
     """
     further = function.inplace or function.view or function.out_arguments
     guard = "AutoDispatchBelowAutograd" if further else "AutoDispatchBelowADInplaceOrView"
@@ -266,7 +271,7 @@ def _below_autograd(function: NativeFunction, target: str) -> Iterator[str]:
 
 
 def _redispatch(function: NativeFunction, guard: str, keyset: str, target: str) -> Iterator[str]:
-    """``core/call/guard_fusion.py`` reads these two lines: it knows them in this form only."""
+    """Yield the two lines that ``core/call/guard_fusion.py`` fuses. It recognizes them only in this form."""
     yield f"with {guard}():"
     arguments = signature.comma(signature.names(function.schema))
     yield f"    {target}ops.{function.identifier}.redispatch(ks & {keyset}{arguments})"
@@ -279,7 +284,7 @@ def _tensors(function: NativeFunction) -> list[str]:
 
 def _out_body(function: NativeFunction) -> Iterator[str]:
     result = "outputs" if any(a.name == "result" for a in function.schema.arguments) else "result"
-    if function.schema.returns:  # the check hangs on the results
+    if function.schema.returns:  # the check is part of the results
         yield f'check_out_variant("{function.base}", {", ".join(_tensors(function))})'
     yield from _below_autograd(function, f"{result} = ")
     yield "if levels:"
@@ -339,7 +344,10 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
 
 
 def _history(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """NB: as in PyTorch, one that only changes the geometry (``unsqueeze_``) does not rebase a view's history."""
+    """Yield the lines that set or rebase the history of the results.
+
+    NB: as in PyTorch, an operator that only changes the geometry (``unsqueeze_``) does not rebase a view's history.
+    """
     if function.inplace:
         setter = "set_history" if function.base.removesuffix("_") in VIEW_FUNCTIONS else "rebase_history"
         yield f"{setter}(self, grad_fn)"
@@ -352,14 +360,18 @@ def _history(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
 
 
 def _refusals(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """Tensor arguments without a formula must not require grad, unless they are marked or what a forward gave."""
+    """Yield the checks that tensor arguments without a formula do not require grad. Arguments that are marked as
+    non-differentiable, or that are the output of a forward, need none.
+    """
     for name in _tensors(function):
         if name not in derivative.arguments and name not in derivative.non_differentiable and name != "output":
             yield f'check_no_requires_grad({name}, "{name}", "{function.base}")'
 
 
 def _save(translator: Translator, function: NativeFunction, what: Saved, cloned: bool) -> Iterator[str]:
-    """Line that keep one thing; ``cloned``: there is a variable for the old value of what is written to."""
+    """Yield the lines that save one value. ``cloned`` means that a variable holds the old value of the tensor that is
+    written to.
+    """
     slot = f"grad_fn.{what.name}_" if what.is_variable else f"grad_fn.{signature.python_name(what.name)}"
     if not what.is_variable:
         yield f"{slot} = {what.value}" if what.hidden else f'{slot} = keep(grad_fn, "{what.name}", {what.value})'
@@ -391,7 +403,9 @@ def _save_old_value(slot: str, cloned: bool) -> Iterator[str]:
 
 
 def _only_edge(translator: Translator, what: Saved) -> int | None:
-    """The edge whose formula alone needs it; None if several do, or there is just one (then it is always saved)."""
+    """The edge whose formula alone needs the value. None if several formulas do, or if there is only one edge (then it
+    is always saved).
+    """
     arguments = translator.derivative.arguments
     users = translator.needs.users[what.name]
     names = next(iter(users))

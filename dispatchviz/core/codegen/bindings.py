@@ -1,4 +1,5 @@
-"""Prints ``generated/python_bindings.py``: what ``torch.add`` and ``Tensor.add`` parse and call.
+"""The generator of ``generated/python_bindings.py``: the signatures that ``torch.add`` and ``Tensor.add`` parse, and
+the functions that they call.
 
 A functional operator and its out= variant share one signature, and the four tensor options become dtype, layout,
 device, pin_memory and requires_grad, as in ``tools/autograd/gen_python_functions.py``.
@@ -21,7 +22,7 @@ SKIPPED_OVERLOADS = (
     "range",
     *(f"{name}.Scalar" for name in ("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_")),
 )
-"""Overloads without a Python signature: the Tensor one takes numbers."""
+"""Overloads without a Python signature of their own: that of the Tensor overload accepts numbers too."""
 
 HANDWRITTEN = (
     "to",
@@ -34,7 +35,7 @@ HANDWRITTEN = (
     "record_stream",
     *("conj", "is_conj", "is_neg", "_is_zerotensor"),
 )
-"""Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""
+"""Bindings that ``python_bindings_manual.py`` writes by hand (template of ``python_variable_methods.cpp``)."""
 
 HIDDEN = (
     *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice", "index", "_unsafe_view", "nonzero_numpy"),
@@ -42,10 +43,12 @@ HIDDEN = (
     *("softmax_backward_data", "norm"),
     "set_",
 )
-"""Operators that Python does not see. NB: PyTorch's does see ``set_``; storages are not worked with here."""
+"""Operators that Python does not see. NB: PyTorch's Python sees ``set_``; here its signatures for storages are written
+by hand.
+"""
 
 _HIDDEN = re.compile(r".*_backward|.*_backward_(out|input|weight|bias)|.*_forward|.*_jvp")
-"""Names of others (``_SKIP_PYTHON_BINDINGS`` in ``gen_python_functions.py``)."""
+"""A pattern of further hidden names (``_SKIP_PYTHON_BINDINGS`` in ``gen_python_functions.py``)."""
 
 _OF_MATRICES = {"addmm": "mat1 mat2", "addmv": "mat vec", "addr": "vec1 vec2"}
 _OF_BATCHES = dict.fromkeys(("addbmm", "baddbmm"), "batch1 batch2")
@@ -57,7 +60,9 @@ DEPRECATED: dict[str, tuple[str, ...]] = {
         for name, others in {**_OF_MATRICES, **_OF_BATCHES}.items()
     },
 }
-"""Old signatures by function: numbers before tensors. They are tried first (``tools/autograd/deprecated.yaml``)."""
+"""Deprecated signatures by function, with numbers before tensors. They are tried first
+(``tools/autograd/deprecated.yaml``).
+"""
 
 _NUMBERS = ("alpha", "beta", "value")
 
@@ -68,7 +73,7 @@ NOT_MODELLED = {
     "addmm": (f"(Tensor input, Tensor mat1, Tensor mat2, torch.dtype out_dtype, {_AND_NUMBERS}", "last"),
     "baddbmm": (f"(Tensor input, Tensor batch1, Tensor batch2, torch.dtype out_dtype, {_AND_NUMBERS}", "last"),
 }
-"""Signatures of overloads that the model does not have, and their place: they show in error messages."""
+"""Signatures of overloads that the model does not have, and their place. Error messages show them."""
 
 _TYPES = {
     "Scalar": "Number",
@@ -92,25 +97,25 @@ class Overload:
 
     @property
     def arguments(self) -> list[Argument]:
-        """Schema arguments without self for methods."""
+        """The arguments of the schema, for methods without self."""
         arguments = list(self.function.schema.arguments)
         return [a for a in arguments if a.name != "self"] if self.method else arguments
 
     @property
     def is_factory(self) -> bool:
-        """Take requires_grad too."""
+        """True if it accepts requires_grad too."""
         return self.function.is_factory
 
 
 def text(spec: Specification) -> str:
-    """The whole module of functions of ``torch`` and methods of Tensor."""
+    """The text of the module with the functions of ``torch`` and the methods of Tensor."""
     parts = [*_parts(spec, "torch"), *_parts(spec, "Tensor")]
     mirrors = "torch/csrc/autograd/generated/python_torch_functions_*.cpp and python_variable_methods.cpp"
     return _page("Python bindings: functions of ``torch`` and methods of Tensor.", mirrors, parts)
 
 
 def module_text(spec: Specification, module: str) -> str:
-    """The module of what is in ``torch._C._nn`` and the like."""
+    """The text of the module with the functions of a submodule such as ``torch._C._nn``."""
     mirrors = f"torch/csrc/autograd/generated/python_{module}_functions.cpp"
     return _page(f"Python bindings: functions of ``torch._C._{module}``.", mirrors, list(_parts(spec, module)))
 
@@ -194,7 +199,7 @@ def _binding(base: str, overloads: list[Overload], space: str) -> Iterator[str]:
 
 
 def _just_calls(overload: Overload) -> bool:
-    """The signature has the operator's own arguments in its own order."""
+    """Return whether the signature has the operator's own arguments in its own order."""
     shown = [*(["self"] if overload.method else []), *_shown_arguments(overload)]
     names = [argument.name for argument in overload.function.schema.arguments]
     plain = not _gives_list(overload) and not is_named(overload.function)
@@ -202,12 +207,12 @@ def _just_calls(overload: Overload) -> bool:
 
 
 def _gives_list(overload: Overload) -> bool:
-    """Users get a tuple of tensors."""
+    """Return whether users get a tuple of tensors."""
     return [r.type for r in overload.function.schema.returns] == ["Tensor[]"]
 
 
 def _without_out(overload: Overload) -> str:
-    """What may run instead while ``out``, the last parameter, is not given."""
+    """The function that may run instead if ``out``, the last parameter, is not given."""
     names = [argument.name for argument in overload.function.schema.arguments]
     if overload.is_factory or overload.out is None or is_named(overload.function) or _gives_list(overload):
         return ""
@@ -217,7 +222,7 @@ def _without_out(overload: Overload) -> str:
 
 
 def _deprecated(name: str, old: list[str], overloads: list[Overload], base: str, method: bool) -> tuple[str, str]:
-    """A function of an old signature, and its row."""
+    """The function for a deprecated signature, and its row in the binding."""
     overload = next(one for one in overloads if _takes(one.function, old))
     arguments = [a.name if a.name in old else "1" for a in overload.function.schema.arguments]
     taken = ["self", *(n for n in old if n != "self")] if method else [*old, "out"]
@@ -241,7 +246,7 @@ def _takes(function: NativeFunction, old: list[str]) -> bool:
 
 
 def _shown_arguments(overload: Overload) -> list[str]:
-    """Name in the order of the signature; options at the end."""
+    """The names in the order of the signature, with the options at the end."""
     last = {a.name for a in overload.arguments if a.name in _OPTIONS and (a.kwarg_only or overload.is_factory)}
     plain = [a.name for a in overload.arguments if a.name not in last]
     options = [*(["out"] if overload.out else []), *(_OPTIONS if overload.is_factory else ())]
@@ -258,7 +263,9 @@ def _parameters(overload: Overload) -> str:
 
 
 def _signature(overload: Overload) -> str:
-    """PyTorch's notation: ``add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)``."""
+    """The signature in PyTorch's notation: ``add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out =
+    None)``.
+    """
     by_name = {a.name: a for a in overload.arguments}
     words: list[str] = []
     star = False
@@ -327,7 +334,7 @@ def _body(overload: Overload) -> Iterator[str]:
 
 
 def _wrapped(function: NativeFunction, arguments: list[str]) -> str:
-    """The call, with what users get around it: a tuple of tensors, or the results as a named tuple."""
+    """The call as users see its result: as a tuple of tensors, as a named tuple, or unchanged."""
     call = f"ops.{function.identifier}.call({', '.join(arguments)})"
     if is_named(function):
         if "Tensor[]" in [r.type for r in function.schema.returns]:
@@ -358,7 +365,7 @@ def _factory_body(overload: Overload) -> Iterator[str]:
         yield "    if out is not None:"
         yield f"        result = ops.{overload.out.identifier}.call({', '.join([*inputs, 'out'])})"
         yield "        return make_variable(result, requires_grad)"
-    if overload.method:  # ``new_zeros`` and the like: no factory, but a method as others
+    if overload.method:  # ``new_zeros`` and similar ones: not factories, but ordinary methods
         yield f"    result = ops.{function.identifier}.call({arguments})"
     else:
         yield "    with AutoDispatchBelowADInplaceOrView():"

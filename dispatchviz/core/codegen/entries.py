@@ -1,8 +1,8 @@
-"""The entries of a yaml file, each with its place, taken apart field by field.
+"""The entries of a yaml file, each with its location, read field by field.
 
-Whoever reads an entry takes every field out of it, with its type; what is left over is an error. So is whatever yaml
-itself lets pass: a field given twice, an entry that is no mapping. Every message has file, line, name, and what was
-allowed.
+A reader of an entry takes out every field, with its type. A field that is left over is an error, and so are two things
+that yaml itself accepts: a field given twice, and an entry that is not a mapping. Every message has file, line, name,
+and the allowed values.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dispatchviz.foundation.errors import DispatchvizError
 
 
 class SpecError(DispatchvizError):
-    """A mistake in one of the yaml files: file, line, name, what was allowed."""
+    """A mistake in one of the yaml files: file, line, name, and the allowed values."""
 
 
 @dataclass(frozen=True)
 class Location:
-    """Where an entry stands."""
+    """The file and line of an entry."""
 
     file: str
     line: int
@@ -36,12 +36,12 @@ class Location:
 
 
 class Entry:
-    """One mapping of the top-level list, while it is taken apart."""
+    """One mapping of the top-level list, while its fields are read."""
 
     def __init__(self, fields: Mapping[str, Any], where: Location) -> None:
         self.where = where
         self.name = ""
-        """The operator's, once its schema is read."""
+        """The operator's name, once its schema is read."""
         self._had = frozenset(fields)
         self._left = dict(fields)
         self._asked: list[str] = []
@@ -51,20 +51,20 @@ class Entry:
 
     @property
     def asked(self) -> list[str]:
-        """Names of the fields that the entry had and that somebody has taken."""
+        """Names of the fields that the entry had and that have been read."""
         return [field for field in self._asked if field in self._had]
 
     @property
     def left(self) -> list[str]:
-        """Names of the fields that nobody has taken."""
+        """Names of the fields that have not been read."""
         return list(self._left)
 
     def refused(self, what: str) -> SpecError:
-        """The error to raise."""
+        """Return the error to raise."""
         return SpecError(f"{self.where}: {self.name}: {what}" if self.name else f"{self.where}: {what}")
 
     def schema(self, field: str) -> FunctionSchema:
-        """The field that every entry begins with."""
+        """Read the field that every entry begins with."""
         text = self.text(field)
         if not text:
             raise self.refused(f"an entry begins with {field}: and a schema; this one has {', '.join(self._left)}")
@@ -78,49 +78,50 @@ class Entry:
         return schema
 
     def text(self, field: str, default: str = "") -> str:
-        """A string."""
+        """Read a string."""
         value = self._take(field, default)
         if not isinstance(value, str):
             raise self.refused(f"{field} must be a text, not {value!r}")
         return value
 
     def formula(self, field: str) -> str:
-        """A Python expression, which yaml may have read as a number."""
+        """Read a Python expression, which yaml may have read as a number."""
         value = self._take(field, "")
         if isinstance(value, (list, dict)) or value is None:
             raise self.refused(f"{field} must be an expression, not {value!r}; quote one that begins with [ or {{")
         return str(value)
 
     def flag(self, field: str) -> bool:
-        """``True`` or ``False``; False if it is not there."""
+        """Read ``True`` or ``False``; False if the field is missing."""
         value = self._take(field, False)
         if not isinstance(value, bool):
             raise self.refused(f"{field} must be True or False, not {value!r}")
         return value
 
     def mapping(self, field: str) -> dict[str, str]:
-        """Names to texts; empty if it is not there."""
+        """Read names and texts; empty if the field is missing."""
         value = self._take(field, {})
         if not isinstance(value, dict) or not all(isinstance(part, str) for pair in value.items() for part in pair):
             raise self.refused(f"{field} must be lines of KEY: name under it, not {value!r}")
         return value
 
     def sequence(self, field: str, default: Sequence[Any]) -> list[Any]:
-        """A list."""
+        """Read a list."""
         value = self._take(field, default)
         if not isinstance(value, list):
             raise self.refused(f"{field} must be a list, not {value!r}")
         return value
 
     def ignore(self, fields: Sequence[str]) -> None:
-        """Take out fields that mean nothing here."""
+        """Read fields that mean nothing here."""
         for field in fields:
             self._take(field, None)
 
     def finish(self) -> None:
-        """SpecError if a field is left that nobody has asked for."""
+        """Raise SpecError if a field has not been read."""
         if self._left:
-            raise self.refused(f"unknown field {', '.join(self._left)}; it may have {', '.join(sorted(self._asked))}")
+            unknown, known = ", ".join(self._left), ", ".join(sorted(self._asked))
+            raise self.refused(f"unknown field {unknown}; an entry may have {known}")
 
     def _take(self, field: str, default: Any) -> Any:
         self._asked.append(field)
@@ -128,13 +129,13 @@ class Entry:
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """``; did you mean add.out?`` if there is something like it."""
+    """The text ``; did you mean add.out?`` if a known name is similar, else an empty text."""
     close = difflib.get_close_matches(word, list(known), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
 def entries(path: Path) -> Iterator[Entry]:
-    """Every entry of a file, in its order. SpecError if it is not a list of mappings."""
+    """Yield every entry of a file, in its order. Raise SpecError if the file is not a list of mappings."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = path.read_text(encoding="utf-8")
     try:
@@ -153,7 +154,9 @@ def entries(path: Path) -> Iterator[Entry]:
 
 
 def _not_yaml(path: Path, error: yaml.YAMLError) -> SpecError:
-    """Syntax errors have a mark; the line of what began there helps with indentation."""
+    """Return the error for a syntax error. It names the position and the line where the enclosing block begins, which
+    helps with indentation.
+    """
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
     if mark is None:
         return SpecError(f"{path.name}: not valid yaml: {problem}")
@@ -163,7 +166,7 @@ def _not_yaml(path: Path, error: yaml.YAMLError) -> SpecError:
 
 
 def _check_fields(path: Path, node: yaml.Node) -> None:
-    """yaml takes the last of two fields of one name; we take neither."""
+    """Raise SpecError for a field given twice. yaml itself would take the last of the two."""
     if isinstance(node, yaml.MappingNode):
         seen: dict[str, int] = {}
         for key, value in node.value:

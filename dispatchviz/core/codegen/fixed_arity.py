@@ -1,9 +1,10 @@
-"""Prints ``generated/guarded_calls.py`` and ``generated/recorded_calls.py``: functions that run a cell's kernel.
+"""The generator of ``generated/guarded_calls.py`` and ``generated/recorded_calls.py``: functions that run the kernel of
+a dispatch table entry.
 
-Every operation passes through them, and ``*args`` costs more than what they do: so they are written out, for up to
-eight arguments and the positions of tensors that operators have. ``core/kernel/guarded_redispatch.py`` and
-``core/kernel/recorded_kernels.py`` choose among them and have the same for any other number: a kernel with more
-arguments takes so long that ``*args`` costs nothing measurable.
+Every operation passes through these functions, and ``*args`` costs more than their own work. So they are written out
+for up to eight arguments and for the positions of tensors that operators have. ``core/kernel/guarded_redispatch.py``
+and ``core/kernel/recorded_kernels.py`` choose among them and handle any other number: a kernel with more arguments
+takes so long that the cost of ``*args`` cannot be measured.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _TYPES: Imports = {
     "dispatchviz.core.record.machine_recorder": ["Recorder"],
     "dispatchviz.core.table.operator_entry": ["Cell"],
 }
-"""What annotations name."""
+"""Imports for annotations."""
 
 
 def guarded_calls(spec: Specification) -> str:
-    """A redispatch within a guard."""
+    """The text of the functions that redispatch within a guard."""
     arities = _arities(spec)
     table = _table("REDISPATCH_WITHIN", ((f"{n}", f"redispatch_within_of_{n}") for n in arities))
     what = "A redispatch within a guard, for each number of arguments."
@@ -37,8 +38,8 @@ def guarded_calls(spec: Specification) -> str:
 
 
 def recorded_calls(spec: Specification) -> str:
-    """Calls and redispatches while a recorder listens."""
-    what = "What runs in a cell's place while a recorder listens, for each number of arguments."
+    """The text of the functions for calls and redispatches while a recorder listens."""
+    what = "The replacements of kernels while a recorder listens, for each number of arguments."
     return page(what, _MIRRORS, _IMPORTS, _recorded_parts(spec), _TYPES)
 
 
@@ -58,7 +59,7 @@ def _recorded_parts(spec: Specification) -> Iterator[str]:
 
 
 _MOST = 8
-"""The largest number of arguments that gets functions of its own."""
+"""The largest number of arguments for which functions are written out."""
 
 
 def _schemas(spec: Specification) -> list[FunctionSchema]:
@@ -70,7 +71,9 @@ def _arities(spec: Specification) -> list[int]:
 
 
 def _calls(spec: Specification) -> list[tuple[int, tuple[int, ...]]]:
-    """Numbers of arguments, with the positions of one or two plain tensors; without, if there are others."""
+    """Pairs of the number of arguments and the positions of one or two plain tensors; no positions if there are other
+    tensors.
+    """
     return sorted({(len(schema.arguments), _noted_tensors(schema)) for schema in _schemas(spec)})
 
 
@@ -83,7 +86,7 @@ def _call_name(count: int, tensors: tuple[int, ...]) -> str:
 
 
 def _note(count: int, tensors: tuple[int, ...]) -> str:
-    """The lines that note a call."""
+    """The lines that record a call."""
     if not tensors:
         return f'rec.called("call", cell, ks, [{_names(count)}])'
     numbers = ", ".join(f"n{i}" for i in tensors)
@@ -104,7 +107,7 @@ def _names(count: int) -> str:
 
 
 def _filled(text: str, count: int, **parts: str) -> str:
-    """A text with the arguments in."""
+    """A template with the arguments filled in."""
     given = _names(count)
     parameters = ", ".join(f"a{i}: Any" for i in range(count))
     return text.format(

@@ -1,9 +1,9 @@
-"""Formulas of derivatives.yaml: what they need saved, and the Python that a Node's ``apply`` runs.
+"""Formulas of derivatives.yaml: the values that they need saved, and the Python code that a Node's ``apply`` runs.
 
-A formula is a Python expression over ``grad``, the forward arguments and ``result``. Tensors it names become saved
-variables, other arguments and ``self.sym_sizes()`` and the like become saved attributes (``self_sym_sizes``). Calls,
-methods and arithmetic on tensors become calls of operators; which overload is found from the argument types, as the
-C++ compiler finds it for PyTorch's formulas. Names that are no operator are functions of
+A formula is a Python expression over ``grad``, the forward arguments and ``result``. Tensors that it names become saved
+variables. Other arguments, ``self.sym_sizes()`` and the like become saved attributes (``self_sym_sizes``). Calls,
+methods and arithmetic on tensors become calls of operators. The argument types decide the overload, as the C++ compiler
+decides it for PyTorch's formulas. Names that are not operators are functions of
 ``autograd/formulas/functions_manual.py``.
 """
 
@@ -30,7 +30,9 @@ PROPERTIES = {
     "dim": ("int", "len({}._size)"),
     "is_complex": ("bool", "{}._dtype.is_complex"),
 }
-"""Method of an argument that is saved as an attribute: its type and how the forward computes it."""
+"""Methods of an argument whose result is saved as an attribute: the type, and the expression that computes it in the
+forward.
+"""
 
 HIDDEN = ("scalar_type", "options", "geometry", "info", "is_complex")
 """Attributes that PyTorch does not show as ``_saved_*``."""
@@ -49,10 +51,10 @@ _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "
 
 @dataclass(frozen=True)
 class Saved:
-    """Something that a Node keeps. ``value`` is the expression of the forward kernel that gives it."""
+    """A value that a Node saves. ``value`` is the expression of the forward kernel that gives it."""
 
     name: str
-    """``other``, ``self_sym_sizes``"""
+    """The name, ``other`` or ``self_sym_sizes``."""
     kind: str
     """``Tensor`` for a saved variable, else the Python type of the attribute."""
     value: str
@@ -61,26 +63,28 @@ class Saved:
 
     @property
     def is_variable(self) -> bool:
-        """A tensor, kept as a SavedVariable, or a list of them."""
+        """True if it is a tensor that is kept as a SavedVariable, or a list of such tensors."""
         return self.kind == "Tensor" or self.is_list
 
     @property
     def is_list(self) -> bool:
-        """A list of tensors, each kept for itself."""
+        """True if it is a list of tensors, each of which is saved by itself."""
         return self.kind == "Tensor?[]"
 
 
 @dataclass
 class Needs:
-    """What the formulas of one Node need, by name, and which formulas (by their argument names) use it."""
+    """The values that the formulas of one Node need, by name, and the formulas (by their argument names) that use
+    each.
+    """
 
     saved: dict[str, Saved] = field(default_factory=dict)
     users: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
     edges: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """Of what ``wrap_opt_if`` is written around, the edges one of which must lead somewhere for it to be saved."""
+    """For each value in ``wrap_opt_if``: the edges. The value is saved if at least one of them leads to a Node."""
 
     def add(self, what: Saved, user: tuple[str, ...]) -> None:
-        """Note one use."""
+        """Add one use of a value."""
         self.saved[what.name] = what
         self.users.setdefault(what.name, set()).add(user)
 
@@ -92,11 +96,11 @@ class Code:
     text: str
     kind: str
     calls: bool = False
-    """Something is called when it is evaluated: where two of them meet, C++ evaluates the right one first."""
+    """True if evaluating it calls something. If two such operands meet, C++ evaluates the right one first."""
 
 
 class Translator:
-    """Translates the formulas of one derivative; ``needs`` fills up on the way."""
+    """The translation of one derivative's formulas. ``needs`` fills up on the way."""
 
     def __init__(self, spec: Specification, derivative: Derivative) -> None:
         self.spec = spec
@@ -106,10 +110,12 @@ class Translator:
         self._kinds = {a.name: a.type for a in derivative.function.schema.arguments}
         self._user: tuple[str, ...] = ()
         self.lines: list[str] = []
-        """Assignments that stand before the formula translated last."""
+        """Assignments to put before the formula that was translated last."""
 
     def translate(self, names: tuple[str, ...], formula: str) -> str:
-        """Python for one formula, ``lines`` before it. SpecError if it cannot be understood."""
+        """Return the Python code of one formula; ``lines`` come before it. Raise SpecError if the formula cannot be
+        understood.
+        """
         self._user, self.lines = names, []
         try:
             tree = ast.parse(formula, mode="eval").body
@@ -148,7 +154,7 @@ class Translator:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="sym_size"),
                 args=[ast.Call(func=ast.Attribute(value=ast.Name(id=dims), attr="back"))],
-            ):  # which dimension is known only when it runs, so the tensor itself is saved
+            ):  # the dimension is known only at run time, so the tensor itself is saved
                 return Code(f"{self._name(name).text}._size[{self._name(dims).text}[-1]]", "int")
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sym_size"), args=[place]) if (
                 name in self._kinds or name in self.derivative.function.result_names
@@ -176,7 +182,9 @@ class Translator:
         raise self._error(f"cannot translate {ast.unparse(node)!r}")
 
     def _saved_if(self, name: str, asked: Sequence[ast.expr]) -> Code:
-        """``wrap_opt_if(name, grad_input_mask[i] or ...)``: an argument that only some of the gradients need."""
+        """Translate ``wrap_opt_if(name, grad_input_mask[i] or ...)``: an argument that only some of the gradients
+        need.
+        """
         places = [place.slice for place in asked if isinstance(place, ast.Subscript)]
         self.needs.edges[name] = tuple(self.derivative.arguments.index(self._user[ast.literal_eval(p)]) for p in places)
         return self._name(name)
@@ -192,7 +200,7 @@ class Translator:
             self.needs.add(Saved(name, "Tensor", name, is_output=True), self._user)
             return Code(name, "Tensor")
         if name not in self._kinds:
-            raise self._error(f"unknown name {name!r}; it may use {', '.join(self._known())}")
+            raise self._error(f"unknown name {name!r}; a formula may use {', '.join(self._known())}")
         kind = self._kinds[name].rstrip("?")
         kind = "Size" if kind.startswith(("int[", "SymInt[")) else "int" if kind == "SymInt" else kind
         is_tensor = kind in ("Tensor", "Tensor?[]")
@@ -205,7 +213,9 @@ class Translator:
         return ("grad", "grads", "grad_input_mask", *self.derivative.function.result_names, *self._kinds)
 
     def _mask(self) -> Code:
-        """Of each argument that this formula gives a gradient, whether it is wanted."""
+        """Return a tuple with, for each argument whose gradient this formula computes, whether that gradient is
+        wanted.
+        """
         places = [self.derivative.arguments.index(name) for name in self._user]
         return Code(f"({', '.join(f'self.task_should_compute_output({place})' for place in places)})", "bool[]")
 
@@ -216,7 +226,7 @@ class Translator:
         return Code(f"self.{saved.name}", kind)
 
     def _length(self, name: str, place: int) -> Code:
-        """The length of one dimension."""
+        """Return the length of one dimension."""
         word = f"minus_{-place}" if place < 0 else str(place)
         is_output = name in self.derivative.function.result_names
         value = f"{python_name(name)}._size[{place}]"
@@ -231,7 +241,7 @@ class Translator:
         )
 
     def _conjugated(self, value: Code) -> Code:
-        """``Tensor::conj``, which calls nothing for a real tensor, and ``Scalar::conj``."""
+        """Translate ``Tensor::conj``, which calls nothing for a real tensor, and ``Scalar::conj``."""
         if value.kind == "Scalar":
             self.manual.add("conjugated_number")
             return Code(f"conjugated_number({value.text})", "Scalar")
@@ -239,7 +249,9 @@ class Translator:
         return Code(f"conjugated({value.text})", "Tensor", True)
 
     def _binary(self, name: str, left: Code, right: Code, source: str) -> Code:
-        """On numbers plainly; a number may stand first, as in C++ (``TensorOperators.h``)."""
+        """Translate an arithmetic operation. Numbers are computed directly; the left operand may be a number, as in C++
+        (``TensorOperators.h``).
+        """
         if "Tensor" not in (left.kind, right.kind):
             kind = "int" if left.kind == right.kind == "int" and name != "div" else "Scalar"
             return Code(f"({source_of(name, left, right)})", kind)
@@ -263,11 +275,11 @@ class Translator:
         before = len(self.lines)
         first, second = self._code(body), self._code(other)
         if len(self.lines) != before:
-            raise self._error("a choice between formulas may not have two calls beside each other: name a function")
+            raise self._error("a branch of a conditional formula has two calls side by side: name a function")
         return Code(f"({first.text} if {test.text} else {second.text})", first.kind, first.calls or second.calls)
 
     def _evaluated(self, nodes: Sequence[ast.expr]) -> list[Code]:
-        """Operands or arguments, in their order; C++ evaluates them from right to left."""
+        """Return the operands or arguments in their order. C++ evaluates them from right to left."""
         found: list[Code] = []
         for node in reversed(nodes):
             before = len(self.lines)
@@ -278,7 +290,7 @@ class Translator:
         return found
 
     def _assigned(self, code: Code, place: int) -> Code:
-        """A variable in place of a call; assigned before the line with that number."""
+        """Return a variable in place of a call, assigned before the line with number ``place``."""
         if not code.calls:
             return code
         name = f"term_{len(self.lines)}"
@@ -286,7 +298,7 @@ class Translator:
         return Code(name, code.kind)
 
     def _method(self, name: str, receiver: ast.expr, nodes: Sequence[ast.expr], source: str) -> Code:
-        """The tensor it is called on is evaluated first."""
+        """Translate a method call. C++ evaluates the tensor before the arguments."""
         value = self._code(receiver)
         before = len(self.lines)
         args = self._evaluated(nodes)
@@ -307,7 +319,7 @@ class Translator:
         return Code(f"{name}({', '.join(arg.text for arg in args)})", "Tensor", True)
 
     def _may_be_undefined(self, function: NativeFunction) -> bool:
-        """The operator takes a tensor that the Node may not have."""
+        """Return whether the operator accepts a tensor that the Node may not have."""
         return any(argument.type == "Tensor?" for argument in function.schema.arguments)
 
     def _operator(self, name: str, args: list[Code], source: str) -> Code:
@@ -325,7 +337,7 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 def source_of(name: str, left: Code, right: Code) -> str:
-    """Arithmetic on numbers as Python writes it."""
+    """The source of arithmetic on numbers, as Python writes it."""
     return f"{left.text} {_SIGNS[name]} {right.text}"
 
 
@@ -335,9 +347,9 @@ def local(name: str) -> str:
 
 
 def overloads(spec: Specification, base: str) -> list[NativeFunction]:
-    """The overloads that C++ code calling ``base`` may mean: all but the out ones."""
+    """The overloads that C++ code calling ``base`` may mean: all except the out= ones."""
     found = [function for function in spec.by_base.get(base, ()) if not function.out_arguments]
-    return sorted(found, key=lambda function: function.name != "to.dtype")  # C++ has ``to(ScalarType)`` of its own
+    return sorted(found, key=lambda function: function.name != "to.dtype")  # C++ has a ``to(ScalarType)`` of its own
 
 
 _FITS = {
@@ -354,11 +366,11 @@ _FITS = {
     "bool[]": ("bool[]",),
     **{kind: (kind,) for kind in ("Layout", "Device", "MemoryFormat")},
 }
-"""Schema type of a parameter and the kinds of argument that it takes."""
+"""For each schema type of a parameter, the kinds of argument that it accepts."""
 
 
 def accepts(function: NativeFunction, kinds: Sequence[str]) -> bool:
-    """Return whether a call with arguments of these kinds means this overload."""
+    """Return whether a call with arguments of the given kinds means this overload."""
     parameters = function.schema.arguments
     if len(kinds) > len(parameters) or any(
         p.default is None and not p.type.endswith("?") for p in parameters[len(kinds) :]

@@ -1,16 +1,17 @@
-"""The forward-mode part of autograd kernels, printed: which formulas run, their arguments, the tangents that are set.
+"""The generator of the forward-mode part of autograd kernels: which formulas run, their arguments, and the tangents
+that are set.
 
-A kernel says at its beginning which formulas will run, and calls its function in ``generated/forward_mode.py`` at the
-place where PyTorch's kernel computes tangents: the ordinary way through the kernel stays in one piece.
+A kernel decides at its beginning which formulas will run, and calls its function in ``generated/forward_mode.py`` where
+PyTorch's kernel computes tangents. So the usual path through the kernel stays in one piece.
 
-Mirrors ``emit_fw_derivatives`` of ``tools/autograd/gen_variable_type.py``. What the formulas are is in
-``forward_derivatives.py``.
+It mirrors ``emit_fw_derivatives`` of ``tools/autograd/gen_variable_type.py``. ``forward_derivatives.py`` prepares the
+formulas.
 
-Rule 1: the C++ compiler evaluates the operands of ``+ - * /`` from right to left where both are calls; so do we.
-Rule 2: an in-place operation has changed ``self`` when its formula runs: formulas that need the old value get a clone
-made before, ``result`` is the new value.
-Rule 3: in place, the tangent that is there is written to: a formula like ``self_t.op(...)`` of ``op`` itself becomes
-``self_t.op_(...)``, what any other gives is copied.
+Rule 1: if both operands of ``+ - * /`` are calls, the C++ compiler evaluates them from right to left, and so do we.
+Rule 2: an in-place operation has changed ``self`` when its formula runs. Formulas that need the old value get a clone
+made before; ``result`` is the new value.
+Rule 3: in place, an existing tangent is written to. A formula like ``self_t.op(...)`` of ``op`` itself becomes
+``self_t.op_(...)``. The result of any other formula is copied.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from dispatchviz.core.schema.python_signature import python_name, python_type
 
 
 def condition(function: NativeFunction, derivative: Derivative, each: ForwardDerivative) -> str:
-    """``levels and is_fw_grad_defined(self, other)``: whether the formula is evaluated at all."""
+    """The condition under which the formula is evaluated at all: ``levels and is_fw_grad_defined(self, other)``."""
     inputs = [python_name(a.name) for a in differentiable_inputs(function, derivative) if a.name in each.tangents]
     asked = f"levels and is_fw_grad_defined({', '.join(inputs)})"
     return f"({derivative.condition}) and {asked}" if derivative.condition else asked
 
 
 def flag(each: ForwardDerivative) -> str:
-    """The local variable that holds ``condition``, as PyTorch calls it."""
+    """The local variable that holds ``condition``, with PyTorch's name."""
     return f"any_has_forward_grad_{'_'.join(each.results)}"
 
 
@@ -50,12 +51,12 @@ DECOMPOSITIONS = native.assigned_keys(native.FORMULAS / "jvp_decompositions.py",
 
 
 def _why(function: NativeFunction) -> str:
-    """The constant with the reason that an operator has no forward formula."""
+    """The constant that holds the reason why an operator has no forward formula."""
     return "NOT_IMPLEMENTED_IN_PLACE" if function.inplace else "NOT_IMPLEMENTED"
 
 
 def decomposed(function: NativeFunction, derivative: Derivative) -> bool:
-    """Return whether it is put together from other operators when an argument has a tangent."""
+    """Return whether the operator is decomposed into others when an argument has a tangent."""
     return not derivative.forward and function.name in DECOMPOSITIONS
 
 
@@ -68,13 +69,13 @@ def any_tangent(function: NativeFunction, derivative: Derivative) -> str:
 
 
 def before(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """Lines at the beginning of the kernel: which formulas will run."""
+    """Yield the lines at the beginning of the kernel that decide which formulas will run."""
     for each in derivatives(function, derivative):
         yield f"{flag(each)} = {condition(function, derivative, each)}"
 
 
 def original_self(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """The line that keeps the old value of an in-place operation for its formula; none if that does not need it."""
+    """Yield the line that keeps the old value of an in-place operation, if its formula needs that."""
     for each in derivatives(function, derivative):
         if each.required_original_self_value:
             yield f"original_self = ops.clone.call(self) if {flag(each)} else None"
@@ -98,7 +99,7 @@ def has_formulas(function: NativeFunction, derivative: Derivative) -> bool:
 
 
 def after(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """Lines of the kernel after the call: they let the tangents be computed and set."""
+    """Yield the lines of the kernel after the call, which have the tangents computed and set."""
     flags = [flag(each) for each in derivatives(function, derivative)]
     if flags:
         names = ", ".join(name for name, _ in _parameters(spec, function, derivative))
@@ -116,8 +117,9 @@ def function(spec: Specification, function: NativeFunction, derivative: Derivati
 
 
 def _parameters(spec: Specification, function: NativeFunction, derivative: Derivative) -> list[tuple[str, str]]:
-    """What that function takes of the kernel's variables, with types: which of several formulas are evaluated, the
-    results, the old value of what was written to, arguments."""
+    """The parameters of that function, with types: which of several formulas are evaluated, the results, the old value
+    of the tensor that was written to, arguments.
+    """
     used = _names_in(_body(spec, function, derivative))
     results = zip(function.result_names, function.schema.returns, strict=True)
     known = [(flag(each), "object") for each in derivatives(function, derivative)]
@@ -132,7 +134,9 @@ def _names_in(lines: Iterable[str]) -> set[str]:
 
 
 def _body(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """Tangents computed, then set. Operands that a formula does not use are computed as well, as in PyTorch."""
+    """Yield the lines that compute and set the tangents. Operands that a formula does not use are computed as well, as
+    in PyTorch.
+    """
     lines = list(_computed_and_set(spec, function, derivative))
     counts = Counter(re.findall(r"\w+", re.sub(r'"[^"]*"', "", "\n".join(lines))))
     for line in lines:
@@ -155,7 +159,9 @@ def _computed_and_set(spec: Specification, function: NativeFunction, derivative:
 
 
 def forbidden(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """Line that refuse tangents where there is no formula: before the call, in place after it."""
+    """Yield the lines that refuse tangents if there is no formula: before the call, or after it for an in-place
+    operation.
+    """
     if derivative.forward or decomposed(function, derivative):
         return
     tensors = ", ".join(
@@ -168,7 +174,7 @@ def forbidden(function: NativeFunction, derivative: Derivative) -> Iterator[str]
 def _evaluated(
     spec: Specification, function: NativeFunction, derivative: Derivative, each: ForwardDerivative
 ) -> Iterator[str]:
-    """The lines that compute one tangent."""
+    """Yield the lines that compute one tangent."""
     shown = ast.unparse(each.formula).replace('"', "'")
     how = f', "{each.how}"' if each.how else ""
     yield f'with forward_formula("{shown}"{how}):'
@@ -193,7 +199,7 @@ def _evaluated(
 
 
 def _directly_inplace(derivative: Derivative, each: ForwardDerivative) -> ast.expr | None:
-    """The formula that writes into the tangent, if the operator itself does that; else None."""
+    """The formula that writes into the tangent, if it calls the operator itself on the tangent; else None."""
     match each.formula:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="self_t"), attr=name), args=args, keywords=[]) if (
             name == derivative.function.base
@@ -207,7 +213,7 @@ def _new(each: ForwardDerivative) -> str:
 
 
 def _unpacked(function: NativeFunction, each: ForwardDerivative, argument: Argument) -> Iterator[str]:
-    """``X_t`` and ``X_p`` of one argument, as far as they are needed."""
+    """Yield the lines for ``X_t`` and ``X_p`` of one argument, as far as they are needed."""
     name = python_name(argument.name)
     optional = f"None if {name} is None else " if argument.type == "Tensor?" else ""
     if argument.name in each.tangents:
@@ -221,7 +227,10 @@ def _unpacked(function: NativeFunction, each: ForwardDerivative, argument: Argum
 
 
 def _unpacked_original(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """NB: as in PyTorch, zeros are of the kind of the last argument's, whichever that is."""
+    """Yield the lines for the tangent and primal of the old ``self``.
+
+    NB: as in PyTorch, the last argument decides what kind of zeros they are.
+    """
     real = differentiable_inputs(function, derivative)[-1].name == "self"
     yield "assert original_self is not None"
     zeros = "tangent_or_zeros(original_self, fw_grad(original_self))" if real else "tangent_or_zero(original_self)"
@@ -261,7 +270,7 @@ class ForwardTranslator(Translator):
         self._kinds |= dict.fromkeys((*made, "self_t_raw", *derivative.function.result_names), "Tensor")
 
     def assigned(self, target: str, each: ForwardDerivative) -> list[str]:
-        """Line that evaluate a formula into a variable."""
+        """Return the lines that evaluate a formula into a variable."""
         self._user = (each.result,)
         if each.how == AUTO_LINEAR:
             assert isinstance(each.formula, ast.Call)
@@ -283,7 +292,7 @@ class ForwardTranslator(Translator):
 
     def _name(self, name: str) -> Code:
         if name not in self._kinds:
-            raise self._error(f"unknown name {name!r}; it may use {', '.join(self._kinds)}")
+            raise self._error(f"unknown name {name!r}; a formula may use {', '.join(self._kinds)}")
         kind = self._kinds[name].rstrip("?")
         kind = "Size" if re.match(r"(Sym)?[iI]nt\[", kind) else "int" if kind == "SymInt" else kind
         return Code(python_name(name), kind)

@@ -1,10 +1,10 @@
 """Forward formulas of derivatives.yaml, brought into the form in which one operator's kernel evaluates them.
 
-A forward formula gives the tangent of a result; ``X_t`` in it is the tangent of argument X, ``X_p`` the argument
-without its tangent. ``auto_linear`` means the operator itself, called on the tangents, ``auto_element_wise`` the
-backward formula with the tangent in place of ``grad``. Mirrors ``postprocess_forward_derivatives`` of
-``tools/autograd/load_derivatives.py`` and ``match_differentiability_info`` of ``torchgen/api/autograd.py``. The lines
-that are printed for them are in ``forward.py``.
+A forward formula gives the tangent of a result. In it, ``X_t`` is the tangent of argument X and ``X_p`` is the argument
+without its tangent. ``auto_linear`` means the operator itself, called on the tangents; ``auto_element_wise`` means the
+backward formula with the tangent in place of ``grad``. This module mirrors ``postprocess_forward_derivatives`` of
+``tools/autograd/load_derivatives.py`` and ``match_differentiability_info`` of ``torchgen/api/autograd.py``.
+``forward.py`` prints the lines for them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ForwardDerivative:
     """One formula, as one operator's kernel evaluates it."""
 
     result: str
-    """The result whose tangent it gives, or several: ``Q, R``; ``self`` in place."""
+    """The result whose tangent the formula gives, or several: ``Q, R``; ``self`` in place."""
     formula: ast.expr
     how: str
     """``auto_linear``, ``auto_element_wise``, or empty."""
@@ -38,12 +38,12 @@ class ForwardDerivative:
 
     @property
     def results(self) -> list[str]:
-        """Its results, one by one."""
+        """The names of its results, one by one."""
         return self.result.split(", ")
 
 
 def derivatives(function: NativeFunction, derivative: Derivative) -> list[ForwardDerivative]:
-    """What the kernel of ``function`` computes; empty for an operator without a forward formula."""
+    """The formulas that the kernel of ``function`` computes; empty for an operator without a forward formula."""
     found = [_functional(derivative, result, text) for result, text in derivative.forward.items()]
     return [_inplace(function, derivative, each) for each in found] if function.inplace else found
 
@@ -76,7 +76,7 @@ def _parsed(derivative: Derivative, text: str) -> ast.expr:
 
 
 def _linear(derivative: Derivative) -> ast.expr:
-    """The operator on the tangents; which overload is known, so this call is not looked up."""
+    """The operator on the tangents. Its overload is known, so this call is not looked up."""
     words = [
         f"{a.name}_t" if a.name in derivative.arguments else python_name(a.name)
         for a in derivative.function.schema.arguments
@@ -85,12 +85,12 @@ def _linear(derivative: Derivative) -> ast.expr:
 
 
 def _element_wise(derivative: Derivative) -> ast.expr:
-    """The backward formula with the conjugate of the tangent for ``grad``, then conjugated: nothing else is left of the
-    conjugate transpose where the Jacobian is diagonal. SpecError if there are several inputs.
+    """The backward formula with the conjugate of the tangent for ``grad``, then conjugated. That equals the conjugate
+    transpose because the Jacobian is diagonal. Raise SpecError if there are several inputs.
     """
     if len(derivative.formulas) != 1 or len(derivative.arguments) != 1:
         what = f"{derivative.where}: {derivative.function.name}: {AUTO_ELEMENT_WISE}"
-        raise SpecError(f"{what} is for one differentiable input, here are {', '.join(derivative.arguments)}")
+        raise SpecError(f"{what} needs one differentiable input; the inputs are {', '.join(derivative.arguments)}")
     (name,) = derivative.arguments
     formula = _parsed(derivative, next(iter(derivative.formulas.values())))
     return _conj(_Renamed({"grad": _conj(ast.Name(f"{name}_t")), name: ast.Name(f"{name}_p")}).visit(formula))
@@ -123,14 +123,14 @@ def _names(formula: ast.expr) -> set[str]:
 
 
 def _renamed(formula: ast.expr, names: dict[str, str]) -> ast.expr:
-    """A copy with other names."""
+    """A copy of the formula with other names."""
     copy = ast.parse(ast.unparse(formula), mode="eval").body
     renamed: ast.expr = _Renamed({name: ast.Name(new) for name, new in names.items()}).visit(copy)
     return renamed
 
 
 class _Renamed(ast.NodeTransformer):
-    """Puts expressions in the place of names."""
+    """A transformer that replaces names by expressions."""
 
     def __init__(self, names: dict[str, ast.expr]) -> None:
         self.names = names

@@ -1,6 +1,6 @@
-"""``generated/implemented.py``: under which keys dispatchviz has functions of its own, read off what is registered.
+"""``generated/implemented.py``: the keys under which dispatchviz has functions of its own, read off the registrations.
 
-``python -m dispatchviz.core.codegen.implemented`` prints it; a process of its own, since it runs the generated code.
+``python -m dispatchviz.core.codegen.implemented`` prints it, in a process of its own, since it runs the generated code.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ KERNELS = {{
 
 
 def text() -> str:
-    """The file for the code that is on the disk now. RuntimeError with what Python says if that does not run."""
+    """Return the file for the code that is on the disk now. Raise RuntimeError with Python's message if that code does
+    not run.
+    """
     done = subprocess.run(
         [sys.executable, "-m", __name__], capture_output=True, text=True, check=False, encoding="utf-8"
     )
@@ -63,7 +65,7 @@ def _page() -> str:
 
 
 def _grouped(rows: Iterable[Iterable[str]]) -> str:
-    """The items of a dictionary: what comes first in a row, to all that comes second with it."""
+    """The items of a dictionary from the first item of a row to the second items of all rows with that first item."""
     groups: dict[str, list[str]] = {}
     for key, name in rows:
         groups.setdefault(key, []).append(name)
@@ -78,7 +80,7 @@ def _group(key: str, names: str) -> str:
 
 
 def _keys(name: str, kernels: Mapping[DispatchKey, list[Kernel]], boxed: Collection[str]) -> str:
-    """Those under which the active kernel has a function of ours."""
+    """The keys under which the active kernel has a function of ours."""
     from dispatchviz.core.wiring import native_library
 
     base = name.removeprefix("aten::")

@@ -1,8 +1,8 @@
-"""The two yaml files as values: every key is taken out into a field, whatever is left over is an error.
+"""The two yaml files as values. Every key is read into a field, and a key that is left over is an error.
 
 The grammar is that of PyTorch's ``native_functions.yaml`` and ``derivatives.yaml`` (``torchgen/model.py``,
-``tools/autograd/load_derivatives.py``); formulas are Python expressions here. Past this module nobody meets a dict or
-an unparsed string.
+``tools/autograd/load_derivatives.py``), except that formulas are Python expressions. Code outside this module sees no
+dicts and no unparsed strings.
 """
 
 from __future__ import annotations
@@ -36,40 +36,40 @@ class NativeFunction:
     schema: FunctionSchema
     where: Location
     function: bool
-    """It is in ``torch``."""
+    """True if the function is in ``torch``."""
     method: bool
-    """It is a method of Tensor."""
+    """True if the function is a method of Tensor."""
     structured: bool
     structured_delegate: str
     """Name of the structured out operator, or empty."""
     dispatch: Mapping[str, str]
     """Dispatch key to kernel name."""
     python_module: str = ""
-    """Where users find it if not in ``torch``: ``nn``, ``linalg`` or ``special`` of ``torch._C``."""
+    """The module where users find it if it is not in ``torch``: ``nn``, ``linalg`` or ``special`` of ``torch._C``."""
     precomputed: str = ""
-    """The argument of a structured kernel in whose place the impl gets what the meta function returns; or empty."""
+    """The argument of a structured kernel that the impl gets replaced by the meta function's return value; or empty."""
     iterator: bool = False
-    """A structured kernel that is a TensorIterator itself (``structured_inherits``)."""
+    """True for a structured kernel that is a TensorIterator itself (``structured_inherits``)."""
     device_check: bool = True
-    """Its CUDA kernel takes tensors of one device only; False for ``device_check: NoCheck``."""
+    """True if its CUDA kernel accepts only tensors of one device; False for ``device_check: NoCheck``."""
 
     def refused(self, what: str) -> SpecError:
-        """The error to raise for a mistake in the entry."""
+        """Return the error to raise for a mistake in the entry."""
         return SpecError(f"{self.where}: {self.name}: {what}")
 
     @property
     def name(self) -> str:
-        """``add.Tensor``, without the namespace."""
+        """The name without the namespace, ``add.Tensor``."""
         return self.schema.full_name.removeprefix("aten::")
 
     @property
     def base(self) -> str:
-        """``add``, ``add_``: the name without the overload."""
+        """The name without the overload: ``add``, ``add_``."""
         return self.schema.name.removeprefix("aten::")
 
     @property
     def identifier(self) -> str:
-        """``add_Tensor``, ``add__Tensor``: the operator's class in ``generated/operators``."""
+        """The name of the operator's class in ``generated/operators``: ``add_Tensor``, ``add__Tensor``."""
         return class_name(self.schema.full_name)
 
     @property
@@ -79,13 +79,13 @@ class NativeFunction:
 
     @property
     def kernel_identifier(self) -> str:
-        """``add_Tensor``, ``add_out_out``: how PyTorch's generated kernels are called."""
+        """The name in PyTorch's generated kernels: ``add_Tensor``, ``add_out_out``."""
         overload = self.name.partition(".")[2]
         return f"{self.cpp_name}_{overload}" if overload else self.cpp_name
 
     @property
     def result_names(self) -> tuple[str, ...]:
-        """How formulas call the results: their names in the schema, else ``result`` or ``result0``, ``result1``."""
+        """The names of the results in formulas: those of the schema, else ``result`` or ``result0``, ``result1``."""
         returns = self.schema.returns
         if len(returns) == 1:
             return ("result",)
@@ -93,7 +93,7 @@ class NativeFunction:
 
     @property
     def inplace(self) -> bool:
-        """It writes to its first argument (``add_``)."""
+        """True if the operator writes to its first argument (``add_``)."""
         return self.base in AUGMENTED or (self.base.endswith("_") and not self.base.endswith("__"))
 
     @property
@@ -103,8 +103,9 @@ class NativeFunction:
 
     @property
     def checked_tensors(self) -> tuple[Argument, ...]:
-        """The arguments that must be on one device, in the order of the check: those of out=, then what may be given
-        by place (``gen_device_check``). Empty if there is no check, or nothing to compare."""
+        """The arguments that must be on one device, in the order of the check: those of out=, then the positional ones
+        (``gen_device_check``). Empty if there is no check, or nothing to compare.
+        """
         arguments = self.schema.arguments
         written = [a for a in arguments if a.is_out]
         tensors = (*written, *(a for a in arguments if a.is_tensor and not a.kwarg_only))
@@ -113,18 +114,20 @@ class NativeFunction:
 
     @property
     def view(self) -> bool:
-        """Its result aliases an argument that it does not write. ``lift_fresh`` only says so."""
+        """True if the result aliases an argument that the operator does not write. False for ``lift_fresh``, whose
+        schema only claims it.
+        """
         return self.base != "lift_fresh" and any(r.alias and not r.alias.endswith("!") for r in self.schema.returns)
 
     @property
     def is_factory(self) -> bool:
-        """It takes the four tensor options."""
+        """True if the operator accepts the four tensor options."""
         names = {a.name for a in self.schema.arguments}
         return {"dtype", "layout", "device", "pin_memory"} <= names
 
     @property
     def composite_implicit(self) -> bool:
-        """Nothing but a composite kernel: its derivatives come from the operators that it calls."""
+        """True if the operator has only a composite kernel: its derivatives come from the operators that it calls."""
         return "CompositeImplicitAutograd" in self.dispatch
 
 
@@ -135,27 +138,29 @@ class Derivative:
     function: NativeFunction
     where: Location
     node: str
-    """``AddBackward0``."""
+    """The name of the Node, ``AddBackward0``."""
     formulas: Mapping[tuple[str, ...], str]
-    """Argument names, in the yaml's alphabetical order of evaluation, to the expression."""
+    """The expressions by argument names, in alphabetical order, the order of evaluation."""
     non_differentiable: frozenset[str]
     condition: str
-    """A Python expression over the arguments: without it the result is not differentiable; empty: it always is."""
+    """A Python expression over the arguments. The result is differentiable only if it is true; empty: it always is."""
     differentiable: tuple[bool, ...]
-    """Of each result, whether it may have a history; formulas that name a single ``grad`` leave it to the first."""
+    """For each result, whether it may have a history. Formulas that name a single ``grad`` leave it to the first
+    result.
+    """
     forward: Mapping[str, str] = field(default_factory=dict)
-    """Result to the expression for its tangent, ``auto_linear`` or ``auto_element_wise``."""
+    """The expression for the tangent of each result, ``auto_linear`` or ``auto_element_wise``."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """Arguments with a formula, in schema order: one edge each."""
+        """The arguments with a formula, in schema order. Each has one edge."""
         with_formula = {name for names in self.formulas for name in names}
         return tuple(a.name for a in self.function.schema.arguments if a.name in with_formula)
 
 
 @dataclass(frozen=True)
 class Specification:
-    """Both files."""
+    """Both files together."""
 
     functions: Mapping[str, NativeFunction]
     derivatives: Mapping[str, Derivative]
@@ -165,7 +170,7 @@ class Specification:
 
     @cached_property
     def by_base(self) -> Mapping[str, list[NativeFunction]]:
-        """Name without the overload to the functions of that name, both in the order of the file."""
+        """The functions by their name without the overload, in the order of the file."""
         found: dict[str, list[NativeFunction]] = {}
         for function in self.functions.values():
             found.setdefault(function.base, []).append(function)
@@ -173,13 +178,15 @@ class Specification:
 
     @cached_property
     def functional(self) -> Mapping[str, NativeFunction]:
-        """Name of a structured out operator to the functional member of its family; its name is the family's."""
+        """The functional member of each family of structured kernels, by the name of the structured out operator. The
+        functional member's name is the family's.
+        """
         functions = [*self.functions.values()][::-1]
         return {function.structured_delegate: function for function in functions if not function.inplace}
 
 
 def load(native_functions: Path, derivatives: Path) -> Specification:
-    """Read both files. SpecError for the first mistake."""
+    """Read both files. Raise SpecError for the first mistake."""
     functions: dict[str, NativeFunction] = {}
     for entry in entries(native_functions):
         function = _parse_function(entry)
@@ -195,14 +202,14 @@ def load(native_functions: Path, derivatives: Path) -> Specification:
 
 
 def _check_structured(functions: Mapping[str, NativeFunction], function: NativeFunction) -> None:
-    """The families of structured kernels hang together. SpecError."""
+    """Raise SpecError if a structured kernel's family is incomplete or inconsistent."""
     delegate = function.structured_delegate
     if delegate and delegate not in functions:
         raise function.refused(f"structured_delegate names {delegate!r}, not an entry{meant(delegate, functions)}")
     if delegate and not functions[delegate].structured:
         raise function.refused(f"structured_delegate names {delegate}, which has no structured: True")
     if function.structured and not function.out_arguments:
-        raise function.refused("structured: True is for out= operators; others name theirs by structured_delegate")
+        raise function.refused("structured: True is for out= operators; other operators need structured_delegate")
     if function.structured and not any(_is_functional_of(other, function) for other in functions.values()):
         raise function.refused(f"no functional operator has structured_delegate: {function.name}")
 
@@ -212,15 +219,15 @@ def _is_functional_of(function: NativeFunction, out: NativeFunction) -> bool:
 
 
 def structured_group(functions: Mapping[str, NativeFunction], function: NativeFunction) -> NativeFunction | None:
-    """The structured out operator behind a function, itself included."""
+    """The structured out operator of a function's family, which may be the function itself."""
     return function if function.structured else functions.get(function.structured_delegate)
 
 
 AUGMENTED = tuple(f"__i{name}__" for name in ("and", "or", "xor", "lshift", "rshift"))
-"""Python's operators that write to their first argument."""
+"""Python's augmented operators, which write to their first argument."""
 
 _IGNORED = ("device_guard", "tags")
-"""Fields of PyTorch's grammar that say nothing to this generator."""
+"""Fields of PyTorch's grammar that mean nothing to this generator."""
 
 
 def _parse_function(entry: Entry) -> NativeFunction:
@@ -231,7 +238,7 @@ def _parse_function(entry: Entry) -> NativeFunction:
         raise entry.refused(f"variants may be function and method, not {', '.join(sorted(variants))}")
     structured, delegate = entry.flag("structured"), entry.text("structured_delegate")
     if structured and delegate:
-        raise entry.refused("it is structured itself, or delegates to what is (structured_delegate), not both")
+        raise entry.refused("an operator has structured: True or structured_delegate, not both")
     dispatch = dict(_dispatch(entry)) | dict(_ufunc(entry))
     python_module = entry.text("python_module")
     precomputed = "".join(map(str, entry.sequence("precomputed", []))).partition(" -> ")[0]
@@ -242,7 +249,7 @@ def _parse_function(entry: Entry) -> NativeFunction:
     entry.ignore(_IGNORED)
     entry.finish()
     if structured and not dispatch:
-        raise entry.refused("a structured operator has a dispatch section (or ufunc_inner_loop): who computes it?")
+        raise entry.refused("a structured operator needs a dispatch section (or ufunc_inner_loop)")
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
     flags = ("function" in variants, "method" in variants, structured)
@@ -253,15 +260,17 @@ def _parse_function(entry: Entry) -> NativeFunction:
 
 
 def _check_types(entry: Entry, schema: FunctionSchema) -> None:
-    """SpecError for a type that has no Python type here."""
+    """Raise SpecError for a type that has no Python type here."""
     for each in (*schema.arguments, *schema.returns):
         element = each.type.partition("[")[0].rstrip("?")
         if element not in TYPES:
-            raise entry.refused(f"the type {each.type} of {each.name or 'the result'} is none of {', '.join(TYPES)}")
+            raise entry.refused(f"the type {each.type} of {each.name or 'the result'} is not one of {', '.join(TYPES)}")
 
 
 def _ufunc(entry: Entry) -> Iterator[tuple[str, str]]:
-    """``ufunc_inner_loop``: a kernel for CPU and CUDA made of a function of numbers."""
+    """Yield the dispatch entries of a ``ufunc_inner_loop``, a kernel for CPU and CUDA that is made from a function of
+    numbers.
+    """
     loops = entry.mapping("ufunc_inner_loop")
     if loops:
         if "Generic" not in loops:
@@ -275,7 +284,7 @@ def _dispatch(entry: Entry) -> Iterator[tuple[str, str]]:
     for keys, kernel in entry.mapping("dispatch").items():
         for key in (word.strip() for word in keys.split(",")):
             if key not in DISPATCH_KEYS:
-                raise entry.refused(f"dispatch key {key!r} is none of {', '.join(DISPATCH_KEYS)}")
+                raise entry.refused(f"dispatch key {key!r} is not one of {', '.join(DISPATCH_KEYS)}")
             if key in seen:
                 raise entry.refused(f"dispatch names two kernels for {key}")
             seen.add(key)
@@ -309,7 +318,7 @@ def _parse_derivatives(path: Path, functions: Mapping[str, NativeFunction]) -> I
 
 
 def _given_outputs(entry: Entry, function: NativeFunction) -> list[bool | str]:
-    """``output_differentiability``: of each result, whether, or under which condition, it has a history."""
+    """Read ``output_differentiability``: for each result, whether or under which condition it has a history."""
     given: list[bool | str] = entry.sequence("output_differentiability", [True])
     count = len(function.schema.returns)
     if "output_differentiability" in entry.asked and len(given) != count:
@@ -322,7 +331,9 @@ def _given_outputs(entry: Entry, function: NativeFunction) -> list[bool | str]:
 def _differentiable(
     formulas: Mapping[tuple[str, ...], str], function: NativeFunction, given: list[bool | str]
 ) -> tuple[bool, ...]:
-    """``gen_differentiable_outputs``: what the entry says, else the first result, or all if formulas use ``grads``."""
+    """The results that are differentiable (``gen_differentiable_outputs``): as the entry gives them, else the first
+    result, or all if formulas use ``grads``.
+    """
     count = len(function.schema.returns)
     if len(given) == count:
         return tuple(bool(word) for word in given)
@@ -331,23 +342,25 @@ def _differentiable(
 
 
 def node_stem(base: str) -> str:
-    """Node name without its index: ``_to_copy`` gives ``ToCopyBackward``, ``fill_`` gives ``FillBackward``.
+    """The name of a Node without its index: ``_to_copy`` gives ``ToCopyBackward``, ``fill_`` gives ``FillBackward``.
 
-    The index counts the entries of one stem in the order of the file, so the file keeps PyTorch's order.
+    The index counts the entries with the same stem in the order of the file, so the file keeps PyTorch's order.
     """
     words = base.strip("_").split("_")
     return ("".join(word.title() for word in words) + "Backward").replace("ForwardBackward", "Backward")
 
 
 def _words(key: str) -> tuple[str, ...]:
-    """Whom a formula is for: ``self, other``."""
+    """The names of the arguments that a formula is for: ``self, other``."""
     return tuple(word.strip() for word in key.split(","))
 
 
 def _formulas(
     entry: Entry, schema: FunctionSchema, function: NativeFunction
 ) -> tuple[dict[tuple[str, ...], str], frozenset[str]]:
-    """Formulas in alphabetical order of their keys, which is the order of evaluation; and what has none."""
+    """The formulas in alphabetical order of their keys, which is the order of evaluation, and the arguments without
+    one.
+    """
     known = {argument.name for argument in schema.arguments}
     formulas: dict[tuple[str, ...], str] = {}
     constant: set[str] = set()
@@ -371,7 +384,9 @@ def _formulas(
 def _of_copies(
     functions: Mapping[str, NativeFunction], own: Mapping[str, Derivative]
 ) -> Iterator[tuple[str, Derivative]]:
-    """``view_copy`` has the formulas of ``view`` in a Node of its own, ``ViewBackward0_copy``."""
+    """Yield the derivatives of ``view_copy``, which has the formulas of ``view`` in a Node of its own,
+    ``ViewBackward0_copy``.
+    """
     for function in functions.values():
         view = own.get(function.base.removesuffix("_copy") + function.name.removeprefix(function.base))
         if function.base.endswith("_copy") and view is not None and view.function.view and function.name not in own:
@@ -381,7 +396,7 @@ def _of_copies(
 def _shared_with_inplace(
     functions: Mapping[str, NativeFunction], own: Mapping[str, Derivative]
 ) -> Iterator[tuple[str, Derivative]]:
-    """``add_.Tensor`` uses the entry of ``add.Tensor``."""
+    """Yield the derivatives that in-place operators share: ``add_.Tensor`` uses the entry of ``add.Tensor``."""
     for function in functions.values():
         if function.inplace and function.name not in own:
             functional = function.base.removesuffix("_") + function.name.removeprefix(function.base)
@@ -391,4 +406,4 @@ def _shared_with_inplace(
 
 
 _INPLACE_OVERLOAD = {"pow_.Scalar": "pow.Tensor_Scalar", "pow_.Tensor": "pow.Tensor_Tensor"}
-"""In-place overloads that are not spelled like their functional partner."""
+"""In-place overloads whose names differ from those of their functional partners."""

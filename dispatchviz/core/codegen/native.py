@@ -1,6 +1,6 @@
-"""Finds the kernel bodies: which module of ``core/native`` defines the function that an entry's kernel name means.
+"""The search for kernel bodies: the module of ``core/native`` that defines the function for a kernel name.
 
-Sources are read, not imported, since they import what is generated here.
+Sources are parsed, not imported, since they import the generated modules.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _DEVICE_SUFFIXES = (
     "_cpu_",
     "_gpu",
 )
-"""PyTorch has a body per device where one body serves all devices here."""
+"""Suffixes of kernel names. PyTorch has a body for each device, while one body serves all devices here."""
 
 
 @cache
 def _functions() -> dict[str, list[str]]:
-    """Function name to the modules that define it, as ``arithmetic.binary_ops``."""
+    """The modules that define each function, as ``arithmetic.binary_ops``."""
     found: dict[str, list[str]] = {}
     for path in sorted(FOLDER.glob("*/*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -42,7 +42,7 @@ def _functions() -> dict[str, list[str]]:
 
 
 def _kernel_name(node: ast.stmt) -> str:
-    """Of a function, or of what a table of kernels assigns (``name: Kernel = ...``); else empty."""
+    """The name of a function, or of the kernel that a table assigns (``name: Kernel = ...``); else empty."""
     if isinstance(node, ast.FunctionDef) and not node.name.endswith("__"):
         return node.name
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
@@ -51,14 +51,14 @@ def _kernel_name(node: ast.stmt) -> str:
 
 
 FORMULAS = FOLDER.parent / "autograd" / "formulas"
-"""Where the functions stand that formulas call."""
+"""The folder of the functions that formulas call."""
 
 
 @cache
 def formula_functions() -> dict[str, str]:
-    """The functions that formulas may call: name to module of ``autograd/formulas/``.
+    """The functions that formulas may call, by name, with their module of ``autograd/formulas/``.
 
-    Helpers of which several modules have one of that name are not among them.
+    Names that several modules define (helpers) are left out.
     """
     found: dict[str, set[str]] = {}
     for path in sorted(FORMULAS.glob("*.py")):
@@ -68,7 +68,7 @@ def formula_functions() -> dict[str, str]:
 
 
 def _formula_names(path: Path) -> Iterator[str]:
-    """What a module of formulas defines, or imports on purpose (``from x import y as y``) from elsewhere."""
+    """Yield the names that a module of formulas defines, or reexports from elsewhere (``from x import y as y``)."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):
             yield node.name
@@ -77,7 +77,7 @@ def _formula_names(path: Path) -> Iterator[str]:
 
 
 def assigned_keys(path: Path, table: str) -> frozenset[str]:
-    """The keys of a module's dictionary, read off its source."""
+    """The keys of a module's dictionary, read from its source."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == table:
             assert isinstance(node.value, ast.Dict)
@@ -124,18 +124,22 @@ ALIASES = {
     "subtract": "sub",
     "true_divide": "div",
 }
-"""Operators that are another one by a second name, with the same overloads, and that one's base name."""
+"""Operators that are a second name of another operator with the same overloads, and that operator's base name."""
 
 
 def alias(function: NativeFunction) -> str:
-    """``ops.acos_out.call`` for ``arccos.out``; empty for what is no alias."""
+    """The call of the aliased operator, ``ops.acos_out.call`` for ``arccos.out``; empty if the function is not an
+    alias.
+    """
     inplace = "_" if function.inplace else ""
     name = ALIASES.get(function.base.removesuffix(inplace), "")
     return name and f"ops.{name}{inplace}{function.identifier.removeprefix(function.base)}.call"
 
 
 def body(function: NativeFunction, kernel: str) -> str:
-    """``pointwise.ufunc_add`` for the kernel name ``ufunc_add_CPU``. SpecError if no module has it."""
+    """The function for a kernel name: ``pointwise.ufunc_add`` for ``ufunc_add_CPU``. Raise SpecError if no module
+    defines it.
+    """
     if alias(function):
         return alias(function)
     overload = function.name.partition(".")[2]
@@ -147,7 +151,7 @@ def body(function: NativeFunction, kernel: str) -> str:
 
 
 def meta(family: str, function: NativeFunction) -> str:
-    """``pointwise.add_Tensor_meta``"""
+    """The meta function of a family, ``pointwise.add_Tensor_meta``."""
     name = f"{family}_meta"
     if name not in _functions():
         raise function.refused(f"no module of native/ defines {name}, the meta function{meant(name, _functions())}")
@@ -155,7 +159,7 @@ def meta(family: str, function: NativeFunction) -> str:
 
 
 def _module_of(name: str, function: NativeFunction) -> str:
-    """The one module that defines a kernel. SpecError if there are several."""
+    """The module that defines a kernel. Raise SpecError if several do."""
     first, *others = _functions()[name]
     if others:
         raise function.refused(f"{' and '.join([first, *others])} of native/ all define {name}: rename the helpers")

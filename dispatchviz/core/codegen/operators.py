@@ -1,4 +1,6 @@
-"""Prints ``generated/operators.pyi``, the types of all operators' classes, and ``generated/register_schema.py``."""
+"""The generator of ``generated/operators.pyi``, the types of all operators' classes, and of
+``generated/register_schema.py``.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def operator(function: Callable[_P, _R]) -> Operator[_P, _R]: ...
 
 
 def stub(spec: Specification) -> str:
-    """``generated/operators.pyi``"""
+    """The text of ``generated/operators.pyi``."""
     imports = "\n".join(f"from {module} import {', '.join(names)}" for module, names in sorted(TYPE_IMPORTS.items()))
     types = "\n".join(_type(function.schema) for function in spec.functions.values())
     return _HEAD.format(imports=imports, scalar=SCALAR) + types + "\n"
@@ -45,7 +47,7 @@ def _type(schema: FunctionSchema) -> str:
 
 
 def schemas(spec: Specification) -> str:
-    """``generated/register_schema.py``: what ``TORCH_LIBRARY(aten)`` defines."""
+    """The text of ``generated/register_schema.py``: the operators that ``TORCH_LIBRARY(aten)`` defines."""
     return page(
         "Every operator's class and schema, in the order of the yaml.",
         "build/aten/src/ATen/RegisterSchema.cpp",
@@ -59,5 +61,5 @@ def _lines(spec: Specification) -> Iterator[str]:
 
 
 def quoted(text: str) -> str:
-    """A literal, in double quotes where they are not in the text."""
+    """A string literal, in double quotes unless the text contains them."""
     return repr(text) if '"' in text else f'"{text}"'

@@ -1,8 +1,8 @@
-"""In which order the argument parser tries the signatures of one function (``sort_overloads`` of
+"""The order in which the argument parser tries the signatures of one function (``sort_overloads`` of
 ``tools/autograd/gen_python_functions.py``).
 
-Rule 1: alphabetically, by the signature in C++ words.
-Rule 2: a signature comes after those that take, in the same places, what is to be tried first (``_TRIED_LATER``).
+Rule 1: signatures are sorted alphabetically by their text with C++ types.
+Rule 2: a signature comes after those whose argument types in the same places are tried first (``_TRIED_LATER``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CPP = {
     "Tensor[]": "TensorList",
     "Tensor?[]": "c10::List<::std::optional<Tensor>>",
 }
-"""Types that C++ calls otherwise than schemas do."""
+"""Types whose name in C++ differs from that in schemas."""
 
 _TRIED_LATER = {
     ("Scalar", "Tensor"),
@@ -36,17 +36,17 @@ _TRIED_LATER = {
     ("SymInt", "Tensor"),
     ("int", "Tensor"),
 }
-"""The first of two types is tried after the second."""
+"""Pairs of types. The first of the two is tried after the second."""
 
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
 
 def sorted_overloads(overloads: list[Overload]) -> list[Overload]:
-    """Rule 1, then Rule 2."""
+    """The overloads, sorted by Rule 1 and then by Rule 2."""
     waiting = sorted(overloads, key=_text)
     before = {id(one): [other for other in waiting if _is_tried_later(one, other)] for one in waiting}
     found = [one for one in waiting if not before[id(one)]]
-    for one in found:  # which grows on the way
+    for one in found:  # the list grows during the loop
         for other in waiting:
             if one in before[id(other)]:
                 before[id(other)].remove(one)
@@ -56,7 +56,7 @@ def sorted_overloads(overloads: list[Overload]) -> list[Overload]:
 
 
 def _arguments(overload: Overload) -> list[Argument]:
-    """In the order of Python's signature: the four tensor options of a factory come last."""
+    """The arguments in the order of Python's signature: the four tensor options of a factory come last."""
     arguments = overload.arguments
     if not overload.is_factory:
         return arguments

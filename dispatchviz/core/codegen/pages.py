@@ -1,4 +1,4 @@
-"""What every generated file has in common: where it goes, its head, the imports that it needs, its line breaks."""
+"""The common form of all generated files: their place, head, imports and line breaks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent.parent / "generated"
 WIDTH = 120
 
 Imports = Mapping[str, Iterable[str]]
-"""Module to the names that may be imported from it, each as it is written there: ``Tensor``, ``operators as ops``."""
+"""Modules and the names that may be imported from each, written as in an import: ``Tensor``, ``operators as ops``."""
 
 TYPE_IMPORTS = {
     "dispatchviz.core.device.device": ("Device",),
@@ -23,13 +23,13 @@ TYPE_IMPORTS = {
 """The modules with the types of parameters and results."""
 
 SCALAR = "Scalar = bool | int | float | complex"
-"""A line after the imports, for modules with typed kernels."""
+"""A line to put after the imports of modules with typed kernels."""
 
 
 def page(what: str, mirrors: str, imports: Imports, parts: Iterable[str], types: Imports | None = None) -> str:
     """The text of a generated module: its docstring, the imports that it uses, and its definitions.
 
-    ``types``: imports for annotations alone, of modules that could not be imported here.
+    ``types`` are imports for annotations alone, of modules that could not be imported here.
     """
     head = (
         f'"""{what}\n\n'
@@ -43,21 +43,21 @@ def page(what: str, mirrors: str, imports: Imports, parts: Iterable[str], types:
 
 
 def kernel_table(rows: Iterable[tuple[str, str]], more: str = "") -> str:
-    """``KERNELS``: the name of each operator, without ``aten::``, to its function.
+    """The text of ``KERNELS``, the table of functions by operator name without ``aten::``.
 
-    ``more``: an expression for further rows, with the operator that joins them.
+    ``more`` is an expression for further rows, with the operator that joins them.
     """
     inside = ", ".join(f'"{operator}": {function}' for operator, function in rows)
     return f"KERNELS = {more}{{{inside}}}"
 
 
 def _words(body: str) -> set[str]:
-    """Those of the code; what stands in strings does not count."""
+    """The words of the code, without those in strings."""
     return set(re.findall(r"\w+", re.sub(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'', "", body)))
 
 
 def _before(used: set[str], imports: Imports, types: Imports) -> Iterator[str]:
-    """The lines between the docstring and the rest, each with a newline where an empty line follows."""
+    """Yield the lines between the docstring and the rest, each with a newline if an empty line follows."""
     for_types = list(_imported(used, types))
     typing = {"typing": ["TYPE_CHECKING", "Any"]}
     standard = {module: names for module, names in imports.items() if not module.startswith("dispatchviz.")} | typing
@@ -76,7 +76,7 @@ def _before(used: set[str], imports: Imports, types: Imports) -> Iterator[str]:
 
 
 def _imported(used: set[str], imports: Imports) -> Iterator[str]:
-    """Import lines in the order in which ruff sorts them."""
+    """Yield the import lines in the order in which ruff sorts them."""
     for module in sorted(imports):
         names = [name for name in imports[module] if name.rpartition(" ")[2] in used]
         plain = sorted({name for name in names if " as " not in name}, key=_order)
@@ -88,7 +88,7 @@ def _imported(used: set[str], imports: Imports) -> Iterator[str]:
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Constants, classes, functions."""
+    """A sort key that puts constants first, then classes, then functions."""
     return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2), name
 
 
@@ -106,8 +106,11 @@ def _broken_import(row: str) -> Iterator[str]:
 
 
 def broken(line: str) -> Iterator[str]:
-    """A line that is too long as several: broken inside the bracket that holds most of it, then, if need be, at commas
-    there; docstrings between two words; a text among the items of a bracket stays whole."""
+    """Yield a line, split into several if it is too long.
+
+    It is split inside the bracket that holds most of it, then, if necessary, at the commas there; a docstring is split
+    between two words. A string among the items of a bracket stays whole.
+    """
     text = line.lstrip()
     indent = line[: len(line) - len(text)]
     if len(line) <= WIDTH:
@@ -139,7 +142,7 @@ def _laid_out(indent: str, text: str) -> Iterator[str]:
 
 
 def _items(indent: str, inside: str) -> Iterator[str]:
-    """The content of a bracket, as many items in a line as fit."""
+    """Yield lines with the content of a bracket, as many items in a line as fit."""
     items = [item for item in _split(inside) if item]
     if len(items) == 1 and not inside.rstrip().endswith(","):
         yield from _item(indent, items[0], "")
@@ -149,7 +152,7 @@ def _items(indent: str, inside: str) -> Iterator[str]:
 
 
 def _rows(indent: str, words: Iterable[str]) -> Iterator[str]:
-    """Lines with as many words as fit; a longer word has a line to itself."""
+    """Yield lines with as many words as fit. A longer word gets a line to itself."""
     row = indent
     for word in words:
         if row != indent and len(row) + len(word) > WIDTH:
@@ -176,18 +179,18 @@ def _item(indent: str, item: str, comma: str) -> Iterator[str]:
 
 
 _CONDITIONAL = re.compile(r'("[^"]*") (if [^"]+) (else "[^"]*")')
-"""One of two literals."""
+"""A pattern of a choice between two literals."""
 
 
 def _brackets(text: str) -> Iterator[tuple[int, str]]:
-    """Position and character of each bracket, comma and bar outside of strings."""
+    """Yield position and character of each bracket, comma and bar outside of strings."""
     for found in re.finditer(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[()\[\]{},|]', text):
         if found[0][0] not in "\"'":
             yield found.start(), found[0]
 
 
 def _largest_bracket(text: str) -> tuple[int, int]:
-    """Positions of the outermost bracket that holds most of the line; (-1, -1) without one."""
+    """The positions of the outermost bracket that holds most of the line; (-1, -1) if there is none."""
     best = (-1, -1)
     open_at: list[int] = []
     for at, character in _brackets(text):
@@ -201,7 +204,7 @@ def _largest_bracket(text: str) -> tuple[int, int]:
 
 
 def _split(inside: str, separator: str = ",") -> Iterator[str]:
-    """At the commas, or bars, that are in no further bracket."""
+    """Yield the parts between commas, or bars, that are in no inner bracket."""
     depth, begin = 0, 0
     for at, character in _brackets(inside):
         depth += (character in "([{") - (character in ")]}")

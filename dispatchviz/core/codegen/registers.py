@@ -1,11 +1,12 @@
-"""Prints ``generated/register_<key>.py``: the kernels that the yaml's dispatch sections put under each key.
+"""The generator of ``generated/register_<key>.py``: the kernels that the yaml's dispatch sections register for each
+key.
 
 Structured families get their wrappers for CPU, CUDA and Meta, and the default-backend ones that run the meta function
-and then call the out operator. BackendSelect kernels go to every operator that takes tensor options.
+and then call the out operator. Every operator that accepts tensor options gets a BackendSelect kernel.
 
-Nearly all kernels of CPU and CUDA call the same functions of ``native/``: these stand once, in
-``generated/register_cpu_cuda.py``, and where PyTorch's impl functions have another name for each device, the backend
-bit of the key set says which it is. ``register_cpu.py`` and ``register_cuda.py`` have the rest.
+Nearly all kernels of CPU and CUDA call the same functions of ``native/``. These are written once, in
+``generated/register_cpu_cuda.py``. If PyTorch's impl functions have another name for each device, the backend bit of
+the key set decides which name is used. ``register_cpu.py`` and ``register_cuda.py`` have the rest.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _STRUCTURED_KEYS = ("CPU", "CUDA", "Meta")
 
 
 def texts(spec: Specification) -> Iterator[tuple[str, str]]:
-    """(module name, text) of each."""
+    """Yield pairs of a module name and its text."""
     kernels = {key: [k for f in spec.functions.values() for k in _kernels(spec, f, key)] for key in DISPATCH_KEYS}
     shared = [*_shared(kernels["CPU"], kernels["CUDA"])]
     kernels["CUDA"] = [(function, name, _checked(function, name, text)) for function, name, text in kernels["CUDA"]]
@@ -36,7 +37,7 @@ def texts(spec: Specification) -> Iterator[tuple[str, str]]:
         _SHARED,
         _page(
             "Kernels registered under CPU and CUDA alike; ``KERNELS`` is the table.\n\n"
-            "What only one of the two has, or has otherwise, is in ``register_cpu.py`` and ``register_cuda.py``.",
+            "Kernels that differ, or that one of the two lacks, are in ``register_cpu.py`` and ``register_cuda.py``.",
             _mirrored("CPU", "CUDA"),
             shared,
         ),
@@ -44,7 +45,7 @@ def texts(spec: Specification) -> Iterator[tuple[str, str]]:
     for key, own in kernels.items():
         if key in _SHARING:
             own = [kernel for kernel in own if kernel[0].name not in names]
-            what = f"Kernels registered under {key} alone; ``KERNELS`` is the table of these and the shared ones."
+            what = f"Kernels registered under {key} alone; ``KERNELS`` is the table, with the shared ones."
             yield _module(key), _page(what, _mirrored(key), own, f"{_SHARED}.KERNELS | ")
         else:
             yield _module(key), _page(_WHAT.format(key), _mirrored(key), own)
@@ -53,7 +54,7 @@ def texts(spec: Specification) -> Iterator[tuple[str, str]]:
 
 
 def _module(key: str) -> str:
-    """``register_cpu``, ``register_composite_explicit_autograd``"""
+    """The name of a key's module: ``register_cpu``, ``register_composite_explicit_autograd``."""
     return "register_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
 
 
@@ -66,11 +67,11 @@ _SHARING = ("CPU", "CUDA")
 _WHAT = "Kernels registered under {}; ``KERNELS`` is the table."
 
 Kernel = tuple[NativeFunction, str, str]
-"""Operator, name of the Python function, its text."""
+"""The operator, the name of the Python function, and its text."""
 
 
 def _page(what: str, mirrors: str, kernels: list[Kernel], more: str = "") -> str:
-    """``more``: an expression for further rows of the table."""
+    """The text of a module. ``more`` is an expression for further rows of the table."""
     table = kernel_table(((function.name, name) for function, name, _ in kernels), more)
     imports = {
         "dispatchviz.core.seam": ("recorder",),
@@ -85,7 +86,7 @@ def _page(what: str, mirrors: str, kernels: list[Kernel], more: str = "") -> str
 
 
 def _shared(cpu: list[Kernel], cuda: list[Kernel]) -> Iterator[Kernel]:
-    """The kernels that do the same on both devices, apart from the name of PyTorch's impl function."""
+    """Yield the kernels that do the same on both devices, apart from the name of PyTorch's impl function."""
     on_cuda = {function.name: (name, text) for function, name, text in cuda}
     for function, name, text in cpu:
         if function.name in on_cuda:
@@ -101,7 +102,7 @@ _IMPL = re.compile(r'(?<=enter_impl\()"\w+"')
 
 
 def _merged(cpu: str, cuda: str) -> str:
-    """One text for two that differ in the names of impl functions only; empty for others."""
+    """One text for two that differ only in the names of impl functions; empty for others."""
     if cpu == cuda:
         return cpu
     names = f"{_IMPL.findall(cuda)[0]} if ks & CUDA_BIT else {_IMPL.findall(cpu)[0]}" if _IMPL.search(cpu) else ""
@@ -110,10 +111,11 @@ def _merged(cpu: str, cuda: str) -> str:
 
 
 def _checked(function: NativeFunction, name: str, text: str, condition: str = "") -> str:
-    """The text with the check of devices that torchgen writes into the wrappers of CUDA; ``name``: the wrapper's there.
+    """The text with the device check that torchgen writes into the wrappers of CUDA. ``name`` is the name of the
+    wrapper there.
 
-    ``condition``: tells that the wrapper runs for CUDA, if it runs for others too. A few tensors that are always
-    there are compared on the spot, which costs a tenth.
+    ``condition`` is true if the wrapper runs for CUDA; it is needed if the wrapper serves other devices too. If there
+    are few tensors and all are required, they are compared in place, which costs a tenth of a call.
     """
     tensors = function.checked_tensors
     if not tensors:
@@ -134,7 +136,7 @@ def _with_docstring(text: str, docstring: str) -> str:
 
 
 def _native_imports(texts: list[str]) -> dict[str, list[str]]:
-    """The modules of ``native/`` whose functions are called, by room."""
+    """The modules of ``native/`` whose functions are called, by folder."""
     called = {name for text in texts for name in re.findall(r" (\w+)\.", text)}
     found: dict[str, list[str]] = {}
     for room, _, name in (module.partition(".") for module in native.modules()):
@@ -144,7 +146,7 @@ def _native_imports(texts: list[str]) -> dict[str, list[str]]:
 
 
 def _kernels(spec: Specification, function: NativeFunction, key: str) -> Iterator[Kernel]:
-    """The kernel of one operator under one key, if it has one."""
+    """Yield the kernel of one operator for one key, if it has one."""
     group = structured_group(spec.functions, function)
     if group is not None and key not in function.dispatch:
         if key in _STRUCTURED_KEYS:
@@ -168,7 +170,7 @@ def _define(function: NativeFunction, name: str, body: str) -> str:
 
 
 VARIANTS = ("DefaultBackend", "Functional", "InPlace", "Out")
-"""Classes of ``core/call/structured.py``."""
+"""Variants of structured kernels and their classes in ``core/call/structured.py``."""
 
 
 def _variant(function: NativeFunction, family: str, key: str = "") -> str:
@@ -179,7 +181,7 @@ def _variant(function: NativeFunction, family: str, key: str = "") -> str:
 
 
 def _inputs(function: NativeFunction) -> str:
-    """The arguments of meta and impl: all but the output."""
+    """The arguments of meta and impl: all except the output."""
     names = [a.name for a in function.schema.arguments if a.name not in function.out_arguments]
     return ", ".join(map(signature.python_name, names))
 
@@ -209,7 +211,9 @@ def _meta(call: str, op: str = "op") -> Iterator[str]:
 
 
 def _read(function: NativeFunction) -> Iterator[str]:
-    """An iterator may have cast operands in meta; its own are what the impl reads."""
+    """Yield the lines that replace arguments by the operands that an iterator cast in meta, since the impl reads
+    those.
+    """
     arguments = [a for a in function.schema.arguments if a.name not in function.out_arguments]
     operands = [a.name for a in arguments if a.type in ("Tensor", "Tensor?") or (a.type, a.name) == ("Scalar", "other")]
     names = ", ".join(map(signature.python_name, operands))
@@ -218,7 +222,9 @@ def _read(function: NativeFunction) -> Iterator[str]:
 
 
 def _impl(group: NativeFunction, key: str, inputs: str, written: str, ops: str = "op") -> Iterator[str]:
-    """``written``: as in PyTorch, maybe_get_output is out='s alone."""
+    """Yield the lines that run the impl. ``written`` is the tensor to write to: as in PyTorch, only out= has
+    ``maybe_get_output``.
+    """
     kernel = group.dispatch[key]
     body = native.body(group, kernel)
     if group.precomputed:
@@ -230,7 +236,7 @@ def _impl(group: NativeFunction, key: str, inputs: str, written: str, ops: str =
 
 
 def _several(function: NativeFunction, group: NativeFunction, family: str, key: str) -> Iterator[str]:
-    """The body of a structured kernel with several outputs: one ``Structured`` for each."""
+    """The kernel of a structured operator with several outputs: one ``Structured`` for each."""
     inputs, count = _inputs(function), len(function.schema.returns)
     outs = [signature.python_name(name) for name in function.out_arguments]
     made = [f'Out("{family}", {name})' for name in outs] or [_variant(function, family, key)] * count
@@ -262,7 +268,7 @@ def _default_backend(spec: Specification, function: NativeFunction, group: Nativ
 
 
 def _selects_backend(function: NativeFunction) -> bool:
-    """Take tensor options, and its name does not promise to follow another tensor."""
+    """Return whether the function accepts tensor options and its name does not say that it follows another tensor."""
     like = function.base.endswith("_like") or function.base.startswith("new_")
     return function.is_factory and not like
 

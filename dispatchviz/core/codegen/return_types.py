@@ -1,4 +1,6 @@
-"""Prints ``generated/return_types.py``: the named tuples that bindings of operators with several results return."""
+"""The generator of ``generated/return_types.py``: the named tuples that bindings of operators with several results
+return.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from dispatchviz.core.codegen.pages import page
 
 
 def text(functions: Iterable[NativeFunction]) -> str:
-    """One class for each name; an operator's overloads share one, its out= variants another."""
+    """The text of the classes, one for each name. An operator's overloads share one, and its out= variants share
+    another.
+    """
     rows = dict.fromkeys(_row(f) for f in functions if is_named(f))
     imports = {"dispatchviz.core.bindings.struct_sequence": ("struct_sequence",)}
     mirrors = "torch/csrc/autograd/generated/python_return_types.cpp"
@@ -17,13 +21,13 @@ def text(functions: Iterable[NativeFunction]) -> str:
 
 
 def is_named(function: NativeFunction) -> bool:
-    """Its results have names, and users can call it."""
+    """Return whether its results have names and users can call it."""
     returns = function.schema.returns
     return len(returns) > 1 and all(r.name for r in returns) and (function.function or function.method)
 
 
 def class_name(function: NativeFunction) -> str:
-    """``max`` or ``max_out``; ``linalg_qr`` keeps its prefix."""
+    """The name of the class: ``max`` or ``max_out``. ``linalg_qr`` keeps its prefix."""
     return function.cpp_name
 
 

@@ -1,8 +1,8 @@
-"""The array library of each device: NumPy for ``cpu``, CuPy for ``cuda`` where a GPU is usable.
+"""The array library of each device: NumPy for ``cpu``, CuPy for ``cuda`` if a GPU is usable.
 
-Without a usable GPU ``cuda`` is emulated on NumPy behind the same keys, and the reason is kept for every header. CuPy
-is imported only when the state of ``cuda`` is first used. The choice ``none`` gives a machine without a CUDA device, as
-does ``auto`` while ``CUDA_VISIBLE_DEVICES`` names no device.
+Without a usable GPU, ``cuda`` is emulated on NumPy with the same keys, and every header shows the reason. CuPy is
+imported only when the state of ``cuda`` is first used. The choice ``none`` gives a machine without a CUDA device. So
+does ``auto`` if ``CUDA_VISIBLE_DEVICES`` names no device.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from dispatchviz.foundation.errors import DispatchvizError
 
 
 class DeviceUnavailable(DispatchvizError):
-    """A requested device is not available on this machine."""
+    """The error for a requested device that is not available on this machine."""
 
 
 @dataclass(frozen=True)
 class CudaState:
-    """What ``cuda`` is on this machine."""
+    """The kind of ``cuda`` on this machine: real, emulated or absent."""
 
     real: bool
     library: ModuleType
     reason: str
-    """Why it is emulated or absent; the GPU's name if it is real."""
+    """The reason why it is emulated or absent; the GPU's name if it is real."""
     present: bool = True
-    """Whether there is a CUDA device at all."""
+    """False if there is no CUDA device at all."""
 
     def __str__(self) -> str:
         if not self.present:
@@ -44,7 +44,7 @@ class CudaState:
 
 @cache
 def detect() -> tuple[ModuleType | None, str]:
-    """Try CuPy once: (module, GPU name), or (None, the reason)."""
+    """Try CuPy once. Return the module and the GPU's name, or None and the reason."""
     if importlib.util.find_spec("cupy") is None:
         return None, "CuPy is not installed"
     try:
@@ -61,13 +61,15 @@ def detect() -> tuple[ModuleType | None, str]:
 
 _CHOICES = ("auto", "cupy", "emulated", "none")
 _CHOSEN_BEFORE = "DISPATCHVIZ_CUDA"
-"""The environment variable that chooses for the process unless a command's option does."""
+"""The environment variable that makes the choice for the process unless a command's option does."""
 _choice = os.environ.get(_CHOSEN_BEFORE, "auto")
 
 
 def choose_cuda(choice: str) -> None:
-    """``auto``, ``cupy``, ``emulated`` or ``none``; DeviceUnavailable if ``cupy`` is requested and not usable.
-    ``auto`` leaves the choice to the environment."""
+    """Choose ``auto``, ``cupy``, ``emulated`` or ``none``. ``auto`` leaves the choice to the environment.
+
+    Raise DeviceUnavailable if ``cupy`` is requested and not usable.
+    """
     global _choice
     choice = os.environ.get(_CHOSEN_BEFORE, choice) if choice == "auto" else choice
     if choice not in _CHOICES:
@@ -79,7 +81,7 @@ def choose_cuda(choice: str) -> None:
 
 
 def forget_cuda() -> None:
-    """The state of ``cuda`` is looked at again when it is next used."""
+    """Forget the state of ``cuda``. It is determined again when it is next used."""
     cuda_state.cache_clear()
     array_module.cache_clear()
 
@@ -89,18 +91,20 @@ def _unknown(choice: str) -> DeviceUnavailable:
 
 
 def cuda_choice() -> str:
-    """The current choice, which decides what ``cuda`` is from its first use on."""
+    """The current choice. It takes effect when ``cuda`` is first used."""
     return _choice
 
 
 @cache
 def cuda_state() -> CudaState:
-    """The state of ``cuda`` under the current choice. DeviceUnavailable if the environment's choice is none."""
+    """The state of ``cuda`` under the current choice. Raise DeviceUnavailable if the environment's choice does not
+    exist.
+    """
     return state_under(_choice)
 
 
 def state_under(choice: str) -> CudaState:
-    """The state of ``cuda`` under a choice; looking at it prepares nothing for a GPU."""
+    """The state of ``cuda`` under a choice. Reading it prepares nothing for a GPU."""
     if choice not in _CHOICES:
         raise _unknown(choice)
     if choice == "none":
@@ -114,14 +118,14 @@ def state_under(choice: str) -> CudaState:
 
 
 def cuda_without_looking(choice: str) -> str:
-    """What ``cuda`` is under a choice, as far as that is known without importing CuPy."""
+    """A description of ``cuda`` under a choice, as far as it is known without importing CuPy."""
     if choice in ("emulated", "none") or not _is_visible() or importlib.util.find_spec("cupy") is None:
         return str(state_under(choice))
     return "CuPy, if a GPU is usable"
 
 
 def is_initialized() -> bool:
-    """Return whether ``cuda`` has been used: from then on ``CUDA_VISIBLE_DEVICES`` changes nothing."""
+    """Return whether ``cuda`` has been used. After that, ``CUDA_VISIBLE_DEVICES`` has no effect."""
     return bool(cuda_state.cache_info().currsize)
 
 
@@ -138,12 +142,12 @@ def _is_visible() -> bool:
 
 @cache
 def array_module(device_type: str) -> Any:
-    """The array library of a device: its ``empty``, ``add``, ..."""
+    """The array library of a device, with its ``empty``, ``add``, ..."""
     return cuda_state().library if device_type == "cuda" else numpy
 
 
 def module_of(array: Any) -> Any:
-    """The library that an array is of."""
+    """The library to which an array belongs."""
     return numpy if isinstance(array, numpy.ndarray) else cuda_state().library
 
 
@@ -153,9 +157,7 @@ def on_host(array: Any) -> Any:
 
 
 def is_on_gpu(array: Any) -> bool:
-    """Return whether it is an array of CuPy's: its numbers are on the host only after a copy, which waits for the
-    GPU.
-    """
+    """Return whether an array is CuPy's. Its numbers reach the host only by a copy, which waits for the GPU."""
     return not isinstance(array, numpy.ndarray)
 
 
@@ -163,8 +165,8 @@ VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 def names_a_device(value: str | None) -> bool:
-    """Return whether the variable leaves a device. A list ends before its first bad entry; a repeated entry makes it
-    empty.
+    """Return whether a value of ``CUDA_VISIBLE_DEVICES`` leaves a device. A list ends before its first bad entry, and a
+    repeated entry makes it empty.
     """
     if value is None:
         return True
@@ -185,6 +187,6 @@ def _identifier(text: str, kind: str) -> str | None:
 
 
 def _ordinal(text: str) -> int | None:
-    """The number with which a text begins, as ``strtoul`` reads it; None if it is negative or there is none."""
+    """The number at the beginning of a text, as ``strtoul`` reads it; None if there is none or it is negative."""
     number = re.match(r"[+-]?\d+", text)
     return None if number is None or int(number[0]) < 0 else int(number[0])

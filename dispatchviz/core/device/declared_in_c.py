@@ -1,4 +1,4 @@
-"""Classes that C++ declares in PyTorch print under PyTorch's names: ``<class 'torch.dtype'>``."""
+"""The metaclass of classes that C++ declares in PyTorch. They print with PyTorch's names: ``<class 'torch.dtype'>``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 
 class DeclaredInC(type):
-    """Their class; ``class Device(metaclass=DeclaredInC, name="torch.device")``. Subclasses print under their own."""
+    """The metaclass, used as ``class Device(metaclass=DeclaredInC, name="torch.device")``. Subclasses print with their
+    own names.
+    """
 
     _shown: str
 
@@ -15,7 +17,7 @@ class DeclaredInC(type):
 
     def __init__(cls, *args: Any, name: str = "") -> None:
         super().__init__(*args)
-        if "_shown" not in vars(cls):  # a dataclass with slots is made of the whole class a second time
+        if "_shown" not in vars(cls):  # a dataclass with slots creates the class a second time
             cls._shown = name
 
     def __repr__(cls) -> str:

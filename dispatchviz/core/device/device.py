@@ -1,7 +1,7 @@
-"""Devices by name, as ``c10::Device``: a type and an index; the errors of a device.
+"""Devices by name, as ``c10::Device``: a type and an index; and the errors of devices.
 
-NB: in PyTorch tensors live on some twenty device types; here kernels are for cpu, cuda and meta, and only tensors
-without memory (wrapper subclasses) are on the others.
+NB: in PyTorch, tensors live on some twenty device types. Here cpu, cuda and meta have kernels, and only tensors without
+memory (wrapper subclasses) are on the others.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ NAMES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
     "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
 )  # fmt: skip
-"""Device types that PyTorch knows by name, in the order of its error message."""
+"""The device types that PyTorch knows by name, in the order of its error message."""
 
 
 class Device(metaclass=DeclaredInC, name="torch.device"):
-    """A device; ``index`` is None for "the current one". Built from ``"cuda:0"`` or ``("cuda", 0)``.
+    """A device. ``index`` is None for "the current one". It is created from ``"cuda:0"`` or ``("cuda", 0)``.
 
-    There is one object of each, so equal ones are the same one.
+    There is one object for each device, so equal devices are identical.
     """
 
     __slots__ = ("index", "type")
@@ -30,7 +30,7 @@ class Device(metaclass=DeclaredInC, name="torch.device"):
     index: int | None
 
     def __new__(cls, type: str | int | Device | None = None, index: int | None = None) -> Device:
-        """RuntimeError for a type that does not exist, TypeError without any."""
+        """Return the device. Raise RuntimeError for a type that does not exist, TypeError without a type."""
         if isinstance(type, Device):
             return type
         if isinstance(type, int):
@@ -56,13 +56,13 @@ class Device(metaclass=DeclaredInC, name="torch.device"):
         return known
 
     def __setattr__(self, name: str, value: object) -> None:
-        """AttributeError: a device does not change."""
+        """Raise AttributeError: a device is immutable."""
         if name in Device.__slots__:
             raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
         raise AttributeError(f"'torch.device' object has no attribute '{name}'")
 
     def __enter__(self) -> Device:
-        """``with torch.device(...)``: new tensors are there."""
+        """Create new tensors on this device (``with torch.device(...)``)."""
         contexts.append(self)
         return self
 
@@ -84,7 +84,7 @@ class Device(metaclass=DeclaredInC, name="torch.device"):
 _devices: dict[tuple[str, int | None], Device] = {}
 
 contexts: list[Device] = []
-"""Those of ``with torch.device(...)``, innermost last."""
+"""The devices of ``with torch.device(...)``, innermost last."""
 
 
 def _name(value: object) -> str:
@@ -92,7 +92,7 @@ def _name(value: object) -> str:
 
 
 def _parse(text: str) -> tuple[str, int | None]:
-    """``cpu``, ``cuda``, ``cuda:0``, ``meta``."""
+    """Parse ``cpu``, ``cuda``, ``cuda:0``, ``meta``."""
     if not text:
         raise RuntimeError("Device string must not be empty")
     match = re.fullmatch(r"([a-zA-Z_]+)(?::(\d+))?", text)
@@ -106,11 +106,13 @@ def _parse(text: str) -> tuple[str, int | None]:
 CPU = Device("cpu", None)
 META = Device("meta", None)
 CUDA = Device("cuda", 0)
-"""NB: in PyTorch a process may have several CUDA devices; here there is one, cuda:0."""
+"""The CUDA device. NB: in PyTorch, a process may have several CUDA devices. Here there is one, cuda:0."""
 
 
 def concrete(device: Device) -> Device:
-    """With the index that a tensor on it has: ``cuda`` means ``cuda:0``, ``cpu`` stays. AcceleratorError otherwise."""
+    """Return the device with the index that a tensor on it has: ``cuda`` means ``cuda:0``, ``cpu`` is unchanged. Raise
+    AcceleratorError if there is no such CUDA device.
+    """
     if device.type == "cuda":
         if device.index not in (None, 0):
             raise invalid_device()
@@ -119,7 +121,7 @@ def concrete(device: Device) -> Device:
 
 
 class AcceleratorError(RuntimeError):
-    """A device has failed; ``error_code`` is what its library says."""
+    """The error of a device that failed. ``error_code`` comes from the device's library."""
 
     error_code: int
 
@@ -127,11 +129,11 @@ class AcceleratorError(RuntimeError):
 AcceleratorError.__module__ = "torch"
 
 _INVALID_DEVICE = 101
-"""``cudaErrorInvalidDevice``"""
+"""The number of ``cudaErrorInvalidDevice``."""
 
 
 def invalid_device() -> AcceleratorError:
-    """``c10_cuda_check_implementation``, for a device that the machine does not have."""
+    """The error for a device that the machine does not have (``c10_cuda_check_implementation``)."""
     error = AcceleratorError(
         "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\n"
         "For more detailed error information, run with CUDA_LOG_FILE=stderr\n"
@@ -141,5 +143,5 @@ def invalid_device() -> AcceleratorError:
 
 
 def no_device() -> RuntimeError:
-    """``device_count_ensure_non_zero`` (``c10/cuda/CUDAFunctions.cpp``)."""
+    """The error for a machine without a GPU (``device_count_ensure_non_zero`` of ``c10/cuda/CUDAFunctions.cpp``)."""
     return RuntimeError("No CUDA GPUs are available")

@@ -1,5 +1,6 @@
-"""Which device types a build was not made for: what Python says when it would first use them
-(``torch/csrc/utils/device_lazy_init.cpp``), and what ``to`` says (``c10/core/impl/DeviceGuardImplInterface.h``)."""
+"""Device types that a build does not support: the errors when Python would first use them
+(``torch/csrc/utils/device_lazy_init.cpp``), and those of ``to`` (``c10/core/impl/DeviceGuardImplInterface.h``).
+"""
 
 from __future__ import annotations
 
@@ -16,28 +17,30 @@ _MODULES = {
     "hpu": (ModuleNotFoundError, "No module named 'torch.hpu'"),
     "privateuseone": (ModuleNotFoundError, "No module named 'torch.privateuseone'"),
 }
-"""Types with a Python module that is to be initialized before the first tensor."""
+"""Types with a Python module that must be initialized before the first tensor."""
 
 _LINKED = ("cpu", "cuda", "meta", "lazy")
 """Types for which a library has a guard."""
 
 
 def check_initialized(device: Device) -> None:
-    """``device_lazy_init``: AssertionError, or ModuleNotFoundError, for a type whose module cannot be initialized."""
+    """Raise AssertionError or ModuleNotFoundError for a type whose module cannot be initialized
+    (``device_lazy_init``).
+    """
     if device.type in _MODULES:
         error, text = _MODULES[device.type]
         raise error(text)
 
 
 def ensure_has_index(device: Device) -> Device:
-    """The device with its current index. RuntimeError for a type that has no guard to ask."""
+    """Return the device with its current index. Raise RuntimeError for a type without a guard."""
     if device.index is None and device.type not in _LINKED:
         raise RuntimeError(f"PyTorch is not linked with support for {device.type} devices")
     return present(device)
 
 
 def present(device: Device) -> Device:
-    """The device with its current index. RuntimeError for CUDA without a device (``lazyInitDevice``)."""
+    """Return the device with its current index. Raise RuntimeError for CUDA without a GPU (``lazyInitDevice``)."""
     if device.type == "cuda" and not has_device():
         raise no_device()
     return concrete(device)

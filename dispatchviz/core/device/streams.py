@@ -1,10 +1,11 @@
 """Streams and events of the CUDA device (``c10/cuda/CUDAStream.cpp``, ``c10/core/Event.h``).
 
-A stream is a queue of a device: what is put into one runs in order, what is in two runs in any order unless one waits
-for an event that the other has recorded. Each thread has a current stream, the default stream at first.
+A stream is a queue of a device. The work of one stream runs in order. The work of two streams runs in any order, unless
+one waits for an event that the other has recorded. Each thread has a current stream, which is the default stream at
+first.
 
-With a GPU the streams are CuPy's. NB: emulated, every kernel runs at once, so nothing is ever waited for; who records
-and who waits is recorded all the same.
+With a GPU the streams are CuPy's.
+NB: under emulation every kernel runs at once, so no stream ever waits. Recording and waiting are traced all the same.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from dispatchviz.core.record.events.stream_events import EventPurpose, StreamUse
 
 POOL = 32
-"""Streams per priority: the 33rd that is requested is the first one again."""
+"""The number of streams per priority. The 33rd request returns the first stream again."""
 HIGHEST_PRIORITY, LOWEST_PRIORITY = -3, 0
-"""PyTorch's own limit, which today's devices reach; a number beyond is taken as the nearest."""
+"""PyTorch's own limits, which today's devices reach. A number beyond them is replaced by the nearest."""
 
 
 class Stream:
-    """A stream of cuda:0. ``number`` is its identifier in traces: 0 is the default stream, the others count from 1."""
+    """A stream of cuda:0. ``number`` identifies it in traces: 0 is the default stream, the others count from 1."""
 
     __slots__ = ("_library_stream", "number", "priority", "stream_id")
 
@@ -43,7 +44,7 @@ class Stream:
 
     @property
     def library_stream(self) -> Any:
-        """CuPy's stream, made when it is first needed; None while CUDA is emulated."""
+        """CuPy's stream, created on first use; None while CUDA is emulated."""
         if self._library_stream is None and cuda_state().real:
             cuda = array_module("cuda").cuda
             self._library_stream = cuda.Stream.null if self.number == 0 else cuda.Stream(non_blocking=True)
@@ -51,20 +52,22 @@ class Stream:
 
     @property
     def handle(self) -> int:
-        """``cudaStream_t``. NB: emulated, there is none: the stream's id."""
+        """The ``cudaStream_t``. NB: under emulation there is none, and this is the stream's id."""
         return self.stream_id if self.library_stream is None else int(self.library_stream.ptr)
 
     def query(self) -> bool:
-        """Everything in it is done."""
+        """Return whether all its work is done."""
         return self.library_stream is None or bool(self.library_stream.done)
 
     def synchronize(self) -> None:
-        """Block until everything in it is done."""
+        """Block until all its work is done."""
         if self.library_stream is not None:
             self.library_stream.synchronize()
 
     def wait(self, event: Event, why: str) -> None:
-        """``cudaStreamWaitEvent``: later work waits for ``event``; one that was never recorded is complete."""
+        """Make later work wait for ``event`` (``cudaStreamWaitEvent``). An event that was never recorded counts as
+        complete.
+        """
         if event.recorded_on is None:
             return
         if recorder.active is not None:
@@ -74,7 +77,7 @@ class Stream:
 
 
 class Event:
-    """A CUDA event: a mark in a stream's work."""
+    """A CUDA event: a marker in a stream's work."""
 
     __slots__ = ("_library_event", "number", "recorded_on")
 
@@ -93,7 +96,7 @@ class Event:
         return self._library_event
 
     def record(self, stream: Stream, why: EventPurpose) -> None:
-        """``cudaEventRecord``: captures the work that ``stream`` has now."""
+        """Capture the work that ``stream`` has at this moment (``cudaEventRecord``)."""
         self.recorded_on = stream
         if recorder.active is not None:
             recorder.active.stream_event_recorded(self.number, stream.number, why)
@@ -101,11 +104,11 @@ class Event:
             self.library_event.record(stream.library_stream)
 
     def query(self) -> bool:
-        """What it marks is done."""
+        """Return whether the captured work is done."""
         return self._library_event is None or bool(self._library_event.done)
 
     def synchronize(self) -> None:
-        """Block until what it marks is done."""
+        """Block until the captured work is done."""
         if self._library_event is not None:
             self._library_event.synchronize()
 
@@ -120,9 +123,9 @@ class _State:
     def __init__(self) -> None:
         self.events = itertools.count(1)
         self.pools: dict[int, list[Stream]] = {}
-        """Per priority, the streams of its pool."""
+        """The streams of the pool of each priority."""
         self.next: dict[int, int] = {}
-        """Per priority, how many were requested."""
+        """The number of streams requested for each priority."""
 
 
 class _Thread(threading.local):
@@ -135,17 +138,17 @@ _thread = _Thread()
 
 
 def in_use() -> bool:
-    """Return whether a stream besides the default stream exists."""
+    """Return whether a stream other than the default stream exists."""
     return bool(process_modes.active & Mode.STREAMS)
 
 
 def current() -> Stream:
-    """The stream into which this thread puts its work."""
+    """The stream that gets this thread's work."""
     return _thread.current
 
 
 def from_pool(priority: int) -> Stream:
-    """The next stream of the pool: 32 per priority, in turn."""
+    """Return the next stream of the pool. Each priority has 32 streams, which are reused in a cycle."""
     priority = max(HIGHEST_PRIORITY, min(LOWEST_PRIORITY, priority))
     process_modes.set(Mode.STREAMS, True)
     pool = _state.pools.setdefault(priority, [])
@@ -157,7 +160,9 @@ def from_pool(priority: int) -> Stream:
 
 
 def _stream_id(index: int, priority: int) -> int:
-    """``StreamId``: index in the pool, StreamIdType (one per priority, from 1) and the bit of PyTorch's own streams."""
+    """The ``StreamId``: index in the pool, StreamIdType (one per priority, from 1) and the bit of PyTorch's own
+    streams.
+    """
     return index << 5 | (1 - priority) << 1 | 1
 
 
@@ -174,7 +179,9 @@ def set_current(stream: Stream, why: str) -> None:
 
 
 class StreamGuard:
-    """Another current stream inside the block (``c10/core/StreamGuard.h``); None changes nothing."""
+    """A context manager that sets the current stream in its block (``c10/core/StreamGuard.h``). None changes
+    nothing.
+    """
 
     __slots__ = ("_before", "_stream", "_why")
 
@@ -192,16 +199,17 @@ class StreamGuard:
 
 
 def record_stream(tensor: Any, stream: Stream, why: StreamUse) -> None:
-    """``Tensor.record_stream``: once freed, the memory is reused only when ``stream`` has finished what it has now.
+    """Delay the reuse of the tensor's memory, once freed, until ``stream`` has finished its current work
+    (``Tensor.record_stream``).
 
-    NB: CuPy's pools are per stream and keep no such list; the call is only recorded.
+    NB: CuPy's pools are per stream and keep no such list. The call is only recorded.
     """
     if recorder.active is not None:
         recorder.active.memory_used_on_stream(tensor, stream.number, why)
 
 
 def exchange_state(state: tuple[Any, Stream] | None = None) -> tuple[Any, Stream]:
-    """Replace the streams of the process, by none without ``state``; return the previous ones."""
+    """Replace the streams of the process, by a new state if ``state`` is None, and return the previous ones."""
     global _state
     before = _state, _thread.current
     _state, _thread.current = state or (_State(), DEFAULT)

@@ -1,1 +1,1 @@
-"""Kernels: what fills a cell, its C++ signature, and the forms in which it is called."""
+"""Kernels: the content of dispatch table entries, their C++ signatures, and the forms in which they are called."""

@@ -1,8 +1,8 @@
-"""Running a kernel of one calling convention in the other (``aten/src/ATen/core/boxing``).
+"""Adapters that run a kernel of one calling convention in the other (``aten/src/ATen/core/boxing``).
 
-A typed kernel takes ``(ks, *args)``; a boxed one takes ``(op, ks, stack)``, pops its arguments off the stack, left to
-right in schema order, and pushes its returns, the first one deepest. ``typed_form`` and ``boxed_form`` give a kernel in
-either convention, whichever it has itself.
+A typed kernel takes ``(ks, *args)``. A boxed kernel takes ``(op, ks, stack)``, pops its arguments off the stack, left
+to right in schema order, and pushes its returns, the first one deepest. ``typed_form`` and ``boxed_form`` return any
+kernel in the convention that they name.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
 
 Typed = Callable[..., Any]
-"""``function(ks, *args)``"""
+"""A kernel that is called as ``function(ks, *args)``."""
 Boxed = Callable[[int, list[Any]], None]
-"""``function(ks, stack)``"""
+"""A kernel that is called as ``function(ks, stack)``."""
 
 
 def typed_form(op: OperatorEntry, kernel: Kernel) -> Typed:
-    """The kernel as ``function(ks, *args)``; one that cannot run raises when it is called."""
+    """Return the kernel as ``function(ks, *args)``. A kernel that cannot run raises when it is called."""
     if kernel.fallthrough:
         return _run_fallthrough
     if kernel.function is None:
@@ -34,7 +34,7 @@ def typed_form(op: OperatorEntry, kernel: Kernel) -> Typed:
 
 
 def boxed_form(op: OperatorEntry, kernel: Kernel) -> Boxed:
-    """The kernel as ``function(ks, stack)``."""
+    """Return the kernel as ``function(ks, stack)``."""
     function = kernel.function
     if function is None or kernel.fallthrough or not kernel.boxed:
         return _unbox(op, typed_form(op, kernel))
@@ -42,7 +42,9 @@ def boxed_form(op: OperatorEntry, kernel: Kernel) -> Boxed:
 
 
 def _box(op: OperatorEntry, function: Callable[..., Any]) -> Typed:
-    """Arguments onto a stack, the kernel, returns off the stack."""
+    """Return a typed function that puts the arguments on a stack, runs the kernel and takes the returns off the
+    stack.
+    """
 
     def boxed(ks: int, *args: Any) -> Any:
         stack = list(args)
@@ -57,7 +59,9 @@ def _box(op: OperatorEntry, function: Callable[..., Any]) -> Typed:
 
 
 def _unbox(op: OperatorEntry, function: Typed) -> Boxed:
-    """Arguments off the stack, the kernel, returns onto it: PyTorch generates such a wrapper for typed kernels."""
+    """Return a boxed function that takes the arguments off the stack, runs the kernel and pushes the returns. PyTorch
+    generates this wrapper for typed kernels.
+    """
     count, returns = len(op.schema.arguments), len(op.schema.returns)
 
     def unboxed(ks: int, stack: list[Any]) -> None:
@@ -74,9 +78,9 @@ def _unbox(op: OperatorEntry, function: Typed) -> Boxed:
 
 
 def _returned(schema: FunctionSchema, args: tuple[Any, ...], stack: list[Any]) -> Any:
-    """The result for a typed caller: the returns; of in-place and out= operators the arguments that they write.
+    """The result for a typed caller: the returns, or, for in-place and out= operators, the arguments that they write.
 
-    In C++ those return references to their arguments, whatever the kernel pushed.
+    In C++ those operators return references to their arguments, and ignore the values that the kernel pushed.
     """
     values = [args[position] for position in schema.returned_arguments] or stack
     return values[0] if len(values) == 1 else tuple(values) if values else None
@@ -85,7 +89,7 @@ def _returned(schema: FunctionSchema, args: tuple[Any, ...], stack: list[Any]) -
 def _only_in_pytorch(op: OperatorEntry, kernel: Kernel) -> Typed:
     def run(ks: int, *args: Any) -> Any:
         raise NotImplementedError(
-            f"the cell of {op.name} for {highest(ks)} holds PyTorch's kernel {kernel.name} "
+            f"the dispatch table entry of {op.name} for {highest(ks)} holds PyTorch's kernel {kernel.name} "
             f"({kernel.debug or 'location unknown'}), which dispatchviz does not implement"
         )
 
@@ -93,7 +97,7 @@ def _only_in_pytorch(op: OperatorEntry, kernel: Kernel) -> Typed:
 
 
 def _run_fallthrough(ks: int, *args: Any) -> Any:
-    """Only a redispatch can get here: calls never pick a key that the mask has removed."""
+    """Raise the internal assertion. Only a redispatch gets here: calls never pick a key that the mask has removed."""
     raise RuntimeError(
         '0 INTERNAL ASSERT FAILED at "aten/src/ATen/core/boxing/KernelFunction.cpp":14, please report a bug to '
         "PyTorch. fallthrough_kernel was executed but it should have been short-circuited by the dispatcher. This "

@@ -1,14 +1,14 @@
 """``CppSignature`` of a typed kernel: the type of its C++ function, and the schema inferred from it.
 
-Mirrors ``aten/src/ATen/core/boxing/KernelFunction.h`` (``CppSignature``) and
+This module mirrors ``aten/src/ATen/core/boxing/KernelFunction.h`` (``CppSignature``) and
 ``aten/src/ATen/core/op_registration/infer_schema.cpp``. The first typed kernel of an operator fixes its signature, once
 for functions of plain integers and once for functions of symbolic sizes.
 
-Not here: who compares (``operator_entry.py``), what is said then (``registration_errors.py``).
+Not here: the comparison (``operator_entry.py``), the error messages (``registration_errors.py``).
 
 NB: in PyTorch, the signature is the C++ compiler's name of the function's type. Here it is made from the schema, which
-gives the same text for nearly all operators of ``aten``; custom classes, and functions written by hand with types of
-their own, are called by their TorchScript names.
+gives the same text for nearly all operators of ``aten``. Custom classes, and hand-written functions with types of their
+own, have their TorchScript names here.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class CppSignature:
     """The type of a C++ function."""
 
     name: str
-    """``at::Tensor (at::Tensor const&)``"""
+    """The C++ type, ``at::Tensor (at::Tensor const&)``."""
     schema: FunctionSchema
-    """Inferred, without a name: ``(Tensor _0) -> Tensor _0``."""
+    """The inferred schema, without a name: ``(Tensor _0) -> Tensor _0``."""
 
     def schema_named(self, name: str, overload: str) -> FunctionSchema:
         """The schema of an operator that is defined by a function alone."""
@@ -38,7 +38,9 @@ class CppSignature:
 
 _TENSOR = Argument("_0", "Tensor")
 T_T = CppSignature("at::Tensor (at::Tensor const&)", FunctionSchema("", "", (_TENSOR,), (_TENSOR,)))
-"""From one tensor to one: the function of PyTorch's test helpers, and the only typed one that Python can register."""
+"""The signature from one tensor to one tensor. It is that of PyTorch's test helpers, and the only typed one that Python
+can register.
+"""
 
 
 class CppSignatureWithDebug(NamedTuple):
@@ -47,14 +49,14 @@ class CppSignatureWithDebug(NamedTuple):
     name: str
     debug: str
     key: DispatchKey | None
-    """None: it was a catch-all."""
+    """The key of the kernel; None for a catch-all kernel."""
 
 
 # -- schemas ----------------------------------------------------------------------------------------------------------
 
 
 def with_real_types(schema: FunctionSchema, symbolic: bool) -> FunctionSchema:
-    """``cloneWithRealTypes``: what a function of plain integers can see of a schema."""
+    """The schema as a function of plain integers sees it (``cloneWithRealTypes``)."""
     if symbolic:
         return schema
     return FunctionSchema(
@@ -82,7 +84,7 @@ def _plain(argument: Argument) -> Argument:
 
 
 def schema_difference(declared: FunctionSchema, inferred: FunctionSchema) -> str | None:
-    """``findSchemaDifferences``: why two schemas differ in their types; None if they do not."""
+    """The first difference between the types of two schemas; None if there is none (``findSchemaDifferences``)."""
     for what, ours, theirs in (
         ("argument", declared.arguments, inferred.arguments),
         ("return", declared.returns, inferred.returns),
@@ -180,5 +182,5 @@ def _returned_type(value: Argument, values: dict[str, str]) -> str:
 
 
 def _template(name: str, inside: str) -> str:
-    """Compilers write a space between two closing brackets."""
+    """The text of a template. Compilers write a space between two closing brackets."""
     return f"{name}<{inside}{' ' * inside.endswith('>')}>"

@@ -1,6 +1,6 @@
-"""A kernel: a cell's function, its name, registration and signature (``ATen/core/boxing/KernelFunction.h``).
+"""A kernel: its function, name, registration and signature (``ATen/core/boxing/KernelFunction.h``).
 
-Not here: running a kernel of one calling convention in the other (``boxing.py``), what PyTorch calls its kernels
+Not here: running a kernel of one calling convention in the other (``boxing.py``), PyTorch's names of its kernels
 (``pytorch_registrations.py``).
 """
 
@@ -17,8 +17,9 @@ from dispatchviz.core.schema.function_schema import FunctionSchema
 
 
 class Deferred:
-    """The function of a kernel that is found when it is first needed: most kernels of a program's operators never run,
-    and finding one loads the module that it is in."""
+    """The function of a kernel that is looked up on first use. Most kernels of a program's operators never run, and
+    looking one up loads its module.
+    """
 
     __slots__ = ("find",)
 
@@ -28,35 +29,37 @@ class Deferred:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A registered kernel; two are the same only if they are one object.
+    """A registered kernel. Kernels are compared by identity.
 
-    A typed kernel is called as ``function(ks, *args)`` with all schema arguments in order, a boxed one as
+    A typed kernel is called as ``function(ks, *args)`` with all schema arguments in order. A boxed one is called as
     ``function(op, ks, stack)``: it pops its arguments and pushes its returns. A kernel that only PyTorch has carries
     PyTorch's facts and no function.
     """
 
     name: str
-    """As PyTorch names it: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
+    """PyTorch's name of the kernel: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
     given: Callable[..., Any] | Deferred | None
-    """Its function, or how to find it."""
+    """The kernel's function, or the way to find it."""
     debug: str
-    """Where it was registered, as PyTorch's dump says it."""
+    """The place of its registration, as PyTorch's dump prints it."""
     boxed: bool = False
-    """It has the boxed form alone: Python kernels, fallbacks. Such a kernel has no signature of its own."""
+    """True if the kernel has only the boxed form: Python kernels and fallbacks. It then has no signature of its own."""
     fallthrough: bool = False
-    """A fallthrough kernel: its key leaves the operator's mask."""
+    """True for a fallthrough kernel: its key leaves the operator's mask."""
     unboxed: bool = True
-    """It has a typed form without symbolic sizes; dumps say so."""
+    """True if it has a typed form without symbolic sizes. Dumps print that."""
     signature: bool | None = None
-    """PyTorch's kernel has a C++ signature; None: as ``boxed`` says. It need not be boxed here because it is there."""
+    """True if PyTorch's kernel has a C++ signature; None: the opposite of ``boxed``. It may be boxed here although it
+    is typed in PyTorch.
+    """
     pointer: object = None
-    """What stands for its C++ function pointer, if several kernels share one, as all Python kernels do."""
+    """A stand-in for its C++ function pointer, if several kernels share one, as all Python kernels do."""
     cpp: CppSignature | None = None
-    """Its C++ signature, if that need not be the one of its operator: those are checked."""
+    """Its C++ signature, if it may differ from that of its operator. Those are checked."""
 
     @cached_property
     def function(self) -> Callable[..., Any] | None:
-        """What runs; None for a kernel that only PyTorch has."""
+        """The function to run; None for a kernel that only PyTorch has."""
         return self.given.find() if isinstance(self.given, Deferred) else self.given
 
     @cached_property
@@ -67,16 +70,16 @@ class Kernel:
 
     @property
     def identity(self) -> object:
-        """What ``_equalsBoxedAndUnboxed`` compares: for Python kernels not which function it is."""
+        """The value that ``_equalsBoxedAndUnboxed`` compares. For Python kernels it does not depend on the function."""
         return self if self.pointer is None else self.pointer
 
     @property
     def typed(self) -> bool:
-        """PyTorch's kernel has a C++ signature."""
+        """True if PyTorch's kernel has a C++ signature."""
         return self.signature if self.signature is not None else not (self.boxed or self.fallthrough)
 
     def row(self, schema: FunctionSchema | None) -> str:
-        """Its part of a line of ``_dispatch_dump``: ``DEBUG :: SCHEMA [ fallthrough boxed unboxed ]``."""
+        """The kernel's part of a line of ``_dispatch_dump``: ``DEBUG :: SCHEMA [ fallthrough boxed unboxed ]``."""
         flags = ["fallthrough"] * self.fallthrough + ["boxed"] + ["unboxed"] * (self.typed and self.unboxed)
         return f"{self.debug} :: {self._inferred(schema)} [ {' '.join(flags)} ]"
 
@@ -89,7 +92,7 @@ class Kernel:
 def inferred_signature(schema: FunctionSchema, symbolic: bool) -> str:
     """The schema that PyTorch infers from a typed kernel's C++ signature: ``(Tensor _0, Scalar _1) -> Tensor _0``."""
     arguments = ", ".join(f"{_inferred_type(a.type, symbolic)} _{i}" for i, a in enumerate(schema.arguments))
-    only_returned = not any("SymInt" in a.type for a in schema.arguments)  # which plain integers cannot stand for
+    only_returned = not any("SymInt" in a.type for a in schema.arguments)  # which plain integers cannot represent
     types = [f"{_inferred_type(r.type, symbolic or only_returned)} _{i}" for i, r in enumerate(schema.returns)]
     returns = types[0] if len(types) == 1 else f"({', '.join(types)})"
     return f"({arguments}) -> {returns}"

@@ -1,8 +1,9 @@
-"""PyTorch's names of kernels: computed from the operator, the key and the file that registers it.
+"""PyTorch's names of kernels, computed from the operator, the key and the file that registers the kernel.
 
 The names are those of the generators in ``torchgen/dest/register_dispatch_key.py``, ``torchgen/api/native.py``,
-``torchgen/api/cpp.py`` and ``tools/autograd/gen_variable_type.py``. Where PyTorch has a hand-written or an instantiated
-function without a telling name, the operator and the file are named instead: ``add_Tensor (BatchRulesBinaryOps.cpp)``.
+``torchgen/api/cpp.py`` and ``tools/autograd/gen_variable_type.py``. If PyTorch has a hand-written or an instantiated
+function without a specific name, the name is made of the operator and the file: ``add_Tensor
+(BatchRulesBinaryOps.cpp)``.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import re
 
 _OUT = re.compile(r"\*, [^>]*\w!\)")
-"""In a schema: it writes to an argument that is given by name only."""
+"""A pattern that matches the schema of an operator that writes to a keyword-only argument."""
 
 _FILE = re.compile(r"registered at (?:\S*/)?(?P<name>(?P<stem>[^/:\s]+?)(?:_\d+)?\.\w+)(?::|$)")
 
 STRUCTURED_KEYS = ("CPU", "CUDA", "Meta", "MPS", "XPU", "MTIA", "CompositeExplicitAutogradNonFunctional")
-"""Keys for which an operator's structured kernel is generated; its other kernels are ordinary."""
+"""Keys for which an operator's structured kernel is generated. Its other kernels are ordinary."""
 
 _NAMESPACES = {
     "VariableType": "VariableType",
@@ -25,7 +26,7 @@ _NAMESPACES = {
     "TraceTypeManual": "TraceType",
     "RegisterFunctionalization": "functionalization",
 }
-"""Stem of a file to the namespace of the functions in it."""
+"""The namespaces of the functions in a file, by the stem of its name."""
 
 FALLTHROUGH = "fallthrough_kernel"
 """The one function behind every fallthrough (``ATen/core/boxing/KernelFunction.cpp``)."""
@@ -65,7 +66,7 @@ def fallback_name(key: str, fallthrough: bool) -> str:
 def kernel_name(
     schema: str, key: str, debug: str, structured: bool, boxed: bool = False, composite: bool = False
 ) -> str:
-    """PyTorch's name of an operator's kernel for a key; ``debug`` is where it was registered.
+    """PyTorch's name of an operator's kernel for a key. ``debug`` is the place of its registration.
 
     ``structured``: the operator's kernels are generated from a meta and an impl function. ``boxed``: the kernel has no
     signature of its own. ``composite``: the operator has a CompositeImplicitAutograd kernel.
@@ -92,10 +93,10 @@ def kernel_name(
 
 
 def _namespace(stem: str, key: str) -> str:
-    """Hand-written ADInplaceOrView kernels are in VariableTypeManual.cpp, too."""
+    """The namespace of a kernel. Hand-written ADInplaceOrView kernels are in VariableTypeManual.cpp, too."""
     return "ADInplaceOrView" if key == "ADInplaceOrView" else _NAMESPACES[stem]
 
 
 def _suffix(stem: str, key: str) -> str:
-    """Autograd kernels for one key only are called after it: ``view_AutogradNestedTensor``."""
+    """The suffix of an autograd kernel for a single key: ``view_AutogradNestedTensor``."""
     return f"_{key}" if stem == "VariableType" and key != "Autograd" else ""

@@ -1,12 +1,12 @@
-"""Kernels while a recorder is active: the call is recorded, the kernel runs, its result is recorded.
+"""Kernels while a recorder is active: record the call, run the kernel, record its result.
 
-The dispatcher runs these in a cell's stead while a recording goes on. Every event of a trace pays for what happens
-here, so the functions are written out in ``generated/recorded_calls.py``: with as many parameters as the operator has,
-up to eight (``*args`` would cost more than the notes), with the recorder's values as constants, and calls whose only
-tensors are one or two plain parameters, most calls, name those outright. This module chooses among them, and has the
-same for more arguments, and for recordings with hashes of results. Where numbers of tensors are recorded, the kernel
-that runs says them.
-``operator_entry.py`` drops them when a recorder begins or ceases to listen.
+The dispatcher runs these instead of an entry's kernel while a recording is in progress. Every event of a trace passes
+through them, so the functions are written out in ``generated/recorded_calls.py``. They have as many parameters as the
+operator has, up to eight (``*args`` would cost more than the notes), and the recorder's values as constants. In most
+calls the only tensors are one or two plain parameters, and the functions for those name them directly. This module
+chooses among them. It also has general functions for more arguments, and for recordings with hashes of results. If
+numbers of tensors are recorded, the kernel that computes them records them. ``operator_entry.py`` drops the functions
+when a recorder starts or stops listening.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from dispatchviz.core.thread.guards import ExcludeFixed
 
 PASSING_ON = frozenset((*ALIAS_MEMBERS[K.Autograd], K.Autograd, K.ADInplaceOrView, K.BackendSelect))
-"""Kernels registered to these write no numbers themselves: they pass the call on, or call other operators."""
+"""Keys whose kernels compute no numbers themselves: they pass the call on, or call other operators."""
 
 
 def recorded_call(rec: Recorder, cell: Cell) -> Typed:
-    """The kernel of a cell as ``call`` runs it: ``function(ks, *args)``."""
+    """Return the kernel of an entry as ``call`` runs it: ``function(ks, *args)``."""
     if rec.numbers:
         cell = _with_numbers(rec, cell, True)
     if rec.hashes:
@@ -45,7 +45,7 @@ def recorded_call(rec: Recorder, cell: Cell) -> Typed:
 
 
 def recorded_redispatch(rec: Recorder, cell: Cell) -> Typed:
-    """The kernel of a cell as ``redispatch`` runs it: ``function(ks, *args)``."""
+    """Return the kernel of an entry as ``redispatch`` runs it: ``function(ks, *args)``."""
     if rec.numbers:
         cell = _with_numbers(rec, cell, False)
     if rec.hashes:
@@ -54,7 +54,7 @@ def recorded_redispatch(rec: Recorder, cell: Cell) -> Typed:
 
 
 def recorded_redispatch_within(rec: Recorder, cell: Cell, ks: int, guard: type[ExcludeFixed]) -> Guarded:
-    """The kernel of a cell with its set, run within a guard: called with all arguments."""
+    """Return the kernel of an entry with its key set, run within a guard. It is called with all arguments."""
     if rec.numbers:
         cell = _with_numbers(rec, cell, False)
     if rec.hashes:
@@ -64,7 +64,8 @@ def recorded_redispatch_within(rec: Recorder, cell: Cell, ks: int, guard: type[E
 
 
 def _with_numbers(rec: Recorder, cell: Cell, called: bool) -> Cell:
-    """The cell, with a kernel that also records numbers of small tensors, also of its arguments if it is ``called``.
+    """Return the entry with a kernel that also records numbers of small tensors; those of its arguments too if it is
+    ``called``.
 
     A kernel that passes the call on records no results: the kernel below it does.
     """
@@ -127,7 +128,7 @@ def _redispatch_of_any(rec: Recorder, cell: Cell) -> Typed:
 
 
 def _returned(rec: Recorder, cell: Cell, function: Callable[..., Any], ks: int, args: tuple[Any, ...]) -> Any:
-    """Run a kernel and records its result."""
+    """Run a kernel and record its result."""
     try:
         result = function(ks, *args)
     except BaseException as error:

@@ -1,13 +1,13 @@
-"""Sets of dispatch keys: one 64-bit number, its algebra, the sets that PyTorch has names for, the sets of tensors.
+"""Sets of dispatch keys: their algebra on 64-bit numbers, the sets that PyTorch names, and the key sets of tensors.
 
-Mirrors ``c10/core/DispatchKeySet.h`` and ``c10/core/TensorOptions.h``. The machine works on raw integers with the
-functions here; ``DispatchKeySet`` is the value that the edges hand out.
+This module mirrors ``c10/core/DispatchKeySet.h`` and ``c10/core/TensorOptions.h``. The machine works on raw integers
+with the functions here. ``DispatchKeySet`` is the value that users see.
 
-Rule 1: bits 0 to 15 are backends, bits 16 to 61 functionalities; a per-backend functionality counts for every backend
+Rule 1: bits 0 to 15 are backends, bits 16 to 61 functionalities. A per-backend functionality counts for every backend
 of the set, so {AutogradCPU, CUDA} and {AutogradCUDA, CPU} are one number.
-Rule 2: taking keys away never clears a backend bit.
+Rule 2: removing keys never clears a backend bit.
 
-Not here: the keys themselves and what aliases stand for (``keys.py``).
+Not here: the keys themselves and the keys that aliases stand for (``keys.py``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FULL = (1 << NUM_BACKENDS + len(FUNCTIONALITIES)) - 1
 
 
 def raw(*keys: DispatchKey) -> int:
-    """The set of the keys; Undefined and aliases add nothing."""
+    """The set of the keys. Undefined and aliases add nothing."""
     joined = 0
     for key in keys:
         joined |= KEY_BITS[key]
@@ -47,37 +47,37 @@ def raw(*keys: DispatchKey) -> int:
 
 
 def highest(ks: int) -> DispatchKey:
-    """``highestPriorityTypeId``: the key that picks the kernel.
+    """The key that picks the kernel (``highestPriorityTypeId``).
 
     A per-backend functionality without any backend bit gives the placeholder that PyTorch prints as ``Undefined`` or
-    ``AutogradUndefined``, although ``table_index`` gives the CPU cell then.
+    ``AutogradUndefined``, although ``table_index`` then gives the entry for CPU.
     """
     return _HIGHEST[(ks >> NUM_BACKENDS).bit_length()][(ks & BACKEND_MASK).bit_length()]
 
 
 def highest_functionality(ks: int) -> DispatchKey:
-    """``highestFunctionalityKey``; Undefined if no functionality bit is set."""
+    """The highest functionality (``highestFunctionalityKey``); Undefined if no functionality bit is set."""
     return DispatchKey((ks >> NUM_BACKENDS).bit_length())
 
 
 def highest_backend(ks: int) -> BackendComponent:
-    """``highestBackendKey``; InvalidBit if no backend bit is set."""
+    """The highest backend (``highestBackendKey``); InvalidBit if no backend bit is set."""
     return BackendComponent((ks & BACKEND_MASK).bit_length())
 
 
 def table_index(ks: int) -> int:
-    """``getDispatchTableIndexForDispatchKeySet``: the cell that the set picks.
+    """The index of the dispatch table entry that the set picks (``getDispatchTableIndexForDispatchKeySet``).
 
-    IndexError for bits 62 and 63, which PyTorch only checks in debug builds.
+    Raise IndexError for bits 62 and 63, which PyTorch checks only in debug builds.
     """
     functionality = (ks >> NUM_BACKENDS).bit_length()
     return OFFSETS[functionality] + ((ks & MASKS[functionality]) >> 1).bit_length()
 
 
 def members(ks: int) -> Iterator[DispatchKey]:
-    """The runtime keys, low to high; a per-backend functionality counts once for each backend bit of the set.
+    """Yield the runtime keys, low to high. A per-backend functionality counts once for each backend bit of the set.
 
-    RuntimeError for bit 63, as in PyTorch; bit 62 is ignored.
+    Raise RuntimeError for bit 63, as in PyTorch. Bit 62 is ignored.
     """
     if ks >> 63:
         raise RuntimeError("next_functionality_ <= iterator::end_iter_mask_val INTERNAL ASSERT FAILED: bit 63 is set")
@@ -91,26 +91,28 @@ def members(ks: int) -> Iterator[DispatchKey]:
 
 
 def full_after(key: DispatchKey) -> int:
-    """``DispatchKeySet(FULL_AFTER, key)``: every bit strictly below the key's, and always PythonDispatcher.
+    """The set of every bit strictly below the key's, and always PythonDispatcher (``DispatchKeySet(FULL_AFTER, key)``).
 
-    Undefined and aliases give 15 backend bits, an accident that is kept.
+    Undefined and aliases give 15 backend bits, an accident of PyTorch's that is kept.
     """
     below = (1 << NUM_BACKENDS - 1 + key.functionality) - 1
     return below | KEY_BITS[K.PythonDispatcher]
 
 
 def subtract(ks: int, other: int) -> int:
-    """``ks - other``: functionalities of ``other`` go, for every backend; backend bits stay."""
+    """The set ``ks - other``: the functionalities of ``other`` are removed for every backend; backend bits stay."""
     return ks & (BACKEND_MASK | ~other)
 
 
 def remove(ks: int, key: DispatchKey) -> int:
-    """``remove``: clears the functionality bit alone."""
+    """The set without the functionality bit of ``key`` (``remove``)."""
     return ks & ~(KEY_BITS[key] & ~BACKEND_MASK)
 
 
 def text(ks: int) -> str:
-    """``DispatchKeySet(CPU, AutogradCPU)``: what iteration yields, which may be nothing for a set that is not empty."""
+    """The text ``DispatchKeySet(CPU, AutogradCPU)``, with the keys that iteration yields. It may show no key for a set
+    that is not empty.
+    """
     return f"DispatchKeySet({', '.join(map(str, members(ks)))})"
 
 
@@ -120,7 +122,7 @@ _HIGHEST: tuple[tuple[DispatchKey, ...], ...] = (
     *(tuple(runtime_key(K(f), backend) for backend in BackendComponent) for f in range(K.EndOfFunctionalityKeys + 1)),
     _NO_KEY,  # bit 63: PyTorch reads on past the functionalities
 )
-"""By significant bits of the functionality part and of the backend part."""
+"""The highest key, by the number of significant bits of the functionality part and of the backend part."""
 
 
 # -- sets that have a name --------------------------------------------------------------------------------------------
@@ -128,22 +130,22 @@ _HIGHEST: tuple[tuple[DispatchKey, ...], ...] = (
 _AUTOCAST = tuple(key for key in FUNCTIONALITIES if key.name.startswith("Autocast"))
 
 autograd_dispatch_keyset = raw(K.AutogradFunctionality, K.AutogradOther, K.AutogradNestedTensor)
-"""No backend bits: it excludes autograd for all of them."""
+"""The autograd keys, without backend bits: excluding them excludes autograd for all backends."""
 autograd_dispatch_keyset_with_ADInplaceOrView = autograd_dispatch_keyset | raw(K.ADInplaceOrView)
 autocast_dispatch_keyset = raw(*_AUTOCAST)
 default_included_set = raw(K.BackendSelect, K.ADInplaceOrView)
-"""The included set of a new thread."""
+"""The include set of a new thread."""
 default_excluded_set = autocast_dispatch_keyset
-"""The excluded set of a new thread."""
+"""The exclude set of a new thread."""
 inplace_or_view_ks = raw(K.ADInplaceOrView)
 after_autograd_keyset = full_after(K.AutogradOther)
-"""AutogradOther is the lowest of the autograd keys, so this leaves none of them."""
+"""The keys below autograd. AutogradOther is the lowest autograd key, so this set contains none of them."""
 after_ADInplaceOrView_keyset = full_after(K.ADInplaceOrView)
 after_func_keyset = remove(full_after(K.Functionalize), K.ADInplaceOrView)
 from_Python_up_keyset = FULL & ((1 << NUM_BACKENDS) - 1 | ~full_after(K.Python))
-"""Python and all that comes before it (``FULL - DispatchKeySet(FULL_AFTER, Python)``)."""
+"""Python and all keys of higher priority (``FULL - DispatchKeySet(FULL_AFTER, Python)``)."""
 after_Python_keyset = FULL ^ (full_after(K.Python) | raw(K.Python))
-"""``PythonFallbackKernel.cpp``: despite its name, everything above Python except PythonDispatcher."""
+"""Despite its name, everything above Python except PythonDispatcher (``PythonFallbackKernel.cpp``)."""
 python_ks = raw(K.Python, K.PythonTLSSnapshot)
 sparse_ks = raw(K.Sparse)
 sparse_csr_ks = raw(K.SparseCsr)
@@ -156,7 +158,7 @@ non_functional_backend_dispatch_keyset = ALIASES[K.CompositeExplicitAutogradNonF
 math_dispatch_keyset = ALIASES[K.CompositeImplicitAutograd]
 nested_dispatch_keyset = ALIASES[K.CompositeImplicitAutogradNestedTensor]
 autogradother_backends = backend_dispatch_keyset & ~KEY_BITS[K.Dense]
-"""Backends whose autograd key is AutogradOther (all backend bits, though); the ambiguity test reads it."""
+"""Backends whose autograd key is AutogradOther (with all backend bits, though). The ambiguity check reads it."""
 
 
 # -- from backends to autograd and autocast keys ----------------------------------------------------------------------
@@ -171,12 +173,14 @@ def _own_autograd_key(backend: BackendComponent) -> DispatchKey:
 
 
 AUTOGRAD_KEY: dict[BackendComponent, DispatchKey] = {b: _own_autograd_key(b) for b in BackendComponent}
-"""``getAutogradRelatedKeySetFromBackend``: the autograd key of tensors; AutogradOther for HIP, VE and no backend."""
+"""The autograd key of tensors by backend (``getAutogradRelatedKeySetFromBackend``); AutogradOther for HIP, VE and no
+backend.
+"""
 
 AUTOCAST_KEY: dict[BackendComponent, DispatchKey] = {
     b: K.__members__.get("Autocast" + b.name.removesuffix("Bit"), K.Undefined) for b in BackendComponent
 }
-"""``getAutocastRelatedKeySetFromBackend``; Undefined for backends without autocast."""
+"""The autocast key by backend (``getAutocastRelatedKeySetFromBackend``); Undefined for backends without autocast."""
 
 _NOT_CONSULTED = (*_NO_AUTOGRAD_KEY, BackendComponent.MTIABit)
 
@@ -192,9 +196,10 @@ def _consulted(key: DispatchKey) -> int:
 
 
 BACKENDS_OF_AUTOGRAD: dict[DispatchKey, int] = {key: _consulted(key) for key in K}
-"""``getBackendKeySetFromAutograd``: the backend keys whose kernels keep a composite kernel out of an autograd cell.
+"""The backend keys whose kernels prevent a composite kernel from filling an autograd entry
+(``getBackendKeySetFromAutograd``).
 
-Empty for AutogradHIP, AutogradVE and AutogradMTIA, and for every key that is no autograd key.
+Empty for AutogradHIP, AutogradVE and AutogradMTIA, and for every key that is not an autograd key.
 """
 
 
@@ -213,9 +218,9 @@ _PREFIX_OF_LAYOUT = {
 
 
 def compute_dispatch_key(device_type: str, layout: str = "strided", dtype_is_quantized: bool = False) -> DispatchKey:
-    """``computeDispatchKey``: the backend key of a tensor with such properties.
+    """The backend key of a tensor with the given properties (``computeDispatchKey``).
 
-    NotImplementedError for a combination that has no key.
+    Raise NotImplementedError for a combination that has no key.
     """
     name = _BACKEND_OF_DEVICE.get(device_type)
     if name is None:
@@ -238,10 +243,10 @@ def _mkldnn_key(device_type: str) -> DispatchKey:
 
 
 def tensor_key_set(device_type: str, inference: bool, layout: str = "strided", dtype_is_quantized: bool = False) -> int:
-    """The raw set that a new tensor gets (``TensorImpl::TensorImpl``): its backend key and what follows from it.
+    """The raw set of a new tensor: its backend key and the keys that follow from it (``TensorImpl::TensorImpl``).
 
-    Nothing here depends on ``requires_grad``: an Autograd key says that the backend has an autograd layer.
-    ``inference`` says that inference mode is on. NotImplementedError as in ``compute_dispatch_key``.
+    Nothing here depends on ``requires_grad``: an Autograd key only means that the backend has an autograd layer.
+    ``inference`` means that inference mode is on. Raise NotImplementedError as ``compute_dispatch_key`` does.
     """
     ks = raw(compute_dispatch_key(device_type, layout, dtype_is_quantized))
     backend = highest_backend(ks)
@@ -257,7 +262,7 @@ _UINT64_MAX = (1 << 64) - 1
 
 
 class DispatchKeySet:
-    """An immutable set with the semantics of ``c10::DispatchKeySet``; every operation gives a new one.
+    """An immutable set with the semantics of ``c10::DispatchKeySet``. Every operation returns a new set.
 
     ``DispatchKeySet(key)``, ``DispatchKeySet(backend)``, ``DispatchKeySet([key, ...])``, ``from_raw_repr(integer)``.
     """
@@ -276,7 +281,7 @@ class DispatchKeySet:
 
     @classmethod
     def from_raw_repr(cls, value: int) -> DispatchKeySet:
-        """Any 64-bit number, unchecked. TypeError beyond 64 bits."""
+        """Return the set for any 64-bit number, without a check. Raise TypeError beyond 64 bits."""
         if not 0 <= value <= _UINT64_MAX:
             raise TypeError(f"a raw key set is an integer from 0 to 2**64 - 1, not {value}")
         made = cls.__new__(cls)
@@ -285,48 +290,50 @@ class DispatchKeySet:
 
     @classmethod
     def full_after(cls, key: DispatchKey) -> DispatchKeySet:
-        """Every key below ``key``, and PythonDispatcher."""
+        """Return the set of every key below ``key``, and PythonDispatcher."""
         return cls.from_raw_repr(full_after(key))
 
     def raw_repr(self) -> int:
-        """The 64-bit number."""
+        """Return the 64-bit number."""
         return self._raw
 
     def has(self, key: DispatchKey) -> bool:
-        """All bits of the key are in the set: so True for every alias and for Undefined, which have none."""
+        """Return whether all bits of the key are in the set. True for every alias and for Undefined, which have no
+        bits.
+        """
         return self._raw & KEY_BITS[key] == KEY_BITS[key]
 
     def has_all(self, other: DispatchKeySet) -> bool:
-        """All bits of ``other``: {AutogradCPU, CUDA} has AutogradCUDA."""
+        """Return whether the set has all bits of ``other``: {AutogradCPU, CUDA} has AutogradCUDA."""
         return self._raw & other._raw == other._raw
 
     def has_any(self, other: DispatchKeySet) -> bool:
-        """Some bit of ``other``."""
+        """Return whether the set has some bit of ``other``."""
         # NB: in PyTorch, debug builds refuse sets that mix backend bits with per-backend functionalities here.
         return self._raw & other._raw != 0
 
     def has_backend(self, backend: BackendComponent) -> bool:
-        """The backend's bit is set, whatever functionality it came with."""
+        """Return whether the backend's bit is set, by whichever functionality."""
         return self.has_all(DispatchKeySet(backend))
 
     def add(self, key: DispatchKey) -> DispatchKeySet:
-        """With the key; an alias adds nothing."""
+        """Return the set with the key. An alias adds nothing."""
         return self.from_raw_repr(self._raw | KEY_BITS[key])
 
     def remove(self, key: DispatchKey) -> DispatchKeySet:
-        """Without the key's functionality, for all backends; backend bits stay."""
+        """Return the set without the key's functionality, for all backends. Backend bits stay."""
         return self.from_raw_repr(remove(self._raw, key))
 
     def remove_backend(self, backend: BackendComponent) -> DispatchKeySet:
-        """Without the backend's bit."""
+        """Return the set without the backend's bit."""
         return self.from_raw_repr(self._raw & ~DispatchKeySet(backend)._raw)
 
     def empty(self) -> bool:
-        """No bit is set. A set that prints as empty may have backend bits."""
+        """Return whether no bit is set. A set that prints as empty may have backend bits."""
         return self._raw == 0
 
     def highestPriorityTypeId(self) -> DispatchKey:
-        """The key that picks the kernel."""
+        """Return the key that picks the kernel."""
         return highest(self._raw)
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:

@@ -19,14 +19,14 @@ from itertools import accumulate
 
 
 class BackendComponent(IntEnum):
-    """Where data lives. Bit ``value - 1`` of a key set; the higher one wins when several are set."""
+    """The backends of tensors. Each is bit ``value - 1`` of a key set; the highest one wins if several are set."""
 
     (InvalidBit, CPUBit, CUDABit, HIPBit, XLABit, MPSBit, IPUBit, XPUBit, HPUBit, VEBit, LazyBit, MTIABit, MAIABit,
      PrivateUse1Bit, PrivateUse2Bit, PrivateUse3Bit, MetaBit) = range(17)
 
 
 class DispatchKey(IntEnum):
-    """All keys by PyTorch's names and numbers; ``str(key)`` is the name that PyTorch prints."""
+    """All keys with PyTorch's names and numbers. ``str(key)`` is the name that PyTorch prints."""
 
     # functionalities, low to high priority
     (Undefined, Dense, FPGA, Vulkan, Metal, Quantized, CustomRNGKeyId, MkldnnCPU, Sparse, SparseCsr, NestedTensor,
@@ -81,7 +81,7 @@ class DispatchKey(IntEnum):
 
     @property
     def is_alias(self) -> bool:
-        """``isAliasDispatchKey``"""
+        """True for an alias key (``isAliasDispatchKey``)."""
         return self >= DispatchKey.Autograd
 
 
@@ -95,10 +95,10 @@ BACKEND_MASK = (1 << NUM_BACKENDS) - 1
 
 FIRST_BLOCK = K.StartOfDenseBackends
 BLOCK = NUM_BACKENDS + 1
-"""Every block of runtime keys is a placeholder and one key per backend."""
+"""The length of a block of runtime keys: a placeholder and one key per backend."""
 
 PER_BACKEND = (K.Dense, K.Quantized, K.Sparse, K.SparseCsr, K.NestedTensor, K.AutogradFunctionality)
-"""Functionalities with a cell for each backend, in the order of their blocks."""
+"""Functionalities with an entry for each backend, in the order of their blocks."""
 
 FUNCTIONALITIES = tuple(K(value) for value in range(1, K.EndOfFunctionalityKeys))
 """Every functionality that has a bit, low to high priority."""
@@ -107,9 +107,10 @@ CUSTOMIZABLE = frozenset(PER_BACKEND)
 
 
 def runtime_key(functionality: DispatchKey, backend: BackendComponent) -> DispatchKey:
-    """``toRuntimePerBackendFunctionalityKey``: AutogradFunctionality and CUDABit give AutogradCUDA.
+    """Return the runtime key: AutogradFunctionality and CUDABit give AutogradCUDA
+    (``toRuntimePerBackendFunctionalityKey``).
 
-    InvalidBit gives the placeholder of the block; a functionality without per-backend cells gives itself.
+    InvalidBit gives the placeholder of the block. A functionality without an entry per backend gives itself.
     """
     if functionality not in CUSTOMIZABLE:
         return functionality
@@ -135,7 +136,9 @@ def _bits_of(key: DispatchKey) -> int:
 
 
 def _text_of(key: DispatchKey) -> str:
-    """PyTorch composes the names of runtime keys, so that a placeholder is called after no backend at all."""
+    """The text that PyTorch prints. It composes the names of runtime keys, so the name of a placeholder ends in
+    "Undefined".
+    """
     if key == K.EndOfFunctionalityKeys:
         return "UnknownUnknown"
     if FIRST_BLOCK <= key < K.Autograd and not _backend_of(key):
@@ -151,13 +154,13 @@ _BACKEND = {key: _backend_of(key) for key in K}
 _TEXT = {key: text for key in K if (text := _text_of(key)) != key.name}
 
 KEY_BITS: dict[DispatchKey, int] = {key: _bits_of(key) for key in K}
-"""Each key as a raw set."""
+"""Each key and its raw set."""
 
 MASKS = tuple(BACKEND_MASK if functionality in CUSTOMIZABLE else 0 for functionality in (K.Undefined, *FUNCTIONALITIES))
-"""By functionality: the backend bits that choose among its cells."""
+"""The backend bits that choose among the entries of each functionality."""
 
 OFFSETS = (0, *accumulate(NUM_BACKENDS if mask else 1 for mask in MASKS))[:-1]
-"""By functionality: index of its first cell (``offsetsAndMasks`` in ``DispatchKeySet.cpp``)."""
+"""The index of the first entry of each functionality (``offsetsAndMasks`` in ``DispatchKeySet.cpp``)."""
 
 
 def _cells(functionality: DispatchKey) -> tuple[DispatchKey, ...]:
@@ -169,10 +172,10 @@ def _cells(functionality: DispatchKey) -> tuple[DispatchKey, ...]:
 RUNTIME_KEYS: tuple[DispatchKey, ...] = tuple(
     key for functionality in (K.Undefined, *FUNCTIONALITIES) for key in _cells(functionality)
 )
-"""The key of each of the 137 cells, in cell order."""
+"""The key of each of the 137 dispatch table entries, in their order."""
 
 CELL: dict[DispatchKey, int] = {key: index for index, key in enumerate(RUNTIME_KEYS)}
-"""Runtime key to cell index."""
+"""The index of each runtime key's entry."""
 
 
 def _join(*keys: DispatchKey) -> int:
@@ -200,7 +203,7 @@ def _alias_sets() -> dict[DispatchKey, int]:
 
 
 ALIASES: dict[DispatchKey, int] = _alias_sets()
-"""Alias to the raw set of the runtime keys that it stands for (``getRuntimeDispatchKeySet``)."""
+"""Aliases and the raw set of the runtime keys that each stands for (``getRuntimeDispatchKeySet``)."""
 
 
 def _included(key: DispatchKey, alias: DispatchKey) -> bool:
@@ -210,19 +213,20 @@ def _included(key: DispatchKey, alias: DispatchKey) -> bool:
 ALIAS_MEMBERS: dict[DispatchKey, frozenset[DispatchKey]] = {
     alias: frozenset(key for key in RUNTIME_KEYS if _included(key, alias)) for alias in ALIASES
 }
-"""Alias to its runtime keys."""
+"""Aliases and their runtime keys."""
 
 
 def included_in_alias(key: DispatchKey, alias: DispatchKey) -> bool:
-    """``isIncludedInAlias``: also True for a key and itself; Dense and its like count as their runtime keys.
+    """Return whether a key is one of the alias's, or is the alias itself (``isIncludedInAlias``). Dense and other
+    per-backend functionalities count as their runtime keys.
 
-    An alias is included in every alias, since it has no bits: an accident that is kept.
+    An alias is included in every alias, since it has no bits: an accident of PyTorch's that is kept.
     """
     return key == alias or (alias in ALIASES and _included(key, alias))
 
 
 def _unparsable() -> frozenset[str]:
-    """Runtime keys that ``parseDispatchKey`` forgot: kernels for them cannot be registered by name."""
+    """Runtime keys that ``parseDispatchKey`` does not know: kernels for them cannot be registered by name."""
     forgotten = {
         "Quantized": "HIP XLA MPS IPU HPU VE Lazy MTIA MAIA PrivateUse2 PrivateUse3 Meta",
         "Sparse": "XLA IPU HPU Lazy MTIA MAIA PrivateUse2 PrivateUse3",
@@ -239,9 +243,10 @@ _PARSABLE: dict[str, DispatchKey] = {
 
 
 def parse_dispatch_key(text: str) -> DispatchKey:
-    """``c10::parseDispatchKey``. RuntimeError with PyTorch's text for an unknown name.
+    """Return the key with a name (``c10::parseDispatchKey``). Raise RuntimeError with PyTorch's text for an unknown
+    name.
 
-    As in PyTorch, 42 runtime keys cannot be named (``AutogradHIP``, ``QuantizedMeta``); ``DispatchKey[name]`` has all.
+    As in PyTorch, 42 runtime keys cannot be named (``AutogradHIP``, ``QuantizedMeta``). ``DispatchKey[name]`` has all.
     """
     try:
         return _PARSABLE[text]

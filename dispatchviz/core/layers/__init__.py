@@ -1,4 +1,4 @@
-"""Keys with a backend fallback or kernels of their own above the backends, a folder each.
+"""Keys above the backends with a fallback or kernels of their own, each in a folder.
 
 A module is executed when one of its names is first looked up.
 """

@@ -1,4 +1,4 @@
-"""Kernels by subject, and the yaml files that say which operators they belong to (``aten/src/ATen/native``).
+"""Kernels by subject, and the yaml files that name their operators (``aten/src/ATen/native``).
 
 A module is executed when one of its kernels is first looked up.
 """

@@ -1,1 +1,1 @@
-"""Where the dispatcher calls Python: modes, subclasses, and Python functions as kernels."""
+"""The places where the dispatcher calls Python: modes, subclasses, and Python functions as kernels."""

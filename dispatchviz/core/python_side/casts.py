@@ -1,7 +1,7 @@
 """Conversion of Python objects to IValues of the schema types without type arguments (``pybind_utils.h``).
 
-PyTorch's leniency is pybind11's: whatever has an index is an int, None is false, and so on; each function here is one
-rule. What does not fit is a ``CastError`` with pybind11's text.
+PyTorch's leniency is pybind11's: any object with an index is an int, None is false, and so on. Each function here is
+one rule. A ``CastError`` with pybind11's text reports a value that does not fit.
 
 Not here: tensors, lists, optionals, and the way back (``ivalue.py``).
 """
@@ -23,13 +23,13 @@ DTYPE_NUMBERS = {
     "uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
     "complex32": 8, "complex64": 9, "complex128": 10, "bool": 11, "bfloat16": 15,
 }  # fmt: skip
-"""``c10::ScalarType``."""
+"""The numbers of dtypes, ``c10::ScalarType``."""
 
 _DTYPE_OF_NUMBER = {DTYPE_NUMBERS[dtype.name]: dtype for dtype in ALL}
 
 
 class CastError(RuntimeError):
-    """A Python object cannot be cast to the schema's type."""
+    """The error for a Python object that cannot be cast to the schema's type."""
 
 
 def cannot_cast(value: Any) -> CastError:
@@ -41,7 +41,7 @@ def cannot_cast(value: Any) -> CastError:
 
 
 def class_name(value: Any) -> str:
-    """``<class 'int'>``; our types under the names that they have in PyTorch."""
+    """The text ``<class 'int'>``. Our types have the names that they have in PyTorch."""
     name = _PYTORCH_NAMES.get(type(value))
     return f"<class '{name}'>" if name else str(type(value))
 
@@ -74,8 +74,8 @@ def _int(value: Any) -> int:
 
 
 def _one_element(value: Any) -> Any:
-    """The number in a tensor of one element. RuntimeError if it has more."""
-    number: Any = value  # the method is installed by dispatchviz.torch
+    """Return the number in a tensor of one element. Raise RuntimeError if it has more."""
+    number: Any = value  # dispatchviz.torch installs the method
     return number.item() if isinstance(value, Tensor) else value
 
 
@@ -97,7 +97,9 @@ def _complex(value: Any) -> complex:
 
 
 def _bool(value: Any) -> bool:
-    """``bool``: None is false, and any object with ``__bool__`` will do; strings and lists have none."""
+    """Convert a bool: None is false, and any object with ``__bool__`` is accepted. Strings and lists have no
+    ``__bool__``.
+    """
     if value is not None and not hasattr(value, "__bool__"):
         raise cannot_cast(value)
     try:
@@ -117,7 +119,7 @@ def _str(value: Any) -> str:
 
 
 def _scalar(value: Any) -> Any:
-    """OverflowError for an int of more than 64 bits."""
+    """Convert a number. Raise OverflowError for an int of more than 64 bits."""
     if not isinstance(value, (bool, int, float, complex)):
         raise CastError(f"Cannot cast {value!s} to number")
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
@@ -149,7 +151,7 @@ def _enumerator(value: Any, known: dict[int, Any]) -> int:
 
 
 def _device(value: Any) -> Device:
-    """RuntimeError with PyTorch's text for a name that is no device."""
+    """Convert a device. Raise RuntimeError with PyTorch's text for a name that is not a device."""
     if isinstance(value, bytes):
         value = value.decode()
     if isinstance(value, (str, Device)):
@@ -164,7 +166,7 @@ def _generator(value: Any) -> Generator:
 
 
 def _storage(value: Any) -> Storage:
-    """Of ``torch.UntypedStorage``, whose class is not known here."""
+    """Return the storage of a ``torch.UntypedStorage``, whose class is not known here."""
     inside = getattr(value, "_storage", value)
     if not isinstance(inside, Storage) or isinstance(value, Tensor):
         raise cannot_cast(value)
@@ -191,4 +193,4 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
     "Storage": _storage,
     "t": _type_variable,
 }
-"""Types that have nothing inside; those that are not here are taken as they are."""
+"""Converters for types without type arguments. Values of types that are missing here are not converted."""

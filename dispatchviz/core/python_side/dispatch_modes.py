@@ -1,7 +1,7 @@
 """The thread's stack of dispatch modes, and the guards that hide it (``c10/core/impl/TorchDispatchModeTLS.cpp``).
 
-A mode is an object with ``__torch_dispatch__``; the last one pushed sees a call first. While there is any, the thread's
-included set has the Python keys, so that every call gets to it.
+A mode is an object with ``__torch_dispatch__``. The mode that was pushed last sees a call first. While there is any
+mode, the thread-local include set has the Python keys, so that every call gets to it.
 
 Not here: calling a mode (``torch_dispatch.py``), the class that users derive from (``dispatchviz.torch``).
 """
@@ -17,7 +17,7 @@ from dispatchviz.core.thread.thread_state import SavedState, thread
 
 
 def push(mode: Any) -> None:
-    """Push a mode: it is now the first to handle a call."""
+    """Push a mode. It is then the first to handle a call."""
     state = thread.state
     if not state.modes:
         state.included |= python_ks
@@ -25,7 +25,7 @@ def push(mode: Any) -> None:
 
 
 def pop() -> Any:
-    """Pop the newest mode. RuntimeError if there is none."""
+    """Pop the newest mode. Raise RuntimeError if there is none."""
     state = thread.state
     if not state.modes:
         raise RuntimeError("trying to pop from empty mode stack")
@@ -36,7 +36,7 @@ def pop() -> Any:
 
 
 def mode_at(index: int) -> Any:
-    """A mode by its index in the stack, the oldest is 0. RuntimeError if there are fewer."""
+    """Return a mode by its index in the stack; the oldest is 0. Raise RuntimeError if there are fewer."""
     if index >= len(thread.state.modes):
         raise RuntimeError("Tried to get stack at idx that's too big")
     return thread.state.modes[index]
@@ -44,7 +44,7 @@ def mode_at(index: int) -> Any:
 
 @restores_state_at_exit
 class EnteredMode:
-    """A mode while its ``with`` block runs; recorded as a guard, since it changes the included set."""
+    """A mode while its ``with`` block runs. It is recorded as a guard, since it changes the include set."""
 
     __slots__ = ("_mode", "_saved_state")
     _saved_state: SavedState
@@ -66,7 +66,9 @@ class EnteredMode:
 
 
 class StashTorchDispatchModeGuard:
-    """Around a mode's handler: the mode itself is off the stack, what it calls gets to the next one."""
+    """A context manager that removes the newest mode from the stack while its handler runs. Calls inside get to the
+    next mode.
+    """
 
     __slots__ = ("_mode",)
 
@@ -86,7 +88,7 @@ class StashTorchDispatchModeGuard:
 
 
 class StashTorchDispatchStackGuard:
-    """No mode is on the stack inside."""
+    """A context manager that removes all modes from the stack."""
 
     __slots__ = ("_modes",)
 

@@ -1,12 +1,12 @@
 """Conversion between Python objects and IValues, the values on a stack, by the types of the schema.
 
-Mirrors ``torch/csrc/jit/python/pybind_utils.h``. On a stack, an int list is a tuple, a tensor list a list, a dtype a
-``DType``, layouts and memory formats are texts, and None is also the undefined tensor. PyTorch converts leniently (a
-tensor with one element will do for an int), and what does not fit is a ``CastError`` with PyTorch's text; ``torch.ops``
-puts them into a longer text.
+This module mirrors ``torch/csrc/jit/python/pybind_utils.h``. On a stack, an int list is a tuple, a tensor list a list,
+a dtype a ``DType``; layouts and memory formats are texts, and None is also the undefined tensor. PyTorch converts
+leniently (it accepts a tensor with one element as an int). A ``CastError`` with PyTorch's text reports a value that
+does not fit, and ``torch.ops`` puts it into a longer text.
 
-Not here: types that have nothing inside (``casts.py``), binding positional and keyword arguments
-(``operator_arguments.py``), the signatures of ``torch.add`` and its like, which have rules of their own
+Not here: types without type arguments (``casts.py``), binding positional and keyword arguments
+(``operator_arguments.py``), the signatures of ``torch.add`` and other functions, which have rules of their own
 (``python_arg_parser.py``).
 """
 
@@ -28,16 +28,16 @@ Convert = Callable[[Any], Any]
 
 
 def to_ivalue(type_: str, value: Any, numbers_as_tensors: bool = False) -> Any:
-    """``toIValue``: the value on the stack for ``value`` as an argument of a schema's type.
+    """Return the value on the stack for ``value`` as an argument of a schema's type (``toIValue``).
 
-    CastError if it does not fit; TypeError for what should be iterable and is not. ``numbers_as_tensors``: a Python
-    number will do for a Tensor, as it does for the arithmetic operators of ``aten``.
+    Raise CastError if it does not fit, TypeError if it should be iterable and is not. With ``numbers_as_tensors`` a
+    Python number is accepted for a Tensor, as the arithmetic operators of ``aten`` allow.
     """
     return _to_stack(schema_type(type_), numbers_as_tensors)(value)
 
 
 def to_object(type_: str, value: Any) -> Any:
-    """``toPyObject``: the Python object for a value on the stack; a wrapped number becomes a plain number."""
+    """Return the Python object for a value on the stack (``toPyObject``). A wrapped number becomes a plain number."""
     return _to_python(schema_type(type_))(value)
 
 
@@ -90,7 +90,7 @@ def _list(kind: SchemaType, inner: Convert) -> Convert:
         inner = _defined_tensor
 
     def convert(value: Any) -> Any:
-        """Cast a whole list; the CastError names the list, as in PyTorch."""
+        """Cast a whole list. The CastError names the list, as in PyTorch."""
         if element == "int" and kind.size is not None and isinstance(value, int):
             return (int(value),) * kind.size
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):

@@ -1,9 +1,10 @@
-"""Which tag the ``IValue`` of a value on a stack has: PyTorch's own kind of it, which the schema and the value decide.
+"""The tag of a stack value's ``IValue``. The schema and the value decide it.
 
-Mirrors the constructors of ``c10::IValue`` (``aten/src/ATen/core/ivalue.h``): all lists have one tag, enumerations
-(dtypes, layouts, memory formats) are integers, and a number for a ``Scalar`` is what it is in Python.
+This module mirrors the constructors of ``c10::IValue`` (``aten/src/ATen/core/ivalue.h``): all lists have one tag,
+enumerations (dtypes, layouts, memory formats) are integers, and a number for a ``Scalar`` has the tag of its Python
+type.
 
-Not here: what a Python object becomes on a stack (``ivalue.py``).
+Not here: the conversion of Python objects (``ivalue.py``).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ OF_TYPES: dict[str, IValueTag] = {
     DICT: "GenericDict",
     TUPLE: "Tuple",
 }
-"""Of a value by its type in a schema. A symbolic number would have a tag of its own, but no value here is symbolic."""
+"""Tags by the type in a schema. A symbolic number would have a tag of its own, but no value here is symbolic."""
 
 OF_VALUES: dict[type, IValueTag] = {
     type(None): "None",
@@ -49,11 +50,13 @@ OF_VALUES: dict[type, IValueTag] = {
     tuple: "Tuple",
     dict: "GenericDict",
 }
-"""Of a value whose type the schema leaves open: ``Scalar``, ``Any``."""
+"""Tags by the Python type of a value whose type the schema leaves open: ``Scalar``, ``Any``."""
 
 
 def tag_of(kind: SchemaType, value: Any) -> IValueTag:
-    """The tag's name without ``IValue::Tag::``. None for an optional is ``None``; for a Tensor it is undefined."""
+    """The tag's name without ``IValue::Tag::``. None for an optional has the tag ``None``; None for a Tensor is an
+    undefined tensor.
+    """
     if kind.kind == OPTIONAL:
         return "None" if value is None else tag_of(kind.inside[0], value)
     tag = OF_TYPES.get(kind.kind) or _tag_of_value(value)

@@ -1,6 +1,6 @@
-"""Arguments of an operator by its schema: binding Python's, defaults, and handing them to Python again.
+"""The arguments of an operator by its schema: binding Python arguments, defaults, and the way back to Python.
 
-Mirrors ``createStackForSchema`` and ``argumentToIValue`` of ``torch/csrc/jit/python/pybind_utils.h``,
+This module mirrors ``createStackForSchema`` and ``argumentToIValue`` of ``torch/csrc/jit/python/pybind_utils.h``,
 ``checkAndNormalizeInputs`` of ``aten/src/ATen/core/function_schema_inl.h`` and ``parseIValuesToPyArgsKwargs`` of
 ``torch/csrc/PyInterpreter.cpp``.
 
@@ -27,19 +27,20 @@ NUMBERS_AS_TENSORS = frozenset(
     [f"aten::{name}{underscore}" for name in _ARITHMETIC for underscore in ("", "_")]
     + ["aten::to", "aten::_to_copy", "aten::_conj"]
 )
-"""Operators whose Tensor arguments take Python numbers (``should_allow_numbers_as_tensors``)."""
+"""Operators whose Tensor arguments accept Python numbers (``should_allow_numbers_as_tensors``)."""
 
 
 class SchemaMatchError(RuntimeError):
-    """Arguments do not fit a schema: of several overloads, the next one is tried."""
+    """The error for arguments that do not fit a schema. If there are several overloads, the next one is tried."""
 
 
 def stack_for(
     schema: FunctionSchema, args: Sequence[Any], kwargs: Mapping[str, Any], numbers_as_tensors: bool = False
 ) -> list[Any]:
-    """The stack of a call from Python. RuntimeError with PyTorch's text if the arguments do not fit the schema.
+    """Return the stack of a call from Python. Raise RuntimeError with PyTorch's text if the arguments do not fit the
+    schema.
 
-    ``numbers_as_tensors``: a number may stand for a tensor where the operator allows it; calls may do that,
+    ``numbers_as_tensors``: a number is accepted for a tensor where the operator allows it. Calls may do that,
     redispatches may not.
     """
     try:
@@ -51,7 +52,7 @@ def stack_for(
 def matching_stack(
     schema: FunctionSchema, args: Sequence[Any], kwargs: Mapping[str, Any], numbers_as_tensors: bool = True
 ) -> list[Any]:
-    """The same for one of several overloads: SchemaMatchError if this is not the one."""
+    """Return the stack for one of several overloads. Raise SchemaMatchError if the arguments do not fit it."""
     _check_count(schema, len(args), len(kwargs))
     numbers = numbers_as_tensors and schema.name in NUMBERS_AS_TENSORS
     stack = [_converted(schema, position, value, numbers) for position, value in enumerate(args)]
@@ -119,7 +120,7 @@ def _type_name(value: Any) -> str:
 
 @cache
 def default_value(argument: Argument) -> Any:
-    """The default value of an argument on the stack; None also if there is no default."""
+    """The default value of an argument on the stack. None also if there is no default."""
     return None if argument.default is None else _value(schema_type(argument.type), argument.default)
 
 
@@ -173,9 +174,10 @@ _DTYPE_LITERALS = {
 
 
 def python_arguments(schema: FunctionSchema, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """``parseIValuesToPyArgsKwargs``: the values of a stack as args and kwargs of a Python function.
+    """Return the values of a stack as args and kwargs of a Python function (``parseIValuesToPyArgsKwargs``).
 
-    Positional arguments that have their default are left out from the end on, keyword arguments wherever they stand.
+    Trailing positional arguments that have their default are left out, and so are all keyword arguments that have
+    theirs.
     """
     positional = sum(not argument.kwarg_only for argument in schema.arguments)
     while positional and _is_default(schema.arguments[positional - 1], values[positional - 1]):
@@ -190,7 +192,9 @@ def python_arguments(schema: FunctionSchema, values: Sequence[Any]) -> tuple[lis
 
 
 def _object(argument: Argument, value: Any, values: Sequence[Any]) -> Any:
-    """A storage, which does not know its device here, is on that of the tensor that it is meant for."""
+    """Return the Python object of a value. A storage does not know its device here, so it gets that of the call's first
+    tensor.
+    """
     if isinstance(value, Storage):
         return interpreter.storage(value, next(one._device for one in values if isinstance(one, Tensor)))
     return to_object(argument.type, value)
@@ -201,7 +205,7 @@ def _is_default(argument: Argument, value: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Of one type and equal: to PyTorch 1 and 1.0 are two values."""
+    """Return whether two values have the same type and are equal. To PyTorch, 1 and 1.0 are two values."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple):

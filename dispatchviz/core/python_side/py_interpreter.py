@@ -1,6 +1,6 @@
 """The calls from the machine into the Python side above it (``c10/core/impl/PyInterpreter.h``).
 
-``core`` knows no ``torch.ops``: ``dispatchviz.torch`` fills this in when it is imported.
+``core`` does not know ``torch.ops``: ``dispatchviz.torch`` sets these functions when it is imported.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ def _not_installed(*args: Any) -> Any:
 
 
 class PyInterpreter:
-    """The Python side of the process; its functions raise RuntimeError until it is there."""
+    """The Python side of the process. Its functions raise RuntimeError until ``dispatchviz.torch`` sets them."""
 
     op_overload: Callable[[OperatorEntry], Any] = staticmethod(_not_installed)
-    """What handlers get for ``func``: ``torch.ops.aten.add.Tensor``."""
+    """The function that returns what handlers get as ``func``: ``torch.ops.aten.add.Tensor``."""
     python_dispatch: Callable[[OperatorEntry, DispatchKey], Any] = staticmethod(_not_installed)
-    """What the Python dispatcher runs for an operator at a key: another key, or a function."""
+    """The function that returns what the Python dispatcher runs for an operator at a key: another key, or a
+    function.
+    """
     call_for_dispatch_key: Callable[[OperatorEntry, DispatchKey, list[Any]], None] = staticmethod(_not_installed)
-    """``callBoxedForDispatchKey``."""
+    """The function ``callBoxedForDispatchKey``."""
     storage: Callable[[Storage, Device], Any] = staticmethod(_not_installed)
-    """What Python gets for a storage: ``torch.UntypedStorage``."""
+    """The function that returns the Python object of a storage, ``torch.UntypedStorage``."""
 
 
 interpreter = PyInterpreter()

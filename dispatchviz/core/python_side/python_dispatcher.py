@@ -1,11 +1,11 @@
-"""The fallback of the key PythonDispatcher: at every level, Python chooses the kernel.
+"""The fallback for the key PythonDispatcher: at every level, Python chooses the kernel.
 
-Mirrors ``pythonDispatcherFallback`` of ``aten/src/ATen/core/PythonFallbackKernel.cpp`` and ``python_dispatcher`` of
-``torch/csrc/PyInterpreter.cpp``. What Python chooses is a key, whose kernel runs through ``callBoxedForDispatchKey``,
-or a function. That call computes the key set again, so the kernel sees PythonDispatcher in it again, and since every
-``FULL_AFTER`` keeps that key, this fallback runs at each level below too.
+This module mirrors ``pythonDispatcherFallback`` of ``aten/src/ATen/core/PythonFallbackKernel.cpp`` and
+``python_dispatcher`` of ``torch/csrc/PyInterpreter.cpp``. Python chooses a function, or a key, whose kernel runs
+through ``callBoxedForDispatchKey``. That call computes the key set again, so the kernel sees PythonDispatcher in it
+again. Every ``FULL_AFTER`` set keeps that key, so this fallback runs at each lower level too.
 
-Not here: how Python chooses (``torch/python_dispatch_table.py``).
+Not here: the choice that Python makes (``torch/python_dispatch_table.py``).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _PYTHON_DISPATCHER = KEY_BITS[DispatchKey.PythonDispatcher]
 
 
 def python_dispatcher_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Run what Python chooses for the highest key below PythonDispatcher.
+    """Run the kernel that Python chooses for the highest key below PythonDispatcher.
 
-    RuntimeError if the key is in the set although the Python dispatcher is off.
+    Raise RuntimeError if the key is in the set although the Python dispatcher is off.
     """
     if not thread.state.python_dispatcher:
         raise RuntimeError(

@@ -1,8 +1,8 @@
 """The backend fallbacks of the Python keys (``aten/src/ATen/core/PythonFallbackKernel.cpp``).
 
-``PythonTLSSnapshot`` is the first key of a call that a mode or a subclass takes part in: it notes the thread's sets and
-goes on. ``Python`` comes below autograd: it hands the call to ``__torch_dispatch__``. ``PythonDispatcher`` and
-``PreDispatch`` are in a set only while they are included explicitly.
+``PythonTLSSnapshot`` is the first key of a call that involves a mode or a subclass: it saves the thread-local include
+and exclude sets and redispatches. ``Python`` comes below autograd: it passes the call to ``__torch_dispatch__``.
+``PythonDispatcher`` and ``PreDispatch`` are in a set only while they are included explicitly.
 
 Not here: calling the handlers (``torch_dispatch.py``), the Python dispatcher's own rules (``python_dispatcher.py``).
 """
@@ -25,7 +25,8 @@ _BELOW_PRE_DISPATCH = full_after(DispatchKey.PreDispatch)
 
 
 def python_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """``pythonFallback``: ``__torch_dispatch__`` of the newest mode, else the arguments; without any, redispatches.
+    """Call ``__torch_dispatch__`` of the newest mode, else of the arguments; redispatch if there is neither
+    (``pythonFallback``).
 
     All keys above Python are excluded meanwhile: autograd is done with this call.
     """
@@ -38,7 +39,9 @@ def python_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
 
 
 def python_tls_snapshot_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """``pythonTLSSnapshotFallback``: saves the thread's key sets unless an outer call has, and redispatches."""
+    """Save the thread-local include and exclude sets, unless an outer call has, and redispatch
+    (``pythonTLSSnapshotFallback``).
+    """
     state = thread.state
     outermost = state.tls_on_entry is None
     if outermost:
@@ -51,14 +54,14 @@ def python_tls_snapshot_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -
 
 
 def pre_dispatch_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """``preDispatchFallback``: redispatches; it is a kernel so that the Python dispatcher can replace it."""
+    """Redispatch (``preDispatchFallback``). It is a kernel so that the Python dispatcher can replace it."""
     redispatch_boxed(op, ks & _BELOW_PRE_DISPATCH, stack)
 
 
 class RestorePythonTLSSnapshot:
-    """Inside a handler: the sets that were in force when the call began.
+    """A context manager for handlers that restores the include and exclude sets in force when the call began.
 
-    RuntimeError outside of ``__torch_dispatch__``.
+    Raise RuntimeError outside of ``__torch_dispatch__``.
     """
 
     def __enter__(self) -> None:

@@ -1,8 +1,8 @@
 """Kernels that are Python functions, as ``torch.library`` registers them.
 
-Mirrors ``PythonKernelHolder`` of ``torch/csrc/utils/python_dispatch.cpp``: a boxed kernel that pops its arguments,
-hands them to the function as Python objects and pushes what it returns; both conversions are recorded. The thread's
-state is what it was: nothing is excluded for such a kernel.
+This module mirrors ``PythonKernelHolder`` of ``torch/csrc/utils/python_dispatch.cpp``: a boxed kernel that pops its
+arguments, passes them to the function as Python objects and pushes the function's result. Both conversions are
+recorded. The kernel does not change the thread's state: no key is excluded while it runs.
 
 Not here: the rules of ``torch.library`` (``dispatchviz.torch``), the objects themselves (``operator_arguments.py``,
 ``ivalue.py``).
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
 
 POINTER = "PythonKernelHolder"
-"""All Python kernels have one function pointer, so that invariants cannot tell them apart."""
+"""The function pointer that all Python kernels share, so that invariants cannot distinguish them."""
 FALLTHROUGH_POINTER = "fallthrough_kernel"
 
 
 def fallthrough_kernel(*_: Any) -> None:
-    """Represent a fallthrough where a kernel is expected. NotImplementedError if it is called."""
+    """Represent a fallthrough where a kernel is expected. Raise NotImplementedError if it is called."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
@@ -40,10 +40,10 @@ def python_kernel(
     with_keyset: bool = False,
     op_object: Callable[[OperatorEntry], Any] | None = None,
 ) -> Kernel:
-    """A Python function as a kernel.
+    """Return a Python function as a kernel.
 
-    ``with_keyset``: its first argument is the received DispatchKeySet. ``op_object``: then comes what this makes of the
-    operator, as fallbacks have it. What the function returns must fit the schema: see ``push_results``.
+    ``with_keyset``: the function's first argument is the received DispatchKeySet. ``op_object`` returns the next
+    argument from the operator, as fallbacks need it. The result must fit the schema: see ``push_results``.
     """
 
     @functools.wraps(function, assigned=("__doc__", "__name__"), updated=())
@@ -70,10 +70,11 @@ def fallthrough(debug: str) -> Kernel:
 
 
 def push_results(op: OperatorEntry, stack: list[Any], result: Any, msg: str) -> None:
-    """``pushPyOutToStack``: pushes the result of Python code onto the stack; ``msg`` names that code in errors.
+    """Push the result of Python code onto the stack (``pushPyOutToStack``). ``msg`` names that code in errors.
 
-    RuntimeError for a result where there should be none and for one of a wrong type, TypeError if one of several is
-    not in a sequence. None is an undefined tensor; a sequence that is too short leaves its length of results.
+    Raise RuntimeError if there is a result but the schema has none, and for a result of a wrong type. Raise TypeError
+    if several results are not in a sequence. None is an undefined tensor. A sequence that is too short pushes only its
+    own results.
 
     NB: in PyTorch, a sequence that is too long ends the process; here it is a RuntimeError.
     """

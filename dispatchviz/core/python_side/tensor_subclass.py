@@ -1,7 +1,8 @@
 """Instances of users' subclasses of Tensor: ``_make_subclass``, ``_make_wrapper_subclass``, ``as_subclass``.
 
-Mirrors ``torch/csrc/autograd/python_variable.cpp``. A subclass's instance is a Tensor whose class was changed after it
-was made; if the class has a ``__torch_dispatch__``, it gets the two Python keys at that moment.
+This module mirrors ``torch/csrc/autograd/python_variable.cpp``. An instance of a subclass is a Tensor whose class is
+changed after its creation. If the class has a ``__torch_dispatch__``, the tensor gets the two Python keys at that
+moment.
 
 Not here: the classes themselves (``tensor_meta.py``), calling ``__torch_dispatch__`` (``torch_dispatch.py``).
 """
@@ -23,9 +24,9 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 def new_with_class(tensor: Tensor, cls: type) -> Any:
-    """``THPVariable_NewWithVar``: the tensor, as an instance of ``cls``.
+    """Return the tensor as an instance of ``cls`` (``THPVariable_NewWithVar``).
 
-    RuntimeError if it already is one of another subclass: of one tensor there is one object.
+    Raise RuntimeError if it is an instance of another subclass already, since a tensor has one Python object.
     """
     if type(tensor) is not Tensor and not issubclass(type(tensor), cls):
         raise RuntimeError(
@@ -43,7 +44,7 @@ def new_with_class(tensor: Tensor, cls: type) -> Any:
 
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
-    """A detached alias of ``data`` as an instance of ``cls``. TypeError if that is no tensor class."""
+    """Return a detached alias of ``data`` as an instance of ``cls``. Raise TypeError if that is not a tensor class."""
     check_class(cls)
     with StashTorchDispatchStackGuard():
         detached = ops.detach.call(data)
@@ -51,7 +52,9 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
 
 
 def as_subclass(tensor: Tensor, cls: Any) -> Any:
-    """An alias of ``tensor``, with its history, as an instance of ``cls``. TypeError if that is no tensor class."""
+    """Return an alias of ``tensor``, with its history, as an instance of ``cls``. Raise TypeError if that is not a
+    tensor class.
+    """
     check_class(cls)
     with StashTorchDispatchStackGuard():
         alias = ops.alias.call(tensor)
@@ -68,11 +71,11 @@ def make_wrapper_subclass(
     requires_grad: bool = False,
     extra_keys: int = 0,
 ) -> Any:
-    """A tensor without memory, on any device, as an instance of ``cls``.
+    """Return a tensor without memory, on any device, as an instance of ``cls``.
 
-    It has the keys of a tensor of that device, and the Python keys. TypeError if ``cls`` is no tensor class with a
-    ``__torch_dispatch__``, RuntimeError for strides that do not fit the size, for a device without tensors and for a
-    dtype that cannot require grad.
+    It has the keys of a tensor of that device, and the Python keys. Raise TypeError if ``cls`` is not a tensor class
+    with a ``__torch_dispatch__``. Raise RuntimeError for strides that do not fit the size, for a device without tensors
+    and for a dtype that cannot require grad.
     """
     check_class(cls)
     if not has_torch_dispatch(cls):
@@ -91,7 +94,7 @@ def make_wrapper_subclass(
 
 
 def check_class(cls: Any) -> None:
-    """TypeError unless ``cls`` is a subclass of Tensor."""
+    """Raise TypeError unless ``cls`` is a subclass of Tensor."""
     if not isinstance(cls, type):
         raise TypeError(f"cls must be a type (got {type(cls).__name__})")
     if not issubclass(cls, Tensor):
@@ -105,7 +108,7 @@ def check_class(cls: Any) -> None:
 
 
 def converted(result: Any, cls: Any) -> Any:
-    """``_convert``: the tensors in a result as instances of ``cls``."""
+    """Return the result with its tensors as instances of ``cls`` (``_convert``)."""
     if cls is Tensor:
         return result
     if isinstance(result, Tensor):

@@ -1,13 +1,13 @@
-"""Calling ``__torch_dispatch__``: of the newest mode, then of the tensors that have one.
+"""The calls of ``__torch_dispatch__``: of the newest mode, then of the tensors that have one.
 
-Mirrors ``dispatch`` and ``detach`` of ``torch/csrc/PyInterpreter.cpp`` and
+This module mirrors ``dispatch`` and ``detach`` of ``torch/csrc/PyInterpreter.cpp`` and
 ``handle_torch_function_no_python_arg_parser`` of ``torch/csrc/utils/python_arg_parser.cpp``.
 
-Rule 1: the newest mode comes first; it is off the stack while its handler runs.
+Rule 1: the newest mode comes first. It is off the stack while its handler runs.
 Rule 2: then one tensor of each class with the Python key, in the order of the arguments, subclasses before their bases.
-Rule 3: a handler that returns NotImplemented passes the call on to the next; if all do, that is a TypeError.
+Rule 3: a handler that returns NotImplemented passes the call on to the next one. If all do, a TypeError is raised.
 
-Not here: which sets are in force (``python_fallback.py``), the mode stack (``dispatch_modes.py``).
+Not here: the include and exclude sets in force (``python_fallback.py``), the mode stack (``dispatch_modes.py``).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PYTHON = KEY_BITS[DispatchKey.Python]
 def dispatch(op: OperatorEntry, stack: list[Any]) -> None:
     """Pop the arguments off the stack, call ``__torch_dispatch__`` with them and push the result.
 
-    TypeError if no handler takes the call; RuntimeError for a result that does not fit the schema.
+    Raise TypeError if no handler accepts the call, RuntimeError for a result that does not fit the schema.
     """
     at = len(stack) - len(op.schema.arguments)
     values = stack[at:]
@@ -60,7 +60,7 @@ def overloaded_arguments(tensors: Iterable[Any]) -> list[Any]:
 def handle_torch_dispatch(
     op: OperatorEntry, overloaded: Sequence[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
-    """What the first handler that takes the call returns. TypeError if none does."""
+    """Return the result of the first handler that accepts the call. Raise TypeError if none does."""
     types = tuple(type(tensor) for tensor in overloaded)
     mode = None
     if thread.state.modes:
@@ -110,10 +110,10 @@ def _no_handler(op: OperatorEntry, mode: Any, overloaded: Sequence[Any]) -> Type
 
 
 def detach(tensor: Any) -> Any | None:
-    """A detached alias made by ``__torch_dispatch__``; None where neither a mode nor the tensor's class has one.
+    """Return a detached alias made by ``__torch_dispatch__``; None if neither a mode nor the tensor's class has one.
 
-    Called when a tensor is copied without a dispatcher call: a saved output, ``.data``. The thread's sets stay as they
-    are, and a mode receives the tensor's class in ``types``, whatever it is.
+    It is called when a tensor is copied without a dispatcher call: for a saved output or ``.data``. The thread-local
+    include and exclude sets are unchanged, and a mode always receives the tensor's class in ``types``.
     """
     state = thread.state
     if state.excluded & _PYTHON or not (state.modes or tensor._ks & _PYTHON):

@@ -1,12 +1,12 @@
 """The EventBuilder: from the notes of a recorder to the events of a trace.
 
-A note is its name, followed by the arguments of the method that reads it (``reads_note`` in ``builders``); notes lie
-flat in one list, so how many those are says where the next note begins. Their names and types are in ``note_types.py``.
-One note has no name: a NodeLife says that its Node was freed, and an integer in front of it on which thread
+A note is its name, followed by the arguments of the method that reads it (``reads_note`` in ``builders``). Notes are in
+one flat list, and the number of arguments decides where the next note begins. ``note_types.py`` has their names and
+types. One kind of note has no name: a NodeLife means that its Node was freed, and an integer before it is the thread
 (``freed_nodes.py``).
 
-Notes are read when events are first accessed, and whenever an operator's registrations are about to change, since
-what an event has of a cell holds for the moment of the call.
+Notes are read when events are first accessed, and before an operator's registrations change, since an event's facts
+about a dispatch table entry are those at the time of the call.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from dispatchviz.core.record.builders.call_builder import CallBuilder
 
 
 class EventBuilder(CallBuilder, AutogradBuilder):
-    """Reads notes; the builders that it derives from have a method for each, by subject."""
+    """A reader of notes. The builders from which it derives have a method for each note, by subject."""
 
     def __init__(self) -> None:
         super().__init__()
         methods = ((name, getattr(self, name, None)) for name in NOTES)
         self._readers = {name: (method, method.__func__.__code__.co_argcount) for name, method in methods if method}
-        """By the name of a note, the method that reads it, and the length of the note."""
+        """The method that reads each note, and the length of the note, by its name."""
 
     def read(self, notes: list[Any]) -> None:
-        """Build the events of the notes and forget those."""
+        """Build the events of the notes, and clear the notes."""
         at, end, readers = 0, len(notes), self._readers
         try:
             while at < end:
@@ -43,7 +43,7 @@ class EventBuilder(CallBuilder, AutogradBuilder):
             del notes[:end]
 
     def _read_freed(self, notes: list[Any], at: int, end: int) -> int:
-        """Read all that says of Nodes that they were freed one after the other; give where it ends."""
+        """Read the notes of Nodes that were freed one after the other. Return where they end."""
         if isinstance(notes[at], str):
             raise LookupError(f"no method reads notes of the name {notes[at]}")
         here = on = self.thread

@@ -1,12 +1,12 @@
-"""Which events of a recording are kept: those of some operators, lines, modules or steps, with what they are within.
+"""The selection of events of a recording: those of some operators, lines, modules or steps, with their surroundings.
 
-An event is kept if it is in what every given condition selects; what is within a selected one is selected too, and what
-runs in a function that a selected line called. The events around a kept one are kept. What later events refer to by
-number (tensors, Nodes, names) is always kept, within the innermost event that is; so is the program's end, and what
-tells that numbers of a tensor that were kept hold no longer. Kept events are numbered anew, so that what is left is a
-trace like any other.
+An event is kept if every kind of given condition selects it. Events within a selected one are selected too, and so are
+those of a function that a selected line called. The events around a kept one are kept. Some events are always kept,
+each within the innermost kept event around it: those that define the numbers of later events (tensors, Nodes, names),
+the end of the program, and those by which kept numbers of a tensor become invalid. Kept events are renumbered, so that
+the result is a trace like any other.
 
-Not here: how conditions are written on a command line (``read_only``, below, reads one), where events come from.
+Not here: the notation of conditions on a command line (``read_only``, below, reads one), the source of events.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from dispatchviz.foundation.errors import DispatchvizError
 KEYS = ("op", "line", "module", "step")
 
 ALWAYS = (ev.TensorCreated, ev.NodeCreated, ev.NameBound, ev.NameUnbound, ev.ProgramRaised)
-"""What others refer to, and the end."""
+"""The events to which others refer, and the end."""
 
 Ranges = tuple[tuple[int, int], ...]
 
 
 class Only(msgspec.Struct, frozen=True):
-    """Conditions; of one kind any may hold, and each kind that is given must."""
+    """Conditions. Any condition of a kind may hold, and every given kind must."""
 
     op: tuple[str, ...] = ()
     """Names of operators: ``add``, ``aten::add``, ``aten::add.Tensor``, ``*_backward``."""
@@ -41,11 +41,11 @@ class Only(msgspec.Struct, frozen=True):
     """Files of the program (``net``, with ``.py`` or without), classes whose methods run (``Net``) or whose modules
     are called (``Linear``), and paths of modules (``net.layers.0``)."""
     step: Ranges = ()
-    """First and last step, counted as if all were kept."""
+    """First and last step, counted as if all events were kept."""
 
     @property
     def given(self) -> int:
-        """A bit for each kind of condition that is given."""
+        """A bit for each given kind of condition."""
         return sum(1 << at for at, key in enumerate(KEYS) if getattr(self, key))
 
     @property
@@ -60,27 +60,27 @@ _OP, _LINE, _MODULE, _STEP = (1 << at for at in range(len(KEYS)))
 
 
 class EventFilter:
-    """Keeps of a stream of events, given part by part, those that the conditions select."""
+    """The filter of a stream of events, given part by part, that keeps those that the conditions select."""
 
     def __init__(self, only: Only) -> None:
         self._only, self._given = only, only.given
         self._selected: dict[int, int] = {}
-        """Of each event that others may be within, the conditions that hold there."""
+        """The conditions that hold at each container."""
         self._held: dict[int, AnyEvent] = {}
         """Events that are kept as soon as one within them is."""
         self._numbers: dict[int, int] = {}
-        """Of events that others may be within, and are kept, the new number."""
+        """The new number of each kept container."""
         self._outer: dict[int, int | None] = {}
-        """Of each event that others may be within, the one around."""
+        """The event around each container."""
         self._names: dict[str, bool] = {}
-        self._told: set[int] = set()
+        self._tensors: set[int] = set()
         self._storages: set[int] = set()
-        """The tensors of which numbers were kept, and the memory that these are on."""
+        """The tensors whose numbers were kept, and the storages of the numbers."""
         self.kept = 0
-        """How many events were kept so far."""
+        """The number of events kept so far."""
 
     def keep(self, events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:
-        """Those of the next events that are kept, each after the events that it is within."""
+        """Yield the kept ones among the next events, each after the events around it."""
         for event in events:
             selected = self._conditions(event)
             is_container = isinstance(event, Container)
@@ -89,23 +89,23 @@ class EventFilter:
                 self._held[event.seq] = event
             if selected == self._given:
                 yield from self._with_outer(event)
-            elif isinstance(event, ALWAYS) or self._outdates(event):
+            elif isinstance(event, ALWAYS) or self._invalidates(event):
                 yield self._numbered(event, self._kept_around(event.parent))
 
-    def _outdates(self, event: AnyEvent) -> bool:
-        """Return whether numbers that were kept hold no longer."""
+    def _invalidates(self, event: AnyEvent) -> bool:
+        """Return whether kept numbers become invalid."""
         if not isinstance(event, ev.NumbersRecorded):
             return False
-        return event.last or event.tensor in self._told or event.storage in self._storages
+        return event.last or event.tensor in self._tensors or event.storage in self._storages
 
     def forget(self, needed: Collection[int]) -> None:
-        """Nothing more comes within any event but these, nor is called from another."""
+        """Forget all other containers: no later event is within them, or called from them."""
         for known in (self._selected, self._held, self._numbers, self._outer):
             for seq in [seq for seq in known if seq not in needed]:
                 del known[seq]
 
     def _with_outer(self, event: AnyEvent) -> Iterator[AnyEvent]:
-        """An event after those around it, and the lines that called it, that were not kept yet."""
+        """Yield an event after those around it, and the lines that called it, that were not kept yet."""
         waiting = [event]
         while waiting:
             missing = self._not_yet_kept(waiting[-1])
@@ -116,7 +116,7 @@ class EventFilter:
                 yield self._numbered(one, self._kept_around(one.parent))
 
     def _not_yet_kept(self, event: AnyEvent) -> AnyEvent | None:
-        """The first of what an event is within, or was called from, that could be kept and is not."""
+        """Return the first event around it, or that called it, that can be kept and is not yet."""
         caller = event.caller if isinstance(event, ev.SourceLine) else None
         there = [seq for seq in (event.parent, caller) if seq is not None and seq in self._held]
         return self._held[min(there)] if there else None
@@ -129,7 +129,7 @@ class EventFilter:
     def _numbered(self, event: AnyEvent, parent: int | None) -> AnyEvent:
         number, self.kept = self.kept, self.kept + 1
         if isinstance(event, ev.NumbersRecorded):
-            self._told.add(event.tensor)
+            self._tensors.add(event.tensor)
             self._storages.add(event.storage)
         if isinstance(event, Container):
             self._numbers[event.seq] = number
@@ -142,7 +142,7 @@ class EventFilter:
     # -- conditions ---------------------------------------------------------------------------------------------------
 
     def _conditions(self, event: AnyEvent) -> int:
-        """A bit for each condition that holds at an event."""
+        """Return a bit for each condition that holds at an event."""
         selected = self._selected.get(-1 if event.parent is None else event.parent, 0) & ~_STEP
         if isinstance(event, ev.SourceLine):
             if event.caller is not None:
@@ -180,7 +180,7 @@ def names_operator(name: str, operator: str) -> bool:
 
 
 def is_file(file: str, name: str) -> bool:
-    """Return whether a file of the program is called so, with its folders or without, with ``.py`` or without."""
+    """Return whether a file of the program has a name, given with or without its folders and ``.py``."""
     path = PurePosixPath(file)
     return not name or name in (file, path.name, path.stem) or file.endswith(f"/{name}")
 
@@ -193,9 +193,9 @@ def _written(first: int, last: int) -> str:
 
 
 def read_only(texts: Sequence[str]) -> Only:
-    """The conditions of ``--only``: ``op=add,line=3-7`` and the like, each given once or several times.
+    """Read the conditions of ``--only``: ``op=add,line=3-7`` and the like, each given once or several times.
 
-    Raises DispatchvizError, with what there is, for one that means nothing.
+    Raise DispatchvizError, with the possible conditions, for one that means nothing.
     """
     found: dict[str, list[object]] = {key: [] for key in KEYS}
     for text in texts:
@@ -203,7 +203,7 @@ def read_only(texts: Sequence[str]) -> Only:
             key, sign, value = (word.strip() for word in part.partition("="))
             if not sign or key not in KEYS or not value:
                 raise DispatchvizError(
-                    f"--only {part.strip() or 'with nothing'} is no condition: write op=NAME, line=[FILE:]N or N-M, "
+                    f"--only {part.strip() or 'with nothing'} is not a condition: write op=NAME, line=[FILE:]N or N-M, "
                     "module=NAME, step=N or N-M, with commas between"
                 )
             found[key].append(_condition(key, value))
@@ -211,7 +211,7 @@ def read_only(texts: Sequence[str]) -> Only:
 
 
 def only_from(conditions: Mapping[str, object]) -> Only:
-    """The same of a mapping: ``{"op": "add", "line": [3, "7-9"]}``."""
+    """Read the conditions of a mapping: ``{"op": "add", "line": [3, "7-9"]}``."""
     texts = []
     for key, value in conditions.items():
         values = value if isinstance(value, list | tuple | set | range) else [value]
@@ -233,7 +233,7 @@ def _condition(key: str, value: str) -> object:
 def _range(key: str, value: str, text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", text)
     if match is None:
-        raise DispatchvizError(f"--only {key}={value}: {text or 'nothing'} is no number and no range such as 3-7")
+        raise DispatchvizError(f"--only {key}={value}: {text or 'nothing'} is neither a number nor a range such as 3-7")
     first, last = int(match[1]), int(match[2] or match[1])
     if last < first:
         raise DispatchvizError(f"--only {key}={value}: the range ends before it begins")

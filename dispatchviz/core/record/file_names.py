@@ -1,4 +1,4 @@
-"""How traces write the names of files: those of this package, and those of the program."""
+"""The names of files in traces: those of this package, and those of the program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 
 @cache
 def shown_file(file: str) -> str:
-    """A file's name as traces write it: relative to the working directory if it is below."""
+    """A file's name as traces write it: relative to the working directory if it is below that."""
     path = os.path.abspath(file)
     below = os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
     return below.replace(os.sep, "/")
@@ -18,7 +18,7 @@ def shown_file(file: str) -> str:
 
 @cache
 def shown_source(file: str) -> str:
-    """The same of a file that may be one of this package: its name is relative to the package then."""
+    """The name of a file that may be one of this package; then it is relative to the package."""
     path = os.path.abspath(file)
     if path.startswith(_PACKAGE + os.sep):
         return os.path.relpath(path, _PACKAGE).replace(os.sep, "/")

@@ -1,6 +1,6 @@
 """Atomic replacement of a file: written beside its path, then renamed.
 
-Whatever goes wrong on the way (a full disk, Ctrl+C), the file that was there before is as it was.
+If anything fails (a full disk, Ctrl+C), the previous file is unchanged.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from typing import BinaryIO, cast
 
 
 class Replacement:
-    """A file that takes the place of another, or of none, when it is complete.
+    """A file that replaces another, or none, when it is complete.
 
-    A symbolic link stays one: what it leads to is replaced. A replaced file keeps its permissions, and one that may
-    not be written is not replaced either. What is no regular file (``/dev/null``, a pipe) is written to at the end.
+    A symbolic link is kept, and its target is replaced. A replaced file keeps its permissions. A file that may not be
+    written is not replaced. If the target is not a regular file (``/dev/null``, a pipe), it is written to at the end.
     """
 
     def __init__(self, path: str | Path, beside: str | None = None) -> None:
-        """Raise OSError, before anything is changed, if the file cannot be written.
+        """Open the file. Raise OSError, before anything is changed, if it cannot be written.
 
-        ``beside`` is its name until it is complete, in the same folder; without one it is hidden.
+        ``beside`` is its name until it is complete, in the same folder. Without one it is hidden.
         """
         self.target = os.path.realpath(path)
         self._mode = _mode_of(self.target)
         self._in_place = self._mode is not None and not stat.S_ISREG(self._mode)
         folder = tempfile.gettempdir() if self._in_place else os.path.dirname(self.target)
         self.path = os.path.join(folder, beside or f".dispatchviz-{os.urandom(6).hex()}.tmp")
-        """Where it is now."""
+        """The current path."""
         self.stream = cast(BinaryIO, open(self.path, "xb", buffering=0))  # noqa: SIM115
 
     def commit(self) -> None:
-        """Put it in the other's place. OSError leaves both as they are."""
+        """Replace the target. Raise OSError and leave both files unchanged if that fails."""
         self.stream.close()
         if self._in_place:
             with open(self.path, "rb") as source, open(self.target, "wb") as sink:
@@ -49,7 +49,7 @@ class Replacement:
         os.replace(self.path, self.target)
 
     def discard(self) -> None:
-        """Remove it, if it is still there."""
+        """Remove the file if it still exists."""
         self.stream.close()
         if os.path.lexists(self.path):
             os.unlink(self.path)
@@ -57,7 +57,7 @@ class Replacement:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """A stream whose content replaces a file if the block ends well. Raises OSError."""
+    """Open a stream whose content replaces a file if the block succeeds. Raise OSError if that fails."""
     replacement = Replacement(path)
     try:
         yield replacement.stream
@@ -68,7 +68,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
-    """Make or replace a file. Raises OSError, before anything is changed, if that cannot be done."""
+    """Create or replace a file. Raise OSError, before anything is changed, if that fails."""
     with replacing(path) as stream:
         left = memoryview(data)
         while left:  # an unbuffered file may take less than all
@@ -76,7 +76,7 @@ def write_whole(path: str | Path, data: bytes) -> None:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise the OSError that ``write_whole`` would, as far as that can be checked beforehand."""
+    """Raise the OSError that ``write_whole`` would raise, as far as it can be known beforehand."""
     target = os.path.realpath(path)
     mode = _mode_of(target)
     folder = os.path.dirname(target)
@@ -87,7 +87,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def _mode_of(target: str) -> int | None:
-    """The mode of an existing file; None if there is none. Raises OSError for a folder and a read-only file."""
+    """The mode of an existing file; None if there is none. Raise OSError for a folder and a read-only file."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:

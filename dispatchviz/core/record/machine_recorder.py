@@ -1,13 +1,14 @@
 """The Recorder: every kind of event has one method here, or a note that the machine emits.
 
-The machine says what happens with live objects (``recorder.active.version_bumped(tensor, before)``); the recorder
-numbers them and emits notes, tuples of facts that are copied into one flat list; that is all that is done while the
-program runs. ``event_builder.py`` builds the events when they are first accessed.
+The machine reports events with live objects (``recorder.active.version_bumped(tensor, before)``). The recorder numbers
+them and emits notes, tuples of facts that are copied into one flat list. Nothing else is done while the program runs.
+``event_builder.py`` builds the events when they are first accessed.
 
-Rule 1: a fact is a number, a string or another value that cannot change. What can is made a string at once.
-Rule 2: before registrations change, the notes are read: what an event says of a cell holds for the moment of the call.
-Rule 3: notes have the serial numbers of tensors, storages and Nodes; the event builder counts them from 0.
-Rule 4: every note is one of ``record/note_types.py``, which the type checker compares with where it is emitted.
+Rule 1: a fact is a number, a string or another immutable value. A mutable one is converted to a string at once.
+Rule 2: the notes are read before registrations change, since an event's facts about a dispatch table entry are those at
+the time of the call.
+Rule 3: notes have the serial numbers of tensors, storages and Nodes. The event builder counts them from 0.
+Rule 4: every note is one of ``record/note_types.py``. The type checker compares it where it is emitted.
 """
 
 from __future__ import annotations
@@ -21,4 +22,4 @@ from dispatchviz.core.record.recorders.thread_state_recorder import ThreadStateR
 
 
 class Recorder(NumberRecorder, CallRecorder, ThreadStateRecorder, TensorRecorder, AutogradRecorder, EngineRecorder):
-    """Records what the machine does, all subjects together."""
+    """The recorder of the machine, with all subjects."""

@@ -1,11 +1,11 @@
 """A trace file that is written while the program runs.
 
-A thread of its own (``worker.py``) reads the recorder's notes and writes the events, twenty times a second and
-whenever many notes wait, so that whatever ends the process finds all but the last moment in the file. It is the only
-one that reads notes then: an exception raised anywhere in the program, such as Ctrl+C, never interrupts it.
+A thread of its own (``worker.py``) reads the recorder's notes and writes the events, twenty times a second and whenever
+many notes wait. So the file has all but the last moment, however the process ends. Only this thread reads notes then:
+an exception raised anywhere in the program, such as Ctrl+C, never interrupts it.
 
-The file is beside its target until it is complete (``run.part-4242.dvtrace``), and opens as it is. What was at the
-target before is replaced by a complete trace only.
+Until it is complete, the file is beside its target (``run.part-4242.dvtrace``), and it can be opened. Only a complete
+trace replaces the previous file at the target.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file.header import Header
 
 INTERVAL = 0.05
-"""So many seconds after a note, at most, its events are in the file."""
+"""The maximum number of seconds between a note and its events in the file."""
 
 
 class TraceStream:
-    """Writes what a recorder notes. Its methods may be called in any thread, and in a handler of signals."""
+    """The writer of a recorder's notes. Its methods may be called in any thread, and in a signal handler."""
 
     def __init__(
         self,
@@ -48,9 +48,9 @@ class TraceStream:
         limit: Limit = NO_LIMIT,
         chosen: EventFilter | None = None,
     ) -> None:
-        """``header`` is what is known of it, ``chosen`` selects events.
+        """Open the file. ``header`` has what is known so far, ``chosen`` selects events.
 
-        Raises OSError, before anything is changed, if the file cannot be written.
+        Raise OSError, before anything is changed, if the file cannot be written.
         """
         suffix = suffix_of(path)
         name = os.path.basename(os.path.realpath(path))
@@ -65,66 +65,67 @@ class TraceStream:
         self._recorder, self._chosen = recorder, chosen
         self.limit = limit.on_disk_of(os.path.dirname(self._file.path))
         self.when_stopped: Callable[[], None] = lambda: None
-        """Called in the thread that writes when the default limit is reached."""
+        """A function that is called in the writing thread when the default limit is reached."""
         self._events = recorder.builder.events = StreamedEvents()
         self._sources = 0
-        """How many texts of files were written."""
+        """The number of texts of files that were written."""
         self.stopped = ""
-        """Why nothing is recorded any more though the program runs; empty as long as it is."""
+        """The reason why recording has stopped though the program runs; empty until then."""
         self.failed = False
-        """It is stopped since the file could not be written, or by a fault of ours."""
+        """True if it has stopped because the file could not be written, or because of an internal error."""
         self.path = self._file.path
-        """Where the file is."""
+        """The current path of the file."""
         self.given_up = False
-        """This process is a child of the one that writes."""
+        """True if this process is a child of the one that writes."""
         self.complete = False
-        """There is nothing more to come."""
+        """True if no more events will come."""
         self.header: Header | None = None
-        """The header of the complete file, whose index is written."""
+        """The header of the complete file, once its index is written."""
         self._worker = Worker(self._look, INTERVAL)
         _streams.add(self)
 
     @property
     def events(self) -> int:
-        """How many are written."""
+        """The number of events written."""
         return self._writer.events
 
     @property
     def size(self) -> int:
-        """How many bytes are written."""
+        """The number of bytes written."""
         return self._writer.size
 
     @property
     def end(self) -> str:
-        """Where and why the recording stopped; empty if it did not."""
+        """A sentence with the step and the reason if the recording has stopped; else empty."""
         return self.stopped and end_before(self.events, self.stopped)
 
     @property
     def in_place(self) -> bool:
-        """The file is complete and at its target, or will never be."""
+        """True if the file is complete and at its target, or will never be."""
         return self._worker.over
 
     def flush(self) -> None:
-        """Write what was noted so far, and returns when that is done."""
+        """Write the events of all notes so far. Return when that is done."""
         self._request(self._drain)
 
     def finish(self, header: Callable[[], Header], keep: bool = True) -> None:
-        """Write what was noted and what the end knows, its header too; the file then takes its target's place.
+        """Write the remaining events and the facts known at the end, with the header. Then the file replaces its
+        target.
 
-        Without ``keep`` it stays where it is, to be opened and discarded. The second time it only keeps.
+        Without ``keep`` it stays at its path, to be opened and discarded. A second call only keeps it.
         """
         self._request(lambda: self._finish(header, keep))
 
     def discard(self) -> None:
-        """Remove the file; who has it open can read it on."""
+        """Remove the file. Readers that have it open can continue."""
         self._request(self._discard)
 
     def keep(self) -> None:
-        """Put a file that is finished and was not kept into its target's place."""
+        """Move a file that is finished and was not kept to its target."""
         self._request(self._commit)
 
     def give_up(self) -> None:
-        """In a forked child, which has no thread that writes: the file is its parent's."""
+        """Leave the file to the parent process, in a forked child, which has no writing thread."""
         self.complete = self.given_up = True
         self._worker.end()
         self._file.stream.close()
@@ -182,7 +183,7 @@ class TraceStream:
             self.when_stopped()
 
     def _forget(self) -> None:
-        """Drop events that are written, but for those that later ones refer to."""
+        """Drop events that are written, except those to which later ones refer."""
         needed = self._recorder.builder.forget_written()
         if self._chosen is not None:
             self._chosen.forget(needed)
@@ -201,13 +202,13 @@ class TraceStream:
             self._commit()
 
     def _with_end(self, header: Header) -> Header:
-        """The header, which tells where the recording stopped, if it did."""
+        """Return the header, with a remark if the recording stopped early."""
         return msgspec.structs.replace(header, remarks=(*header.remarks, self.end)) if self.stopped else header
 
     def _commit(self) -> None:
         if self._worker.over:
             return
-        if not self.failed or not self._there_before:  # what was there is a whole trace
+        if not self.failed or not self._there_before:  # a complete trace is at the target
             try:
                 self._file.commit()
                 self.path = self._file.target
@@ -222,7 +223,7 @@ class TraceStream:
 
 
 def _part(path: str | Path, stem: str, suffix: str) -> Replacement:
-    """A new file beside the target. One of that name may be left of a process that was killed: it stays as it is."""
+    """Return a new file beside the target. A file of that name from a killed process is left unchanged."""
     for attempt in count(1):
         with suppress(FileExistsError):
             return Replacement(path, unfinished_name(stem, suffix, os.getpid(), attempt))

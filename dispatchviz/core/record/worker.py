@@ -1,7 +1,7 @@
-"""A thread of ours beside the program's: it does what it is given, one piece after the other.
+"""A thread of ours beside the program's: it runs the pieces of work that it gets, one after the other.
 
-The program must not notice it. No collection of garbage runs in it, since that would call the program's finalizers on a
-thread that is not theirs; and it is gone while the process forks, which Python warns of where several threads run.
+The program must not notice it. No garbage collection runs in it, since that would call the program's finalizers on a
+thread that is not theirs. It is ended before the process forks, since Python warns of a fork while several threads run.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from collections.abc import Callable
 from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 
 PATIENCE = 0.05
-"""Seconds after which whoever waits makes sure that there is a thread that works."""
+"""The number of seconds after which a waiting caller makes sure that a working thread exists."""
 
 AT_MOST = 0.2
-"""Seconds that a fork waits for the operating system to end a thread that has nothing more to do."""
+"""The number of seconds that a fork waits for the operating system to end a thread that has nothing more to do."""
 
 PAUSE = 0.0002
-"""Seconds between two looks."""
+"""The number of seconds between two checks."""
 
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
 class Worker:
-    """``idle`` is called in the thread whenever nothing was given to it for ``interval`` seconds.
+    """A thread that runs pieces of work. It calls ``idle`` whenever it got none for ``interval`` seconds.
 
-    All methods may be called in any thread, and in a handler of signals that interrupted one of them.
+    All methods may be called in any thread, and in a signal handler that interrupted one of them.
     """
 
     def __init__(self, idle: Callable[[], None], interval: float) -> None:
         self._idle, self._interval = idle, interval
         self._given: deque[_Piece] = deque()
         self._wake = _thread.allocate_lock()
-        """Taken while there is nothing to do."""
+        """A lock that is held while there is nothing to do."""
         self._wake.acquire()
         self._working = _thread.allocate_lock()
-        """Taken by the one who works: at most one does, and none waits to."""
+        """A lock that is held by the working thread: at most one works, and none waits to."""
         self._ident = self._native = 0
-        """That one's thread."""
+        """The identifier of the working thread."""
         self._starting = False
-        """A thread begins to."""
+        """True while a thread is starting."""
         self._pausing = self.over = False
         _workers.add(self)
         self.resume()
 
     def do(self, work: Callable[[], None]) -> None:
-        """Have it done, and return when it is; raise what it raised.
+        """Run a piece of work in the thread and return when it is done. Raise the exception that it raised.
 
-        An exception that a handler of signals raises meanwhile, such as KeyboardInterrupt, is raised after that; a
-        second one at once. Called by the work itself it does nothing.
+        If a signal handler raises an exception meanwhile, such as KeyboardInterrupt, it is raised after the work; a
+        second one is raised at once. A call from within the work does nothing.
         """
         if self._ident == _thread.get_ident():
             return
@@ -79,7 +79,7 @@ class Worker:
             del interrupted  # for the same reason as in ``SafetyNet._failed``
 
     def end(self) -> None:
-        """What is given already is done, then the thread ends."""
+        """End the thread after the work that it already has."""
         self.over = True
         self._rouse()
 
@@ -90,14 +90,14 @@ class Worker:
         self._starting = True
         try:
             _thread.start_new_thread(self._work, ())
-        except RuntimeError as error:  # there can be no more threads: the one that needs the work does it
+        except RuntimeError as error:  # no more threads can be started: the caller that needs the work does it
             if is_from_outside(error):
                 raise
             self._pausing = True
             self._work(until_done=True)
 
     def pause(self) -> None:
-        """End the thread, until ``do`` or ``resume`` needs one."""
+        """End the thread until ``do`` or ``resume`` needs one."""
         if self._ident == _thread.get_ident():
             return
         self._pausing, give_up_at = True, time.monotonic() + AT_MOST
@@ -113,7 +113,7 @@ class Worker:
         with own_errors_suppressed(RuntimeError):  # it is awake
             self._wake.release()
 
-    # -- in the thread; what waits here makes no object that would be counted as a reason to collect garbage ----------
+    # -- in the thread: no objects are created while waiting, since they would count toward a garbage collection ------
 
     def _work(self, until_done: bool = False) -> None:
         if not self._working.acquire(False):
@@ -134,7 +134,7 @@ class Worker:
 
 
 class _Piece:
-    """Something to do."""
+    """A piece of work."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
@@ -157,9 +157,10 @@ def _without_collections(piece: _Piece) -> None:
 
 
 def without_collections(work: Callable[[], None]) -> None:
-    """Does work during which no garbage is collected on its own, whoever else does such work at the same time.
+    """Run work during which no automatic garbage collection happens, even if other threads do the same at that time.
 
-    The threshold does that, not ``gc.disable``: a program that asks ``gc.isenabled`` meanwhile shall be told the truth.
+    It sets the threshold instead of calling ``gc.disable``, so that ``gc.isenabled`` still returns the program's
+    setting.
     """
     _thresholds.put_off()
     try:
@@ -169,7 +170,7 @@ def without_collections(work: Callable[[], None]) -> None:
 
 
 class _Thresholds:
-    """The program's thresholds, while some of our threads work."""
+    """The program's thresholds while some of our threads work."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -177,7 +178,7 @@ class _Thresholds:
         self._before = (0, 0, 0)
 
     def put_off(self) -> None:
-        """The first one who begins to work notes them."""
+        """Save the thresholds and set them to 0, if no other thread has done so."""
         with self._lock:
             if not self._working:
                 self._before = gc.get_threshold()
@@ -185,7 +186,7 @@ class _Thresholds:
             self._working += 1
 
     def put_back(self) -> None:
-        """When the last one ends they are as they were, unless the program has set others meanwhile."""
+        """Restore the thresholds when the last thread is done, unless the program has set others meanwhile."""
         with self._lock:
             self._working -= 1
             if not self._working and not gc.get_threshold()[0]:
@@ -196,7 +197,7 @@ _thresholds = _Thresholds()
 
 
 def resume_all() -> None:
-    """After a fork, in the parent."""
+    """Resume all workers after a fork, in the parent."""
     for worker in list(_workers):
         if not worker.over:
             worker.resume()
@@ -208,7 +209,9 @@ def _pause_all() -> None:
 
 
 def _wait_for_end(native: int) -> None:
-    """Python counts the threads that the operating system has, in which one is for a moment longer."""
+    """Wait until a thread has ended. Python counts the threads of the operating system, in which an ended thread
+    remains for a moment.
+    """
     give_up_at = time.monotonic() + AT_MOST
     while native and os.path.exists(f"/proc/self/task/{native}") and time.monotonic() < give_up_at:
         time.sleep(PAUSE)

@@ -1,1 +1,3 @@
-"""Function schemas: read, checked, printed (``aten/src/ATen/core/function_schema.h``, ``torch/csrc/jit/frontend``)."""
+"""Function schemas: their values, parser and printer (``aten/src/ATen/core/function_schema.h``,
+``torch/csrc/jit/frontend``).
+"""

@@ -1,6 +1,6 @@
 """Function schemas: the one-line declaration of an operator as a value, read from text and printed as PyTorch does.
 
-``aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor``. Mirrors
+An example is ``aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor``. This module mirrors
 ``aten/src/ATen/core/function_schema.h``.
 
 Not here: the parser (``schema_parser.py``), how defaults are printed (``schema_defaults.py``), Python signatures
@@ -25,28 +25,32 @@ class Argument:
     name: str
     """Empty for a return without a name."""
     type: str
-    """Without alias annotations: ``Tensor``, ``Tensor?[]``, ``SymInt[2]``, ``int[1]?``."""
+    """The type without alias annotations: ``Tensor``, ``Tensor?[]``, ``SymInt[2]``, ``int[1]?``."""
     default: str | None = None
-    """As written; None if there is none."""
+    """The default as written; None if there is none."""
     kwarg_only: bool = False
     alias: str | None = None
-    """Inside of the annotation: ``a``, ``a!``, ``a -> *``; None without one."""
+    """The content of the alias annotation: ``a``, ``a!``, ``a -> *``; None without one."""
     annotated: str = ""
     """The type with its annotations in place: ``Tensor(a!)[]``."""
 
     @property
     def is_write(self) -> bool:
-        """The operator writes to it."""
+        """True if the operator writes to it."""
         return self.alias is not None and "!" in self.alias.partition("->")[0]
 
     @property
     def is_out(self) -> bool:
-        """The operator writes to it and it is given by name only, as all that ``torchgen/model.py`` has in ``out``."""
+        """True if the operator writes to it and it is keyword-only, like all arguments that ``torchgen/model.py`` has
+        in ``out``.
+        """
         return self.kwarg_only and self.is_write
 
     @property
     def is_tensor(self) -> bool:
-        """Its key sets count for dispatch: Tensor, Tensor?, Tensor[], Tensor[2], Tensor?[] and nothing else."""
+        """True if its key sets count for dispatch: Tensor, Tensor?, Tensor[], Tensor[2], Tensor?[] and no other
+        type.
+        """
         return _TENSOR.fullmatch(self.type) is not None
 
     def __str__(self) -> str:
@@ -62,23 +66,23 @@ class FunctionSchema:
     """The declaration of one operator."""
 
     name: str
-    """``aten::add``, without the overload."""
+    """The name ``aten::add``, without the overload."""
     overload: str
-    """``Tensor``; empty for the operator without one."""
+    """The overload, ``Tensor``; empty for the operator without one."""
     arguments: tuple[Argument, ...]
     returns: tuple[Argument, ...]
     is_vararg: bool = False
-    """Any further arguments (``...``)."""
+    """True if any further arguments are accepted (``...``)."""
     is_varret: bool = False
 
     @cached_property
     def full_name(self) -> str:
-        """``aten::add.Tensor``; ``aten::sum`` for the empty overload."""
+        """The name with the overload: ``aten::add.Tensor``, or ``aten::sum`` for the empty overload."""
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
     @property
     def namespace(self) -> str:
-        """``aten``; empty if the name has none."""
+        """The namespace, ``aten``; empty if the name has none."""
         return self.name.rpartition("::")[0]
 
     @cached_property
@@ -88,9 +92,9 @@ class FunctionSchema:
 
     @cached_property
     def plain_tensors(self) -> tuple[int, ...]:
-        """``tensor_positions`` if each of these is a plain ``Tensor``, neither optional nor a list; else empty.
+        """The ``tensor_positions`` if all are plain ``Tensor``, neither optional nor a list; else empty.
 
-        Nothing too where a generator may bring keys.
+        It is empty too if a generator may add keys.
         """
         if any(argument.type == "Generator?" for argument in self.arguments):
             return ()

@@ -1,4 +1,4 @@
-"""A schema in Python: the name of the operator's class, parameters, types, defaults, the union of key sets."""
+"""The Python form of a schema: the name of the operator's class, parameters, types, defaults, the union of key sets."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ TYPES = {
     "bool": "bool",
     "str": "str",
 }
-"""PyTorch's schema types and ours."""
+"""PyTorch's schema types and our Python types."""
 
 DTYPES = {"long": "int64"}
 """Defaults that are dtypes."""
 
 
 def class_name(full_name: str) -> str:
-    """``add_Tensor`` for ``aten::add.Tensor``: PyTorch's name of the operator's class in ``at::_ops``.
+    """PyTorch's name of the operator's class in ``at::_ops``: ``add_Tensor`` for ``aten::add.Tensor``.
 
-    Of two underscores in front one is left, since Python changes such names inside a class.
+    A name with two leading underscores keeps only one, since Python changes such names inside a class.
     """
     name = full_name.removeprefix("aten::").replace(".", "_")
     return name[1:] if name.startswith("__") else name
 
 
 def python_name(name: str) -> str:
-    """``from`` is a word of Python's: it becomes ``from_``."""
+    """The name of a parameter in Python. ``from`` is a keyword, so it becomes ``from_``."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def python_type(schema_type: str) -> str:
-    """``SymInt[]?`` gives ``Size | None``."""
+    """The Python type of a schema type: ``SymInt[]?`` gives ``Size | None``."""
     if schema_type.endswith("?"):
         return f"{python_type(schema_type[:-1])} | None"
     if "[" in schema_type:
@@ -56,7 +56,7 @@ def python_type(schema_type: str) -> str:
 
 
 def default(argument: Argument) -> str:
-    """`` = 1``, or nothing."""
+    """The text of the default, `` = 1``, or an empty text."""
     if argument.default is None:
         return ""
     text = argument.default
@@ -64,16 +64,18 @@ def default(argument: Argument) -> str:
         text = repr(text)
     text = DTYPES.get(text, text)
     if argument.type == "float" and text.lstrip("-").isdigit():
-        text += ".0"  # to PyTorch, and so to handlers, 1 and 1.0 are two values
+        text += ".0"  # to PyTorch, and so to handlers, 1 and 1.0 are different values
     if (length := re.search(r"\[(\d+)\]", argument.type)) and text.lstrip("-").isdigit():
-        text = f"({', '.join([text] * int(length[1]))},)"  # one number stands for all of a list
+        text = f"({', '.join([text] * int(length[1]))},)"  # one number represents all elements of a list
     if text.startswith("["):
         text = f"({text[1:-1]})"
     return f" = {text}"
 
 
 def parameters(schema: FunctionSchema, defaults: bool = True, types: bool = True) -> str:
-    """``self: Tensor, other: Tensor, alpha: Scalar = 1``: all positional, in schema order."""
+    """The text of the parameters, ``self: Tensor, other: Tensor, alpha: Scalar = 1``: all positional, in schema
+    order.
+    """
     arguments = schema.arguments
     required = max((i for i, a in enumerate(arguments) if a.default is None), default=-1)
     words = []
@@ -85,23 +87,25 @@ def parameters(schema: FunctionSchema, defaults: bool = True, types: bool = True
 
 
 def names(schema: FunctionSchema) -> str:
-    """``self, other, alpha``"""
+    """The text of the names, ``self, other, alpha``."""
     return ", ".join(python_name(argument.name) for argument in schema.arguments)
 
 
 def comma(text: str) -> str:
-    """With a leading comma if there is anything."""
+    """The text with a leading comma, unless it is empty."""
     return f", {text}" if text else ""
 
 
 def result_type(schema: FunctionSchema) -> str:
-    """``Tensor``, ``Scalar``, a tuple of several, or ``None``."""
+    """The type of the result: ``Tensor``, ``Scalar``, a tuple of several, or ``None``."""
     kinds = [python_type(r.type) for r in schema.returns]
     return "None" if not kinds else kinds[0] if len(kinds) == 1 else f"tuple[{', '.join(kinds)}]"
 
 
 def key_union(schema: FunctionSchema) -> str:
-    """``self._ks | other._ks``: the OR of the key sets of tensors and generators, 0 without any."""
+    """The expression ``self._ks | other._ks``: the OR of the key sets of tensors and generators, 0 if there are
+    none.
+    """
     words = []
     for argument in schema.arguments:
         name = python_name(argument.name)
@@ -134,12 +138,12 @@ class {name}:
 
 
 def class_text(schema: FunctionSchema, types: bool = True) -> str:
-    """The class of an operator with its two typed entry points, as ``at::_ops::add_Tensor`` has them.
+    """The text of an operator's class with its two typed entry points, as ``at::_ops::add_Tensor`` has them.
 
     Without types it has the same lines, and Python compiles it in half the time.
     """
     name, arguments, taken = class_name(schema.full_name), names(schema), parameters(schema, types=types)
-    hidden = name in arguments.split(", ")  # by a parameter of the same name, as threshold's
+    hidden = name in arguments.split(", ")  # the parameter of the same name replaces it, as threshold's does
     written = _CLASS.format(
         name=name,
         schema=schema,

@@ -1,6 +1,6 @@
 """Defaults of schema arguments, printed as PyTorch prints the values that it has stored.
 
-Mirrors the output operators of ``aten/src/ATen/core/function_schema.h`` and ``ivalue.cpp``.
+This module mirrors the output operators of ``aten/src/ATen/core/function_schema.h`` and ``ivalue.cpp``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _DTYPES |= {"half": 5, "float32": 6, "float": 6, "float64": 7, "double": 7, "com
 _DTYPES |= {"cfloat": 9, "complex": 9, "complex128": 10, "cdouble": 10, "bool": 11, "qint8": 12, "quint8": 13}
 _DTYPES |= {"qint32": 14, "bfloat16": 15, "uint16": 27, "uint32": 28, "uint64": 29}
 _NAMED_DEFAULTS = {"contiguous_format": 0, "preserve_format": 1, "strided": 0, "Mean": 1, "Sum": 2} | _DTYPES
-"""Names in schemas that PyTorch stores, and prints, as numbers."""
+"""Names in schemas, and the numbers that PyTorch stores and prints for them."""
 
 
 def canonical_default(type_: str, default: str) -> str:
@@ -30,7 +30,7 @@ def canonical_default(type_: str, default: str) -> str:
 
 
 def _canonical_list(type_: str, items: list[str]) -> str:
-    """Lists of several equal ints are printed as one int; no other element type is."""
+    """A list default. Several equal ints are printed as one int; other element types are never shortened."""
     element = type_.partition("[")[0]
     if element == "int" and len(items) > 1 and len(set(items)) == 1:
         return items[0]
@@ -51,7 +51,7 @@ def _canonical_number(type_: str, default: str) -> str:
 
 
 def _canonical_string(inside: str) -> str:
-    """Double quotes, and a backslash before every quote, as C++ prints it."""
+    """A string default with double quotes, and a backslash before every quote, as C++ prints it."""
     plain = re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), inside)
     escaped = plain.replace("\\", "\\\\").replace('"', '\\"').replace("'", "\\'").replace("\n", "\\n")
     return f'"{escaped.replace(chr(9), chr(92) + "t")}"'

@@ -1,11 +1,12 @@
 """The grammar of function schemas: types, defaults, and the messages of PyTorch's SchemaErrors.
 
-Mirrors tables of ``torch/csrc/jit/frontend/schema_type_parser.cpp`` and texts of ``function_schema_parser.cpp``.
+This module mirrors tables of ``torch/csrc/jit/frontend/schema_type_parser.cpp`` and texts of
+``function_schema_parser.cpp``.
 
-Not here: the grammar (``schema_parser.py``), how defaults are printed (``schema_defaults.py``).
+Not here: the parser (``schema_parser.py``), how defaults are printed (``schema_defaults.py``).
 
-NB: in PyTorch, the texts of internal assertions have the absolute path of the machine that built it; here they have
-the path in its source tree.
+NB: in PyTorch, the texts of internal assertions have the absolute path of the machine that built it. Here they have the
+path in its source tree.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ KNOWN_TYPES = frozenset(
 """Plain types."""
 
 SYNONYMS = {"DeviceIndex": "int", "ConstQuantizerPtr": "int", "None": "NoneType"}
-"""What some types are called once they are read."""
+"""Types that are stored under another name."""
 
 ONLY_PYTORCHS = re.compile("SymFloat|number|Dimname|AnyListType|AnyTupleType|t[A-Z]?|t[kv]")
-"""Plain types in schemas of PyTorch's own; the last are type variables of TorchScript."""
+"""A pattern of plain types that only PyTorch's own schemas may use. The last are type variables of TorchScript."""
 
 GENERIC = {"Dict": 2, "Future": 1, "Await": 1, "RRef": 1}
-"""Types that take types in parentheses; behind all others a parenthesis opens an alias annotation."""
+"""Types that take types in parentheses, and how many. After other types a parenthesis opens an alias annotation."""
 
 NONE_ALONE = frozenset({"Tensor", "Generator", "Quantizer"})
 """Types whose only default is None."""
@@ -50,11 +51,11 @@ NONE_ALONE = frozenset({"Tensor", "Generator", "Quantizer"})
 VALUES = frozenset(
     (*("int", "ScalarType", "Layout", "MemoryFormat", "SymInt", "float", "bool", "str", "complex", "Scalar"),)
 )
-"""Types that have defaults of one word."""
+"""Types with defaults of a single word."""
 
 ELEMENTS = frozenset({"int", "SymInt", "float", "bool", "complex", "ScalarType", "Layout"})
 NAMED_VALUES = frozenset({"float", "complex", "long", "strided", "Mean", "contiguous_format"})
-"""Names that stand for numbers, whatever the type."""
+"""Names that stand for numbers, for any type."""
 
 DTYPES = frozenset(
     (

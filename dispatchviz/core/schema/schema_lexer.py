@@ -1,9 +1,9 @@
 """The lexer of schemas and operator names, and PyTorch's error for a text that is neither.
 
-Mirrors ``torch/csrc/jit/frontend/lexer.h`` and ``source_range.cpp``: schemas are read with TorchScript's lexer, so its
-keywords are no names here either.
+This module mirrors ``torch/csrc/jit/frontend/lexer.h`` and ``source_range.cpp``. PyTorch reads schemas with
+TorchScript's lexer, so TorchScript's keywords are not names here either.
 
-NB: in PyTorch, a line that is indented outside of parentheses is a token; here line ends are spaces.
+NB: in PyTorch, the indentation of a line outside of parentheses is a token; here line ends are spaces.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Token(NamedTuple):
     """A piece of a text."""
 
     kind: str
-    """``ident``, ``number``, ...; keywords and single characters are called as they are written."""
+    """The kind: ``ident``, ``number``, ...; for keywords and single characters it is their text."""
     text: str
     start: int
 
 
 class SchemaError(RuntimeError):
-    """A text is not a schema, or not a name: ``problem`` at ``position`` of ``text``; the message shows all three."""
+    """The error for a text that is not a schema or name. The message shows ``problem``, ``text`` and ``position``."""
 
     def __init__(self, text: str, position: int, problem: str, length: int = 1) -> None:
         self.text = text
@@ -60,7 +60,7 @@ class SchemaError(RuntimeError):
 
 
 def _highlighted(text: str, start: int, end: int) -> str:
-    """The lines around a range, which is underlined unless it is the whole text or its end."""
+    """The lines around a range, underlined unless it is the whole text or its end."""
     if start >= len(text) or end - start == len(text):
         return text
     before, inside = text[:start].split("\n"), text[start:].split("\n")
@@ -74,7 +74,7 @@ _CONTEXT = 3
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Ends with a token of kind ``eof``. SchemaError for a character that cannot be in a schema."""
+    """Yield the tokens, the last of kind ``eof``. Raise SchemaError for a character that cannot be in a schema."""
     for found in _TOKEN.finditer(text):
         kind, written, start = found.lastgroup, found[0], found.start()
         if kind == "several":
@@ -89,10 +89,10 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 class Tokens:
-    """A text, read token by token."""
+    """A text that is read token by token."""
 
     def __init__(self, text: str) -> None:
-        """SchemaError for a character that cannot be in a schema."""
+        """Split a text. Raise SchemaError for a character that cannot be in a schema."""
         self.source = text
         self._tokens = list(tokens(text))
         self._at = 0
@@ -109,14 +109,14 @@ class Tokens:
         return token
 
     def next_if(self, kind: str) -> bool:
-        """Advance if the current token is of a kind; return whether it was."""
+        """Advance if the current token has a kind. Return whether it had."""
         if self.cur.kind != kind:
             return False
         self.next()
         return True
 
     def expect(self, kind: str) -> Token:
-        """Return the current token and advance. SchemaError if it is not of this kind."""
+        """Return the current token and advance. Raise SchemaError if it does not have this kind."""
         if self.cur.kind != kind:
             raise self.error(f"expected {kind} but found '{self.cur.kind}' here")
         return self.next()
@@ -126,12 +126,12 @@ class Tokens:
         return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
 
     def error(self, problem: str, at: Token | None = None) -> SchemaError:
-        """The SchemaError at a token, by default the current one."""
+        """Return the SchemaError at a token, by default the current one."""
         token = at or self.cur
         return SchemaError(self.source, token.start, problem, max(len(token.text), 1))
 
     def separated(self, begin: str, end: str, item: Callable[[], T]) -> list[T]:
-        """``( item, item, ... )``; none at all is fine."""
+        """Read ``( item, item, ... )``, which may be empty."""
         self.expect(begin)
         items: list[T] = []
         if self.cur.kind != end:

@@ -1,6 +1,6 @@
 """The parser of function schemas: PyTorch's grammar, by recursive descent, with PyTorch's error messages.
 
-Mirrors ``torch/csrc/jit/frontend/function_schema_parser.cpp`` and ``schema_type_parser.cpp``.
+This module mirrors ``torch/csrc/jit/frontend/function_schema_parser.cpp`` and ``schema_type_parser.cpp``.
 
 Not here: tokens (``schema_lexer.py``), types and texts (``schema_grammar.py``).
 
@@ -36,7 +36,7 @@ from dispatchviz.core.schema.schema_lexer import ARROW, DOTS, EOF, IDENT, NUMBER
 
 
 def parse_schema(text: str, trusted: bool = True) -> FunctionSchema:
-    """The schema that a text declares. SchemaError with PyTorch's text if it is none.
+    """Return the schema that a text declares. Raise SchemaError with PyTorch's text if it declares none.
 
     ``trusted`` schemas may have types that only PyTorch's own have.
     """
@@ -44,7 +44,9 @@ def parse_schema(text: str, trusted: bool = True) -> FunctionSchema:
 
 
 def parse_name(text: str) -> OperatorName:
-    """``torch::jit::parseName``. SchemaError (a RuntimeError) with PyTorch's text for anything else."""
+    """Return the name that a text contains (``torch::jit::parseName``). Raise SchemaError (a RuntimeError) with
+    PyTorch's text for anything else.
+    """
     tokens = Tokens(text)
     found = read_name(tokens)
     if tokens.cur.kind == "(":
@@ -55,7 +57,7 @@ def parse_name(text: str) -> OperatorName:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one text."""
+    """A recursive-descent parser over the tokens of one text."""
 
     def __init__(self, text: str, trusted: bool) -> None:
         self._tokens = Tokens(text)
@@ -81,7 +83,7 @@ class _Parser:
         return [argument for argument in found if argument is not None], self._dots
 
     def _argument(self) -> Argument | None:
-        """None for the star and the dots, which are no arguments."""
+        """Read an argument. Return None for the star and the dots, which are not arguments."""
         tokens = self._tokens
         if self._dots:
             raise tokens.error(DOTS_NOT_LAST.format("argument"))
@@ -128,7 +130,7 @@ class _Parser:
     # -- types
 
     def _sized_type(self) -> str:
-        """A type with annotations, in PyTorch's spacing; only here a list may have a length."""
+        """Read a type with annotations, in PyTorch's spacing. Only here may a list have a length."""
         written = self._type()
         if self._tokens.next_if("["):
             written += f"[{self._tokens.expect(NUMBER).text}]"
@@ -176,7 +178,7 @@ class _Parser:
         return types
 
     def _class_name(self) -> str:
-        """``.torch.classes.rnn.CellParamsBase``"""
+        """Read a class name, ``.torch.classes.rnn.CellParamsBase``."""
         self._tokens.expect(".")
         written = f".{self._tokens.expect(IDENT).text}"
         while self._tokens.next_if("."):
@@ -184,7 +186,7 @@ class _Parser:
         return written
 
     def _annotation(self) -> str:
-        """``(a!)``, ``(a -> *)``, ``(a|b!)``; empty if there is none."""
+        """Read an alias annotation, ``(a!)``, ``(a -> *)``, ``(a|b!)``; empty if there is none."""
         if not self._tokens.next_if("("):
             return ""
         before = self._alias_set()
@@ -205,7 +207,7 @@ class _Parser:
     # -- defaults
 
     def _default(self, annotated: str) -> str:
-        """As written; which ones there may be depends on the type."""
+        """Read a default as it is written. Its type decides which defaults are allowed."""
         type_ = _ANNOTATION.sub("", annotated)
         if type_.endswith("?"):
             return self._constant(type_.removesuffix("?"))
@@ -265,7 +267,7 @@ class OperatorName(NamedTuple):
 
 
 def read_name(tokens: Tokens) -> OperatorName:
-    """The name at the beginning of a schema. SchemaError if there is none, and for a reserved overload."""
+    """Read the name at the beginning of a schema. Raise SchemaError if there is none, or for a reserved overload."""
     name = tokens.expect(IDENT).text
     if tokens.next_if(":"):
         tokens.expect(":")

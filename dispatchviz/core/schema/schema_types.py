@@ -1,7 +1,7 @@
 """The types of schema arguments as values: ``int[2]?`` is an optional list of two ints.
 
-Mirrors ``aten/src/ATen/core/jit_type.h`` as far as schemas need it: what a type is made of, and the name under which
-PyTorch's errors know it (``Optional[List[int]]``).
+This module mirrors ``aten/src/ATen/core/jit_type.h`` as far as schemas need it: the parts of a type, and its name in
+PyTorch's errors (``Optional[List[int]]``).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class SchemaType(NamedTuple):
     """``Optional``, ``List``, ``Tuple``, ``Dict``, or the name of a plain type: ``Tensor``, ``SymInt``, ``Scalar``."""
     inside: tuple[SchemaType, ...] = ()
     size: int | None = None
-    """Of a list: ``int[2]`` takes one int for all."""
+    """The size of a list type: ``int[2]`` accepts one int for both elements."""
 
     @property
     def name(self) -> str:
-        """As PyTorch's errors print it."""
+        """The name as PyTorch's errors print it."""
         if not self.inside:
             return _PRINTED.get(self.kind, self.kind)
         return f"{self.kind}[{', '.join(part.name for part in self.inside)}]"
@@ -41,12 +41,12 @@ _PRINTED = {
     "QScheme": "int",
     "NoneType": "None",
 }
-"""Enumerations are ints to TorchScript, and so are symbolic ones."""
+"""Names in errors. Enumerations are ints to TorchScript, and so are symbolic ints."""
 
 
 @cache
 def schema_type(text: str) -> SchemaType:
-    """Read the type of an argument, without alias annotations, as the schema parser leaves it."""
+    """Return the type of an argument, read from its text without alias annotations, as the schema parser leaves it."""
     if text.endswith("?"):
         return SchemaType(OPTIONAL, (schema_type(text[:-1]),))
     if text.endswith("]"):
@@ -59,7 +59,7 @@ def schema_type(text: str) -> SchemaType:
 
 
 def _parts(inside: str) -> list[str]:
-    """``str, (int, int)`` is two."""
+    """The parts at the top level: ``str, (int, int)`` has two."""
     parts, depth = [""], 0
     for character in inside:
         depth += (character == "(") - (character == ")")

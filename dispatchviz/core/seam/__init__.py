@@ -1,1 +1,3 @@
-"""The seam between the machine and its recorder: every room may import it, it imports none."""
+"""The seam between the machine and its recorder. Every package of ``core`` may import it, and it imports none of
+them.
+"""

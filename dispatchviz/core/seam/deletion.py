@@ -1,7 +1,7 @@
-"""Python code that runs when an object is deleted, and hands exceptions from outside to the program.
+"""Python code that runs when an object is deleted, and passes exceptions from outside to the program.
 
-Python ignores what a ``__del__`` raises. What a handler of signals raises as a function begins comes before any ``try``
-of that function. A generator goes on inside its ``try``, so one takes the place of the function.
+Python ignores the exceptions of a ``__del__``. An exception from a signal handler that runs as a function begins comes
+before any ``try`` of that function. A generator continues inside its ``try``, so a generator replaces the function.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from functools import partial
 from dispatchviz.core.seam import recorder
 
 Deletion = Callable[[], object]
-"""For the slot ``__del__`` of an object. The class needs ``__slots__ = ("__del__",)``."""
+"""A callable for the slot ``__del__`` of an object. The class needs ``__slots__ = ("__del__",)``."""
 
 NO_DELETION: Deletion = int
 
 
 def deletion(function: Callable[[], object]) -> Deletion:
-    """Call a function once. The recorder raises what that raises when the program next calls it."""
+    """Return a callable that calls ``function`` once. If that raises, the recorder raises the exception when the
+    program next calls it.
+    """
     going = _guarded(function)
     next(going)
     return partial(next, going, None)

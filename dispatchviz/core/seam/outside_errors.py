@@ -1,7 +1,7 @@
-"""Exceptions from outside: they were raised while our code ran, and belong to the program.
+"""Exceptions from outside: they are raised while our code runs, and belong to the program.
 
-Python raises one between two instructions, wherever the thread is: what a handler of signals raises, and what
-``PyThreadState_SetAsyncExc`` raises in a thread. The end of the memory is no mistake of ours either.
+Python raises them between two instructions, wherever the thread is: those of signal handlers, and those that
+``PyThreadState_SetAsyncExc`` raises in a thread. A MemoryError is not our mistake either.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RAISES = ("RAISE_VARARGS", "RERAISE")
 
 
 def is_from_outside(error: BaseException) -> bool:
-    """Return whether an exception that our code met belongs to the program. A mistake of ours does not."""
+    """Return whether an exception in our code belongs to the program and is not a mistake of ours."""
     if not isinstance(error, Exception) or isinstance(error, MemoryError):
         return True
     return _came_by_itself(error) or _is_of_handler(error.__traceback__)
@@ -27,7 +27,7 @@ def is_from_outside(error: BaseException) -> bool:
 
 @contextmanager
 def own_errors_suppressed(*kinds: type[Exception]) -> Iterator[None]:
-    """Inside the block exceptions of these kinds are suppressed, except those from outside and the end of the stack."""
+    """Suppress exceptions of the given kinds in the block, except those from outside and RecursionError."""
     try:
         yield
     except kinds as error:
@@ -36,10 +36,10 @@ def own_errors_suppressed(*kinds: type[Exception]) -> Iterator[None]:
 
 
 def _came_by_itself(error: Exception) -> bool:
-    """Return whether no instruction raised it: ``PyThreadState_SetAsyncExc`` takes a class, so the exception says
-    nothing.
+    """Return whether no instruction raised the exception. ``PyThreadState_SetAsyncExc`` takes a class, so the exception
+    has no message.
 
-    C functions always say what is wrong, except for the end of an iterator.
+    Exceptions of C functions always have a message, except for the end of an iterator.
     """
     trace = error.__traceback__
     if error.args or trace is None or isinstance(error, (StopIteration, StopAsyncIteration)):
@@ -50,7 +50,7 @@ def _came_by_itself(error: Exception) -> bool:
 
 
 def _is_of_handler(trace: TracebackType | None) -> bool:
-    """Return whether a handler of signals is among the frames that an exception came through."""
+    """Return whether a signal handler is among the frames that an exception passed through."""
     while trace is not None and trace.tb_next is not None:
         interrupted, trace = trace.tb_frame, trace.tb_next
         if _handles_signal(trace.tb_frame, interrupted):
@@ -59,7 +59,7 @@ def _is_of_handler(trace: TracebackType | None) -> bool:
 
 
 def _handles_signal(frame: FrameType, interrupted: FrameType) -> bool:
-    """Return whether Python called a function as a handler: with the signal's number and the frame that it
+    """Return whether Python called a function as a signal handler: with the signal's number and the frame that it
     interrupted.
     """
     code = frame.f_code
@@ -74,6 +74,6 @@ def _got(frame: FrameType, interrupted: FrameType) -> bool:
 
 
 def _code(handler: object) -> CodeType | None:
-    """What a handler runs, also if it is a method or an object that can be called."""
+    """The code that a handler runs, also if it is a method or a callable object."""
     function = handler if hasattr(handler, "__code__") else type(handler).__dict__.get("__call__")
     return getattr(function, "__code__", None)

@@ -1,16 +1,16 @@
-"""The modes of the process, and which implementation of a hot function runs in them.
+"""The modes of the process, and the implementation of each hot function in them.
 
-What every operation passes through does not check each time whether a recorder is active, whether anomaly mode is on or
-whether there is a second stream: that is checked once, when a mode changes. The table lists every function that another
-one stands in for, and which one for which set of modes::
+Functions that every operation passes through do not check each time whether a recorder is active, anomaly mode is on or
+a second stream exists. That is checked once, when a mode changes. The table lists every such function, and its
+implementation for each set of modes::
 
     process_modes.hot_function(Node, "add_input_metadata", {NO_MODE: plain, Mode.STREAMS: with_stream})
 
-Rule 1: what runs follows from the set of modes alone; in whatever order they went on and off, an owner has its own
-functions back when the last one is off. Nobody else assigns to a class or a module to change what runs.
-Rule 2: a change happens as a whole or, if an exception comes in between (Ctrl+C), not at all.
+Rule 1: the set of modes alone decides the implementation. In whatever order the modes were switched, an owner has its
+own functions back when the last mode is off. No other code assigns to a class or a module to change an implementation.
+Rule 2: a change happens as a whole or, if an exception interrupts it (Ctrl+C), not at all.
 
-PyTorch has the same questions as global flags: ``at::SavedTensorHooks::is_enabled``, ``AnomalyMode::is_enabled``,
+PyTorch has the same conditions as global flags: ``at::SavedTensorHooks::is_enabled``, ``AnomalyMode::is_enabled``,
 ``at::impl::torch_function_mode_enabled``.
 """
 
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 
 class Mode(Flag):
-    """Something that holds for the whole process and changes what hot functions have to do."""
+    """The modes that hold for the whole process and change the implementation of hot functions."""
 
     RECORDING = auto()
     """A recorder listens to the machine (``recorder.py``)."""
@@ -33,7 +33,7 @@ class Mode(Flag):
     ANOMALY = auto()
     """Anomaly mode is on (``autograd/engine/anomaly_mode.py``)."""
     NAN_CHECK = auto()
-    """Anomaly mode, if it is on, looks for nan."""
+    """Anomaly mode, if it is on, checks for nan."""
     STREAMS = auto()
     """There is a second stream (``streams.py``)."""
     FUNCTION_MODES = auto()
@@ -47,10 +47,10 @@ class Mode(Flag):
 NO_MODE = Mode(0)
 
 Counts = Mapping[Mode, int]
-"""How many times a mode was entered and not left; a mode that is missing is off."""
+"""The number of times each mode was entered and not left. A mode that is missing is off."""
 
 NEW_PROCESS: Counts = {Mode.NAN_CHECK: 1}
-"""What a new process begins with."""
+"""The counts of a new process."""
 
 
 class HotFunction(NamedTuple):
@@ -59,11 +59,11 @@ class HotFunction(NamedTuple):
     owner: type | ModuleType
     name: str
     implementations: Mapping[Mode, Callable[..., Any]]
-    """For every combination of the modes that matter to it; for none of them its own."""
+    """The implementation for every combination of its modes. ``NO_MODE`` has the owner's own function."""
 
     @property
     def relevant(self) -> Mode:
-        """The modes that matter to it."""
+        """The modes that change this function."""
         modes = NO_MODE
         for mode in self.implementations:
             modes |= mode
@@ -75,24 +75,26 @@ class HotFunction(NamedTuple):
 
 
 class ProcessModes:
-    """Which modes are on, and the table of what depends on them."""
+    """The active modes, and the functions and actions that depend on them."""
 
     def __init__(self) -> None:
         self.counts: Counts = NEW_PROCESS
         self.active = Mode.NAN_CHECK
         """The modes that are on."""
         self.several_threads = False
-        """``Mode.THREADS`` is on; a plain attribute, since the engine reads it at every Node."""
+        """True if ``Mode.THREADS`` is on. It is a plain attribute, since the engine reads it at every Node."""
         self.table: list[HotFunction] = []
         self._dependents: list[tuple[Mode, Callable[[], None]]] = []
         self._changing = threading.RLock()
 
-    # -- who depends on modes -----------------------------------------------------------------------------------------
+    # -- functions and actions that depend on modes -------------------------------------------------------------------
 
     def hot_function(
         self, owner: type | ModuleType, name: str, implementations: Mapping[Mode, Callable[..., Any]]
     ) -> None:
-        """Add a row to the table. ValueError if a combination of its modes is missing, or the row is there already."""
+        """Add a row to the table. Raise ValueError if a combination of its modes is missing, or if the table has the
+        row already.
+        """
         row = HotFunction(owner, name, implementations)
         if len(implementations) != 1 << len(list(row.relevant)):
             raise ValueError(f"{owner.__name__}.{name} has no implementation for some of {row.relevant}")
@@ -102,18 +104,18 @@ class ProcessModes:
         row.install(self.active)
 
     def when_changed(self, modes: Mode, action: Callable[[], None]) -> None:
-        """``action`` is called after one of ``modes`` has changed: what was derived from it is no longer valid."""
+        """Call ``action`` after one of ``modes`` has changed, since values derived from it are no longer valid."""
         self._dependents.append((modes, action))
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
     def enter(self, mode: Mode) -> None:
-        """The mode is on, once more."""
+        """Switch the mode on, or count one more use of it."""
         with self._changing:
             self._become({**self.counts, mode: self.counts.get(mode, 0) + 1})
 
     def leave(self, mode: Mode) -> None:
-        """The mode is off when it was left as often as it was entered."""
+        """Count one use less. The mode is off when it was left as often as it was entered."""
         with self._changing:
             self._become({**self.counts, mode: self.counts.get(mode, 0) - 1})
 
@@ -123,14 +125,16 @@ class ProcessModes:
             self._become({**self.counts, mode: int(on)})
 
     def exchange(self, counts: Counts) -> Counts:
-        """Other modes from now on, but for a recorder's, which are not the program's; gives those of before."""
+        """Set the counts, except for the modes of a recorder, which do not belong to the program. Return the previous
+        counts.
+        """
         with self._changing:
             before = self.counts
             self._become({**counts, **{mode: before.get(mode, 0) for mode in (Mode.RECORDING, Mode.LISTENING)}})
             return before
 
     def refresh(self, modes: Mode) -> None:
-        """What depends on ``modes`` is chosen and derived again, as if these had changed."""
+        """Install and derive everything that depends on ``modes`` again, as if they had changed."""
         with self._changing:
             self._install(modes)
 
@@ -160,4 +164,4 @@ class ProcessModes:
 
 
 process_modes = ProcessModes()
-"""Those of this process."""
+"""The modes of this process."""

@@ -1,13 +1,12 @@
 """The one seam between the machine and its trace: ``active`` is the recorder, or None.
 
-The machine says what happens in single lines, with live objects::
+The machine reports events in single lines, with live objects::
 
     if recorder.active is not None:
         recorder.active.version_bumped(tensor, before)
 
-and, where every call passes through, notes the facts itself: ``rec.note(("guard_left", ...))``. What a recorder does
-with it is in ``machine_recorder.py``, what becomes of it in ``event_builder.py``; neither is loaded before a program
-records.
+Where every call passes through, it records the facts itself: ``rec.note(("guard_left", ...))``. ``machine_recorder.py``
+has the recorder, and ``event_builder.py`` turns its notes into events. Neither is loaded before a program records.
 """
 
 from __future__ import annotations
@@ -24,34 +23,37 @@ if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import Leave, LeaveUnlessOver
 
 active: Recorder | None = None
-"""The recorder that the machine tells; None also while a recorder listens to an installed PyTorch."""
+"""The recorder that the machine reports to. It is also None while a recorder listens to an installed PyTorch."""
 
 listening: Recorder | None = None
-"""The recorder of the process; at most one listens at a time."""
+"""The recorder of the process. At most one listens at a time."""
 
 LEAVE: Leave = ("leave",)
-"""The note that the innermost open event is over."""
+"""The note that ends the innermost open event."""
 
 LEAVE_UNLESS_OVER: LeaveUnlessOver = ("leave_unless_over",)
-"""The note that a binding is over because of an error, if it is not over with its call."""
+"""The note that ends a binding because of an error, unless the end of its call has ended it."""
 
 PLAIN = frozenset({int, float, bool, complex, str, type(None)})
-"""Types whose values cannot change, and read the same later on: they may be noted as they are."""
+"""Types whose values are immutable and print the same later. They may be noted unchanged."""
 
 
 formatting = False
-"""A recorder is formatting a value: what printing a tensor takes is then no part of the program."""
+"""True while a recorder formats a value. The operators that printing a tensor calls do not belong to the program
+then.
+"""
 
 
 _preparing: dict[str, object] = {}
-"""Under one key, what stands for the recording that begins or goes on."""
+"""A dictionary with a single key, whose value identifies the recording that is starting or running."""
 
 
 @contextmanager
 def only_recording() -> Iterator[None]:
-    """Inside the block no other recording begins, in any thread. RuntimeError if there is one already.
+    """Prevent other recordings, in any thread, from starting in the block. Raise RuntimeError if one is running
+    already.
 
-    To be entered before anything is changed for a recorder.
+    Enter it before changing anything for a recorder.
     """
     own = object()
     if listening is not None or _preparing.setdefault("recording", own) is not own:
@@ -66,7 +68,7 @@ _NESTED = "a recording is already running: stop it first (recordings do not nest
 
 
 def start(recorder: Recorder) -> None:
-    """Make a recorder the active one. RuntimeError if there is one already."""
+    """Make a recorder the active one. Raise RuntimeError if there is one already."""
     global active, listening
     if listening is not None:
         raise RuntimeError(_NESTED)
@@ -78,7 +80,7 @@ def start(recorder: Recorder) -> None:
 
 
 def stop(recorder: Recorder) -> None:
-    """Make no recorder the active one; does nothing if ``recorder`` does not listen."""
+    """Make no recorder the active one. Do nothing if ``recorder`` does not listen."""
     global active, listening
     if listening is recorder:
         recorder.end()
@@ -88,7 +90,7 @@ def stop(recorder: Recorder) -> None:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Inside the block no recorder listens."""
+    """Pause the recorder in the block."""
     global active, listening
     before = active, listening
     active = listening = None
@@ -101,7 +103,7 @@ def paused() -> Iterator[None]:
 
 
 def recorder_changes() -> None:
-    """Derive again what was derived for the active recorder, which emits its notes in another way from now on."""
+    """Derive again what depends on the active recorder, which now emits its notes in another way."""
     process_modes.refresh(Mode.RECORDING)
 
 
@@ -116,7 +118,9 @@ def _recorded_start(self: threading.Thread) -> None:
 
 
 def _thread_begins() -> None:
-    """A thread starts; one that ``threading`` did not start is noticed when it first uses the machine."""
+    """Distinguish threads, since one starts. A thread that ``threading`` did not start is noticed when it first uses
+    the machine.
+    """
     if listening is not None:
         listening.distinguish_threads()
 

@@ -1,1 +1,1 @@
-"""Operators and their dispatch tables: registrations, and the cells and fallthrough masks computed from them."""
+"""Operators and their dispatch tables: registrations, and the entries and fallthrough masks computed from them."""

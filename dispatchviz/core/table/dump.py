@@ -1,10 +1,10 @@
 """PyTorch's dumps of an operator: registrations, computed table, and the errors of a failed lookup.
 
-Mirrors ``OperatorEntry::dumpState``, ``dumpComputedTable``, ``reportError`` and ``checkInvariants`` of
+This module mirrors ``OperatorEntry::dumpState``, ``dumpComputedTable``, ``reportError`` and ``checkInvariants`` of
 ``aten/src/ATen/core/dispatch/OperatorEntry.cpp``.
 
-NB: in PyTorch, the texts of internal assertions have the absolute path of the machine that built it; here they have
-the path in its source tree.
+NB: in PyTorch, the texts of internal assertions have the absolute path of the machine that built it. Here they have the
+path in its source tree.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ STALE = (
 
 
 def dump_state(op: OperatorEntry) -> str:
-    """``_dispatch_dump``: the definition and every registration, also inactive ones, in the order of key values."""
+    """The text of ``_dispatch_dump``: the definition and every registration, including inactive ones, in the order of
+    key values.
+    """
     return "".join(f"{line}\n" for line in _state_lines(op))
 
 
@@ -71,20 +73,22 @@ def _state_lines(op: OperatorEntry) -> Iterator[str]:
 
 
 def dump_table(op: OperatorEntry) -> str:
-    """``_dispatch_dump_table``: every valid cell, recomputed now, with its reason. The stored table may differ."""
+    """The text of ``_dispatch_dump_table``: every valid entry, recomputed now, with its reason. The stored table may
+    differ.
+    """
     cells = (op.compute(key) for key in RUNTIME_KEYS)
     return "".join(f"{cell_row(cell)}\n" for cell in cells if cell.kernel is not None)
 
 
 def cell_row(cell: Cell) -> str:
-    """``CPU: registered at FILE:LINE [kernel]``"""
+    """The line of an entry, ``CPU: registered at FILE:LINE [kernel]``."""
     kernel = cell.kernel
     description = "" if kernel is None else f"{'fallthrough ' * kernel.fallthrough}{kernel.debug} "
     return f"{cell.key}: {description}[{cell.reason}]"
 
 
 def stale_keys(op: OperatorEntry) -> list[DispatchKey]:
-    """Keys whose stored cell differs from the one computed now; without Undefined, as in PyTorch."""
+    """Keys whose stored entry differs from the one computed now; without Undefined, as in PyTorch."""
     return [cell.key for cell in op.table[1:] if _differs(cell, op.compute(cell.key))]
 
 
@@ -95,16 +99,18 @@ def _differs(stored: Cell, recomputed: Cell) -> bool:
 
 
 def check_invariants(op: OperatorEntry) -> None:
-    """``_dispatch_check_invariants``. RuntimeError with PyTorch's text if a stored cell is stale."""
+    """Raise RuntimeError with PyTorch's text if a stored entry is stale (``_dispatch_check_invariants``)."""
     if stale_keys(op):
         raise RuntimeError(STALE.format(state=dump_state(op), table=dump_table(op)))
 
 
 def report_missing(op: OperatorEntry, ks: int) -> NoReturn:
-    """``reportError``: the error of a lookup without a kernel, after the invariants' check and the operator's callback:
-    NotImplementedError; RuntimeError if some cell is stale or the callback returns.
+    """Raise the error of a lookup without a kernel (``reportError``), after checking the invariants and calling the
+    operator's callback.
 
-    NB: in PyTorch, a backend that took the key PrivateUse1 is called by its own name here.
+    It is a NotImplementedError, or a RuntimeError if an entry is stale or the callback returns.
+
+    NB: in PyTorch, a backend that took the key PrivateUse1 has its own name here.
     """
     check_invariants(op)
     key = highest(ks)
@@ -117,5 +123,5 @@ def report_missing(op: OperatorEntry, ks: int) -> NoReturn:
 
 
 def report_ambiguous(op: OperatorEntry) -> NoReturn:
-    """Raise what the kernel of an ambiguous AutogradOther cell raises."""
+    """Raise the error of the kernel of an ambiguous AutogradOther entry."""
     raise RuntimeError(AMBIGUITY.format(name=op.name, state=dump_state(op)))

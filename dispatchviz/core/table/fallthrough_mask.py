@@ -1,7 +1,7 @@
-"""The mask of an operator: which functionality bits of a call's key set are left when fallthrough keys are gone.
+"""The mask of an operator: the functionality bits of a call's key set that remain without the fallthrough keys.
 
-Mirrors the ``nonFallthroughKeys`` of ``ATen/core/dispatch/DispatchKeyExtractor.h``: one mask, and a copy of it per
-backend for the case that a key falls through for some backends only.
+This module mirrors the ``nonFallthroughKeys`` of ``ATen/core/dispatch/DispatchKeyExtractor.h``: one mask, and a copy of
+it per backend in case a key falls through for some backends only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dispatchviz.core.keys.keys import BACKEND_MASK, CUSTOMIZABLE, NUM_BACKENDS,
 
 
 class FallthroughMasks:
-    """Starts with every bit set; only functionality bits are ever cleared."""
+    """The masks of one operator. They start with every bit set; only functionality bits are ever cleared."""
 
     __slots__ = ("backends", "differ", "single")
 
@@ -19,10 +19,10 @@ class FallthroughMasks:
         self.single = FULL
         self.backends = [FULL] * NUM_BACKENDS
         self.differ = False
-        """The copies are not all equal, so that they count instead of the single mask."""
+        """True if the copies are not all equal. Then they are used instead of the single mask."""
 
     def update(self, key: DispatchKey, falls_through: bool) -> None:
-        """``setOperatorHasFallthroughForKey``: the cell of a runtime key has just been computed."""
+        """Update the masks after the entry of a runtime key has been computed (``setOperatorHasFallthroughForKey``)."""
         functionality = key.functionality
         bit = functionality.bits
         before, self.single = self.single, _changed(self.single, bit, falls_through)
@@ -34,7 +34,9 @@ class FallthroughMasks:
             self.backends = [_changed(mask, bit, falls_through) for mask in self.backends]
 
     def of(self, ks: int) -> int:
-        """The mask of a call with this set (before or after masking): its highest backend's copy if they differ."""
+        """The mask of a call with a key set, before or after masking: the copy of its highest backend if the copies
+        differ.
+        """
         if not self.differ:
             return self.single
         return self.backends[((ks & BACKEND_MASK) >> 1).bit_length()]

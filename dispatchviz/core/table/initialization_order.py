@@ -1,9 +1,10 @@
 """The order in which PyTorch's own registrations are made when it is loaded.
 
-A ``TORCH_LIBRARY`` block is a static initializer. Within a file they run from top to bottom; of those of two files C++
-promises nothing, and neither does PyTorch (``ATen/core/dispatch/Dispatcher.h``, at ``findDanglingImpls``). A library
-that was linked has one order, though, its ``.init_array``: that of the object files, by folder, then by name. Here is
-the one of PyTorch's release, ``libtorch_cpu.so``; then ``libtorch_cuda.so``, which needs the former; then Python.
+A ``TORCH_LIBRARY`` block is a static initializer. Initializers within a file run from top to bottom. C++ promises no
+order between two files, and neither does PyTorch (``ATen/core/dispatch/Dispatcher.h``, at ``findDanglingImpls``). A
+linked library has a fixed order, though, its ``.init_array``: that of the object files, by folder, then by name. This
+module has the order of PyTorch's release: ``libtorch_cpu.so``, then ``libtorch_cuda.so``, which needs the former, then
+Python.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _CPU = (
     "torch/csrc/distributed/c10d/quantization/",
     "torch/csrc/distributed/c10d/symm_mem/",
 )
-"""Folders, or how the names of files in them begin; of those that a file fits the longest counts."""
+"""Folders, or prefixes of file names in them. The longest prefix that fits a file counts."""
 
 _CUDA = (
     "aten/src/ATen/native/cudnn/",
@@ -48,7 +49,7 @@ _CUDA = (
 )
 
 _OF_CUDA = re.compile(r"CUDA_\d|/cudnn/|\.cu$|_gpu\.")
-"""In the path of a file that is linked into the library of CUDA."""
+"""A pattern for the paths of files that are linked into the library of CUDA."""
 
 _PYTHON = (
     "torch/export/",
@@ -60,23 +61,23 @@ _PYTHON = (
     "torch/library",
     "torch/_native/",
 )
-"""Modules that ``import torch`` runs when the libraries have been loaded."""
+"""Modules that ``import torch`` runs after it has loaded the libraries."""
 
 _PLACE = re.compile(r"registered at (?:.*/pytorch/pytorch/)?([^:\s]+)(?::(\d+))?")
 
 
 class Moment(NamedTuple):
-    """When a registration is made: sorts."""
+    """A sort key for the time of a registration."""
 
     library: int
-    """0: of the CPU; 1: of CUDA; 2: a file of which that is not known; 3: no place was given; 4: Python."""
+    """0: library of the CPU; 1: library of CUDA; 2: a file of an unknown library; 3: no known place; 4: Python."""
     part: int
     file: str
     line: int
 
 
 def initialization_order(debug: str) -> Moment:
-    """When what was registered at a place was registered; ``debug`` is that place, as PyTorch's dumps have it."""
+    """Return the time of a registration as a sort key. ``debug`` is its place, as PyTorch's dumps print it."""
     found = _PLACE.search(debug)
     if found is None:
         return Moment(3, 0, "", 0)
@@ -90,6 +91,6 @@ def initialization_order(debug: str) -> Moment:
 
 
 def _part(parts: tuple[str, ...], file: str) -> int:
-    """The longest beginning that fits, as its place in the order; how many there are if none does."""
+    """The index of the longest prefix that fits, or the number of prefixes if none does."""
     fitting = [part for part in parts if file.startswith(part)]
     return parts.index(max(fitting, key=len)) if fitting else len(parts)

@@ -1,9 +1,10 @@
-"""Registration: libraries define operators and put kernels under keys (``torch/library.h``, ``ATen/core/library.cpp``).
+"""Registration: libraries define operators and register kernels for keys (``torch/library.h``,
+``ATen/core/library.cpp``).
 
-Libraries write to a registry (``registry.py``), that of the process if none is given. Resetting a library undoes
-exactly what it registered, in any order.
+Libraries write to a registry (``registry.py``), by default that of the process. Resetting a library undoes exactly what
+it registered, in any order.
 
-Not here: what a kernel and a definition are checked for (``registration_checks.py``).
+Not here: the checks of kernels and definitions (``registration_checks.py``).
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from dispatchviz.core.table.registry import process as process
 K = DispatchKey
 
 BLOCKS = {"DEF": "TORCH_LIBRARY", "FRAGMENT": "TORCH_LIBRARY_FRAGMENT", "IMPL": "TORCH_LIBRARY_IMPL"}
-"""Kinds of libraries, and the C++ macro that PyTorch's errors call them by."""
+"""Kinds of libraries, and the C++ macro that PyTorch's errors name them by."""
 
 WILDCARD = "_"
 """The namespace of libraries that register fallbacks."""
 
 NO_NAMESPACE = "std::nullopt"
-"""How errors show it."""
+"""The text of an empty namespace in errors."""
 
 
 operators = process.operators
@@ -41,12 +42,14 @@ fallbacks = process.fallbacks
 
 
 class Library:
-    """One block of registrations; ``kind`` is DEF, FRAGMENT or IMPL. Refusals are RuntimeErrors with PyTorch's text."""
+    """One block of registrations. ``kind`` is DEF, FRAGMENT or IMPL. Refusals are RuntimeErrors with PyTorch's text."""
 
     def __init__(
         self, kind: str, namespace: str, key: DispatchKey | None = None, registry: Registry = process, where: str = ""
     ) -> None:
-        """RuntimeError for a wildcard, a key or a second DEF where none may be, and for an unknown kind."""
+        """Create a library. Raise RuntimeError for a wildcard, key or second DEF that is not allowed, and for an
+        unknown kind.
+        """
         if kind not in BLOCKS:
             raise RuntimeError(f"could not parse {kind}")
         self.kind = kind
@@ -54,7 +57,7 @@ class Library:
         self.key = _none_if_catch_all(key)
         self.registry = registry
         self.where = where or _caller()
-        """FILE:LINE of the code that made it."""
+        """The place of the code that created it, FILE:LINE."""
         self._undo: dict[int, Callable[[], None]] = {}
         self._numbers = count()
         if kind != "IMPL":
@@ -107,10 +110,10 @@ class Library:
         key: DispatchKey | None = None,
         alias_analysis: str = FROM_SCHEMA,
     ) -> OperatorEntry:
-        """``Library::def``: defines an operator and, with a kernel, implements it too.
+        """Define an operator and, with a kernel, implement it too (``Library::def``).
 
-        The name alone is enough for a kernel whose C++ signature is known: the schema is inferred from it. SchemaError
-        for a malformed schema. A kernel that is refused leaves the definition there.
+        The name alone is enough for a kernel whose C++ signature is known: the schema is inferred from it. Raise
+        SchemaError for a malformed schema. If the kernel is refused, the definition remains.
         """
         if kernel is not None and "(" not in schema:
             parsed, alias_analysis = self._inferred(schema, kernel), CONSERVATIVE
@@ -156,9 +159,9 @@ class Library:
     # -- kernels ------------------------------------------------------------------------------------------------------
 
     def impl(self, name: str, kernel: Kernel, key: DispatchKey | None = None) -> Callable[[], None]:
-        """Register a kernel; without any key it is a catch-all and stored under CompositeImplicitAutograd.
+        """Register a kernel. Without a key it is a catch-all and stored under CompositeImplicitAutograd.
 
-        ``name`` may have the namespace and an overload. What is returned takes the kernel away again.
+        ``name`` may have the namespace and an overload. Return a function that removes the kernel.
         """
         full_name, chosen = self._full_name(name), self._chosen_key(name, key)
         return self._register(self.registry.entry(full_name), chosen, kernel)
@@ -167,7 +170,7 @@ class Library:
         check_kernel(op, key, kernel)
         stored = K.CompositeImplicitAutograd if key is None else key
         overrides = stored in op.registrations
-        op.table  # noqa: B018  from here on every change recomputes what PyTorch recomputes, and no more
+        op.table  # noqa: B018  computed here, so that a change recomputes only what PyTorch recomputes
         if recorder.active is not None:
             recorder.active.kernel_registered(op, stored, kernel, False)
         op.register(stored, kernel, catch_all=key is None)
@@ -201,7 +204,7 @@ class Library:
     # -- fallbacks ----------------------------------------------------------------------------------------------------
 
     def fallback(self, kernel: Kernel, key: DispatchKey | None = None) -> None:
-        """Register a backend fallback; for an alias one per runtime key that it includes."""
+        """Register a backend fallback; for an alias, one for each runtime key that it includes."""
         if self.kind != "IMPL":
             raise self._error_here(registration_errors.FALLBACK_OUTSIDE_IMPL)
         fallback_key = _none_if_catch_all(key) or self.key
@@ -229,34 +232,34 @@ class Library:
     # -- undoing ------------------------------------------------------------------------------------------------------
 
     def _add_undo(self, undo: Callable[[], None]) -> Callable[[], None]:
-        """Store the function that undoes a registration; the result calls it, once."""
+        """Store the function that undoes a registration. Return a function that calls it once."""
         number = next(self._numbers)
         self._undo[number] = undo
         return lambda: self._undo.pop(number, _nothing)()
 
     def reset(self) -> None:
-        """Undo what this library registered, in the order in which it did."""
+        """Undo the registrations of this library, in the order in which it made them."""
         while self._undo:
             self._undo.pop(next(iter(self._undo)))()
 
 
 def _nothing() -> None:
-    """Undone already."""
+    """Do nothing, since the registration is undone already."""
 
 
 def _none_if_catch_all(key: DispatchKey | None) -> DispatchKey | None:
-    """Undefined means no key at all."""
+    """Return None for Undefined, which means no key at all."""
     return None if key == K.Undefined else key
 
 
 def _runtime_keys(key: DispatchKey) -> Iterator[DispatchKey]:
-    """Of a building block (Dense) none: a registration for it reaches no cell."""
+    """The runtime keys of a key. A building block (Dense) has none: a registration for it reaches no entry."""
     members = ALIAS_MEMBERS.get(key, (key,))
     return (runtime for runtime in RUNTIME_KEYS if runtime in members)
 
 
 def _caller() -> str:
-    """File and line of the code that makes a library."""
+    """The file and line of the code that creates a library."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
         frame = frame.f_back

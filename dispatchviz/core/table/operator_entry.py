@@ -1,13 +1,15 @@
-"""One operator: what was registered for it, and the table computed from that.
+"""One operator: its registrations, and the dispatch table computed from them.
 
-Mirrors ``aten/src/ATen/core/dispatch/OperatorEntry.cpp`` and the masks of ``DispatchKeyExtractor.h``. Registrations
-are given; the table, the masks and the two look-up tables of the dispatcher are derived.
+This module mirrors ``aten/src/ATen/core/dispatch/OperatorEntry.cpp`` and the masks of ``DispatchKeyExtractor.h``.
+Registrations are given. The table, the masks and the two look-up tables of the dispatcher are derived. A *cell* is an
+entry of the dispatch table.
 
 Rule 1 (precedence): a cell takes the kernel that ``candidates`` yields as taken (``precedence.py`` has the order).
-Rule 2 (recomputation): a change under key d recomputes the cells of ``affected_by(d)`` and no others. Where that misses
-a cell, the cell stays as it was: PyTorch has the same stale cells.
-Rule 3 (laziness): a table exists from the first look at it on. What was registered before is the process's stock, whose
-order changes nothing; ``Library`` looks before it registers, so that Rule 2 holds for everything that users do.
+Rule 2 (recomputation): a change under key d recomputes the cells of ``affected_by(d)`` and no others. A cell that is
+missed there stays as it was: PyTorch has the same stale cells.
+Rule 3 (laziness): a table exists once it has been read. Registrations before that belong to the process's stock, whose
+order makes no difference. ``Library`` reads the table before it registers, so that Rule 2 holds for everything that
+users do.
 
 Not here: texts about an operator (``dump.py``), calling conventions (``boxing.py``).
 """
@@ -52,50 +54,52 @@ T = TypeVar("T")
 TAKEN = "taken"
 NOTHING = "nothing registered"
 NOT_CONSIDERED = "not reached"
-"""A better one was taken."""
+"""The outcome of a candidate after a better one was taken."""
 NOT_COVERED = "does not cover "
-"""Begins the outcome of an alias; the key follows."""
+"""The beginning of the outcome of an alias that does not include the key; the key follows."""
 
 
 class Source(Protocol):
-    """Where the definition and the kernels of an operator are until they are first needed."""
+    """A provider of the definition and the kernels of operators, asked when they are first needed."""
 
     def schema(self, name: str) -> FunctionSchema:
-        """Of an operator that it has."""
+        """Return the schema of an operator that it has."""
 
     def debug(self, name: str) -> str:
-        """Where it was defined."""
+        """Return the place of the operator's definition."""
 
     def alias_analysis(self, name: str) -> str:
-        """Kind of alias analysis, as dumps print it."""
+        """Return the kind of alias analysis, as dumps print it."""
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
-        """Its kernels per key or alias, newest first."""
+        """Return the operator's kernels per key or alias, newest first."""
 
 
 FROM_SCHEMA = "FROM_SCHEMA"
 """The kind of alias analysis of nearly all operators."""
 
 CONSERVATIVE = "CONSERVATIVE"
-"""Of operators that were defined by a kernel, without a schema."""
+"""The kind of alias analysis of operators that were defined by a kernel, without a schema."""
 
 
 class Candidate(NamedTuple):
     """A possible source of a cell's kernel."""
 
     source: DispatchKey
-    """The key or alias; of the backend fallback, which is always the last, the cell's own key again."""
+    """The key or alias. For the backend fallback, which is always the last, it is the cell's own key."""
     reason: CellReason
-    """PyTorch's tag of such a choice."""
+    """PyTorch's tag of this choice."""
     outcome: str
-    """``taken``, ``nothing registered``, ``not reached`` (a better one was taken) or why it was passed over."""
+    """``taken``, ``nothing registered``, ``not reached`` (a better one was taken) or the reason why it was passed
+    over.
+    """
     kernel: Kernel | None
 
 
 class Cell:
-    """A cell of the dispatch table: the kernel and its source.
+    """An entry of the dispatch table: the kernel and its source.
 
-    ``function(ks, *args)`` runs it, ``boxed(ks, stack)`` too; where no kernel is, both raise PyTorch's error.
+    ``function(ks, *args)`` and ``boxed(ks, stack)`` run it. Without a kernel, both raise PyTorch's error.
     """
 
     __slots__ = ("__dict__", "index", "kernel", "key", "operator", "reason", "source")
@@ -109,21 +113,21 @@ class Cell:
         self.kernel = kernel
         self.reason = reason
         self.source = source
-        """The key or alias that the kernel is registered under; None if there is no kernel."""
+        """The key or alias under which the kernel is registered; None if there is no kernel."""
 
     @cached_property
     def function(self) -> Typed:
-        """What runs, with the arguments of a typed kernel."""
+        """The function to run, with the arguments of a typed kernel."""
         return self.operator.missing if self.kernel is None else typed_form(self.operator, self.kernel)
 
     @property
     def falls_through(self) -> bool:
-        """Calls skip it."""
+        """True if calls skip it."""
         return self.kernel is not None and self.kernel.fallthrough
 
     @cached_property
     def boxed(self) -> Boxed:
-        """The same for a caller with a stack."""
+        """The function to run for a caller with a stack."""
         if self.kernel is None:
             return self.operator.missing
         return boxed_form(self.operator, self.kernel)
@@ -134,36 +138,40 @@ class OperatorEntry:
 
     rules = RULES
     covering_rules = COVERING_RULES
-    """Where the kernel of a cell may come from, best first; without those that do not cover it."""
+    """The possible sources of each cell's kernel, best first, without those that do not cover it."""
 
     def __init__(self, name: str, fallbacks: Mapping[DispatchKey, Kernel], source: Source | None = None) -> None:
         self.name = name
-        """With the namespace and the overload: ``aten::add.Tensor``, ``aten::sum``."""
+        """The name with the namespace and the overload: ``aten::add.Tensor``, ``aten::sum``."""
         self.has_schema = source is not None
-        """Whether it was defined."""
+        """True if the operator was defined."""
         self.fixed_signatures: dict[bool, CppSignatureWithDebug] = {}
-        """Who fixed the signature of typed kernels: False for plain integers, True for symbolic sizes."""
+        """The signatures of typed kernels and the kernels that fixed them: False for plain integers, True for symbolic
+        sizes.
+        """
         self.report_error_callback: Callable[[str], object] | None = None
-        """Called with the key of a lookup that fails, instead of PyTorch's own report; it has to raise."""
+        """A function that is called with the key of a failed lookup, instead of PyTorch's own report. It must raise."""
         self._source = source
         self._fallbacks = fallbacks
         self._table: list[Cell] | None = None
         self._masks = FallthroughMasks()
         self.lookup = _Filled(self._cell_of_call)
-        """Set of a call before the mask -> (cell, effective set)."""
+        """The cell and the effective set, by the key set of a call before the mask."""
         self.redispatch_lookup = _Filled(self._cell_of_redispatch)
-        """Set as given -> cell."""
+        """The cell, by the key set of a redispatch, which is used unchanged."""
         self.kernels = _Filled(self._kernel_of_call)
-        """As ``lookup``, with the functions that run instead of cells: what every call reads."""
+        """The same as ``lookup``, with functions to run instead of cells. Every call reads it."""
         self.redispatch_kernels = _Filled(self._kernel_of_redispatch)
-        """As ``redispatch_lookup``, with the functions that run instead of cells."""
+        """The same as ``redispatch_lookup``, with functions to run instead of cells."""
         self.redispatch_within_AutoDispatchBelowAutograd = self._within(AutoDispatchBelowAutograd)
         self.redispatch_within_AutoDispatchBelowADInplaceOrView = self._within(AutoDispatchBelowADInplaceOrView)
-        """Set as given -> what runs while the guard is held, called with all arguments but the set."""
+        """The function that runs within the guard, by the key set of a redispatch. It is called with all arguments
+        except the set.
+        """
 
     @property
     def schema(self) -> FunctionSchema:
-        """RuntimeError if the operator was never defined (only kernels were registered)."""
+        """The schema. Raise RuntimeError if the operator was never defined (only kernels were registered)."""
         if self._schema is None:
             raise RuntimeError(
                 f"Could not find schema for {dotted(self.name)} but we found an implementation; "
@@ -177,22 +185,22 @@ class OperatorEntry:
 
     @cached_property
     def debug(self) -> str:
-        """Where it was defined."""
+        """The place of the definition."""
         return self._source.debug(self.name) if self._source else ""
 
     @cached_property
     def alias_analysis(self) -> str:
-        """Kind of alias analysis, as dumps print it."""
+        """The kind of alias analysis, as dumps print it."""
         return self._source.alias_analysis(self.name) if self._source else FROM_SCHEMA
 
     @cached_property
     def tensor_parameters(self) -> tuple[tuple[str, int], ...]:
-        """Name and position of the arguments whose keys count."""
+        """The name and position of the arguments whose keys count."""
         return tuple([(self.schema.arguments[i].name, i) for i in self.schema.tensor_positions])
 
     @cached_property
     def generator_position(self) -> int | None:
-        """Which argument is a random generator."""
+        """The position of the argument that is a random generator."""
         kinds = [argument.type for argument in self.schema.arguments]
         return kinds.index("Generator?") if "Generator?" in kinds else None
 
@@ -200,18 +208,18 @@ class OperatorEntry:
 
     @cached_property
     def registrations(self) -> dict[DispatchKey, list[Kernel]]:
-        """Per key or alias, newest first; the first is active."""
+        """The kernels per key or alias, newest first. The first one is active."""
         return self._source.registrations(self.name) if self._source else {}
 
     def define(self, schema: FunctionSchema | None, debug: str = "", alias_analysis: str = FROM_SCHEMA) -> None:
-        """Sets or, with None, takes away the schema."""
+        """Set the schema, or remove it with None."""
         self.has_schema = schema is not None
         self._schema = schema
         self.debug = debug
         self.alias_analysis = alias_analysis
 
     def register(self, key: DispatchKey, kernel: Kernel, catch_all: bool = False) -> None:
-        """Put a kernel in front of those under a key and recompute what PyTorch recomputes then."""
+        """Put a kernel in front of the others of a key, and recompute the cells that PyTorch recomputes."""
         _settle()
         self.registrations.setdefault(key, []).insert(0, kernel)
         self._recompute(RUNTIME_KEYS if catch_all else affected_by(key))
@@ -233,9 +241,9 @@ class OperatorEntry:
     # -- the rule -----------------------------------------------------------------------------------------------------
 
     def candidates(self, key: DispatchKey) -> Iterator[Candidate]:
-        """Every possible source of a cell's kernel, in order of precedence, and its outcome.
+        """Yield every possible source of a cell's kernel, in order of precedence, with its outcome.
 
-        Aliases that do not include the key are there if they have a kernel, as ones that do not apply.
+        Aliases that do not include the key are yielded as not covering it if they have a kernel.
         """
         taken = False
         for rule in self.rules[key]:
@@ -256,13 +264,13 @@ class OperatorEntry:
         return (rule.reason == MATH and self._why_not_composite(key)) or TAKEN
 
     def _why_not_composite(self, key: DispatchKey) -> str:
-        """Why CompositeImplicitAutograd's kernel must not fill a cell of the autograd keys; empty if it may.
+        """The reason why CompositeImplicitAutograd's kernel must not fill a cell of the autograd keys; empty if it may.
 
-        Its derivatives come from what it calls, so it would run instead of a backend's own kernel.
+        Its derivatives come from the operators that it calls, so it would run instead of a backend's own kernel.
         """
         backend_key = self._backend_key_with_kernel(key)
         if key == K.AutogradOther and backend_key is not None:
-            return ""  # it is taken, and fails when it is called: see ``_reason``
+            return ""  # it is taken, and raises when it is called: see ``_reason``
         if K.CompositeExplicitAutograd in self.registrations:
             return "a CompositeExplicitAutograd kernel exists, so the composite is not used"
         return "" if backend_key is None else f"a kernel for {backend_key} exists, so the composite is not used"
@@ -278,7 +286,7 @@ class OperatorEntry:
         return rule.reason
 
     def compute(self, key: DispatchKey) -> Cell:
-        """What the cell of a runtime key should hold now: the first candidate that is taken."""
+        """Return the cell that a runtime key should have now, filled by the first candidate that is taken."""
         for rule in self.covering_rules[key]:
             kernel = self._kernel_at(rule)
             if kernel is not None and self._outcome(key, rule, kernel) == TAKEN:
@@ -288,20 +296,22 @@ class OperatorEntry:
 
     @cached_property
     def _ambiguous(self) -> Kernel:
-        """A kernel that only raises: for a composite operator that a backend of AutogradOther implements too."""
+        """A kernel that only raises. It is for a composite operator that a backend of AutogradOther implements too."""
         return Kernel(
             AMBIGUOUS_NAME, lambda ks, *args: dump.report_ambiguous(self), AMBIGUOUS_NAME, pointer=AMBIGUOUS_NAME
         )
 
     def missing(self, ks: int, *args: Any) -> Any:
-        """What runs where no kernel is. NotImplementedError with PyTorch's text, which has the whole table."""
+        """Raise NotImplementedError with PyTorch's text, which has the whole table. It runs in place of a missing
+        kernel.
+        """
         dump.report_missing(self, ks)
 
     # -- the table ----------------------------------------------------------------------------------------------------
 
     @property
     def table(self) -> list[Cell]:
-        """The stored table, 137 cells: what calls use."""
+        """The stored table of 137 cells, which calls use."""
         if self._table is None:
             self._table = [self.compute(key) for key in RUNTIME_KEYS]
             for cell in self._table:
@@ -309,16 +319,16 @@ class OperatorEntry:
         return self._table
 
     def cell_of(self, key: DispatchKey) -> int:
-        """Index of the cell of a runtime key."""
+        """Return the index of the cell of a runtime key."""
         return CELL[key]
 
     @property
     def is_computed(self) -> bool:
-        """True if the table has been computed: only then does a change have anything to recompute."""
+        """True if the table has been computed. Otherwise a change has nothing to recompute."""
         return self._table is not None
 
     def fallback_changed(self, key: DispatchKey) -> None:
-        """The process's fallback for a runtime key is another one now."""
+        """Recompute the cell of a runtime key after the process's fallback for it has changed."""
         self._recompute(affected_by(key))
 
     def _recompute(self, keys: Iterable[DispatchKey]) -> None:
@@ -330,7 +340,7 @@ class OperatorEntry:
         if changed and recorder.active is not None:
             recorder.active.cells_recomputed(self, changed)
 
-    # -- what the dispatcher reads ------------------------------------------------------------------------------------
+    # -- look-up tables of the dispatcher -----------------------------------------------------------------------------
 
     def _lookups(self) -> Iterator[dict[int, Any]]:
         yield from (self.lookup, self.kernels, self.redispatch_lookup, self.redispatch_kernels)
@@ -351,7 +361,7 @@ class OperatorEntry:
         rec = recorder.active
         if rec is None:
             return cell.function, effective
-        from dispatchviz.core.kernel.recorded_kernels import recorded_call  # a large module: for those who record
+        from dispatchviz.core.kernel.recorded_kernels import recorded_call  # a large module, loaded only by recordings
 
         return recorded_call(rec, cell), effective
 
@@ -377,7 +387,7 @@ class OperatorEntry:
         return recorded_redispatch_within(rec, cell, ks, guard)
 
     def _recompute_cell(self, table: list[Cell], key: DispatchKey) -> bool:
-        """Return whether it has another kernel now."""
+        """Recompute a cell. Return whether it has another kernel now."""
         old, new = table[CELL[key]], self.compute(key)
         table[CELL[key]] = new
         self._masks.update(key, new.falls_through)
@@ -387,7 +397,7 @@ class OperatorEntry:
 
     @property
     def masks(self) -> FallthroughMasks:
-        """What the fallthroughs in the table take out of every call's set."""
+        """The masks that remove the table's fallthrough keys from every call's key set."""
         self.table  # noqa: B018  computing it sets the masks
         return self._masks
 
@@ -397,7 +407,7 @@ class OperatorEntry:
         return self.masks.single
 
     def mask_for(self, base: int) -> int:
-        """The mask of a call with this set."""
+        """The mask of a call with a key set."""
         return self.masks.of(base)
 
 
@@ -405,12 +415,12 @@ AMBIGUOUS_NAME = "ambiguous_autogradother"
 
 
 def dotted(name: str) -> str:
-    """``aten::sum.``: PyTorch's errors print the dot even before an empty overload."""
+    """The name with a dot, ``aten::sum.``: PyTorch's errors print the dot even before an empty overload."""
     return name if "." in name else f"{name}."
 
 
 def _settle() -> None:
-    """What a recorder has noted is true of the registrations as they are now."""
+    """Let the recorder resolve its notes while the registrations that they refer to are still in force."""
     if recorder.active is not None:
         recorder.active.registrations_change()
 
@@ -429,7 +439,7 @@ class _Filled(dict[int, T]):
 
 
 _filled: list[dict[int, Any]] = []
-"""Look-ups that are not empty: they hold recorded calls while a recorder listens, and plain ones while none does."""
+"""The look-ups that are not empty. They hold recorded calls while a recorder listens, and plain ones otherwise."""
 
 
 def _forget() -> None:

@@ -1,8 +1,9 @@
-"""Precedence in the dispatch table: the possible sources of a cell's kernel, and the cells that a change recomputes.
+"""Precedence in the dispatch table: the possible sources of an entry's kernel, and the entries that a change
+recomputes.
 
-Mirrors ``OperatorEntry::computeDispatchTableEntryWithDebug`` and ``updateDispatchTable_`` of
-``aten/src/ATen/core/dispatch/OperatorEntry.cpp``. Everything here depends on keys alone; which of the sources has a
-kernel is ``operator_entry.py``'s business.
+This module mirrors ``OperatorEntry::computeDispatchTableEntryWithDebug`` and ``updateDispatchTable_`` of
+``aten/src/ATen/core/dispatch/OperatorEntry.cpp``. Everything here depends on keys alone. ``operator_entry.py`` decides
+which of the sources has a kernel.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ AUTOGRAD: Final = "autograd kernel"
 BATCHED: Final = "batched kernel"
 FALLBACK: Final = "backend fallback"
 MISSING: Final = "missing"
-"""Why a cell holds what it holds: the tags that PyTorch's dumps print."""
+"""The reasons for an entry's kernel: the tags that PyTorch's dumps print."""
 
 
 class PrecedenceRule(NamedTuple):
-    """A step of ``computeDispatchTableEntryWithDebug``: a source of the kernel of one cell."""
+    """A step of ``computeDispatchTableEntryWithDebug``: a source of the kernel of one entry."""
 
     source: DispatchKey
-    """The key or alias of the registration; for the backend fallback the cell's own key."""
+    """The key or alias of the registration. For the backend fallback it is the entry's own key."""
     reason: CellReason
     covers: bool = True
-    """False: an alias that does not include this key; a kernel under it is only reported."""
+    """False for an alias that does not include this key. A kernel under it is only reported."""
 
 
 Members = Mapping[DispatchKey, frozenset[DispatchKey]]
-"""Alias to its runtime keys."""
+"""Aliases and their runtime keys."""
 
 
 def _rules(key: DispatchKey, members: Members) -> Iterator[PrecedenceRule]:
-    """In order of precedence. The number of each step is PyTorch's."""
+    """Yield the rules in order of precedence, with PyTorch's number of each step."""
     undefined = key == K.Undefined
 
     def alias(source: DispatchKey, reason: CellReason, for_undefined: bool = False) -> PrecedenceRule:
@@ -65,16 +66,16 @@ def _rules(key: DispatchKey, members: Members) -> Iterator[PrecedenceRule]:
 
 
 Rules = Mapping[DispatchKey, tuple[PrecedenceRule, ...]]
-"""Of each cell, best first."""
+"""The rules of each entry, best first."""
 
 
 def rules_with(members: Members) -> Rules:
-    """Those of a PyTorch whose aliases have these members: releases differ in that alone."""
+    """Return the rules of a PyTorch whose aliases have these members. Releases differ only in that."""
     return {key: tuple(_rules(key, members)) for key in RUNTIME_KEYS}
 
 
 def covering(rules: Rules) -> Rules:
-    """The rules that can fill a cell."""
+    """The rules that can fill an entry."""
     return {key: tuple(rule for rule in found if rule.covers) for key, found in rules.items()}
 
 
@@ -86,17 +87,18 @@ _BITS = [(key, key.bits) for key in K if key.bits]
 BACKEND_KEYS_FROM_AUTOGRAD: dict[DispatchKey, frozenset[DispatchKey]] = {
     key: frozenset(k for k, bits in _BITS if BACKENDS_OF_AUTOGRAD[key] & bits == bits) for key in RUNTIME_KEYS
 }
-"""Keys whose own kernels keep CompositeImplicitAutograd out of a cell; AutogradOther they make ambiguous.
+"""Keys whose own kernels prevent CompositeImplicitAutograd from filling an entry, or make that of AutogradOther
+ambiguous.
 
-Building blocks count too: a kernel for Dense fills no cell, and still it is one for every backend.
+Building blocks count too: a kernel for Dense fills no entry, but counts as one for every backend.
 """
 
 
 @functools.cache
 def affected_by(key: DispatchKey) -> tuple[DispatchKey, ...]:
-    """The cells that PyTorch recomputes when something changes under ``key``.
+    """The entries that PyTorch recomputes after a change under ``key``.
 
-    Not every cell whose content would change is among them: those stay stale, in PyTorch too.
+    Some entries whose content would change are missing. They become stale, as in PyTorch.
     """
     return tuple(_affected_by(key))
 

@@ -1,14 +1,16 @@
-"""PyTorch's own registrations: what an unmodified PyTorch has put under which key of which operator.
+"""PyTorch's own registrations: the kernels that an unmodified PyTorch registers for each key of each operator.
 
-The data (``native/registrations.txt``) is written by ``truth/recorders/dispatch_tables.py`` from an installed PyTorch;
-``truth/formats/registrations_file.py`` has its format. Kernels have PyTorch's facts and no function; whoever
-implements one replaces it by a copy with a function (``native_library.py``). Nothing here needs NumPy, and asking for
-one operator makes that one and no other.
+``truth/recorders/dispatch_tables.py`` writes the data (``native/registrations.txt``) from an installed PyTorch, and
+``truth/formats/registrations_file.py`` has its format. Kernels have PyTorch's facts and no function. Code that
+implements a kernel replaces it by a copy with a function (``native_library.py``). This module does not need NumPy, and
+looking up an operator creates only that operator.
 
-A *build* is what PyTorch was compiled with: ``cpu``, or ``cuda``, which has kernels for CUDA's keys besides. NB: in
-PyTorch, where Triton is installed, ``torch/_native`` puts a Python kernel in front of CUDA's ``aten::bmm``; here not.
+A *build* is the configuration for which PyTorch was compiled: ``cpu``, or ``cuda``, which has kernels for CUDA's keys
+too.
+NB: in PyTorch, if Triton is installed, ``torch/_native`` puts a Python kernel in front of CUDA's ``aten::bmm``; not so
+here.
 
-Not here: what PyTorch calls a kernel (``kernel_names.py``).
+Not here: PyTorch's names of kernels (``kernel_names.py``).
 """
 
 from __future__ import annotations
@@ -37,11 +39,13 @@ VARIABLE = "DISPATCHVIZ_BUILD"
 
 
 class BuildError(DispatchvizError, ValueError):
-    """There is no such build of PyTorch here."""
+    """The error for a build of PyTorch that does not exist here."""
 
 
 def chosen_build(name: str | None = None) -> str:
-    """The build ``name``, or the one that the environment names. BuildError, with the valid names, for any other."""
+    """Return the build ``name``, or the one that the environment names. Raise BuildError, with the valid names, for any
+    other.
+    """
     build = name or os.environ.get(VARIABLE) or DEFAULT_BUILD
     if build not in BUILDS:
         where = "" if name else f" (environment variable {VARIABLE})"
@@ -69,7 +73,7 @@ class _Operator(NamedTuple):
 
 
 class _Snapshot:
-    """The file; its head is read at once, operators on first use."""
+    """The file. Its head is read at once, operators on first use."""
 
     def __init__(self, text: str) -> None:
         head, _, body = text.partition("\n\n")
@@ -78,24 +82,24 @@ class _Snapshot:
         self._keys, self._locations = parts["keys"], parts["places"]
         self.owners = dict(owned.split(" ", 1) for owned in parts["owners"])
         self.lines = {line[: line.index("(")]: line for line in body.splitlines()}
-        """Full name -> its line."""
+        """The lines of operators by full name."""
 
     def number(self, key: DispatchKey) -> int:
-        """The index of a key in registrations; -1 if nothing is registered under it."""
+        """Return the index of a key in registrations; -1 if nothing is registered for it."""
         return self._keys.index(key.name) if key.name in self._keys else -1
 
     def operator(self, name: str) -> _Operator | None:
-        """None if there is none of this name."""
+        """Return the operator with a name; None if there is none."""
         line = self.lines.get(name)
         return None if line is None else _Operator(*line.split("\t"))
 
     def rows(self, text: str) -> Iterator[Row]:
-        """The registrations in ``KEY.TEXT.LINE.FLAGS``, separated by spaces."""
+        """Yield the registrations of a text ``KEY.TEXT.LINE.FLAGS``, separated by spaces."""
         for key, location, line, flags in (field.split(".") for field in text.split()):
             yield Row(self._keys[int(key)], self.location(location, line), int(flags))
 
     def location(self, text: str, line: str) -> str:
-        """``registered at FILE:LINE``; kernels read from torchgen have no line."""
+        """Return the text ``registered at FILE:LINE``. Kernels read from torchgen have no line."""
         return self._locations[int(text)] + f":{line}" * (line != "0")
 
 
@@ -108,17 +112,17 @@ def _snapshot() -> _Snapshot:
 
 
 def pytorch_version() -> str:
-    """The release that the registrations are of."""
+    """The PyTorch release of the registrations."""
     return _snapshot().torch
 
 
 def pytorch_operators() -> Collection[str]:
-    """Full names of all operators; overloads of one name in the order in which PyTorch tries them."""
+    """The full names of all operators. Overloads of one name are in the order in which PyTorch tries them."""
     return _snapshot().lines.keys()
 
 
 def pytorch_schema(name: str) -> str:
-    """As PyTorch prints it. KeyError if there is no such operator."""
+    """The schema as PyTorch prints it. Raise KeyError if there is no such operator."""
     return _line(name).schema
 
 
@@ -129,7 +133,9 @@ def is_structured(name: str) -> bool:
 
 
 def pytorch_registrations(name: str, build: str | None = None) -> Iterator[tuple[DispatchKey, Kernel]]:
-    """PyTorch's kernels of an operator, newest first under each key; nothing if it is unknown. BuildError."""
+    """Yield PyTorch's kernels of an operator, newest first for each key; none if it is unknown. Raise BuildError if
+    there is no such build.
+    """
     data, cuda = _snapshot(), chosen_build(build) == "cuda"
     operator = data.operator(name)
     if operator is None:
@@ -144,21 +150,23 @@ def pytorch_registrations(name: str, build: str | None = None) -> Iterator[tuple
 
 
 def operators_with(key: DispatchKey, build: str | None = None) -> frozenset[str]:
-    """Full names of the operators that have something registered under a key or alias itself. BuildError."""
+    """The full names of operators with a registration for a key or alias itself. Raise BuildError if there is no such
+    build.
+    """
     data, cuda = _snapshot(), chosen_build(build) == "cuda"
     number = f"{data.number(key)}."
-    lines = ((name, line) for name, line in data.lines.items() if number in line)  # most have not even that
+    lines = ((name, line) for name, line in data.lines.items() if number in line)  # most lines have no such field
     return frozenset(name for name, line in lines if f" {number}" in _rows(line, cuda))
 
 
 def _rows(line: str, cuda: bool) -> str:
-    """The registrations in a line of the file, each after a space."""
+    """The registrations in a line of the file, each preceded by a space."""
     *_, rows, more = line.split("\t")
     return f" {rows} {more}" if cuda else f" {rows}"
 
 
 def pytorch_fallbacks() -> Iterator[tuple[DispatchKey, Kernel]]:
-    """PyTorch's 38 backend fallbacks."""
+    """Yield PyTorch's 38 backend fallbacks."""
     data = _snapshot()
     for key, debug, flags in data.rows(data.fallbacks):
         yield DispatchKey[key], _kernel(fallback_name(key, bool(flags & FALLS_THROUGH)), debug, flags)
@@ -177,33 +185,33 @@ def _kernel(name: str, debug: str, flags: int) -> Kernel:
 
 
 class PyTorch:
-    """The operators of a build, as a registry's stock. BuildError if there is no such build."""
+    """The operators of a build, as a registry's stock. Raise BuildError if there is no such build."""
 
     def __init__(self, build: str | None = None) -> None:
         self.build = chosen_build(build)
 
     def names(self) -> Collection[str]:
-        """Full names of all operators."""
+        """Return the full names of all operators."""
         return pytorch_operators()
 
     def owners(self) -> Mapping[str, str]:
-        """Namespace -> where its DEF library was made."""
+        """Return the namespaces, with the place where the DEF library of each was made."""
         return _snapshot().owners
 
     def schema(self, name: str) -> FunctionSchema:
-        """KeyError if there is no such operator, as in all of these."""
+        """Return the schema. Like the methods below, raise KeyError if there is no such operator."""
         return parse_schema(pytorch_schema(name))
 
     def debug(self, name: str) -> str:
-        """Where it was defined."""
+        """Return the place of the definition."""
         return _snapshot().location(*_line(name).location.split("."))
 
     def alias_analysis(self, name: str) -> str:
-        """Kind of alias analysis, as dumps print it."""
+        """Return the kind of alias analysis, as dumps print it."""
         return _line(name).alias_analysis or FROM_SCHEMA
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
-        """PyTorch's kernels per key or alias, newest first."""
+        """Return PyTorch's kernels per key or alias, newest first."""
         found: dict[DispatchKey, list[Kernel]] = {}
         for key, kernel in pytorch_registrations(name, self.build):
             found.setdefault(key, []).append(kernel)
@@ -215,7 +223,9 @@ def _line(name: str) -> _Operator:
 
 
 def pytorch_registry(build: str | None = None) -> Registry:
-    """A new registry with exactly what a build of PyTorch has registered. BuildError if there is no such build."""
+    """Return a new registry with exactly the registrations of a build of PyTorch. Raise BuildError if there is no such
+    build.
+    """
     registry = Registry()
     registry.adopt(PyTorch(build))
     for key, kernel in pytorch_fallbacks():
@@ -224,14 +234,14 @@ def pytorch_registry(build: str | None = None) -> Registry:
 
 
 def implemented(name: str) -> frozenset[DispatchKey]:
-    """Keys and aliases under which dispatchviz has a function of its own for an operator."""
+    """The keys and aliases for which dispatchviz has a function of its own for an operator."""
     return _implemented().get(name.removeprefix("aten::"), frozenset())
 
 
 @cache
 def _implemented() -> dict[str, frozenset[DispatchKey]]:
-    """Each operator, without ``aten::``, to its keys."""
-    from dispatchviz.core.generated.implemented import KERNELS  # which is read off what this module registers
+    """The operators, without ``aten::``, and their keys."""
+    from dispatchviz.core.generated.implemented import KERNELS  # that file is read off the registrations of this module
 
     sets = [(frozenset(DispatchKey[key] for key in keys.split()), names) for keys, names in KERNELS.items()]
     return {name: keys for keys, names in sets for name in names.split()}
@@ -246,7 +256,7 @@ def implemented_fallbacks() -> frozenset[DispatchKey]:
 
 @cache
 def boxed_kernels() -> frozenset[str]:
-    """PyTorch's names of the boxed kernels that dispatchviz implements: ``amin (BatchRulesReduceOps.cpp)``"""
+    """PyTorch's names of the boxed kernels that dispatchviz implements: ``amin (BatchRulesReduceOps.cpp)``."""
     from dispatchviz.core.generated.implemented import BOXED_KERNELS
 
     return frozenset(f"{name} {file}".rstrip() for file, names in BOXED_KERNELS.items() for name in names.split())

@@ -1,13 +1,14 @@
-"""What a registration is checked for: the kernel's C++ signature, the schema inferred from it, what it overrides.
+"""The checks of a registration: the kernel's C++ signature, the schema inferred from it, and the kernel that it
+overrides.
 
-Mirrors the first half of ``OperatorEntry::registerKernel`` and ``registerSchema`` in
-``aten/src/ATen/core/dispatch/OperatorEntry.cpp``. Nothing changes when a check fails, except that a kernel whose
-signature is the operator's first has fixed it: in PyTorch too.
+This module mirrors the first half of ``OperatorEntry::registerKernel`` and ``registerSchema`` in
+``aten/src/ATen/core/dispatch/OperatorEntry.cpp``. A failed check changes nothing, with one exception, as in PyTorch: a
+kernel whose signature is the operator's first has fixed it.
 
-Rule 1: whichever of definition and kernel comes second is compared with the first.
-Rule 2: the first typed kernel fixes the operator's signature, for good; later ones must have the same.
+Rule 1: of definition and kernel, the one that comes second is compared with the first.
+Rule 2: the first typed kernel fixes the operator's signature permanently. Later ones must have the same.
 
-Kernels whose signature is unknown (``Kernel.cpp`` is None) are taken to fit: PyTorch's own, and those of tests.
+Kernels whose signature is unknown (``Kernel.cpp`` is None) always pass: PyTorch's own, and those of tests.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.thread import warning
 
 _NEVER_WARNED_OF = (DispatchKey.Meta, DispatchKey.MTIA)
-"""Python kernels stand in front of C++ ones at Meta; MTIA overrides to fall back to the CPU."""
+"""Keys for which overriding never warns. At Meta, Python kernels override C++ ones; at MTIA, overriding falls back to
+the CPU.
+"""
 
 
 def check_kernel(op: OperatorEntry, key: DispatchKey | None, kernel: Kernel) -> None:
-    """Before a kernel is registered. RuntimeError with PyTorch's text if it does not fit."""
+    """Check a kernel before it is registered. Raise RuntimeError with PyTorch's text if it does not fit."""
     if kernel.typed:
         _check_signature(op, key, kernel)
     if kernel.cpp is not None and op.has_schema:
@@ -39,9 +42,10 @@ def check_kernel(op: OperatorEntry, key: DispatchKey | None, kernel: Kernel) -> 
 
 
 def check_definition(op: OperatorEntry, schema: FunctionSchema, debug: str) -> None:
-    """Before an operator with kernels is defined. RuntimeError with PyTorch's text if one does not fit.
+    """Check the kernels of an operator before it is defined. Raise RuntimeError with PyTorch's text if one does not
+    fit.
 
-    NB: in PyTorch, of several that do not fit the one is named that a hash map has first.
+    NB: if several do not fit, PyTorch names the one that comes first in a hash map.
     """
     for kernels in op.registrations.values():
         for kernel in kernels:
@@ -81,7 +85,7 @@ def _check_signature(op: OperatorEntry, key: DispatchKey | None, kernel: Kernel)
 
 
 def fixed_signature(op: OperatorEntry, symbolic: bool) -> CppSignatureWithDebug | None:
-    """The signature that an operator's kernels have; None if it never had a typed one of this form."""
+    """The signature of an operator's kernels; None if it never had a typed kernel of this form."""
     return op.fixed_signatures.get(symbolic) or min(
         (
             CppSignatureWithDebug(_name(op, kernel), kernel.debug, key)
@@ -104,7 +108,7 @@ def _name(op: OperatorEntry, kernel: Kernel) -> str:
 
 
 def warn_of_overriding(op: OperatorEntry, key: DispatchKey | None, kernel: Kernel) -> None:
-    """The warning about a kernel that is now in front of another one; one a process."""
+    """Warn that a kernel overrides another one, once per process."""
     if key in _NEVER_WARNED_OF:
         return
     first = fixed_signature(op, symbolic=False) or fixed_signature(op, symbolic=True)

@@ -1,22 +1,23 @@
 """PyTorch's errors for refused registrations (``ATen/core/library.cpp``, ``ATen/core/dispatch/Dispatcher.cpp``).
 
-Templates; ``{block}`` is the C++ macro of the kind of library. When each is raised is ``library.py``'s business.
+The texts are templates, in which ``{block}`` is the C++ macro of the kind of library. ``library.py`` decides when each
+is raised.
 
-NB: in PyTorch, the texts of internal assertions have the absolute path of the machine that built it; here they have
-the path in its source tree.
+NB: in PyTorch, the texts of internal assertions have the absolute path of the machine that built it. Here they have the
+path in its source tree.
 """
 
 from __future__ import annotations
 
 ERROR_LOCATION = "(Error occurred while processing {block} block at {where})"
-"""Ends most of the texts."""
+"""The end of most texts."""
 
 _ASSERTION = '{} INTERNAL ASSERT FAILED at "aten/src/ATen/core/library.cpp":{}, please report a bug to PyTorch. '
 
 KEY_OF_DEFINER = _ASSERTION.format("!dispatch_key_.has_value()", 108)
 NO_KEY_FOR_FALLBACK = _ASSERTION.format("dispatch_key.has_value()", 293)
 WILDCARD_DEF = "bad optional access"
-"""An accident of PyTorch's, but a stable one."""
+"""The text for a wildcard DEF. It is an accident of PyTorch's, but a stable one."""
 
 WILDCARD_FRAGMENT = (
     "{block}: cannot define {block} with the wildcard namespace _ (every {block} defines operators for a distinct "
@@ -103,6 +104,6 @@ OVERRIDDEN = (
 
 OVERRIDDEN_AT = "aten/src/ATen/core/dispatch/OperatorEntry.cpp:208"
 CATCH_ALL = "(catch all)"
-"""Printed as the key of a kernel that has none."""
+"""The text printed as the key of a catch-all kernel."""
 
 NO_DEBUG = "no debug info"

@@ -1,9 +1,9 @@
 """The registry: operators by name, backend fallbacks by key, owners of namespaces.
 
-Mirrors the tables of ``aten/src/ATen/core/dispatch/Dispatcher.h``. A registry may adopt a ``Stock``: thousands of
-operators that it knows by name, and makes only when one is used.
+This module mirrors the tables of ``aten/src/ATen/core/dispatch/Dispatcher.h``. A registry may adopt a ``Stock``:
+thousands of operators that it knows by name, and creates on first use.
 
-Not here: who registers (``library.py``), what PyTorch has registered (``pytorch_registrations.py``).
+Not here: the code that registers (``library.py``), PyTorch's registrations (``pytorch_registrations.py``).
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from dispatchviz.core.table.operator_entry import OperatorEntry, Source, dotted
 
 
 class Stock(Source, Protocol):
-    """What a registry starts with."""
+    """The operators with which a registry starts."""
 
     def names(self) -> Iterable[str]:
-        """Full names of all operators."""
+        """Return the full names of all operators."""
 
     def owners(self) -> Mapping[str, str]:
-        """Namespace -> where its DEF library was made."""
+        """Return the namespaces, with the place where the DEF library of each was made."""
 
 
 class Operators(Mapping[str, OperatorEntry]):
-    """Full name -> operator, in order of definition; those of the stock are made on first use."""
+    """Operators by full name, in order of definition. Those of the stock are created on first use."""
 
     def __init__(self, fallbacks: Mapping[DispatchKey, Kernel], entry: type[OperatorEntry]) -> None:
         self._fallbacks = fallbacks
         self._entry = entry
         self._source: Source | None = None
         self._entries: dict[str, OperatorEntry | None] = {}
-        """None: the source has it, and it was not used yet."""
+        """The operators; None for one of the stock that has not been used yet."""
 
     def expect(self, names: Iterable[str], source: Source) -> None:
-        """These operators can be made from now on."""
+        """Add the names of operators that the source can provide."""
         self._source = source
         self._entries |= dict.fromkeys(names)
 
@@ -49,16 +49,16 @@ class Operators(Mapping[str, OperatorEntry]):
         return found
 
     def new(self, name: str) -> OperatorEntry:
-        """An operator that has nothing yet."""
+        """Create an operator without definition and kernels."""
         made = self._entries[name] = self._entry(name, self._fallbacks)
         return made
 
     def made(self) -> Iterator[OperatorEntry]:
-        """The operators made so far: used or registered."""
+        """Yield the operators created so far, because they were used or registered."""
         return (op for op in self._entries.values() if op is not None)
 
     def forget(self, name: str) -> None:
-        """The name is free again."""
+        """Remove an operator, so that its name is free again."""
         self._entries.pop(name, None)
 
     def __contains__(self, name: object) -> bool:
@@ -75,32 +75,34 @@ class Registry:
     """Operators by full name, fallbacks by runtime key, and the library that owns each namespace."""
 
     def __init__(self, entry: type[OperatorEntry] = OperatorEntry) -> None:
-        """``entry`` is the class of its operators: a subclass has the rules of another release."""
+        """Create a registry. ``entry`` is the class of its operators; a subclass has the rules of another release."""
         self.fallbacks: dict[DispatchKey, Kernel] = {}
         self.operators = Operators(self.fallbacks, entry)
         self.owners: dict[str, str] = {}
-        """Namespace -> where its DEF library was made."""
+        """The namespaces, with the place where the DEF library of each was made."""
 
     def adopt(self, stock: Stock) -> None:
-        """Everything that the stock has is registered here, as if its libraries had run first."""
+        """Register everything that the stock has, as if its libraries had run first."""
         self.operators.expect(stock.names(), stock)
         self.owners.update(stock.owners())
 
     def names(self) -> list[str]:
-        """Full names of all operators, without making any."""
+        """Return the full names of all operators, without creating any."""
         return list(self.operators)
 
     def get(self, name: str) -> OperatorEntry | None:
-        """The operator of a name, also one that was only implemented; None if there is none."""
+        """Return the operator with a name, even if it was only implemented; None if there is none."""
         return self.operators.get(name)
 
     def entry(self, name: str) -> OperatorEntry:
-        """The operator of a name, made if it is new (kernels may come before the definition)."""
+        """Return the operator with a name, created if it is new (kernels may come before the definition)."""
         found = self.operators.get(name)
         return self.operators.new(name) if found is None else found
 
     def find(self, name: str) -> OperatorEntry:
-        """A defined operator. RuntimeError with PyTorch's text if there is none (``findSchemaOrThrow``)."""
+        """Return a defined operator. Raise RuntimeError with PyTorch's text if there is none
+        (``findSchemaOrThrow``).
+        """
         found = self.operators.get(name)
         if found is None:
             raise RuntimeError(f"Could not find schema for {dotted(name)}")
@@ -108,16 +110,18 @@ class Registry:
         return found
 
     def dangling(self) -> list[str]:
-        """Operators that have kernels and were never defined (``_dispatch_find_dangling_impls``)."""
+        """Return the operators that have kernels and were never defined (``_dispatch_find_dangling_impls``)."""
         return [op.name for op in self.operators.made() if not op.has_schema]
 
     def forget_if_empty(self, op: OperatorEntry) -> None:
-        """An operator without definition and kernels is gone."""
+        """Remove an operator that has neither a definition nor kernels."""
         if not op.has_schema and not op.registrations:
             self.operators.forget(op.name)
 
     def set_fallback(self, key: DispatchKey, kernel: Kernel | None) -> None:
-        """Sets or removes a backend fallback; every operator recomputes that cell, and those made later see it."""
+        """Set or remove a backend fallback. Every operator recomputes that entry, and operators created later use
+        it.
+        """
         if recorder.active is not None:
             recorder.active.registrations_change()
         if kernel is None:
@@ -127,14 +131,14 @@ class Registry:
         self._recompute([key])
 
     def set_fallbacks(self, kernels: Mapping[DispatchKey, Kernel]) -> None:
-        """Sets several backend fallbacks in one pass over the operators."""
+        """Set several backend fallbacks in one pass over the operators."""
         if recorder.active is not None:
             recorder.active.registrations_change()
         self.fallbacks.update(kernels)
         self._recompute(kernels)
 
     def _recompute(self, changed: Iterable[DispatchKey]) -> None:
-        """The cells of fallbacks that changed, of all operators whose table has been computed."""
+        """Recompute the entries of fallbacks that changed, for all operators whose table has been computed."""
         for op in self.operators.made():
             if op.is_computed:
                 for key in changed:

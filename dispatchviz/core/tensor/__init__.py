@@ -1,1 +1,1 @@
-"""The tensor and what it is made of: storage, sizes and strides, dtype, layout, bits of its key set."""
+"""The tensor and its parts: storage, sizes and strides, dtype, layout, bits of its key set."""

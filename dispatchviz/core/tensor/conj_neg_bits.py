@@ -1,8 +1,9 @@
-"""The keys Conjugate, Negative and ZeroTensor in a tensor's key set: how its memory is read.
+"""The keys Conjugate, Negative and ZeroTensor in a tensor's key set, which decide how its memory is read.
 
-Mirrors ``is_conj``, ``_set_conj``, ``is_neg``, ``_set_neg`` and ``_is_zerotensor`` of ``c10/core/TensorImpl.h``. The
-kernels that set them are in ``native/arithmetic/conj.py`` and ``native/factories/zero_tensor.py``; the fallbacks that
-make the values real before other kernels run in ``conj_neg_fallback.py`` and ``zero_tensor_fallback.py``.
+This module mirrors ``is_conj``, ``_set_conj``, ``is_neg``, ``_set_neg`` and ``_is_zerotensor`` of
+``c10/core/TensorImpl.h``. The kernels that set the keys are in ``native/arithmetic/conj.py`` and
+``native/factories/zero_tensor.py``. The fallbacks that make the values real before other kernels run are in
+``conj_neg_fallback.py`` and ``zero_tensor_fallback.py``.
 """
 
 from __future__ import annotations
@@ -19,22 +20,24 @@ CONJUGATE, NEGATIVE, ZERO = raw(DispatchKey.Conjugate), raw(DispatchKey.Negative
 
 
 def is_conj(tensor: Tensor) -> bool:
-    """Its elements are the conjugates of what the memory holds."""
+    """Return whether its elements are the conjugates of the numbers in memory."""
     return bool(tensor._ks & CONJUGATE)
 
 
 def is_neg(tensor: Tensor) -> bool:
-    """Its elements are the negatives of what the memory holds."""
+    """Return whether its elements are the negatives of the numbers in memory."""
     return bool(tensor._ks & NEGATIVE)
 
 
 def is_zerotensor(tensor: Tensor) -> bool:
-    """It is all zeros and has no memory."""
+    """Return whether it is all zeros and has no memory."""
     return bool(tensor._ks & ZERO)
 
 
 def set_conj(tensor: Tensor, conj: bool) -> None:
-    """Change the key set of the tensor itself. RuntimeError for ``conj`` of a tensor that is not complex."""
+    """Set or remove the key in the tensor's own key set. Raise RuntimeError for ``conj`` of a tensor that is not
+    complex.
+    """
     if conj and not tensor._dtype.is_complex:
         raise RuntimeError(
             'isComplexType(typeMetaToScalarType(dtype())) INTERNAL ASSERT FAILED at "c10/core/TensorImpl.h":1470, '
@@ -44,12 +47,12 @@ def set_conj(tensor: Tensor, conj: bool) -> None:
 
 
 def set_neg(tensor: Tensor, neg: bool) -> None:
-    """Change the key set of the tensor itself."""
+    """Set or remove the key in the tensor's own key set."""
     set_key_set(tensor, tensor._ks | NEGATIVE if neg else tensor._ks & ~NEGATIVE)
 
 
 def set_key_set(tensor: Tensor, ks: int) -> None:
-    """Set the key set of an existing tensor; recorded."""
+    """Set and record the key set of an existing tensor."""
     before = tensor._ks
     tensor._ks = ks
     if before != ks and recorder.active is not None:
@@ -57,7 +60,7 @@ def set_key_set(tensor: Tensor, ks: int) -> None:
 
 
 def resolved(tensor: Tensor) -> Any:
-    """The array of the tensor's elements: its memory itself if it has none of these bits. None on meta."""
+    """The array of the tensor's elements, which is its memory itself if it has none of the three bits. None on meta."""
     if not tensor._ks & (CONJUGATE | NEGATIVE | ZERO):
         return tensor._array
     if tensor._ks & ZERO and tensor._device.type != "meta":
@@ -66,7 +69,7 @@ def resolved(tensor: Tensor) -> Any:
 
 
 def with_bits(array: Any, ks: int) -> Any:
-    """An array, conjugated and negated by the bits of a key set."""
+    """The array, conjugated and negated as the bits of a key set require."""
     if array is None:
         return None
     if ks & CONJUGATE:

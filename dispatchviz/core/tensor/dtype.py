@@ -1,7 +1,7 @@
 """Dtypes, and PyTorch's type promotion (``c10/core/ScalarType.h``, ``aten/src/ATen/native/TypeProperties.cpp``).
 
-Torch's promotion is not NumPy's: dimension matters (a 0-dim tensor or a Python number only counts when its category is
-higher), and the result of two dtypes comes from PyTorch's own lattice.
+PyTorch's promotion is not NumPy's. Dimension matters: a 0-dim tensor or a Python number only counts if its category is
+higher. The result of two dtypes comes from PyTorch's own lattice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dispatchviz.core.device.declared_in_c import DeclaredInC
 
 
 class Category(enum.IntEnum):
-    """Kinds of numbers, lowest first; a higher one wins over any dimension."""
+    """Kinds of numbers, lowest first. A higher one wins over any dimension."""
 
     BOOL = 0
     INTEGRAL = 1
@@ -28,17 +28,17 @@ class Category(enum.IntEnum):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DType(metaclass=DeclaredInC, name="torch.dtype"):
-    """One dtype: ``str()`` is PyTorch's name (``torch.float32``)."""
+    """One dtype. ``str()`` is PyTorch's name (``torch.float32``)."""
 
     name: str
     numpy: Any
-    """The NumPy dtype; CuPy uses the same objects."""
+    """The NumPy dtype. CuPy uses the same objects."""
     category: Category
     legacy: str
     """The word in old type strings: ``Float`` in ``torch.FloatTensor``."""
     itemsize: int
     can_require_grad: bool
-    """Floating and complex dtypes can."""
+    """True for floating and complex dtypes."""
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -48,25 +48,25 @@ class DType(metaclass=DeclaredInC, name="torch.dtype"):
 
     @property
     def is_floating_point(self) -> bool:
-        """Of a real floating dtype."""
+        """True for a real floating dtype."""
         return self.category is Category.FLOATING
 
     @property
     def is_complex(self) -> bool:
-        """Of a complex dtype."""
+        """True for a complex dtype."""
         return self.category is Category.COMPLEX
 
     @property
     def is_signed(self) -> bool:
-        """True if its numbers can be below 0."""
+        """True if its numbers may be negative."""
         return self.name not in ("bool", "uint8")
 
     def to_real(self) -> DType:
-        """``real_type``."""
+        """The dtype of the real part (``real_type``)."""
         return real_type(self)
 
     def to_complex(self) -> DType:
-        """That of complex numbers with such parts (``toComplexType``). RuntimeError if there is none.
+        """The complex dtype whose parts have this dtype (``toComplexType``). Raise RuntimeError if there is none.
 
         NB: there is no complex32, the one of half precision.
         """
@@ -76,7 +76,7 @@ class DType(metaclass=DeclaredInC, name="torch.dtype"):
 
 
 def _dtype(name: str, category: Category, legacy: str, scalar: Any = None) -> DType:
-    """``scalar``: the type of its numbers, where NumPy has no dtype of that name."""
+    """Return a dtype. ``scalar`` is the type of its numbers if NumPy has no dtype of that name."""
     plain = numpy.dtype(scalar or name)
     return DType(name, plain, category, legacy, plain.itemsize, category >= Category.FLOATING)
 
@@ -95,7 +95,7 @@ complex128 = _dtype("complex128", Category.COMPLEX, "ComplexDouble")
 bfloat16 = _dtype("bfloat16", Category.FLOATING, "BFloat16", ml_dtypes.bfloat16)
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bfloat16)
-"""In the order of ``ScalarType``."""
+"""All dtypes, in the order of ``ScalarType``."""
 REDUCED = frozenset((float16, bfloat16))
 """Floating dtypes that CPU kernels compute in float32, rounding once at the end (``isReducedFloatingType``)."""
 BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
@@ -109,9 +109,9 @@ def default_dtype() -> DType:
 
 
 def set_default_dtype(dtype: object) -> None:
-    """TypeError unless it is a floating dtype.
+    """Set the default dtype. Raise TypeError unless it is a floating dtype.
 
-    NB: in PyTorch, float16 makes complex32 the dtype of Python's complex numbers; here that is refused.
+    NB: in PyTorch, float16 makes complex32 the dtype of Python's complex numbers. Here that is refused.
     """
     global _default
     if not isinstance(dtype, DType):
@@ -157,8 +157,8 @@ def promote_types(a: DType, b: DType) -> DType:
 def result_type_of(operands: tuple[tuple[DType, int], ...]) -> DType:
     """The dtype of an operation (``torch.result_type``).
 
-    ``operands``: (dtype, rank) of each; rank 2 is a tensor with dimensions, 1 a 0-dim tensor, 0 a wrapped number. A
-    lower rank counts only if its category is higher than that of all higher ranks.
+    ``operands`` are pairs of dtype and rank. Rank 2 is a tensor with dimensions, 1 a 0-dim tensor, 0 a wrapped number.
+    A lower rank counts only if its category is higher than that of all higher ranks.
     """
     result: DType | None = None
     for rank in (2, 1, 0):
@@ -174,28 +174,28 @@ def result_type_of(operands: tuple[tuple[DType, int], ...]) -> DType:
 
 
 def default_complex_dtype() -> DType:
-    """The dtype of Python's complex numbers. RuntimeError if the default dtype has none."""
+    """The dtype of Python's complex numbers. Raise RuntimeError if the default dtype has no complex partner."""
     if _default in REDUCED:
         raise RuntimeError("invalid default scalar type for complex")
     return _COMPLEX_OF[_default]
 
 
 def default_of_number(dtype: DType) -> DType:
-    """A Python float counts as the default dtype, a Python complex as its complex partner."""
+    """The dtype that a Python number counts as: the default dtype for a float, its complex partner for a complex."""
     if dtype is float64:
         return _default
     return default_complex_dtype() if dtype is complex128 else dtype
 
 
 def _combined(higher: DType | None, lower: DType) -> DType:
-    """A lower rank of a higher category wins; a complex one keeps the precision of a floating tensor."""
+    """The dtype if a lower rank of a higher category wins. A complex one keeps the precision of a floating tensor."""
     if higher is not None and lower.is_complex and higher.is_floating_point:
         return _COMPLEX_OF[higher]
     return lower
 
 
 def real_type(dtype: DType) -> DType:
-    """The dtype of a complex one's parts; others are their own (``toRealValueType``)."""
+    """The dtype of the parts of a complex dtype; other dtypes are returned unchanged (``toRealValueType``)."""
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
@@ -240,10 +240,10 @@ _TYPE_META_NAMES = _C_NAMES | {
 
 
 def c_name(dtype: DType) -> str:
-    """``int64_t``: the C++ type of a dtype's numbers."""
+    """The C++ type of a dtype's numbers, ``int64_t``."""
     return _C_NAMES[dtype.name]
 
 
 def type_meta_name(dtype: DType) -> str:
-    """``long int`` for int64: how checks outside TensorIterator name a dtype."""
+    """The name by which checks outside TensorIterator name a dtype: ``long int`` for int64."""
     return _TYPE_META_NAMES[dtype.name]

@@ -1,6 +1,6 @@
-"""Layouts and memory formats: objects that are only a name (``c10/core/Layout.h``, ``MemoryFormat.h``).
+"""Layouts and memory formats: objects that consist of a name (``c10/core/Layout.h``, ``MemoryFormat.h``).
 
-On stacks and in kernels they are plain texts (``"strided"``, ``"channels_last"``); these objects are what Python sees.
+On stacks and in kernels they are plain texts (``"strided"``, ``"channels_last"``). Python sees these objects.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dispatchviz.core.device.declared_in_c import DeclaredInC
 
 
 class _Named:
-    """An object that is only a name."""
+    """An object that consists of a name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -19,11 +19,11 @@ class _Named:
 
 
 class layout(_Named, metaclass=DeclaredInC, name="torch.layout"):
-    """How a tensor is stored. NB: all but ``strided`` are names only: here every tensor is strided."""
+    """The storage layout of a tensor. NB: all except ``strided`` are names only, since every tensor here is strided."""
 
 
 class memory_format(_Named, metaclass=DeclaredInC, name="torch.memory_format"):
-    """In which order the dimensions of a new tensor lie in memory."""
+    """The order in memory of the dimensions of a new tensor."""
 
 
 strided = layout("strided")
@@ -40,12 +40,12 @@ channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
 LAYOUTS = {0: strided}
-"""By number, as schemas with plain integers know them."""
+"""The layouts by number, as schemas with plain integers know them."""
 MEMORY_FORMATS = {0: contiguous_format, 1: preserve_format, 2: channels_last, 3: channels_last_3d}
 
 
 def text_of(chosen: layout | memory_format) -> str:
-    """What stacks hold. NotImplementedError for a layout that no tensor has here."""
+    """The text on stacks. Raise NotImplementedError for a layout that no tensor has here."""
     if isinstance(chosen, layout) and chosen is not strided:
         raise NotImplementedError(f"{chosen} is not in dispatchviz's model of PyTorch: every tensor is strided")
     return chosen.name

@@ -1,11 +1,11 @@
 """The tensor: a view of a storage, a key set, and autograd's fields (``c10/core/TensorImpl.h``).
 
 Sizes, strides and the offset are in elements and always explicit, so that they are PyTorch's even where an array
-library would normalize them; the array behind it is a view of the storage's flat buffer (absent on meta). ``None``
-stands for the undefined tensor everywhere in ``core``.
+library would normalize them. The array behind the tensor is a view of the storage's flat buffer (absent on meta).
+``None`` means the undefined tensor everywhere in ``core``.
 
-Not here: what the fields mean to autograd (``autograd/variables/variable.py``), methods for users
-(``generated/python_bindings`` installs them on this class), how many bytes are printed (``torch/tensor_repr.py``).
+Not here: autograd's use of the fields (``autograd/variables/variable.py``), methods for users
+(``generated/python_bindings`` installs them on this class), how tensors are printed (``torch/tensor_repr.py``).
 """
 
 from __future__ import annotations
@@ -41,28 +41,30 @@ Size = tuple[int, ...]
 
 
 class Storage(Struct, eq=False, gc=False):
-    """Flat memory, of the dtype of the tensor that it was made for; views may read it as another."""
+    """Flat memory, of the dtype of the tensor for which it was made. Views may read it as another dtype."""
 
     buffer: Any
-    """A 1-d array, None on meta."""
+    """The 1-d array; None on meta."""
     _number: int = -1
-    """Given by the recorder."""
+    """The number given by the recorder."""
     kind: str = ""
-    """``"pinned"`` or ``"shared"``, which is only said: all memory is alike."""
+    """``"pinned"`` or ``"shared"``. It is only a label: all memory is alike."""
     exposed: bool = False
-    """NumPy or the program has it in its hands, too, and may change it unseen."""
+    """True if NumPy or the program has access to the memory too, and may change it unseen."""
 
 
 class VersionCounter(Struct, eq=False, gc=False):
-    """Counts in-place writes; shared by a tensor, its views and its detached aliases."""
+    """A counter of in-place writes, shared by a tensor, its views and its detached aliases."""
 
     value: int = 0
     number: int = -1
-    """Serial number over all recordings; -1 before the first that speaks of it."""
+    """The serial number over all recordings; -1 until a recording first mentions the counter."""
 
 
 class DetachedVersionCounter(VersionCounter, eq=False, gc=False):
-    """Of an inference tensor that was detached outside of inference mode: no other inference tensor has one."""
+    """The counter of an inference tensor that was detached outside of inference mode. Other inference tensors have no
+    counter.
+    """
 
 
 class ViewMeta:
@@ -75,13 +77,13 @@ class ViewMeta:
         self.creation_meta = creation_meta
         self.attr_version = attr_version
         self.forward_base: Tensor | None = base
-        """The tensor whose tangent this one's is a view of; None if they have nothing to do with each other."""
+        """The tensor whose tangent has this tensor's as a view; None if the tangents are independent."""
         self.refusal = refusal
-        """Why its history cannot be rebuilt after a write; empty for all views but those without a derivative."""
+        """The reason why its history cannot be rebuilt after a write; empty unless the view has no derivative."""
 
 
 class TensorOptions(NamedTuple):
-    """What a new tensor is to be like."""
+    """The dtype and the device of a new tensor."""
 
     dtype: DType
     device: Device
@@ -92,7 +94,9 @@ UNSET: Any = object()
 
 
 class LegacyConstructor:
-    """What ``torch.Tensor(...)`` does; ``dispatchviz.torch`` sets it (``torch/legacy_constructors.py``)."""
+    """The implementation of ``torch.Tensor(...)``, which ``dispatchviz.torch`` sets
+    (``torch/legacy_constructors.py``).
+    """
 
     run: Callable[[Tensor], None]
 
@@ -103,8 +107,8 @@ legacy_constructor = LegacyConstructor()
 class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     """A multi-dimensional array on a device.
 
-    Built by ``empty_strided`` and ``alias_of`` below; users get theirs from the factory functions. It is a Struct
-    because one is made for every result: that takes half the time of a constructor in Python.
+    ``empty_strided`` and ``alias_of`` below create it; users call the factory functions. It is a Struct because one is
+    created for every result, and that takes half the time of a constructor in Python.
     """
 
     _ks: int = UNSET
@@ -117,11 +121,11 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     _offset: int = UNSET
     _dtype: DType = UNSET
     _device: Device = UNSET
-    """The last that every tensor has; without it, a user has called ``torch.Tensor(...)``."""
+    """The last field that every tensor has. If it is missing, a user has called ``torch.Tensor(...)``."""
     _number: int = -1
-    """Given by the recorder."""
+    """The number given by the recorder."""
     _requires_grad: bool = False
-    """The flag of a leaf; ``variable.requires_grad`` is the whole answer."""
+    """The flag of a leaf. ``variable.requires_grad`` is the complete answer."""
     _grad_fn: Node | None = None
     _output_nr: int = 0
     _grad: Tensor | None = None
@@ -134,7 +138,7 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     _fw_grad: ForwardGrad | None = None
     """Its tangents, while a dual level is open (``autograd/forward_mode/forward_ad.py``)."""
     _impl: Any = None
-    """What a tensor that only wraps another one knows: a ``BatchedTensorImpl`` inside ``vmap``."""
+    """The wrapped tensor and its level, for a wrapper such as a ``BatchedTensorImpl`` inside ``vmap``."""
 
     def __post_init__(self) -> None:
         if self._device.__class__ is not Device:
@@ -146,7 +150,7 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
 
 
 class _ContiguousStrides(dict[Size, Size]):
-    """Contiguous strides by size: a table, since every new tensor needs them."""
+    """Contiguous strides by size. They are cached, since every new tensor needs them."""
 
     def __missing__(self, size: Size) -> Size:
         strides: list[int] = []
@@ -170,7 +174,7 @@ def contiguous_strides(size: Size) -> Size:
 
 @lru_cache(maxsize=4096)
 def is_contiguous(size: Size, stride: Size) -> bool:
-    """Row-major and dense; strides of dimensions of size 1 do not matter."""
+    """Return whether the geometry is row-major and dense. Strides of dimensions of size 1 do not matter."""
     if 0 in size:
         return True
     expected = contiguous_strides(size)
@@ -179,7 +183,7 @@ def is_contiguous(size: Size, stride: Size) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_non_overlapping_and_dense(size: Size, stride: Size) -> bool:
-    """Some order of the dimensions makes it contiguous; holds for every empty tensor."""
+    """Return whether some order of the dimensions makes the geometry contiguous. True for every empty tensor."""
     if 0 in size:
         return True
     step = 1
@@ -191,7 +195,7 @@ def is_non_overlapping_and_dense(size: Size, stride: Size) -> bool:
 
 
 def numel(size: Size) -> int:
-    """How many elements a shape has; 1 for a 0-dim one."""
+    """The number of elements of a shape; 1 for a 0-dim shape."""
     count = 1
     for length in size:
         count *= length
@@ -199,7 +203,7 @@ def numel(size: Size) -> int:
 
 
 def extent(size: Size, stride: Size) -> int:
-    """How many elements of memory a geometry spans from its first element."""
+    """The number of elements of memory that a geometry spans from its first element."""
     if 0 in size:
         return 0
     last = 0
@@ -212,7 +216,7 @@ _key_set = cache(tensor_key_set)
 
 
 class _OrdinaryKeys(dict[str, int]):
-    """The keys of a new tensor outside of inference mode, by the type of its device: a table, as for strides."""
+    """The keys of a new tensor outside of inference mode, by the type of its device. They are cached, like strides."""
 
     def __missing__(self, kind: str) -> int:
         found = self[kind] = tensor_key_set(kind, inference=False)
@@ -224,7 +228,7 @@ _empty = numpy.empty
 
 
 def empty_strided(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
-    """A new tensor with uninitialized memory, with the keys that its device and the thread's inference mode give."""
+    """Return a new tensor with uninitialized memory. Its device and the thread's inference mode give its keys."""
     tensor = allocated(size, stride, dtype, device)
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)
@@ -234,7 +238,9 @@ def empty_strided(size: Size, stride: Size, dtype: DType, device: Device) -> Ten
 def allocated(
     size: Size, stride: Size, dtype: DType, device: Device, number: int = -1, storage_number: int = -1
 ) -> Tensor:
-    """``empty_strided`` without recording; a recorder may pass the numbers of tensor and storage."""
+    """Return the tensor of ``empty_strided`` without recording it. A recorder may pass the numbers of tensor and
+    storage.
+    """
     kind = device.type
     if kind == "meta":
         array, storage = None, Storage(None)
@@ -256,8 +262,8 @@ def allocated(
 
 
 def is_of_numpy(error: ValueError | MemoryError) -> bool:
-    """Return whether NumPy refuses an array. Another MemoryError belongs to the program, as what comes from outside
-    does.
+    """Return whether NumPy raised an error for an array. Other MemoryErrors belong to the program, like all exceptions
+    from outside.
     """
     if isinstance(error, MemoryError):
         return type(error).__module__.startswith("numpy")
@@ -265,22 +271,26 @@ def is_of_numpy(error: ValueError | MemoryError) -> bool:
 
 
 def check_numel(size: Size) -> None:
-    """``safe_compute_numel``: RuntimeError for more elements than 63 bits count, or products on the way beyond 64."""
+    """Raise RuntimeError if the number of elements exceeds 63 bits, or an intermediate product 64
+    (``safe_compute_numel``).
+    """
     if _overflows(size) or numel(size) >> 63:
         raise RuntimeError("numel: integer multiplication overflow")
 
 
 def _overflows(size: Size) -> bool:
-    """Return whether a product on the way has more than 64 bits, also before a length of 0."""
+    """Return whether an intermediate product has more than 64 bits, even before a length of 0."""
     return any(count >> 64 for count in accumulate(size, mul))
 
 
 def cannot_allocate(size: Size, dtype: DType) -> Exception:
-    """The RuntimeError for memory that cannot be allocated, PyTorch's; our own where only NumPy has no such array."""
+    """Return PyTorch's RuntimeError for memory that cannot be allocated, or our own error if only NumPy cannot make the
+    array.
+    """
     if min(size, default=0) < 0:
         return RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     if len(size) > 64:
-        return NotImplementedError("a tensor of dispatchviz's model has at most 64 dimensions, as NumPy's arrays")
+        return NotImplementedError("a tensor of dispatchviz's model has at most 64 dimensions, like NumPy's arrays")
     count = numel(size) * dtype.itemsize
     if count >= 1 << 63 or _overflows(size):
         return RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
@@ -293,14 +303,16 @@ def cannot_allocate(size: Size, dtype: DType) -> Exception:
 
 
 def too_large(size: Size) -> NotImplementedError:
-    """For a geometry that PyTorch allows: NumPy counts the bytes of an array even if they share memory."""
+    """Return the error for a geometry that PyTorch allows. NumPy counts the bytes of an array even if elements share
+    memory.
+    """
     return NotImplementedError(
-        f"a tensor of dispatchviz's model has less than 2**63 bytes, dimensions of size 0 not counted: {list(size)}"
+        f"a tensor of dispatchviz's model has fewer than 2**63 bytes, not counting dimensions of size 0: {list(size)}"
     )
 
 
 def from_blob(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:
-    """``from_blob``: a new CPU tensor on existing flat memory."""
+    """Return a new CPU tensor on existing flat memory (``from_blob``)."""
     keys = _key_set("cpu", thread.state.inference_mode)
     tensor = Tensor(keys, strided(buffer, size, stride, 0), Storage(buffer), size, stride, 0, dtype, CPU)
     if recorder.active is not None:
@@ -309,14 +321,14 @@ def from_blob(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:
 
 
 def expose(tensor: Tensor) -> None:
-    """Its memory is handed out, to NumPy or to the program."""
+    """Note that NumPy or the program gets access to its memory."""
     tensor._storage.exposed = True
     if recorder.active is not None:
         recorder.active.memory_exposed(tensor)
 
 
 def without_memory(size: Size, dtype: DType, device: Device, keys: int) -> Tensor:
-    """A new contiguous tensor without an array, with ``keys`` in its set."""
+    """Return a new contiguous tensor without an array, with ``keys`` in its set."""
     ks = _key_set(device.type, thread.state.inference_mode) | keys
     tensor = Tensor(ks, None, Storage(None), size, contiguous_strides(size), 0, dtype, device)
     if recorder.active is not None:
@@ -325,7 +337,7 @@ def without_memory(size: Size, dtype: DType, device: Device, keys: int) -> Tenso
 
 
 def strided(buffer: Any, size: Size, stride: Size, offset: int) -> Any:
-    """An array view of flat memory with a geometry in elements."""
+    """Return an array view of flat memory, with a geometry in elements."""
     flat = buffer.reshape(-1)
     width = flat.itemsize
     steps = tuple([step * width for step in stride])
@@ -342,9 +354,9 @@ def strided(buffer: Any, size: Size, stride: Size, offset: int) -> Any:
 
 
 def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:
-    """A tensor on the same storage with its own geometry and the same version counter; it has no history.
+    """Return a tensor on the same storage with its own geometry, the same version counter, and no history.
 
-    RuntimeError if the geometry leaves the storage. The result keeps the key set of ``base``.
+    The result keeps the key set of ``base``. Raise RuntimeError if the geometry leaves the storage.
     """
     buffer = base._storage.buffer
     if buffer is not None and buffer.dtype != base._dtype.numpy:  # the base is a view of another dtype
@@ -369,7 +381,9 @@ def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:
 
 
 def reinterpreted(base: Tensor, dtype: DType, size: Size, stride: Size, offset: int) -> Tensor:
-    """As ``alias_of``, with another dtype on the same memory: size, stride and offset count its elements."""
+    """Return an alias as ``alias_of`` does, with another dtype. Size, stride and offset count elements of that
+    dtype.
+    """
     array = base._array
     if array is not None:
         memory = base._storage.buffer.reshape(-1).view(numpy.uint8)
@@ -383,17 +397,17 @@ def reinterpreted(base: Tensor, dtype: DType, size: Size, stride: Size, offset: 
 
 
 def options_of(tensor: Tensor) -> TensorOptions:
-    """Dtype and device of a tensor."""
+    """The dtype and device of a tensor."""
     return TensorOptions(tensor._dtype, tensor._device)
 
 
 class TypeAndSize(NamedTuple):
-    """What a Node keeps of a tensor that it only needs zeros like."""
+    """The facts that a Node saves about a tensor of whose shape it only needs zeros."""
 
     size: Size
     options: TensorOptions
 
 
 def type_and_size(tensor: Tensor) -> TypeAndSize:
-    """Size, dtype and device of a tensor."""
+    """The size, dtype and device of a tensor."""
     return TypeAndSize(tensor._size, options_of(tensor))

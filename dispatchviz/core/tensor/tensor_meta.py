@@ -1,13 +1,14 @@
-"""The class of tensor classes: what makes ``class T(torch.Tensor)`` an ordinary Python class (``_TensorMeta``).
+"""The metaclass of tensors, which makes ``class T(torch.Tensor)`` an ordinary Python class (``_TensorMeta``).
 
-``Tensor`` is a msgspec Struct, because one is made for every result. A Struct may define neither ``__init__`` nor
-``__new__`` nor ``__slots__``, and is made from its fields; a user's subclass does all of that. So a subclass is
-created without what a Struct refuses, gets it afterwards, and is called as Python calls any class; ``Tensor`` itself is
-made as fast as before. Mirrors ``THPVariableMetaType`` of ``torch/csrc/autograd/python_variable.cpp``.
+``Tensor`` is a msgspec Struct, because one is created for every result. A Struct may not define ``__init__``,
+``__new__`` or ``__slots__``, and is created from its fields. A user's subclass does all of that. So a subclass is
+created without the names that a Struct refuses, gets them afterwards, and is called as Python calls any class.
+``Tensor`` itself is created as fast as before. This module mirrors ``THPVariableMetaType`` of
+``torch/csrc/autograd/python_variable.cpp``.
 
 Not here: instances of subclasses (``tensor_subclass.py``).
 
-NB: in PyTorch, ``__slots__`` of a subclass are slots; here such attributes live in the instance's ``__dict__``.
+NB: in PyTorch, ``__slots__`` of a subclass are slots. Here their attributes are in the instance's ``__dict__``.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ _NOT_IN_A_STRUCT = ("__init__", "__new__", "__annotations__", "__annotate__", "_
 
 
 def disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """``torch._C._disabled_torch_dispatch_impl``, of classes without ``__torch_dispatch__``: it calls ``func`` below
-    Python's key (``disable_torch_dispatch``)."""
+    """Call ``func`` below Python's key (``disable_torch_dispatch``). It is ``torch._C._disabled_torch_dispatch_impl``,
+    for classes without ``__torch_dispatch__``.
+    """
     from dispatchviz.core.keys.key_set import from_Python_up_keyset
     from dispatchviz.core.thread.guards import ExcludeDispatchKeyGuard
 
@@ -33,7 +35,7 @@ def disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: 
 
 
 def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """``torch._C._disabled_torch_function_impl``: for classes whose results are not converted to the subclass."""
+    """Call ``func`` without converting its results to the subclass (``torch._C._disabled_torch_function_impl``)."""
     from dispatchviz.core.thread.guards import SUBCLASSES_DISABLED, torch_function_disabled
 
     with torch_function_disabled(SUBCLASSES_DISABLED):
@@ -41,7 +43,7 @@ def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: 
 
 
 class TensorMeta(StructMeta):
-    """``type(torch.Tensor)``; subclasses get ``SubclassMeta``."""
+    """The type of ``torch.Tensor``. Its subclasses have the metaclass ``SubclassMeta``."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], space: dict[str, Any], **keywords: Any) -> Any:
         if not any(isinstance(base, TensorMeta) for base in bases):
@@ -56,7 +58,7 @@ class TensorMeta(StructMeta):
 
 
 class SubclassMeta(TensorMeta):
-    """Calling a class of this kind runs its ``__new__`` and ``__init__``."""
+    """The metaclass of subclasses. A call of the class runs its ``__new__`` and ``__init__``."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return type.__call__(cls, *args, **kwargs)
@@ -64,7 +66,7 @@ class SubclassMeta(TensorMeta):
 
 @cache
 def _callable(mcls: Any) -> type[TensorMeta]:
-    """The metaclass of a subclass: the user's own, if there is one, with a call as Python's."""
+    """The metaclass of a subclass: the user's own, if there is one, with a call that works as Python's."""
     kind: type[TensorMeta] = SubclassMeta if mcls is TensorMeta else mcls
     if not issubclass(kind, SubclassMeta):
         kind = type(kind.__name__, (kind, SubclassMeta), {"__module__": kind.__module__})
@@ -72,19 +74,19 @@ def _callable(mcls: Any) -> type[TensorMeta]:
 
 
 _ROOTS: dict[type, type] = {}
-"""``Tensor`` -> what its subclasses really derive from, once there is such a class."""
+"""For ``Tensor``, the class from which its subclasses really derive, once it exists."""
 
 
 def set_root(tensor: type, new: Callable[..., Any]) -> None:
-    """From now on subclasses of ``tensor`` have ``new`` as their ``__new__``, unless they define their own.
+    """Make ``new`` the ``__new__`` of subclasses of ``tensor``, unless they define their own.
 
-    It sits on a class between them and ``tensor``: on ``tensor`` itself it would slow down every tensor that is made.
+    It is put on a class between them and ``tensor``, since on ``tensor`` itself it would slow down every new tensor.
     """
     _ROOTS[tensor] = type(tensor)(tensor.__name__, (tensor,), {"__new__": new, "__module__": "torch"})
 
 
 def root_of(tensor: type) -> type:
-    """What the subclasses of ``tensor`` really derive from."""
+    """The class from which the subclasses of ``tensor`` really derive."""
     return _ROOTS[tensor]
 
 
@@ -93,7 +95,9 @@ def _through_root(bases: tuple[type, ...]) -> tuple[type, ...]:
 
 
 def _restore_attributes(cls: type, held: dict[str, Any]) -> None:
-    """Set the attributes of a class body as ``type()`` does: ``__new__`` is a static method; without ``__slots__``."""
+    """Set the attributes of a class body as ``type()`` does, with ``__new__`` as a static method, but without
+    ``__slots__``.
+    """
     for name, value in held.items():
         if name == "__new__" and not isinstance(value, staticmethod):
             value = staticmethod(value)
@@ -107,7 +111,7 @@ def has_torch_dispatch(cls: type) -> bool:
 
 
 def _disable_torch_function(cls: type) -> None:
-    """A class with ``__torch_dispatch__`` and without ``__torch_function__`` has the disabled one."""
+    """Give a class with ``__torch_dispatch__`` and without ``__torch_function__`` the disabled one."""
     default = next((getattr(tensor, "__torch_function__", None) for tensor in _ROOTS), None)
     own = getattr(cls, "__torch_function__", None)
     if has_torch_dispatch(cls) and getattr(own, "__func__", own) is getattr(default, "__func__", default):

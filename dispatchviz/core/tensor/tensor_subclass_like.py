@@ -1,7 +1,8 @@
-"""``isTensorSubclassLike`` (``ATen/TensorSubclassLikeUtils.h``): whether modes or subclasses see a tensor's operators.
+"""``isTensorSubclassLike``: the check whether modes or subclasses see a tensor's operators
+(``ATen/TensorSubclassLikeUtils.h``).
 
-Composite operators and autograd call it before they write in place or look behind operators: they then take a way that
-vmap, functionalization, a subclass of Tensor or a dispatch mode can follow.
+Composite operators and autograd call it before they write in place or avoid the dispatcher. If it is true, they take a
+path that vmap, functionalization, a subclass of Tensor or a dispatch mode can follow.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ TENSOR_SUBCLASS_LIKE = (
     | KEY_BITS[K.Python]
     | DispatchKeySet(BackendComponent.MetaBit).raw_repr()
 )
-"""``kTensorSubclassLike``"""
+"""The keys ``kTensorSubclassLike``."""
 
 
 def is_tensor_subclass_like(tensor: Any) -> bool:
-    """A dispatch mode is on, or the tensor is not one that a backend's kernels alone see."""
+    """Return whether a dispatch mode is on, or code other than a backend's kernels sees the tensor."""
     return bool(thread.state.modes or tensor._ks & TENSOR_SUBCLASS_LIKE)

@@ -1,1 +1,1 @@
-"""Thread-local state: included and excluded keys, modes, and the guards that change them."""
+"""Thread-local state: the include and exclude sets, modes, and the guards that change them."""

@@ -1,4 +1,4 @@
-"""Switches of the whole process (``aten/src/ATen/Context.h``), which ``torch.backends`` and others turn."""
+"""Switches of the whole process (``aten/src/ATen/Context.h``), which ``torch.backends`` and other modules set."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def default_threads() -> int:
 
 @dataclass
 class Context:
-    """What users have chosen."""
+    """The settings of the process."""
 
     user_enabled_cudnn: bool = True
     user_enabled_mkldnn: bool = True
     deterministic: int = 0
-    """0: whatever is fastest, 1: warn of what is not deterministic, 2: refuse it."""
+    """0: use the fastest kernels, 1: warn about kernels that are not deterministic, 2: refuse them."""
     fill_uninitialized_memory: bool = True
-    """If deterministic kernels are requested."""
+    """True if new memory is filled when deterministic kernels are requested."""
     float32_matmul_precision: str = "highest"
     flash_sdp: bool = True
     mem_efficient_sdp: bool = True
@@ -29,20 +29,22 @@ class Context:
     cudnn_sdp: bool = True
     overrideable_sdp: bool = True
     sdp_priority_order: tuple[int, ...] = (1, 2, 0, 3, 4)
-    """Numbers of ``SDPBackend``, the one to try first in front."""
+    """Numbers of ``SDPBackend``, in the order in which they are tried."""
     num_threads: int = field(default_factory=default_threads)
-    """Of kernels (``at::get_num_threads``). Ours run on one; what PyTorch chooses by the number is chosen here too."""
+    """The number of threads of kernels (``at::get_num_threads``). Kernels here run on one thread, but make the same
+    choices by this number as PyTorch's.
+    """
     num_interop_threads: int = field(default_factory=default_threads)
 
 
 context = Context()
 
 GRAIN_SIZE = 32768
-"""So many elements are worth a thread (``at::internal::GRAIN_SIZE``)."""
+"""The number of elements that make another thread worthwhile (``at::internal::GRAIN_SIZE``)."""
 
 
 def exchange_context(new: Context) -> Context:
-    """The switches as they were."""
+    """Set all switches. Return the previous ones."""
     before = Context(**asdict(context))
     vars(context).update(asdict(new))
     return before

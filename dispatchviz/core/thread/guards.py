@@ -1,8 +1,8 @@
-"""Guards: they change the thread's key sets for a while and write the saved sets back on exit.
+"""Guards: they change the thread-local include and exclude sets for a while and write the saved sets back on exit.
 
-Mirrors ``c10/core/impl/LocalDispatchKeySet.h`` and ``aten/src/ATen/core/LegacyTypeDispatch.h``. Changes made to a
-guarded set inside are lost at exit, as in PyTorch. Grad mode and inference mode are here too: grad mode changes no
-key, inference mode does.
+This module mirrors ``c10/core/impl/LocalDispatchKeySet.h`` and ``aten/src/ATen/core/LegacyTypeDispatch.h``. Other
+changes to a guarded set inside are lost at exit, as in PyTorch. Grad mode and inference mode are here too: grad mode
+changes no key, inference mode does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BACKENDS = 0xFFFF
 
 
 class _Guard:
-    """Base: ``_change`` returns the sets for the block, ``_restore`` writes back the saved ones."""
+    """The base class. ``_change`` returns the sets for the block, ``_restore`` writes back the saved ones."""
 
     __slots__ = ("_saved",)
 
@@ -58,7 +58,7 @@ class _Guard:
 
 
 class ExcludeDispatchKeyGuard(_Guard):
-    """Keeps the keys of a raw set out of every dispatch below."""
+    """A guard that adds the keys of a raw set to the exclude set."""
 
     __slots__ = ("keys",)
 
@@ -73,7 +73,7 @@ class ExcludeDispatchKeyGuard(_Guard):
 
 
 class IncludeDispatchKeyGuard(_Guard):
-    """Joins the keys of a raw set to those of every dispatch below."""
+    """A guard that adds the keys of a raw set to the include set."""
 
     __slots__ = ("keys",)
 
@@ -88,7 +88,7 @@ class IncludeDispatchKeyGuard(_Guard):
 
 
 class ForceDispatchKeyGuard(_Guard):
-    """Both raw sets are exactly these; without any, the guard only writes the sets back at its end."""
+    """A guard that replaces the include and exclude sets. Without new sets it only restores the old ones at its end."""
 
     __slots__ = ("excluded", "included")
 
@@ -104,7 +104,7 @@ class ForceDispatchKeyGuard(_Guard):
 
 
 class AutoDispatchSkipFunctionalize(ExcludeDispatchKeyGuard):
-    """Around code that functionalization must not see."""
+    """A guard around code that functionalization must not see."""
 
     __slots__ = ()
 
@@ -113,7 +113,7 @@ class AutoDispatchSkipFunctionalize(ExcludeDispatchKeyGuard):
 
 
 class DisableFuncTorch(ExcludeDispatchKeyGuard):
-    """Around code that no transform of functorch must see (``torch/csrc/utils/init.cpp``)."""
+    """A guard around code that no functorch transform must see (``torch/csrc/utils/init.cpp``)."""
 
     __slots__ = ()
 
@@ -126,9 +126,10 @@ def _with_key(keys: int, key: DispatchKey, present: bool) -> int:
 
 
 def set_dispatch_key_included(key: DispatchKey, included: bool) -> None:
-    """``tls_set_dispatch_key_included``: not a guard, nothing is put back.
+    """Add a key to the include set or remove it (``tls_set_dispatch_key_included``). This is not a guard: the set is
+    not restored.
 
-    A key whose bits are all there is not added, one that is not all there is not removed; removing a key of a backend
+    A key is not added if all of its bits are set, and not removed unless they all are. Removing a key of a backend
     leaves the backend's bit behind.
     """
     if _has(thread.state.included, key) != included:
@@ -136,13 +137,15 @@ def set_dispatch_key_included(key: DispatchKey, included: bool) -> None:
 
 
 def set_dispatch_key_excluded(key: DispatchKey, excluded: bool) -> None:
-    """``tls_set_dispatch_key_excluded``: as ``set_dispatch_key_included``."""
+    """Add a key to the exclude set or remove it, as ``set_dispatch_key_included`` does
+    (``tls_set_dispatch_key_excluded``).
+    """
     if _has(thread.state.excluded, key) != excluded:
         thread.state.excluded = _with_key(thread.state.excluded, key, excluded)
 
 
 def set_meta_in_tls_dispatch_include(included: bool) -> None:
-    """Meta in or out of the included set: out clears the backend's bit and leaves Dense behind."""
+    """Add Meta to the include set or remove it. Removing clears the backend's bit and leaves Dense behind."""
     meta = KEY_BITS[K.Meta]
     state = thread.state
     state.included = state.included | meta if included else state.included & ~(meta & _BACKENDS)
@@ -153,10 +156,10 @@ def _has(keys: int, key: DispatchKey) -> bool:
 
 
 class ExcludeFixed:
-    """A guard that always excludes the same keys: the kernel of every differentiable operator runs within one.
+    """A guard that always excludes the same keys. The kernel of every differentiable operator runs within one.
 
-    Its keys are constants of the methods, which ``_excludes`` makes, and not looked up. Where nothing but a redispatch
-    is within, ``guarded_redispatch.py`` does what the guard would do.
+    Its keys are constants of the methods, which ``_excludes`` makes, so they are not looked up. If the block has
+    nothing but a redispatch, ``guarded_redispatch.py`` replaces the guard.
     """
 
     __slots__ = ("_excluded", "_state")
@@ -203,13 +206,13 @@ def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
 
 
 class AutoDispatchBelowAutograd(ExcludeFixed):
-    """Around the redispatch of in-place, view and out= kernels: ADInplaceOrView still runs."""
+    """The guard around the redispatch of in-place, view and out= kernels: ADInplaceOrView still runs."""
 
     __slots__ = ()
 
 
 class AutoDispatchBelowADInplaceOrView(ExcludeFixed):
-    """Around the redispatch of ordinary kernels, and around a whole factory binding."""
+    """The guard around the redispatch of ordinary kernels, and around a whole factory binding."""
 
     __slots__ = ()
 
@@ -219,7 +222,7 @@ _excludes(AutoDispatchBelowADInplaceOrView, autograd_dispatch_keyset_with_ADInpl
 
 
 class AutoGradMode:
-    """Switches grad mode; not a dispatch change: autograd kernels still run."""
+    """A guard that sets grad mode. It changes no key: autograd kernels still run."""
 
     __slots__ = ("_saved", "enabled", "why")
 
@@ -241,7 +244,7 @@ class AutoGradMode:
 
 
 class AutoFwGradMode:
-    """Switches whether this thread sees tangents."""
+    """A guard that sets whether this thread sees tangents."""
 
     __slots__ = ("_saved", "enabled")
 
@@ -257,7 +260,7 @@ class AutoFwGradMode:
 
 
 def set_grad_mode(enabled: bool, why: str) -> None:
-    """Sets grad mode of this thread."""
+    """Set grad mode of this thread."""
     changed = thread.state.grad_mode != enabled
     thread.state.grad_mode = enabled
     if changed and recorder.active is not None:
@@ -266,7 +269,9 @@ def set_grad_mode(enabled: bool, why: str) -> None:
 
 @restores_state_at_exit
 class InferenceMode(_Guard):
-    """``InferenceMode(True)`` takes the autograd keys out and grad mode off; ``InferenceMode(False)`` the opposite."""
+    """A guard: ``InferenceMode(True)`` excludes the autograd keys and disables grad mode, ``InferenceMode(False)`` does
+    the opposite.
+    """
 
     __slots__ = ("_saved_fw_grad_mode", "_saved_modes", "_saved_state", "enabled")
 
@@ -303,12 +308,12 @@ class InferenceMode(_Guard):
 # -- __torch_function__ ------------------------------------------------------------------------------------------------
 
 ENABLED, SUBCLASSES_DISABLED, ALL_DISABLED = range(3)
-"""``at::impl::TorchFunctionDisabledState``."""
+"""The members of ``at::impl::TorchFunctionDisabledState``."""
 
 
 @contextmanager
 def torch_function_disabled(how: int) -> Iterator[None]:
-    """``DisableTorchFunction``: inside, ``__torch_function__`` of subclasses is off, or that of modes too."""
+    """Disable ``__torch_function__`` of subclasses, or that of modes too, in the block (``DisableTorchFunction``)."""
     state = thread.state
     before = state.torch_function
     state.torch_function = max(before, how)

@@ -1,11 +1,11 @@
 """Decorators that restore the thread-local state when an exception leaves a function called from Python.
 
-C++ unwinds its guards whatever happens. Python looks for signals where functions begin, ``__exit__`` of a guard
-included, so a guard alone may be struck before it has put anything back. ``binding.py``, ``engine.py`` and
-``dispatcher.call_boxed`` have the same in line.
+C++ always unwinds its guards. Python checks for signals where functions begin, including the ``__exit__`` of a guard,
+so a guard alone may be interrupted before it has restored anything. ``binding.py``, ``engine.py`` and
+``dispatcher.call_boxed`` have the same code inline.
 
-NB: interrupted at the very beginning of its ``__exit__``, a ``with torch.no_grad()`` of the user's stays in force; so
-does PyTorch's, whose ``__exit__`` is a Python function too.
+NB: if the user's ``with torch.no_grad()`` is interrupted at the very beginning of its ``__exit__``, it stays in force.
+So does PyTorch's, whose ``__exit__`` is a Python function too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Manager = TypeVar("Manager")
 
 
 def restores_state(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator: restores the thread-local state when an exception leaves the function."""
+    """Decorate a function so that the thread-local state is restored when an exception leaves it."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -37,8 +37,9 @@ def restores_state(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def restores_state_at_exit(manager: type[Manager]) -> type[Manager]:
-    """A context manager that fails in one piece: where it does not begin nothing has changed, where it does not end all
-    is as it was before it began."""
+    """Decorate a context manager so that it fails as a whole. If it fails to begin or to end, the thread-local state is
+    what it was before it began.
+    """
     enter, leave = vars(manager)["__enter__"], vars(manager)["__exit__"]
 
     @functools.wraps(enter)

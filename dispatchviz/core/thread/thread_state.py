@@ -1,7 +1,7 @@
-"""Thread-local state: included and excluded keys, grad mode, inference mode, the autograd counter.
+"""Thread-local state: the include and exclude sets, grad mode, inference mode, the autograd counter.
 
-Mirrors ``c10/core/impl/LocalDispatchKeySet.h``, ``c10/core/AutogradState.h`` and the thread-locals of
-``torch/csrc/autograd/node.h``. The guards that change it are in ``guards.py``.
+This module mirrors ``c10/core/impl/LocalDispatchKeySet.h``, ``c10/core/AutogradState.h`` and the thread-locals of
+``torch/csrc/autograd/node.h``. The guards that change the state are in ``guards.py``.
 """
 
 from __future__ import annotations
@@ -49,49 +49,52 @@ class State:
     )
 
     included: int
-    """Raw set joined with the arguments' keys."""
+    """The raw set that is joined with the arguments' keys."""
     excluded: int
-    """Raw set taken away afterwards: exclusion wins."""
+    """The raw set that is removed afterwards: exclusion wins."""
     grad_mode: bool
     inference_mode: bool
     fw_grad_mode: bool
-    """Tangents are seen (``forward_ad.py``)."""
+    """True if tangents are seen (``forward_ad.py``)."""
     grad_layout_enforced: bool
-    """``AutogradState::get_grad_layout_enforcement_enabled``: a first gradient is stolen only in the strides that
-    ``.grad`` shall have (``accumulate_grad.py``)."""
+    """``AutogradState::get_grad_layout_enforcement_enabled``: if true, a first gradient is stolen only if it has the
+    strides that ``.grad`` should have (``accumulate_grad.py``).
+    """
     sequence_nr: int
-    """The number that the next Node of this thread takes."""
+    """The sequence number of the next Node of this thread."""
     thread_id: int
-    """1 for the first thread that has one, as in the profiler's numbering."""
+    """The number of the thread, as in the profiler: 1 for the first thread that gets one."""
     current_node: Node | None
     """The Node being evaluated."""
     graph_task: GraphTask | None
-    """The backward that the thread works on (``graph_task.py``)."""
+    """The backward on which the thread works (``graph_task.py``)."""
     saved_tensors_hooks: tuple[Any, ...]
-    """Pairs that pack and unpack what Nodes keep, the innermost last (``saved_variable_hooks.py``)."""
+    """Pairs of functions that pack and unpack the tensors that Nodes save, the innermost last
+    (``saved_variable_hooks.py``).
+    """
     saved_tensors_hooks_disabled: str | None
-    """What pushing such a pair raises, if it is disabled."""
+    """The error message for pushing a pair, if that is disabled."""
     autocast_dtypes: dict[str, DType]
-    """What autocast casts to, for the kinds of devices for which it was set (``autocast.py``)."""
+    """The dtypes to which autocast casts, for the types of devices for which one was set (``autocast.py``)."""
     autocast_cache_enabled: bool
-    """Casts of weights are kept."""
+    """True if casts of weights are kept."""
     autocast_nesting: int
-    """How many ``with torch.autocast`` are open."""
+    """The number of open ``with torch.autocast`` blocks."""
     dynamic_layers: list[DynamicLayer]
     """functorch's stack of transforms, the innermost last."""
     functionalization_reapply_views: bool
-    """Functionalization takes views as views, not as copies."""
+    """True if functionalization replays views as views, not as copies."""
 
     modes: tuple[Any, ...]
     """Dispatch modes, the newest last."""
     tls_on_entry: tuple[int, int] | None
-    """Included and excluded set when the call that a handler sees began."""
+    """The include and exclude sets when the call that a handler sees began."""
     python_dispatcher: bool
-    """The Python dispatcher is on."""
+    """True if the Python dispatcher is on."""
     function_modes: tuple[Any, ...]
     """Modes with ``__torch_function__``, the newest last (``torch_function.py``)."""
     torch_function: int
-    """Who may see calls before they are made: all, modes only, nobody."""
+    """The handlers that may see calls before they are made: all, modes only, or none."""
 
     def __init__(self, thread_id: int) -> None:
         self.included = default_included_set
@@ -118,7 +121,9 @@ class State:
         self.functionalization_reapply_views = False
 
     def copy_from(self, other: State) -> None:
-        """``ThreadLocalStateGuard``: everything as on another thread, but for the numbers, which stay this thread's."""
+        """Copy everything from another thread's state, except for the numbers, which remain this thread's
+        (``ThreadLocalStateGuard``).
+        """
         for name in self.__slots__:
             if name not in ("sequence_nr", "thread_id"):
                 value = getattr(other, name)
@@ -126,7 +131,7 @@ class State:
 
 
 class ThreadState(threading.local):
-    """``state`` is that of whichever thread reads it; every thread starts from the defaults."""
+    """The state of the thread that reads it, as ``state``. Every thread starts from the defaults."""
 
     state: State
 
@@ -140,31 +145,33 @@ class ThreadState(threading.local):
 
 
 class _Presence:
-    """Lives as long as its thread."""
+    """An object that lives as long as its thread."""
 
     __slots__ = ("__weakref__",)
 
 
 _present: weakref.WeakSet[_Presence] = weakref.WeakSet()
-"""Of the threads that have used the machine and are alive."""
+"""The presences of the threads that have used the machine and are alive."""
 
 _threads = 0
 _threads_lock = threading.Lock()
 
 
 def several_alive() -> bool:
-    """More than one thread that has used the machine is alive: they may meet at a tensor or a Node."""
+    """Return whether several threads that have used the machine are alive. They may use the same tensor or Node."""
     with _threads_lock:
         return len(_present) > 1
 
 
 def several() -> bool:
-    """More than one thread was numbered, those of devices included, which are no threads of their own here."""
+    """Return whether several threads have a number. Device threads count, although they are not threads of their own
+    here.
+    """
     return _threads > 1
 
 
 def new_thread_id() -> int:
-    """The next in the numbering of the profiler."""
+    """Return the next number of the profiler's numbering."""
     global _threads
     with _threads_lock:
         _threads += 1
@@ -172,14 +179,14 @@ def new_thread_id() -> int:
 
 
 thread = ThreadState()
-"""The state of whichever thread reads it."""
+"""The state of the thread that reads it."""
 
 SavedState = tuple[Any, ...]
-"""A State and what it held."""
+"""A State and its content."""
 
 
 def save_state() -> SavedState:
-    """The state of the thread, to be restored by ``restore_state``."""
+    """Return the state of the thread, for ``restore_state``."""
     state = thread.state
     return (
         state,
@@ -204,7 +211,7 @@ def save_state() -> SavedState:
 
 
 def restore_state(saved: SavedState) -> None:
-    """Restore the state of the thread after an exception, wherever in the machine that was raised.
+    """Restore the state of the thread after an exception that was raised anywhere in the machine.
 
     See ``restoring_state.py``.
     """

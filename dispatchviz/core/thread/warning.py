@@ -1,7 +1,7 @@
 """Warnings of PyTorch's C++ code (``c10/util/Exception.h``, ``torch/csrc/Exceptions.h``).
 
-A warning goes to the handler of warnings on this thread: to Python's ``warnings`` inside of functions that hand errors
-over to Python (bindings, attributes, ``as_python``), to stderr everywhere else (``torch.ops``).
+A warning goes to the handler of warnings on this thread. That is Python's ``warnings`` inside of functions that pass
+errors to Python (bindings, attributes, ``as_python``), and stderr everywhere else (``torch.ops``).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.thread_state import thread
 
 _warned: set[str] = set()
-"""Texts of which one warning a process is enough."""
+"""Texts of warnings that are issued once per process."""
 
 
 BUILT_IN = "/__w/pytorch/pytorch/"
-"""Where PyTorch's wheels for the CPU were compiled: it precedes locations in its source tree."""
+"""The folder in which PyTorch's wheels for the CPU were compiled. It precedes locations in the source tree."""
 
 _always = False
 
@@ -37,7 +37,7 @@ _thread = _Thread()
 
 @contextmanager
 def as_python() -> Iterator[None]:
-    """Warnings inside the block are Python's (``HANDLE_TH_ERRORS``)."""
+    """Pass warnings to Python in the block (``HANDLE_TH_ERRORS``)."""
     before, _thread.to_python = _thread.to_python, True
     try:
         yield
@@ -47,7 +47,7 @@ def as_python() -> Iterator[None]:
 
 @contextmanager
 def reset_warnings() -> Iterator[None]:
-    """Inside the block no warning has been issued yet, and ``set_warn_always`` is off."""
+    """Run the block as if no warning had been issued yet, with ``set_warn_always`` off."""
     before, always = set(_warned), _always
     _warned.clear()
     set_warn_always(False)
@@ -60,7 +60,9 @@ def reset_warnings() -> Iterator[None]:
 
 
 def set_warn_always(always: bool) -> None:
-    """``torch.set_warn_always``: whether ``TORCH_WARN_ONCE`` warns each time. RuntimeError unless it is a bool."""
+    """Set whether ``TORCH_WARN_ONCE`` warns each time (``torch.set_warn_always``). Raise RuntimeError unless it is a
+    bool.
+    """
     global _always
     if not isinstance(always, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(always).__name__}")
@@ -68,12 +70,12 @@ def set_warn_always(always: bool) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """``torch.is_warn_always_enabled``"""
+    """Return whether ``TORCH_WARN_ONCE`` warns each time (``torch.is_warn_always_enabled``)."""
     return _always
 
 
 def warn_once(kind: str, text: str, location: str) -> None:
-    """``TORCH_WARN_ONCE``: warns with ``text`` the first time that there is a warning of its kind.
+    """Warn with ``text`` unless a warning of its kind was issued before (``TORCH_WARN_ONCE``).
 
     ``location`` is PyTorch's: FILE:LINE in its source tree.
     """
@@ -82,13 +84,13 @@ def warn_once(kind: str, text: str, location: str) -> None:
 
 
 def warn_python_once(kind: str, text: str, location: str) -> None:
-    """``TORCH_WARN_ONCE`` inside of a call from Python."""
+    """Warn as ``TORCH_WARN_ONCE`` does inside of a call from Python."""
     if first_time(kind):
         warn_python(text, location)
 
 
 def first_time(kind: str) -> bool:
-    """Return whether a ``TORCH_WARN_ONCE`` of this kind has to warn now; with ``set_warn_always`` it always has."""
+    """Return whether a ``TORCH_WARN_ONCE`` of this kind must warn now. With ``set_warn_always`` it always must."""
     if _always:
         return True
     first = kind not in _warned
@@ -97,7 +99,7 @@ def first_time(kind: str) -> bool:
 
 
 def warn(text: str, location: str) -> None:
-    """``TORCH_WARN``"""
+    """Warn as ``TORCH_WARN`` does."""
     if _thread.to_python or _within_a_binding():
         warn_python(text, location)
         return
@@ -110,7 +112,7 @@ def warn(text: str, location: str) -> None:
 
 
 def _within_a_binding() -> bool:
-    """Return whether a function that handles warnings is being called, further out than any other."""
+    """Return whether an outer frame is a function that handles warnings."""
     frame = sys._getframe(1).f_back
     while frame is not None and not frame.f_globals.get("__name__", "").startswith(_HANDLING):
         frame = frame.f_back
@@ -118,14 +120,14 @@ def _within_a_binding() -> bool:
 
 
 def warn_python(text: str, location: str) -> None:
-    """``TORCH_WARN`` inside of a call from Python."""
+    """Warn as ``TORCH_WARN`` does inside of a call from Python."""
     issue(f"{text} (Triggered internally at {BUILT_IN}{location}.)")
 
 
 def issue(text: str) -> None:
-    """Issue a UserWarning for the line that called.
+    """Issue a UserWarning for the line of the caller.
 
-    What backward itself warns of, not a function of the user's that it calls, comes when backward is over
+    Warnings of backward itself, but not of a user's function that it calls, are issued when backward is over
     (``DelayWarningHandler``).
     """
     level, frame = 1, sys._getframe(1)
@@ -143,7 +145,7 @@ _delaying: CodeType | None = None
 
 
 def delay_within(function: Callable[..., object]) -> None:
-    """Warnings issued below this function of the engine are delayed by its graph task."""
+    """Let the graph task delay the warnings issued below this function of the engine."""
     global _delaying
     _delaying = function.__code__
 

@@ -1,4 +1,4 @@
-"""The functions that implement PyTorch's registrations: the only room that imports all others."""
+"""The functions that implement PyTorch's registrations. Only this package imports all others."""
 
 from dispatchviz.foundation.lazy_modules import install
 

@@ -1,7 +1,7 @@
-"""Kernels and backend fallbacks that PyTorch too writes by hand: the functions that implement them.
+"""The functions that implement the kernels and backend fallbacks that PyTorch, too, writes by hand.
 
-Tables, read when a kernel first runs (``native_library.py``); what one table needs is loaded with that table alone.
-The functions live with their subject; what is generated is not here.
+They are tables that are read when a kernel first runs (``native_library.py``). Each table loads only the modules that
+it needs. The functions themselves are in the modules of their subjects. Generated functions are not listed here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FUNCTORCH_KEYS = (
     *(K.FuncTorchBatched, K.FuncTorchBatchedDecomposition),
     *(K.FuncTorchVmapMode, K.FuncTorchDynamicLayerFrontMode),
 )
-"""Those with a table in ``functorch_registrations.py``."""
+"""The keys with a table in ``functorch_registrations.py``."""
 
 Fallback = Callable[[OperatorEntry, int, list[Any]], None]
 """A boxed kernel: ``function(op, ks, stack)``."""
@@ -55,7 +55,7 @@ Kernels = Mapping[str, Callable[..., Any]]
 
 
 class _ByKey(Mapping[DispatchKey, Kernels]):
-    """Tables that are put together when they are first needed, each with the modules that its kernels are in."""
+    """Tables that are built on first use, each with the modules of its kernels."""
 
     def __init__(self, builders: Mapping[DispatchKey, Callable[[], Kernels]]) -> None:
         self._builders = builders
@@ -109,17 +109,21 @@ KERNELS: Mapping[DispatchKey, Kernels] = _ByKey(
         **{key: _functorch(key) for key in FUNCTORCH_KEYS},
     }
 )
-"""Key -> operator's name without ``aten::`` -> typed kernel ``function(ks, *args)``; goes before generated ones."""
+"""The typed kernels ``function(ks, *args)`` by key and by operator's name without ``aten::``. They take precedence over
+generated ones.
+"""
 
 
 def boxed_kernel(name: str) -> Fallback:
-    """Ours for PyTorch's name of a boxed kernel of single operators (``registrations``). KeyError if there is none."""
+    """Our function for PyTorch's name of a boxed kernel of single operators (``registrations``). Raise KeyError if
+    there is none.
+    """
     return boxed_kernels()[name]
 
 
 @cache
 def boxed_kernels() -> dict[str, Fallback]:
-    """PyTorch's name of a boxed kernel of single operators -> ours."""
+    """Our functions by PyTorch's names of the boxed kernels of single operators."""
     return {
         "autogradNotImplementedFallback": not_implemented_fallback.autograd_not_implemented_fallback,
         "autogradNotImplementedInplaceOrViewFallback": (
@@ -146,9 +150,9 @@ FALLBACKS: dict[str, Callable[[], Fallback]] = {
     "batchedTensorForLoopFallback": lambda: loop_fallback.batched_tensor_for_loop_fallback,
     "dead_tensor_wrapper_fallback": lambda: tensor_wrapper.dead_tensor_wrapper_fallback,
 }
-"""PyTorch's name of a backend fallback (``kernel_names.fallback_name``) -> where ours is found."""
+"""The places of our functions by PyTorch's names of the backend fallbacks (``kernel_names.fallback_name``)."""
 
 
 def fallback(name: str) -> Fallback:
-    """Ours for PyTorch's name of a backend fallback. KeyError if there is none."""
+    """Our function for PyTorch's name of a backend fallback. Raise KeyError if there is none."""
     return FALLBACKS[name]()

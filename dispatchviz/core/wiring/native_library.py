@@ -1,8 +1,8 @@
-"""The functions that implement PyTorch's kernels, found when a kernel first runs, and its fallbacks, likewise.
+"""The functions that implement PyTorch's kernels and its fallbacks, found when a kernel first runs.
 
-Importing this module makes PyTorch's operators known to the process and registers its backend fallbacks. What PyTorch
-has registered and we have no function for is registered too, and says so when it is called. Which kernels we have a
-function for is known without loading one (``generated/implemented.py``).
+Importing this module makes PyTorch's operators known to the process and registers its backend fallbacks. Kernels of
+PyTorch without a function here are registered too, and raise an error when they are called.
+``generated/implemented.py`` lists the kernels that have a function, so that none has to be loaded to know it.
 """
 
 from __future__ import annotations
@@ -49,32 +49,33 @@ GENERATED: dict[DispatchKey, ModuleType] = {
     DispatchKey.Autograd: variable_type,
     DispatchKey.ADInplaceOrView: inplace_or_view,
 }
-"""Which generated table goes under which key."""
+"""The generated table of each key."""
 
 _COMPOSITES = (DispatchKey.CompositeExplicitAutograd, DispatchKey.CompositeExplicitAutogradNonFunctional)
 
 
 def functions(name: str) -> dict[DispatchKey, Callable[..., Any]]:
-    """Our typed functions for an operator, by key; ``name`` is without ``aten::``. Loads them all."""
+    """Our typed functions for an operator, by key. All of them are loaded. ``name`` is without ``aten::``."""
     keys = dict.fromkeys((*GENERATED, *hand_written_kernels.KERNELS))
     found = {key: ours for key in keys if (ours := function(name, key)) is not None}
     return found | {DispatchKey.Tracer: trace_type(name)} if found else {}
 
 
 def function(name: str, key: DispatchKey) -> Callable[..., Any] | None:
-    """Our typed function for an operator's kernel under a key, if the operator has any; None if there is none."""
+    """Our typed function for an operator's kernel under a key; None if there is none."""
     if key is DispatchKey.Tracer:
         return trace_type(name)
     found = hand_written_kernels.KERNELS.get(key, {}).get(name) or _generated(name, key)
     if found is None and key is DispatchKey.Meta:
-        # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it
-        # decomposes
+        # NB: PyTorch has Python decompositions of many of these at Meta; they do the same as the composite kernel
         return _generated(name, _COMPOSITES[0]) or _generated(name, _COMPOSITES[1])
     return found
 
 
 def kernel_function(name: str, key: DispatchKey) -> Callable[..., Any] | None:
-    """The same, and what ``OP_DECOMPOSE`` registers: the composite that functorch decomposes the operator by."""
+    """The same function, or the composite that ``OP_DECOMPOSE`` registers and by which functorch decomposes the
+    operator.
+    """
     found = function(name, key)
     if found is None and key is DispatchKey.FuncTorchBatchedDecomposition:
         return function(name, DispatchKey.CompositeImplicitAutograd)
@@ -90,14 +91,14 @@ def _generated(name: str, key: DispatchKey) -> Callable[..., Any] | None:
 
 
 def written_by_hand() -> tuple[Collection[str], Collection[str]]:
-    """PyTorch's names of the fallbacks and of the boxed kernels that we have functions for."""
+    """PyTorch's names of the fallbacks and of the boxed kernels for which we have functions."""
     return hand_written_kernels.FALLBACKS.keys(), hand_written_kernels.boxed_kernels().keys()
 
 
 def with_functions(name: str, kernels: Mapping[DispatchKey, list[Kernel]]) -> dict[DispatchKey, list[Kernel]]:
-    """PyTorch's kernels of an operator, newest first under each key, and our functions behind those that we have.
+    """PyTorch's kernels of an operator, newest first for each key, with our functions where we have them.
 
-    Only the newest kernel of a key is active: typed functions are for that one.
+    Only the newest kernel of a key is active, so only that one gets a typed function.
     """
     ours, base = implemented(name), name.removeprefix("aten::")
     return {
@@ -132,7 +133,7 @@ class Implemented(PyTorch):
     """PyTorch's operators, with our functions behind the kernels that we have."""
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
-        """Kernels per key or alias, newest first."""
+        """Return the kernels per key or alias, newest first."""
         return with_functions(name, super().registrations(name))
 
 

@@ -1,1 +1,1 @@
-"""What the code generators write for one operator: yaml entries, generated functions, PyTorch's files, calls."""
+"""The output of the code generators for one operator: yaml entries, generated functions, PyTorch's files, calls."""

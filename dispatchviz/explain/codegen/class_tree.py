@@ -1,4 +1,6 @@
-"""The classes of a structured kernel as a tree: what stands before each name, all of them or those of one object."""
+"""The classes of a structured kernel as a tree, with the branch lines before each name: all classes, or those of one
+object.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,14 @@ class Branch:
     """A class and its place."""
 
     lines: str
-    """``│ └ ``: what leads to it from above."""
+    """The branch lines that lead to it from above: ``│ └ ``."""
     of: StructuredClass
 
 
 def class_branches(family: Family, made: StructuredClass | None = None) -> list[Branch]:
-    """Each class below its base; with ``made`` only the bases of that class, itself and its other forms."""
+    """Return each class below its base. With ``made``, only the bases of that class, the class and its other
+    variants.
+    """
     kept = {*family.classes} if made is None else {*_bases(family, made), *_forms(family, made)}
     return list(_below(family, META_BASE, "", "", kept))
 
@@ -42,7 +46,7 @@ def _below(
     for other in below:
         last = other is below[-1]
         head = rest + ("└ " if last else "├ ")
-        if other.form:  # nothing is below; another key may have a class of the same name
+        if other.form:  # it has no subclasses; another key may have a class of the same name
             yield Branch(head, other)
         else:
             yield from _below(family, other, head, rest + ("  " if last else "│ "), kept)

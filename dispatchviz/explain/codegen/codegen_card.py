@@ -1,4 +1,4 @@
-"""All that ``codegen OP`` shows, as a value."""
+"""The contents of ``codegen OP``, as a value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dispatchviz.explain.codegen.torchgen_texts import Real, RealEntry
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A yaml entry, and what it is to the operator."""
+    """A yaml entry, and its relation to the operator."""
 
     role: str
     here: Piece
@@ -29,64 +29,70 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A kernel of PyTorch's that our generator does not write."""
+    """A kernel of PyTorch that our generator does not write."""
 
     key: str
     name: str
     place: str
     runs: bool
-    """dispatchviz has a function for it, written by hand or made at run time."""
+    """True if dispatchviz has a function for it, written by hand or created at run time."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedFile:
-    """A file of PyTorch's into which its generators write something of the operator."""
+    """A file of PyTorch into which its generators write code for the operator."""
 
     file: str
     what: str
-    """What that is."""
+    """The description of that code."""
     lines: int | None = None
-    """How much; None if its text is not known."""
+    """The number of lines, or None if its text is not known."""
     part: str = ""
-    """Of torchgen, that writes it: ``ComputeOperators in torchgen/gen.py``; empty if the text is not known."""
+    """The part of torchgen that writes it: ``ComputeOperators in torchgen/gen.py``; empty if the text is not known."""
     template: str = ""
-    """What it is put into."""
+    """The template of the file."""
 
 
-NOT_GENERATED = "torchgen writes no such binding"
-"""The place of a binding that PyTorch has by hand, or not at all."""
+NOT_GENERATED = "torchgen does not generate this binding"
+"""The place of a binding that PyTorch writes by hand, or does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodegenCard:
-    """What the generators make of an operator."""
+    """The output of the generators for an operator."""
 
     operator: str
     schema: str
     build: str
     entries: tuple[Entry, ...]
-    """Of our yaml files, in PyTorch's grammar and shortened."""
+    """The entries of our yaml files, in PyTorch's grammar and shortened."""
     pytorch_entries: tuple[RealEntry, ...]
-    """Of PyTorch's, whole; empty if they are not known."""
+    """The complete entries of PyTorch's yaml files; empty if they are not known."""
     group: tuple[str, ...]
-    """The operators that torchgen takes together with it; empty if there are none, or that is not known."""
+    """The operators that torchgen groups with it; empty if there are none, or if they are not known."""
     calls: tuple[Call, ...]
     functions: tuple[Function, ...]
-    """What our generator writes, in the order of a call; empty if the operator has no entry in our yaml file."""
+    """The functions that our generator writes, in the order of a call; empty if the operator has no entry in our yaml
+    file.
+    """
     registered: tuple[Registered, ...]
     files: tuple[GeneratedFile, ...]
-    """Those that PyTorch's generators write for it; if the texts are not known, those that no function here is in."""
+    """The files that PyTorch's generators write for it. If the texts are not known, only those that contain no listed
+    function.
+    """
     texts_known: bool
-    """What the generators write is known, so all files are there."""
+    """True if the output of the generators is known, so that all files are listed."""
 
     @property
     def lines(self) -> int:
-        """In all those files, if that is known."""
+        """The number of lines in all those files, if it is known."""
         return sum(each.lines or 0 for each in self.files)
 
 
 def codegen_card(op: OperatorEntry, build: str, real: Real | None = None) -> CodegenCard:
-    """The card of an operator of ``aten``; what torchgen answers goes before what is kept of it."""
+    """Return the card of an operator of ``aten``. The output of a run of torchgen takes precedence over the stored
+    texts.
+    """
     name = op.name.removeprefix("aten::")
     texts = real or kept(name)
     functions = functions_of(op)
@@ -109,13 +115,13 @@ def codegen_card(op: OperatorEntry, build: str, real: Real | None = None) -> Cod
 
 
 def _generated(function: Function, texts: Real) -> Function:
-    """A binding that PyTorch does not generate has no file there."""
+    """Remove PyTorch's file from a binding that PyTorch does not generate."""
     unknown = function.role == "binding" and not texts.of(function.pytorch)
     return replace(function, pytorch=NOT_GENERATED) if unknown else function
 
 
 def files_in(texts: Real, name: str) -> Iterator[GeneratedFile]:
-    """The files that torchgen writes for an operator, in the order in which a call meets what is in them."""
+    """Yield the files that torchgen writes for an operator, in the order in which a call uses them."""
     counts = texts.files()
     names = {"base": name.partition(".")[0], "identifier": name.replace(".", "_"), "node": texts.node}
     for writer, files in in_order(counts):
@@ -124,18 +130,18 @@ def files_in(texts: Real, name: str) -> Iterator[GeneratedFile]:
 
 
 def entries_of(name: str) -> Iterator[Entry]:
-    """The entries of an operator in the yaml files; ``name`` is without ``aten::``."""
+    """Yield the entries of an operator in the yaml files. ``name`` is without ``aten::``."""
     own = entry(FUNCTIONS, name)
     if own is None:
         return
     yield Entry("the operator", own)
     delegate = entry_field(own, "structured_delegate")
     if delegate and (family := entry(FUNCTIONS, delegate)) is not None:
-        yield Entry("the structured out form, whose meta and impl it shares", family)
+        yield Entry("the structured out= variant, whose meta and impl it shares", family)
     if entry_field(own, "structured"):
         for other in delegating().get(name, ()):
             if (piece := entry(FUNCTIONS, other)) is not None:
-                yield Entry("a form that shares its meta and impl", piece)
+                yield Entry("a variant that shares its meta and impl", piece)
     yield from _derivative(name)
 
 
@@ -151,12 +157,12 @@ def _derivative(name: str) -> Iterator[Entry]:
 
 @cache
 def _first_of_node() -> dict[str, str]:
-    """A Node to the first operator with a derivative that makes it."""
+    """Return, for each Node, the first operator with a derivative that makes it."""
     return {node: name for name in reversed([*names(DERIVATIVES)]) if (node := node_of(name))}
 
 
 def _registered(op: OperatorEntry, functions: list[Function]) -> Iterator[Registered]:
-    """What is not among the generated functions."""
+    """Yield the kernels that are not among the generated functions."""
     shown, own = {function.pytorch for function in functions}, implemented(op.name)
     for key, kernels in op.registrations.items():
         for kernel in kernels:
@@ -172,11 +178,13 @@ HEADERS = {
     "CompositeExplicitAutogradNonFunctional": "compositeexplicitautogradnonfunctional",
     "CompositeImplicitAutograd": "compositeimplicitautograd",
 }
-"""Keys whose kernels can be called without the dispatcher: ``at::cpu::add``."""
+"""The keys whose kernels can be called without the dispatcher: ``at::cpu::add``."""
 
 
 def _files(op: OperatorEntry, name: str, functions: list[Function]) -> Iterator[GeneratedFile]:
-    """Headers, mostly: they declare, and our Python needs none. Nothing for operators that torchgen does not define."""
+    """Yield files without one of our functions. Most are headers with declarations, which our Python code does not
+    need. Empty for operators that torchgen does not define.
+    """
     base, identifier = name.partition(".")[0], name.replace(".", "_")
     if "RegisterSchema.cpp" not in op.debug:
         return
@@ -191,16 +199,16 @@ def _files(op: OperatorEntry, name: str, functions: list[Function]) -> Iterator[
         kernels = op.registrations.get(DispatchKey[key], [])
         if any(f"/Register{key}_" in kernel.debug for kernel in kernels):
             file = generated_files.header(base, f"_{namespace}_dispatch")
-            yield GeneratedFile(file, f"at::{namespace}, its {key} kernel called directly")
+            yield GeneratedFile(file, f"at::{namespace}, which calls its {key} kernel directly")
     yield GeneratedFile(f"{generated_files.ATEN}/RedispatchFunctions.h", f"at::redispatch::{base}")
     yield from _by_entry(name, base)
 
 
 def _by_entry(name: str, base: str) -> Iterator[GeneratedFile]:
-    """What our entry tells."""
+    """Yield the files that follow from our entry."""
     variants = _field(name, "variants")
     if "function" in variants or not variants:
-        what = f"at::{generated_files.root_name(base)} and the family's other C++ functions"
+        what = f"at::{generated_files.root_name(base)} and the other C++ functions of the family"
         yield GeneratedFile(generated_files.header(base), what)
     if "method" in variants:
         yield GeneratedFile(f"{generated_files.ATEN}/core/TensorBody.h", f"Tensor::{base}")

@@ -1,4 +1,4 @@
-"""Definitions cut out of C++ text by how they begin; good enough for what torchgen writes."""
+"""Definitions cut out of C++ text by their beginnings. Sufficient for the output of torchgen."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 
 def blocks(text: str, head: str) -> Iterator[str]:
-    """Every definition or statement with a line that matches, from that line to its end; calls and mere declarations
-    are left out."""
+    """Yield every definition or statement with a matching line, from that line to its end. Calls and plain declarations
+    are left out.
+    """
     end = 0
     for found in re.finditer(head, text, re.MULTILINE):
         start = text.rfind("\n", 0, found.start()) + 1
@@ -22,7 +23,7 @@ def blocks(text: str, head: str) -> Iterator[str]:
 
 
 def _end(text: str, start: int) -> int:
-    """Behind the line that closes what a line opens: braces and parentheses, and where there are none, a semicolon."""
+    """Return the position after the line that closes a block: braces and parentheses, or without these a semicolon."""
     braces = parentheses = 0
     while start < len(text):
         end = text.find("\n", start)
@@ -41,7 +42,7 @@ def _without_strings(line: str) -> str:
 
 
 def _declares(block: list[str]) -> bool:
-    """``static PyObject * THPVariable_add(PyObject* self_, ...);`` alone."""
+    """Return whether a block is only a declaration: ``static PyObject * THPVariable_add(PyObject* self_, ...);``."""
     return len(block) == 1 and block[0].startswith("static ") and block[0].rstrip().endswith(";")
 
 

@@ -1,7 +1,7 @@
 """Definitions and yaml entries, cut out of our source files by their first line.
 
-The files are read as text and never imported or parsed: looking one operator up takes a few milliseconds, and what is
-shown is what runs, with its line.
+The files are read as text and never imported or parsed. So a look-up takes a few milliseconds, and the text shown is
+the code that runs, with its line.
 """
 
 from __future__ import annotations
@@ -28,39 +28,41 @@ class Piece(NamedTuple):
     """A definition or an entry."""
 
     file: str
-    """Relative to ``dispatchviz/core``."""
+    """The file, relative to ``dispatchviz/core``."""
     line: int
-    """From 1."""
+    """The line number, from 1."""
     text: str
 
     @property
     def location(self) -> str:
-        """As one can open it: ``dispatchviz/core/generated/nodes.py:12``"""
+        """The path and line, which an editor can open: ``dispatchviz/core/generated/nodes.py:12``"""
         return f"dispatchviz/core/{self.file}:{self.line}"
 
 
 @cache
 def text_of(file: str) -> str:
-    """A file of ``dispatchviz/core``; empty if there is none."""
+    """Return the text of a file of ``dispatchviz/core``; empty if there is none."""
     path = CORE / file
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 @cache
 def native_file(module: str) -> str:
-    """The file of ``native/`` with a module of that name, in whichever room; empty if there is none."""
+    """Return the file of a module in any package of ``native/``; empty if there is none."""
     return next((f"native/{path.parent.name}/{path.name}" for path in (CORE / "native").glob(f"*/{module}.py")), "")
 
 
 def definition(file: str, name: str) -> Piece | None:
-    """A function, a class or a variable at the top of a module."""
+    """Return a function, a class or a variable at the top level of a module."""
     start = _heads(file).get(name)
     return None if start is None else _piece(file, start, _NEXT_DEFINITION)
 
 
 @cache
 def _heads(file: str) -> dict[str, int]:
-    """Where each of them begins: a function or a class goes before a variable of the same name, else the first."""
+    """Return the positions where definitions begin. A function or a class takes precedence over a variable of the same
+    name.
+    """
     found = [*re.finditer(r"^(\w+)(?: = |: )", text_of(file), re.MULTILINE)][::-1]
     found += [*re.finditer(r"^class (\w+)[(:]", text_of(file), re.MULTILINE)][::-1]
     found += [*re.finditer(r"^def (\w+)\(", text_of(file), re.MULTILINE)][::-1]
@@ -72,13 +74,13 @@ _NEXT_DEFINITION = re.compile(r"^[^\s)\"']", re.MULTILINE)
 
 @cache
 def table(file: str) -> dict[str, str]:
-    """The kernels of a generated table: operator, without ``aten::``, to the name of the function."""
+    """Return the kernels of a generated table: operator, without ``aten::``, to the name of the function."""
     found = definition(file, "KERNELS")
     return dict(re.findall(r'"([\w.]+)": \(?\s*(\w+)', found.text)) if found else {}
 
 
 def definitions(file: str, text: str) -> Iterator[Piece]:
-    """All definitions at the top of a module that contain a text."""
+    """Yield all definitions at the top level of a module that contain a text."""
     line = 1
     for part in _parts(file):
         if text in part:
@@ -87,7 +89,7 @@ def definitions(file: str, text: str) -> Iterator[Piece]:
 
 
 def mentioning(file: str, *names: str) -> list[Piece]:
-    """The definitions at the top of a module that mention one of these dotted names, in their order."""
+    """Return the definitions at the top level of a module that mention any of some dotted names, in order."""
     known = _mentions(file)
     found = {piece.line: piece for name in names for piece in known.get(name, ())}
     return [found[line] for line in sorted(found)]
@@ -95,7 +97,7 @@ def mentioning(file: str, *names: str) -> list[Piece]:
 
 @cache
 def _mentions(file: str) -> dict[str, list[Piece]]:
-    """Every dotted name of a module, with the definitions that mention it."""
+    """Return every dotted name of a module, with the definitions that mention it."""
     known: dict[str, list[Piece]] = {}
     for piece in definitions(file, ""):
         for word in dict.fromkeys(re.findall(r"[\w.]+", piece.text)):
@@ -109,27 +111,27 @@ def _parts(file: str) -> list[str]:
 
 
 def entry(file: str, name: str) -> Piece | None:
-    """The entry of an operator in one of the yaml files; ``name`` is without ``aten::``."""
+    """Return the entry of an operator in one of the yaml files. ``name`` is without ``aten::``."""
     start = _entries(file).get(name)
     return None if start is None else _piece(file, start, re.compile(r"^\S", re.MULTILINE))
 
 
 @cache
 def _entries(file: str) -> dict[str, int]:
-    """Where the entry of each operator begins."""
+    """Return the position where the entry of each operator begins."""
     heads = re.finditer(r"^- (?:func|name): ([^(]+)\(", text_of(file), re.MULTILINE)
     return {head[1]: head.start() for head in reversed(list(heads))}
 
 
 def _piece(file: str, start: int, stop: re.Pattern[str]) -> Piece:
-    """From ``start`` to the next line that looks like the beginning of something else."""
+    """Return the text from ``start`` to the next line that begins another definition."""
     text = text_of(file)
     end = stop.search(text, text.index("\n", start) + 1)
     return Piece(file, line_at(file, start), text[start : end.start() if end else None].rstrip())
 
 
 def line_at(file: str, offset: int) -> int:
-    """The number of the line of the character at an offset, from 1."""
+    """Return the line number of the character at an offset, from 1."""
     return bisect_left(_line_ends(file), offset) + 1
 
 
@@ -139,18 +141,18 @@ def _line_ends(file: str) -> list[int]:
 
 
 def names(file: str) -> Iterator[str]:
-    """The operators of a yaml file, in its order, without ``aten::``."""
+    """Yield the operators of a yaml file, in its order, without ``aten::``."""
     return (found[1] for found in re.finditer(r"^- (?:func|name): ([\w.]+)\(", text_of(file), re.MULTILINE))
 
 
 def entry_field(piece: Piece, field: str) -> str:
-    """The value of a field of an entry; empty if it has none."""
+    """Return the value of a field of an entry; empty if it has none."""
     found = re.search(rf"^  {re.escape(field)}: (.*)$", piece.text, re.MULTILINE)
     return found[1].strip() if found else ""
 
 
 def dispatched_to(piece: Piece) -> dict[str, str]:
-    """Key to the kernel that an entry of ``native_functions.yaml`` names for it (``dispatch:``)."""
+    """Return the kernel for each key in an entry of ``native_functions.yaml`` (``dispatch:``)."""
     _, _, rows = piece.text.partition("\n  dispatch:\n")
     found = re.findall(r"^    ([\w, ]+): (\w+)$", rows, re.MULTILINE)
     return {key: kernel for keys, kernel in found for key in keys.split(", ")}
@@ -158,7 +160,7 @@ def dispatched_to(piece: Piece) -> dict[str, str]:
 
 @cache
 def delegating() -> dict[str, list[str]]:
-    """A structured operator to those that share its meta and impl, in the order of the yaml file."""
+    """Return, for each structured operator, those that share its meta and impl, in the order of the yaml file."""
     shared: dict[str, list[str]] = {}
     for name in names(FUNCTIONS):
         own = entry(FUNCTIONS, name)
@@ -169,12 +171,12 @@ def delegating() -> dict[str, list[str]]:
 
 @cache
 def operators() -> dict[str, str]:
-    """Name of the class in ``generated/operators`` (``add_Tensor``) to the operator (``add.Tensor``)."""
+    """Return the operator (``add.Tensor``) for each class name in ``generated/operators`` (``add_Tensor``)."""
     return {name: schema.partition("(")[0].removeprefix("aten::") for name, schema in SCHEMAS.items()}
 
 
 def operator_class(name: str) -> Piece | None:
-    """The class of an operator (``add_Tensor``) as it runs, with its line in the stub; None if there is none."""
+    """Return the class of an operator (``add_Tensor``) as it runs, with its line in the stub, or None."""
     if name not in SCHEMAS:
         return None
     lines = (row for line in class_text(parse_schema(SCHEMAS[name])).splitlines() for row in broken(line))
@@ -183,11 +185,11 @@ def operator_class(name: str) -> Piece | None:
 
 @cache
 def formula_modules() -> tuple[str, ...]:
-    """Files with the functions that formulas call, written by hand."""
+    """Return the files with the handwritten functions that formulas call."""
     return tuple(f"autograd/formulas/{path.name}" for path in sorted((CORE / "autograd" / "formulas").glob("*.py")))
 
 
 def formula_function(name: str) -> Piece | None:
-    """A function that formulas call."""
+    """Return a function that formulas call."""
     pieces = (definition(file, name) for file in formula_modules() if f"\ndef {name}(" in text_of(file))
     return next(pieces, None)

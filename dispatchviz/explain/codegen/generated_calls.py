@@ -1,8 +1,7 @@
-"""What calls what among the functions that are generated for an operator: read off their texts, as a tree.
+"""The calls between the functions that are generated for an operator, read from their texts, as a tree.
 
-The chain from the key that comes first in a call down to the backends is nested, since each kernel calls the next one;
-what a backend's kernel calls is one level deeper: functions that are written by hand, and the operators that these
-call in turn.
+The chain from the highest key of a call down to the backends is nested, because each kernel calls the next one. The
+calls of a backend's kernel are one level deeper: handwritten functions, and the operators that they call.
 """
 
 from __future__ import annotations
@@ -18,21 +17,23 @@ from dispatchviz.explain.codegen.generated_functions import Function
 K = DispatchKey
 
 PASSING = ("Autograd", "ADInplaceOrView", "BackendSelect")
-"""Keys whose kernels hand a call on to the keys below, in the order in which a call meets them."""
+"""The keys whose kernels pass a call on to the keys below, in the order in which a call meets them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function that runs, and what it calls."""
+    """A function that runs, and its calls."""
 
     what: str
     where: str = ""
-    """File at PyTorch, or ours for what is written by hand."""
+    """The file in PyTorch, or ours for a handwritten function."""
     within: tuple[Call, ...] = field(default=())
 
 
 def call_trees(name: str, functions: list[Function], tensors: bool) -> list[Call]:
-    """The forward call, and the Node's formulas if there is one. ``tensors``: the operator takes some."""
+    """Return the forward call, and the Node's formulas if there is one. ``tensors`` means that the operator takes
+    tensors.
+    """
     forward = _forward(name, functions, tensors)
     return [forward, *(_node(function) for function in functions if function.role == "node")]
 
@@ -48,7 +49,7 @@ def _forward(name: str, functions: list[Function], tensors: bool) -> Call:
 
 
 def _below(name: str, kernels: list[Function], tensors: bool) -> Iterator[Call]:
-    """From the highest key down; a call without tensors has no autograd key."""
+    """Yield the calls from the highest key down. A call without tensors has no autograd key."""
     selects = any(f.key == "BackendSelect" for f in kernels)
     passing = [f for key in PASSING for f in kernels if f.key == key]
     passing = [f for f in passing if tensors or not selects or f.key == "BackendSelect"]
@@ -65,7 +66,7 @@ def _chain(name: str, passing: list[Function], rest: list[Function]) -> Iterator
 
 
 def _aside(function: Function) -> Iterator[Call]:
-    """What a kernel does besides passing the call on."""
+    """Yield the tasks of a kernel other than passing the call on."""
     text = function.here.text
     if node := re.search(r"\b(\w+Backward\d+)\(", text):
         saved = dict.fromkeys(re.findall(r'(?:save|keep)\(grad_fn, "(\w+)"', text))
@@ -79,7 +80,9 @@ def _aside(function: Function) -> Iterator[Call]:
 
 
 def _forward_formulas(name: str) -> Iterator[str]:
-    """Those that a kernel's function in ``generated/forward_mode.py`` evaluates; a long one takes several lines."""
+    """Yield the formulas that a kernel's function in ``generated/forward_mode.py`` evaluates. A long one has several
+    lines.
+    """
     piece = definition("generated/forward_mode.py", name)
     for literals in re.findall(r'forward_formula\(\s*((?:"[^"]*"\s*)+)', piece.text if piece else ""):
         yield "".join(re.findall(r'"([^"]*)"', literals))
@@ -90,7 +93,7 @@ def _backend(function: Function) -> Call:
 
 
 def _work(function: Function) -> Iterator[Call]:
-    """Functions written by hand that a backend's kernel calls, and operators."""
+    """Yield the handwritten functions and the operators that a backend's kernel calls."""
     text = function.here.text
     family = re.search(r'(?:DefaultBackend|Functional|InPlace|Out)\("(\w+)"', text)
     impl = _impl(text, function.key)
@@ -104,7 +107,9 @@ def _work(function: Function) -> Iterator[Call]:
 
 
 def _impl(text: str, key: str) -> str:
-    """The name of PyTorch's impl function in a structured kernel; empty in others. CPU and CUDA may share a text."""
+    """Return the name of PyTorch's impl function in a structured kernel; empty for other kernels. CPU and CUDA may
+    share a text.
+    """
     found = re.search(r'enter_impl\(\s*\(?\s*"(\w+)"(?:\s+if ks & CUDA_BIT\s+else "(\w+)")?', text)
     if found is None:
         return ""
@@ -112,14 +117,16 @@ def _impl(text: str, key: str) -> str:
 
 
 def _impl_name(called: str, family: re.Match[str] | None, impl: str) -> str:
-    """``structured_add_Tensor::meta``, ``structured_ufunc_add_CPU::impl``, ``native::t``"""
+    """Return the name of the called function: ``structured_add_Tensor::meta``, ``structured_ufunc_add_CPU::impl``,
+    ``native::t``
+    """
     if family and called.endswith("_meta"):
         return f"structured_{family[1]}::meta"
     return f"structured_{impl}::impl" if impl else f"native::{called}"
 
 
 def _operators_in(piece: Piece) -> Iterator[Call]:
-    """The operators that a function calls, itself or through others of its module."""
+    """Yield the operators that a function calls, itself or through others of its module."""
     known = operators()
     texts = "\n".join(part.text for part in _with_helpers(piece))
     for identifier in dict.fromkeys(re.findall(r"\bops\.(\w+)\.call\b", texts)):
@@ -144,14 +151,16 @@ def _node(function: Function) -> Call:
 
 
 def _formulas(piece: Piece) -> Iterator[Call]:
-    """One for each gradient: the Python of the formula, the operators it calls, the functions and what they call."""
+    """Yield a call for each gradient: the Python code of the formula, the operators that it calls, the functions and
+    their calls.
+    """
     edges = re.search(r"edge_names = \((.*?)\)", piece.text)
     names = re.findall(r'"(\w+)"', edges[1]) if edges else []
     parts = re.split(r"^        if self\.task_should_compute_output(?:_any)?\((.*)\):$", piece.text, flags=re.MULTILINE)
     for asked, code in zip(parts[1::2], parts[2::2], strict=True):
         given = ", ".join(names[int(at)] for at in asked.split(",")) if names else asked
         formula = " ".join(code.partition("        return grad_inputs")[0].split())
-        formula = formula.replace("( ", "(").replace(" )", ")")  # of lines that were too long
+        formula = formula.replace("( ", "(").replace(" )", ")")  # long lines were wrapped
         within = (*_operators_in(Piece("", 0, formula)), *_manual_functions(formula))
         yield Call(f"{given}: {formula.partition(' = ')[2]}", "", within)
 
@@ -163,5 +172,5 @@ def _manual_functions(formula: str) -> Iterator[Call]:
 
 
 def _short(place: str) -> str:
-    """The file without its folders and the line."""
+    """Return the file without its folders, and the line."""
     return place.rpartition("/")[2].partition(":")[0]

@@ -1,5 +1,6 @@
-"""The functions that are generated for an operator, each with its file at PyTorch, in the order in which a call meets
-them."""
+"""The functions that are generated for an operator, each with its file in PyTorch, in the order in which a call uses
+them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from dispatchviz.explain.codegen.generated_files import placed
 K = DispatchKey
 
 _CPU_AND_CUDA = "generated/register_cpu_cuda.py"
-"""What the two devices share: nearly all of their kernels."""
+"""The folder that both devices share, with nearly all of their kernels."""
 
 TABLES = {
     K.Autograd: ("generated/variable_type.py",),
@@ -40,7 +41,7 @@ TABLES = {
     K.CompositeExplicitAutograd: ("generated/register_composite_explicit_autograd.py",),
     K.CompositeImplicitAutograd: ("generated/register_composite_implicit_autograd.py",),
 }
-"""Where our generator puts the kernels of a key; calls meet the keys in this order."""
+"""The files where our generator writes the kernels of each key, in the order in which calls meet the keys."""
 
 BINDINGS = {
     "generated/python_bindings.py": "",
@@ -48,40 +49,42 @@ BINDINGS = {
     "generated/linalg_functions.py": "linalg",
     "generated/special_functions.py": "special",
 }
-"""Where our generator puts bindings, and the module of ``torch`` that they are for, if not ``torch`` itself."""
+"""The files where our generator writes bindings, and the module of ``torch`` for those that are not in ``torch``
+itself.
+"""
 
 NODES = "generated/nodes.py"
 
 
 MANUAL = ("autograd/kernels/variable_type_manual.py", "autograd/graph/list_nodes.py")
-"""Modules with autograd kernels that are written by hand here, and the tables in them:"""
+"""The modules with handwritten autograd kernels, and the tables in them."""
 
 MANUAL_TABLES = {K.Autograd: "AUTOGRAD_KERNELS", K.ADInplaceOrView: "INPLACE_OR_VIEW_KERNELS"}
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """Something that a generator writes, here or at PyTorch."""
+    """A function that a generator writes, here or in PyTorch."""
 
     role: str
-    """``binding``, ``operator``, ``kernel``, ``node`` or ``schema``."""
+    """The role: ``binding``, ``operator``, ``kernel``, ``node`` or ``schema``."""
     name: str
-    """As PyTorch calls it: ``VariableType::add_Tensor``."""
+    """The name in PyTorch: ``VariableType::add_Tensor``."""
     key: str
-    """That a kernel is registered under; empty for others."""
+    """The key that a kernel is registered for; empty for others."""
     pytorch: str
-    """Its file at PyTorch, with the line where that is known."""
+    """The file in PyTorch, with the line if it is known."""
     here: Piece
-    """Ours."""
+    """The definition in our sources."""
 
     @property
     def by_hand(self) -> bool:
-        """Ours is not generated."""
+        """True if our function is not generated."""
         return not self.here.file.startswith("generated/")
 
 
 def functions_of(op: OperatorEntry) -> list[Function]:
-    """All that our generator writes for an operator; empty if it has no entry in our yaml file."""
+    """Return all functions that our generator writes for an operator; empty if it has no entry in our yaml file."""
     name = op.name.removeprefix("aten::")
     identifier = name.replace(".", "_")
     operator = operator_class(class_name(op.name))
@@ -93,7 +96,9 @@ def functions_of(op: OperatorEntry) -> list[Function]:
 
 
 def _bindings(name: str) -> Iterator[Function]:
-    """What Python programs call: the tables of signatures that name the operator, and the functions that call it."""
+    """Yield the functions that Python programs call: the tables of signatures that name the operator, and the functions
+    that call it.
+    """
     for file in BINDINGS:
         yield from _bindings_in(file, name)
 
@@ -122,7 +127,7 @@ def _defined(piece: Piece) -> str:
 
 
 def kernel_under(key: DispatchKey, name: str) -> Piece | None:
-    """The kernel that is generated for an operator under a key."""
+    """Return the kernel that is generated for an operator and a key."""
     found = ((file, table(file).get(name)) for file in TABLES[key])
     return next((definition(file, kernel) for file, kernel in found if kernel is not None), None)
 
@@ -135,7 +140,7 @@ def _kernels(op: OperatorEntry, name: str) -> Iterator[Function]:
 
 
 def _manual(key: DispatchKey, name: str) -> Piece | None:
-    """A kernel that is written by hand; goes before a generated one."""
+    """Return a handwritten kernel, which takes precedence over a generated one."""
     for file in MANUAL if key in MANUAL_TABLES else ():
         kernels = definition(file, MANUAL_TABLES[key])
         row = re.search(rf'"{re.escape(name)}": (\w+)', kernels.text) if kernels else None
@@ -145,7 +150,7 @@ def _manual(key: DispatchKey, name: str) -> Piece | None:
 
 
 def registration(op: OperatorEntry, key: DispatchKey) -> tuple[str, str, str]:
-    """Of PyTorch's generated kernel under a key: its name, the key, where it is registered.
+    """Return the name, key and place of registration of PyTorch's generated kernel for a key.
 
     At Meta a Python decomposition may have replaced the generated kernel.
     """
@@ -156,7 +161,7 @@ def registration(op: OperatorEntry, key: DispatchKey) -> tuple[str, str, str]:
 
 
 def node_of(name: str) -> str:
-    """The Node that an operator's autograd kernel makes; empty if it makes none."""
+    """Return the Node that an operator's autograd kernel makes; empty if it makes none."""
     kernel = _manual(K.Autograd, name) or kernel_under(K.Autograd, name)
     found = re.search(r"\b(\w+Backward\d+)\(", kernel.text) if kernel else None
     return found[1] if found else ""
@@ -164,7 +169,7 @@ def node_of(name: str) -> str:
 
 @lru_cache(maxsize=512)
 def operator_of_node(text: str) -> str:
-    """The operator whose autograd kernel makes a Node; empty if a text is no name of a Node that we generate."""
+    """Return the operator whose autograd kernel makes a Node; empty if the text is not the name of a generated Node."""
     node = text.strip().rpartition("::")[2]
     if not re.fullmatch(r"\w+Backward\d+", node):
         return ""

@@ -1,7 +1,7 @@
-"""What torchgen wrote for the operators of the examples, kept with the package: shown where no torch is installed.
+"""The output of torchgen for the operators of the examples, shipped with the package for machines without torch.
 
-``python -m scripts.torchgen_texts`` writes the file, a JSON list with an item a line: first what it is made of, then
-each text once. A look-up parses the first line and the texts that it needs. The texts are PyTorch's, under its license
+``python -m scripts.torchgen_texts`` writes the file, a JSON list with one item per line: first the structure, then each
+text once. A look-up parses the first line and the texts that it needs. The texts are PyTorch's, under its license
 (``kept/LICENSE``).
 """
 
@@ -19,16 +19,16 @@ FILE = FOLDER / "torchgen_texts.json.gz"
 
 
 class Everything(NamedTuple):
-    """What both generators have to do for all operators."""
+    """The amount of work of both generators for all operators."""
 
     functions: int
-    """Entries of ``native_functions.yaml``, which is PyTorch's."""
+    """The number of entries of PyTorch's ``native_functions.yaml``."""
     derivatives: int
-    """Entries of ``derivatives.yaml``."""
+    """The number of entries of ``derivatives.yaml``."""
     files: int
-    """Files that they write."""
+    """The number of files that they write."""
     lines: int
-    """In those."""
+    """The number of lines in those files."""
 
 
 @cache
@@ -49,23 +49,23 @@ def _item(line: int) -> bytes:
 
 
 def release() -> str:
-    """Of the PyTorch whose torchgen wrote them: ``2.13.0``."""
+    """Return the release of the PyTorch whose torchgen wrote the texts: ``2.13.0``."""
     return str(_header()["pytorch"])
 
 
 def everything() -> Everything:
-    """What torchgen reads and writes for all operators."""
+    """Return the amounts that torchgen reads and writes for all operators."""
     return Everything(*_header()["everything"])
 
 
 def kept_operators() -> list[str]:
-    """The operators whose texts are kept, without ``aten::``."""
+    """Return the operators whose texts are stored, without ``aten::``."""
     return list(_header()["operators"])
 
 
 @cache
 def kept(name: str) -> Real | None:
-    """The texts of an operator (without ``aten::``); None if they are not kept."""
+    """Return the texts of an operator (without ``aten::``), or None if they are not stored."""
     header = _header()
     found = header["operators"].get(name)
     if found is None:

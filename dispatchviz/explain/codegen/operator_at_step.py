@@ -1,4 +1,4 @@
-"""Which operator a step of a trace is about: the one whose generated code a reader wants to see there."""
+"""The operator of a step, whose generated code a reader wants to see there."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from dispatchviz.explain.trace_index.display_names import plain_node
 
 
 def operator_at(trace: Trace, seq: int) -> str:
-    """Full name of the operator that runs at a step or is registered there, of the Node that is made or evaluated
-    there, or of the first call that comes of it; empty if there is none."""
+    """Return the full name of the operator that runs at a step or is registered there, of the Node that is made or
+    evaluated there, or of the first call that follows; empty if there is none.
+    """
     registered = trace[seq]
     if isinstance(registered, ev.OperatorDefined | ev.KernelRegistered | ev.CellsRecomputed):
         return registered.operator
@@ -28,7 +29,7 @@ def operator_at(trace: Trace, seq: int) -> str:
 
 
 def running_operator(trace: Trace, seq: int) -> str:
-    """As ``operator_at``, of what runs at the step alone: nothing within a line is looked at."""
+    """Return the operator that runs at the step itself. The contents of a line are not read."""
     around = takewhile(lambda event: not isinstance(event, ev.BindingEntered), trace.ancestors(seq))
     return next(filter(None, map(_named, (trace[seq], *around))), "")
 
@@ -43,7 +44,7 @@ def _named(event: ev.AnyEvent) -> str:
 
 
 def _first_call(trace: Trace, seq: int) -> str:
-    """The first call within a step, as far as the step that binds or starts it goes."""
+    """Return the first call within a step, up to the end of the step that binds or starts it."""
     steps = trace.steps_of(ev.Dispatched)
     place = bisect_right(steps, seq)
     first = trace[steps[place]] if place < len(steps) and steps[place] <= statements.end(trace, seq) else None

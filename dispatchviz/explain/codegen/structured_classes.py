@@ -1,8 +1,8 @@
-"""The classes of a structured kernel: who inherits from whom, which member functions each has, and in which file.
+"""The classes of a structured kernel: their inheritance, their member functions, and their files.
 
-Nothing is looked up at torchgen: ``torchgen/dest/native_functions.py`` and ``torchgen/dest/register_dispatch_key.py``
-follow few rules, which stand here as tables. All that is said is held against what torchgen writes for every structured
-operator, the first two classes against PyTorch's headers (``tests/conformance/test_structured_classes_live.py``).
+torchgen is not run: ``torchgen/dest/native_functions.py`` and ``torchgen/dest/register_dispatch_key.py`` follow few
+rules, which are tables here. All of it is compared with the output of torchgen for every structured operator, and the
+first two classes with PyTorch's headers (``tests/conformance/test_structured_classes_live.py``).
 """
 
 from __future__ import annotations
@@ -19,41 +19,47 @@ from dispatchviz.explain.codegen.definitions import FUNCTIONS, Piece, delegating
 from dispatchviz.explain.locations.native_files import native_calls, structured_file
 
 FORMS = {"functional": "functional", "in-place": "inplace", "out": "out"}
-"""The three operators of a family, and how torchgen ends the names of their classes."""
+"""The three operators of a family, and the endings that torchgen gives to the names of their classes."""
 
 DEFAULT = "CompositeExplicitAutogradNonFunctional"
 
 KEYS = ("CPU", "CUDA", "Meta", DEFAULT)
-"""Keys whose wrappers make an object of such a class."""
+"""The keys whose wrappers create an object of a structured class."""
 
 GUARDS = {"CUDA": "c10::cuda::OptionalCUDAGuard guard_", DEFAULT: "c10::OptionalDeviceGuard guard_"}
-"""What sets the current device while meta and impl run. The CPU needs none."""
+"""The guards that set the current device while meta and impl run. The CPU needs none."""
 
 OUTPUTS = {
     "functional": "outputs_[i] = create_out(sizes, strides, options)",
     "in-place": "check_inplace(outputs_[i], sizes, options)",
     "out": "resize_out(outputs_[i], sizes, strides, options)",
 }
-"""What ``set_output_strided`` and ``set_output_raw_strided`` do for the output with number i: all the difference
-between the three forms."""
+"""The effect of ``set_output_strided`` and ``set_output_raw_strided`` on output number i, which is the only difference
+between the three variants.
+"""
 
 PROXY = "proxy_outputs_[i] = maybe_create_proxy(outputs_[i], sizes, strides, options)"
-"""What ``set_output_strided`` does besides, where the output was given: the impl needs exactly these strides."""
+"""The additional effect of ``set_output_strided`` on a given output: the impl needs exactly these strides."""
 
 PRECOMPUTED = (
     *("cat.out", "index.Tensor_out", "index_copy.out", "index_add.out", "index_reduce.out", "max.dim_max"),
     *("min.dim_min", "avg_pool2d.out", "fractional_max_pool3d.output"),
 )
-"""Families whose meta function returns what the impl function needs, too (``precomputed:`` in PyTorch's entry)."""
+"""The families whose meta function also returns values that the impl function needs (``precomputed:`` in PyTorch's
+entry).
+"""
 
 HELPERS = {
-    "create_out": "makes a tensor of that size: at::detail::empty_cpu or the like, with strides empty_strided_cpu",
-    "check_inplace": "an error unless self has the dtype, the device and the size that were computed",
-    "resize_out": "an error unless out has the dtype and the device; another size: at::native::resize_output",
-    "maybe_create_proxy": "a new tensor if the output has other strides than were asked for, else nothing",
+    "create_out": "creates a tensor of that size with at::detail::empty_cpu or similar; with strides, "
+    "empty_strided_cpu",
+    "check_inplace": "raises an error unless self has the computed dtype, device and size",
+    "resize_out": "raises an error unless out has the dtype and device; for another size calls "
+    "at::native::resize_output",
+    "maybe_create_proxy": "a new tensor if the output does not have the requested strides, otherwise nothing",
 }
-"""Functions that torchgen writes once into each of the files with such classes; for the default backends, which have no
-out form, no resize_out."""
+"""The functions that torchgen writes once into each of the files with structured classes. The default backends have no
+out= variant and so no resize_out.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,61 +73,63 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class StructuredClass:
-    """A class, which is below ``base``."""
+    """A class derived from ``base``."""
 
     name: str
     base: str
     file: str
     members: tuple[Member, ...]
     key: str = ""
-    """Whose wrappers make an object of it, or whose impl function it has; empty above that."""
+    """The key whose wrappers create an object of it, or whose impl function it has; empty for the base classes
+    above.
+    """
     form: str = ""
-    """One of ``FORMS``; empty for a class of which no object is made."""
+    """One of ``FORMS``; empty for a class without objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """What is registered for one of the three operators under a key."""
+    """The kernel that is registered for one of the three operators and a key."""
 
     name: str
     operator: str
     key: str
     form: str
     place: str
-    """Where it is registered, ``FILE:LINE``."""
+    """The place of registration, ``FILE:LINE``."""
     made: str
-    """Its first statement: the object, of the class that follows."""
+    """The first statement: the object of the class that follows."""
     class_name: str
     steps: tuple[str, ...]
-    """Its statements after that."""
+    """The statements after that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The operators that share a meta function, their classes and wrappers."""
+    """The operators that share a meta function, with their classes and wrappers."""
 
     meta: str
-    """``structured_add_Tensor::meta``"""
+    """The meta function: ``structured_add_Tensor::meta``"""
     macro: str
-    """``TORCH_META_FUNC2(add, Tensor)``"""
+    """The macro: ``TORCH_META_FUNC2(add, Tensor)``"""
     impls: dict[str, str]
-    """Key to the impl function: ``structured_ufunc_add_CPU::impl``."""
+    """The impl function for each key: ``structured_ufunc_add_CPU::impl``."""
     operators: dict[str, str]
-    """Form to operator."""
+    """The operator for each variant."""
     classes: tuple[StructuredClass, ...]
-    """Each after the one that it is below."""
+    """The classes, each after its base class."""
     wrappers: tuple[Wrapper, ...]
 
     def below(self, name: str) -> list[StructuredClass]:
-        """The classes right below one."""
+        """Return the direct subclasses of a class."""
         return [each for each in self.classes if each.base == name]
 
     def wrapper(self, key: str, form: str) -> Wrapper | None:
-        """What is registered under a key for one of the forms."""
+        """Return the kernel that is registered for a key and a variant, or None."""
         return next((each for each in self.wrappers if (each.key, each.form) == (key, form)), None)
 
     def class_of(self, kernel: str) -> StructuredClass | None:
-        """The class of which a wrapper makes an object."""
+        """Return the class of the object that a wrapper creates."""
         made = next(((each.key, each.form) for each in self.wrappers if each.name == kernel), None)
         return next((each for each in self.classes if (each.key, each.form) == made), None)
 
@@ -131,9 +139,9 @@ META_BASE = StructuredClass(
     "",
     "aten/src/ATen/TensorMeta.h",
     (
-        Member("maybe_get_output(i)", "pure virtual: the output with number i, undefined if there is none yet"),
-        Member("maybe_get_output()", "the one with number 0"),
-        Member("set_output_strided", "virtual; here an internal assert: a class below must have its own"),
+        Member("maybe_get_output(i)", "pure virtual: output number i; undefined if it does not exist yet"),
+        Member("maybe_get_output()", "output number 0"),
+        Member("set_output_strided", "virtual; an internal assert here, because a subclass must override it"),
         Member("set_output_raw_strided", "virtual; the same"),
         Member("set_output_contiguous", "calls set_output_strided with the strides of a contiguous tensor"),
     ),
@@ -144,7 +152,7 @@ TENSOR_ITERATOR_BASE = StructuredClass(
     META_BASE.name,
     "aten/src/ATen/TensorIterator.h",
     (
-        Member("set_output_raw_strided", "makes what maybe_get_output returns an operand of the iterator", True),
+        Member("set_output_raw_strided", "makes the result of maybe_get_output an operand of the iterator", True),
         Member(
             "build, build_binary_op, build_borrowing_binary_op, ...",
             "common dtype, shape and strides; then set_output_raw_strided for each output",
@@ -155,7 +163,7 @@ TENSOR_ITERATOR_BASE = StructuredClass(
 
 @cache
 def family_of(name: str) -> Family | None:
-    """The family of an operator (without ``aten::``); None unless its kernels are structured."""
+    """Return the family of an operator (without ``aten::``), or None if its kernels are not structured."""
     own = entry(FUNCTIONS, name)
     out = name if own and entry_field(own, "structured") else entry_field(own, "structured_delegate") if own else ""
     described = entry(FUNCTIONS, out) if out else None
@@ -173,7 +181,7 @@ def _form(name: str, out: str) -> str:
 
 
 def impl_classes(described: Piece) -> dict[str, str]:
-    """CPU and CUDA to the name of the kernel in the entry of the out form, or the one that torchgen makes."""
+    """Return the names of the CPU and CUDA kernels in the entry of the out= variant, or those that torchgen creates."""
     if "\n  ufunc_inner_loop:" in described.text:
         base = re.match(r"- func: (\w+)", described.text)
         return {key: f"ufunc_{base[1]}_{key}" for key in ("CPU", "CUDA")} if base else {}
@@ -181,7 +189,7 @@ def impl_classes(described: Piece) -> dict[str, str]:
 
 
 class _Writer:
-    """Writes the classes of a family down."""
+    """The writer of the classes of a family."""
 
     def __init__(self, operators: dict[str, str], described: Piece) -> None:
         self.operators = operators
@@ -208,7 +216,7 @@ class _Writer:
         )
 
     def _shared(self) -> Iterator[StructuredClass]:
-        """The classes of which no object is made."""
+        """Yield the classes without objects."""
         yield META_BASE
         if self.iterator:
             yield TENSOR_ITERATOR_BASE
@@ -222,7 +230,7 @@ class _Writer:
                 yield StructuredClass(name, f"at::meta::{self.meta}", f"{self.header}_native.h", (_impl(kernel),), key)
 
     def _made(self, wrappers: tuple[Wrapper, ...]) -> Iterator[StructuredClass]:
-        """Those of which a wrapper makes an object."""
+        """Yield the classes whose objects the wrappers create."""
         for each in wrappers:
             yield StructuredClass(
                 each.class_name,
@@ -240,7 +248,7 @@ class _Writer:
         guard = "guard_.reset_device(options.device()); " if key in GUARDS else ""
         base = "; then TensorIteratorBase::set_output_raw_strided" if self.iterator else ""
         proxy = "" if form == "functional" else f"; {PROXY}"
-        given = "outputs_[i]" if form == "functional" else "proxy_outputs_[i] if there is one, else outputs_[i]"
+        given = "outputs_[i]" if form == "functional" else "proxy_outputs_[i] if it exists, otherwise outputs_[i]"
         plain, one = (
             f"std::array<Tensor, {self.returns}>",
             f"std::array<std::reference_wrapper<Tensor>, {self.returns}>",
@@ -272,7 +280,7 @@ class _Writer:
 
     @property
     def outs(self) -> list[str]:
-        """The arguments of the out form that are written."""
+        """The arguments of the out= variant that are written."""
         own = entry(FUNCTIONS, self.operators["out"])
         return re.findall(r"Tensor\(\w!\) (\w+)", own.text.partition(" -> ")[0]) if own else []
 
@@ -283,7 +291,7 @@ class _Writer:
         return f"{self.meta}_{'meta' if key == 'Meta' else 'default_backend'}_{end}"
 
     def _steps(self, key: str, form: str) -> Iterator[str]:
-        """The wrapper's statements, arguments left out."""
+        """Yield the wrapper's statements, without arguments."""
         numbers = range(self.returns)
         given = ", ".join(f"op.maybe_get_output({i})" if form == "out" else f"op.outputs_[{i}]" for i in numbers)
         yield "auto precompute = op.meta(...)" if self.precomputed else "op.meta(...)"
@@ -331,7 +339,7 @@ def _made(form: str, outs: list[str]) -> str:
 
 
 def _registered(name: str, key: str) -> tuple[str, str] | None:
-    """Of the generated kernel of an operator under a key: its name, and where it is registered."""
+    """Return the name of the generated kernel of an operator for a key, and its place of registration."""
     for found, kernel in pytorch_registrations(f"aten::{name}", "cuda"):
         if found is DispatchKey[key] and f"/Register{key}_" in kernel.debug:
             return kernel.name, generated_files.placed(kernel.debug)

@@ -1,7 +1,8 @@
-"""The part of torchgen's files that belongs to one operator, cut out of a folder in which torchgen wrote.
+"""The part of torchgen's files that belongs to one operator, cut out of a folder of torchgen's output.
 
-Whole definitions are taken, found by how they begin. Left out are rows of mere lists (``ATenOpList.cpp``), files that
-only include others (``NativeFunctions.h``) and the unity files (``RegisterCPUEverything.cpp``).
+Complete definitions are taken, which are found by their beginnings. Left out are rows of plain lists
+(``ATenOpList.cpp``), files that only include others (``NativeFunctions.h``) and the unity files
+(``RegisterCPUEverything.cpp``).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dispatchviz.explain.codegen.torchgen_texts import RealPiece
 
 
 def pieces_of(op: OperatorEntry, folder: Path) -> Iterator[RealPiece]:
-    """The operator's part of every file in ``folder/aten`` and ``folder/autograd``."""
+    """Yield the operator's part of every file in ``folder/aten`` and ``folder/autograd``."""
     node = _node(op, folder)
     for path, place in files_of(op, folder):
         text = _text(path)
@@ -29,7 +30,7 @@ def pieces_of(op: OperatorEntry, folder: Path) -> Iterator[RealPiece]:
 
 
 def _node(op: OperatorEntry, folder: Path) -> str:
-    """The Node that its autograd kernel makes; empty if it makes none."""
+    """Return the Node that its autograd kernel makes; empty if it makes none."""
     for path, _ in generated_files_in(folder):
         if path.name.startswith("VariableType_"):
             for kernel in _begun(op, "", path.name, _text(path)):
@@ -44,7 +45,7 @@ def _text(path: Path) -> str:
 
 
 def files_of(op: OperatorEntry, folder: Path) -> Iterator[tuple[Path, str]]:
-    """The files in which something of an operator may be, with their names in PyTorch's build."""
+    """Yield the files that may contain code for an operator, with their names in PyTorch's build."""
     for path, place in generated_files_in(folder):
         if path.parent.name != "ops" or _is_header_of(op, path.name):
             yield path, place
@@ -52,7 +53,7 @@ def files_of(op: OperatorEntry, folder: Path) -> Iterator[tuple[Path, str]]:
 
 @lru_cache(maxsize=2)
 def generated_files_in(folder: Path) -> list[tuple[Path, str]]:
-    """The C++ files of both generators, with their names in PyTorch's build."""
+    """Return the C++ files of both generators, with their names in PyTorch's build."""
     return [
         (path, f"{prefix}/{path.relative_to(below).as_posix()}")
         for below, prefix in ((folder / "aten", generated_files.ATEN), (folder / "autograd", generated_files.AUTOGRAD))
@@ -62,7 +63,7 @@ def generated_files_in(folder: Path) -> list[tuple[Path, str]]:
 
 
 def _is_header_of(op: OperatorEntry, file: str) -> bool:
-    """``add_ops.h``, ``add.h``: there are thousands of such files."""
+    """Return whether a file is one of the operator's headers, such as ``add_ops.h``. There are thousands of headers."""
     return re.fullmatch(rf"{re.escape(_family(op))}(?:_ops|_native|_meta|_[a-z]+_dispatch)?\.h", file) is not None
 
 
@@ -71,7 +72,7 @@ def _family(op: OperatorEntry) -> str:
 
 
 def _begun(op: OperatorEntry, node: str, file: str, text: str) -> Iterator[str]:
-    """Definitions, found by their first line."""
+    """Yield definitions that are found by their first line."""
     if file == "Functions.h" and node and (at := text.find(f"#ifdef _WIN32\nstruct {node} ")) >= 0:
         yield text[at : text.index("\n};", at) + 3]
     if file == "FunctionalInverses.h":
@@ -82,7 +83,7 @@ def _begun(op: OperatorEntry, node: str, file: str, text: str) -> Iterator[str]:
 
 
 def _api(op: OperatorEntry, file: str, text: str) -> Iterator[str]:
-    """The C++ functions and methods that call ``at::_ops::X``: what stands between two empty lines."""
+    """Yield the C++ functions and methods that call ``at::_ops::X``, each up to an empty line."""
     identifier = op.name.removeprefix("aten::").replace(".", "_")
     if file in ("RedispatchFunctions.h", "TensorBody.h", f"{_family(op)}.h"):
         called = "redispatch" if file == "RedispatchFunctions.h" else "call"
@@ -93,7 +94,9 @@ def _api(op: OperatorEntry, file: str, text: str) -> Iterator[str]:
 
 
 def _whole(op: OperatorEntry, file: str, text: str) -> Iterator[str]:
-    """Files with nothing but the family's: the impl functions that torchgen writes, declarations of the others."""
+    """Yield the files that belong only to the family: the impl functions that torchgen writes, and declarations of the
+    others.
+    """
     family = re.escape(_family(op))
     if is_structured(op.name) and re.fullmatch(rf"Ufunc(?:CPU|CPUKernel|CUDA)_{family}\.(?:cpp|cu)", file):
         yield re.sub(r"\n{2,}", "\n\n", text[text.index("namespace at {") :].strip())
@@ -106,24 +109,25 @@ def _whole(op: OperatorEntry, file: str, text: str) -> Iterator[str]:
 
 
 def _inside(text: str, namespace: str) -> str:
-    """What a header declares in a namespace."""
+    """Return the declarations of a header in a namespace."""
     return text.partition(f"namespace {namespace} {{\n")[2].partition("\n} // namespace")[0].strip()
 
 
 def _structs(text: str, found: list[str]) -> Iterator[str]:
-    """The classes of the structured kernels that wrappers make: they say where outputs come from."""
+    """Yield the classes of the structured kernels that wrappers create, which show where outputs come from."""
     for block in found:
         for name in dict.fromkeys(re.findall(r"^(structured_\w+) op\b", block, re.MULTILINE)):
             yield from blocks(text, rf"^struct {name}\b")
 
 
 _FIRST = r"(?:c10::DispatchKeySet|const|at::|c10::|int|double|bool|::std)"
-"""What an argument list of a kernel begins with."""
+"""The beginnings of a kernel's argument list."""
 
 
 def _heads(op: OperatorEntry, node: str, file: str) -> Iterator[str]:
-    """Regular expressions of what a file may have for the operator; those of big files begin with fixed text, which is
-    searched fast."""
+    """Yield regular expressions for the code that a file may have for the operator. Those for big files begin with
+    fixed text, which makes the search fast.
+    """
     stem = re.sub(r"(_\d+)?\.\w+$", "", file)
     name = op.name.removeprefix("aten::")
     if stem.startswith("Regist") or stem in ("VariableType", "ADInplaceOrViewType", "TraceType"):
@@ -138,7 +142,7 @@ def _heads(op: OperatorEntry, node: str, file: str) -> Iterator[str]:
 
 
 def _registering(op: OperatorEntry, name: str, stem: str) -> Iterator[str]:
-    """Files with kernels and their registrations."""
+    """Yield the expressions for files with kernels and their registrations."""
     base, _, overload = name.partition(".")
     out = "_out" if any(argument.is_out for argument in op.schema.arguments) else ""
     called = re.escape(f"{base}{out}_{overload}" if overload else f"{base}{out}")
@@ -159,7 +163,7 @@ def _registering(op: OperatorEntry, name: str, stem: str) -> Iterator[str]:
 
 
 def _python(name: str, node: str, stem: str) -> Iterator[str]:
-    """What Python sees: functions, methods, Nodes."""
+    """Yield the expressions for the code that Python uses: functions, methods, Nodes."""
     base = re.escape(name.partition(".")[0])
     if stem == "python_functions":
         if node:
@@ -174,7 +178,7 @@ def _python(name: str, node: str, stem: str) -> Iterator[str]:
 
 
 def _others(name: str, stem: str, file: str) -> Iterator[str]:
-    """Entry points, the meta class, views, vmap, factories."""
+    """Yield the expressions for entry points, the meta class, views, vmap and factories."""
     (base, _, overload), identifier = name.partition("."), re.escape(name.replace(".", "_"))
     if stem == "Operators":
         yield rf" create_{identifier}_typed_handle\(\) \{{"

@@ -1,8 +1,7 @@
-"""What PyTorch's own torchgen generates for an operator: by the torchgen that is installed with torch.
+"""The output of PyTorch's own torchgen for an operator, from the torchgen that is installed with torch.
 
-torchgen reads whole files and takes half a minute for them. Here it is given the entries of one family only, in a
-folder that goes away, and what it writes for the operator is cut out. Needs torchgen; everything else in this package
-does not.
+torchgen reads whole files, which takes half a minute. Here it gets only the entries of one family, in a temporary
+folder, and the code for the operator is cut out of its output. Only this module needs torchgen.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from dispatchviz.foundation.errors import DispatchvizError
 
 
 def real(op: OperatorEntry) -> Real:
-    """Runs torchgen for an operator.
+    """Run torchgen for an operator.
 
-    DispatchvizError without torchgen, or if it has no such operator.
+    Raise DispatchvizError without torchgen, or if it does not have the operator.
     """
     source = packaged()
     name = op.name.removeprefix("aten::")
@@ -38,18 +37,18 @@ def real(op: OperatorEntry) -> Real:
         stem = generated_files.root_name(name.partition(".")[0]).strip("_")
         try:
             generate(source, Path(folder), lambda yaml: yaml.of_families(stem))
-        except AssertionError as error:  # a family that cannot do without another
-            said = str(error).partition("\n")[0]
-            raise DispatchvizError(f"torchgen cannot generate {op.name} without all other entries: {said}") from None
+        except AssertionError as error:  # this family needs another one
+            reason = str(error).partition("\n")[0]
+            raise DispatchvizError(f"torchgen cannot generate {op.name} without all other entries: {reason}") from None
         pieces, group = tuple(pieces_of(op, Path(folder))), groups(Path(folder)).get(name, ())
     return Real(importlib.metadata.version("torch"), entries, pieces, group)
 
 
 def generate(packaged: Path, folder: Path, chosen: Callable[[Yaml], str]) -> None:
-    """Run both generators on the entries that are chosen of a file; what they write is in ``aten`` and ``autograd``.
+    """Run both generators on the chosen entries of a file. Their output is in ``aten`` and ``autograd``.
 
-    PyTorch's build runs them as two programs: torchgen's forgets the keys of backends that are not built, autograd's
-    must see them.
+    PyTorch's build runs them as two programs, because torchgen's drops the keys of backends that are not built, and
+    autograd's must have them.
     """
     source, tools = folder / "source", folder / "tools"
     (source / "native").mkdir(parents=True)
@@ -79,7 +78,7 @@ def _run_autograds(source: Path, tools: Path, out: Path) -> None:
 
 
 def _run_torchgens(source: Path, folder: Path) -> None:
-    """Leaves torchgen's tables as they were, so that both programs can run again."""
+    """Run both programs and restore torchgen's tables, so that they can run again."""
     from torchgen import gen, model
 
     gen._GLOBAL_PARSE_NATIVE_YAML_CACHE.clear()
@@ -95,7 +94,7 @@ def _run_torchgens(source: Path, folder: Path) -> None:
 
 
 def groups(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Operators to those that torchgen takes together with them, of the entries that it was given in a folder."""
+    """Return the operators that torchgen groups with each operator, for the entries in a folder."""
     from torchgen.gen import get_grouped_native_functions, parse_native_yaml
     from torchgen.model import NativeFunctionsGroup
 

@@ -1,7 +1,7 @@
-"""torchgen's parts: how an entry becomes a value and which part writes which file, in the order of a call.
+"""torchgen's parts: the function that reads each entry and the one that writes each file, in the order of a call.
 
-Held against an installed torchgen (``tests/conformance/test_torchgen_parts_live.py``): every part is called when it
-generates, every file comes from the template that is named.
+They are compared with an installed torchgen (``tests/conformance/test_torchgen_parts_live.py``): it calls every part,
+and every file comes from the named template.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ DEST, TOOLS = "torchgen/dest", "tools/autograd"
 
 
 class Part(NamedTuple):
-    """A function or a class of torchgen's."""
+    """A function or a class of torchgen."""
 
     name: str
     file: str
-    """In PyTorch's sources; ``tools/autograd`` is installed as ``torchgen/packaged/autograd``."""
+    """The file in PyTorch's sources. ``tools/autograd`` is installed as ``torchgen/packaged/autograd``."""
 
 
 PARSE = Part("parse_native_yaml", GEN)
@@ -32,48 +32,48 @@ MATCH = Part("match_differentiability_info", API)
 BOTH = Part("NativeFunctionWithDifferentiabilityInfo", API)
 
 READERS = (PARSE, FUNCTION, GROUPING, GROUP, LOAD, INFO, MATCH, BOTH)
-"""What makes values of the two yaml files."""
+"""The functions that read the two yaml files."""
 
 
 class Writer(NamedTuple):
-    """A part that writes something of each operator into a file."""
+    """A part that writes code for each operator into a file."""
 
     pattern: str
-    """How the file's name ends."""
+    """The pattern of the file's name."""
     what: str
-    """What it writes; ``{base}``, ``{identifier}``, ``{node}`` stand for names of the operator's."""
+    """A description of the code. ``{base}``, ``{identifier}`` and ``{node}`` stand for names of the operator."""
     part: Part
     template: str = ""
-    """The template that it is put into; empty if that has the file's name."""
+    """The template of the code; empty if it has the file's name."""
     derivatives: bool = False
-    """It reads ``derivatives.yaml``, too."""
+    """True if it also reads ``derivatives.yaml``."""
 
     def template_of(self, file: str) -> str:
-        """The template of one file."""
+        """Return the template of a file."""
         return self.template or re.sub(r"(?:_\d+)?(\.\w+)$", r"\1", file.rpartition("/")[2])
 
 
 WRITERS = (
     Writer(
         r"python_(?:torch_functions_\d|\w+_functions|variable_methods)\.cpp",
-        "THPVariable_{base}: the function that Python calls, and its row in the module's table",
+        "THPVariable_{base}: the function that Python calls, and its entry in the module's method table",
         Part("method_impl", f"{TOOLS}/gen_python_functions.py"),
     ),
     Writer(
         r"python_return_types\.cpp",
-        "the named tuple that Python gets",
+        "the named tuple that Python returns",
         Part("create_python_return_type_bindings", f"{TOOLS}/gen_python_functions.py"),
     ),
-    Writer(r"TensorBody\.h", "Tensor::{base}, the method of C++", Part("ComputeTensorMethod", GEN)),
+    Writer(r"TensorBody\.h", "Tensor::{base}, the C++ method", Part("ComputeTensorMethod", GEN)),
     Writer(
         r"ops/(?!\w*_(?:ops|native|meta|dispatch)\.h)\w+\.h",
-        "at::{base}, the function of C++",
+        "at::{base}, the C++ function",
         Part("ComputeFunction", GEN),
         "Function.h",
     ),
     Writer(
         r"variable_factories\.h",
-        "torch::{base} of C++, whose options may say requires_grad",
+        "torch::{base} in C++, whose options may set requires_grad",
         Part("process_function", f"{TOOLS}/gen_variable_factories.py"),
     ),
     Writer(
@@ -84,82 +84,82 @@ WRITERS = (
     ),
     Writer(
         r"Operators_\d\.cpp",
-        "at::_ops::{identifier}::call and redispatch: the ways into the dispatcher",
+        "at::_ops::{identifier}::call and redispatch: the entry points of the dispatcher",
         Part("ComputeOperators", GEN),
     ),
-    Writer(r"RegisterSchema\.cpp", "m.def: the operator's schema for the dispatcher", Part("RegisterSchema", GEN)),
+    Writer(r"RegisterSchema\.cpp", "m.def: registers the operator's schema", Part("RegisterSchema", GEN)),
     Writer(
         r"RegisterBackendSelect\.cpp",
-        "the kernel under BackendSelect, which takes the backend from dtype, layout and device",
+        "the BackendSelect kernel, which selects the backend from dtype, layout and device",
         Part("ComputeBackendSelect", GEN),
     ),
     Writer(
         r"TraceType_\d\.cpp",
-        "the kernel under Tracer, for torch.jit.trace",
+        "the Tracer kernel, for torch.jit.trace",
         Part("gen_trace_type_func", f"{TOOLS}/gen_trace_type.py"),
     ),
     Writer(
         r"VariableType_\d\.cpp",
-        "the autograd kernel: makes the Node, saves, passes the call on",
+        "the autograd kernel: creates the Node, saves tensors, redispatches the call",
         Part("gen_variable_type_func", f"{TOOLS}/gen_variable_type.py"),
         derivatives=True,
     ),
     Writer(
         r"RedispatchFunctions\.h",
-        "at::redispatch::{base}, with which VariableType passes the call on",
+        "at::redispatch::{base}, which VariableType calls to redispatch",
         Part("ComputeRedispatchFunction", GEN),
     ),
     Writer(
         r"ADInplaceOrViewType_\d\.cpp",
-        "the kernel under ADInplaceOrView: versions of in-place operators, views",
+        "the ADInplaceOrView kernel: versions of in-place operators, and views",
         Part("gen_inplace_or_view_type_env", f"{TOOLS}/gen_inplace_or_view_type.py"),
         derivatives=True,
     ),
     Writer(
         r"ViewFuncs\.(?:h|cpp)",
-        "the class that makes the view again from its base",
+        "the class that regenerates the view from its base",
         Part("process_function", f"{TOOLS}/gen_view_funcs.py"),
         derivatives=True,
     ),
     Writer(
         r"RegisterFunctionalization_\d\.cpp",
-        "the kernel under Functionalize",
+        "the Functionalize kernel",
         Part("gen_functionalization_definition", "torchgen/gen_functionalization_type.py"),
     ),
     Writer(
         r"ViewMetaClasses\.h",
-        "of functionalization: the class that makes the view again",
+        "for functionalization: the class that regenerates the view",
         Part("gen_functionalization_view_meta_classes_decl", "torchgen/gen_functionalization_type.py"),
     ),
     Writer(
         r"ViewMetaClasses\.cpp",
-        "of functionalization: its member functions",
+        "for functionalization: the member functions of that class",
         Part("gen_functionalization_view_meta_classes_impl", "torchgen/gen_functionalization_type.py"),
     ),
     Writer(
         r"FunctionalInverses\.h",
-        "of functionalization: declares the way back from a view, which is written by hand",
+        "for functionalization: declares the inverse of the view, which is written by hand",
         Part("gen_functionalization_view_inverse_declaration", "torchgen/gen_functionalization_type.py"),
     ),
     Writer(
         r"CompositeViewCopyKernels\.cpp",
-        "a kernel that calls another form of the operator",
+        "a kernel that calls another variant of the operator",
         Part("GenCompositeViewCopyKernel", "torchgen/gen_functionalization_type.py"),
     ),
     Writer(
         r"VmapGeneratedPlumbing\.h",
-        "{identifier}_generated_plumbing: for vmap, takes the batched dimension off and puts it on again",
+        "{identifier}_generated_plumbing: for vmap, removes the batch dimension and adds it again",
         Part("ComputeBatchRulePlumbing", "torchgen/gen_vmap_plumbing.py"),
     ),
     Writer(
         r"Register(?!Schema|BackendSelect|Functionalization)\w+_\d\.cpp",
-        "for a key the wrapper around the kernel and m.impl; with the classes of a structured kernel",
+        "the wrapper around the kernel of a key, and its m.impl; also the classes of a structured kernel",
         Part("RegisterDispatchKey", f"{DEST}/register_dispatch_key.py"),
         "RegisterDispatchKey.cpp",
     ),
     Writer(
         r"\w+_dispatch\.h",
-        "the kernel of a key as a function of C++, without the dispatcher (at::cpu::{base} where the CPU has its own)",
+        "the kernel of a key as a C++ function, without the dispatcher (at::cpu::{base} if the CPU has its own)",
         Part("RegisterDispatchKey", f"{DEST}/register_dispatch_key.py"),
         "DispatchKeyFunction.h",
     ),
@@ -189,7 +189,7 @@ WRITERS = (
     ),
     Writer(
         r"UfuncCUDA_\w+\.cu",
-        "impl for CUDA and its GPU kernels",
+        "impl for CUDA, and its GPU kernels",
         Part("compute_ufunc_cuda", f"{DEST}/ufunc.py"),
         "UfuncCUDA.cu",
     ),
@@ -207,20 +207,20 @@ WRITERS = (
     ),
     Writer(
         r"RegistrationDeclarations\.h",
-        "a comment for those who register kernels for a backend of their own",
+        "a comment for authors of backends, who register their own kernels",
         Part("compute_registration_declarations", GEN),
     ),
 )
-"""In the order in which a call meets what they write; then what only other code of PyTorch's uses."""
+"""The writers, in the order in which a call uses their code. Those that only other code of PyTorch uses come last."""
 
 
 def writer_of(file: str) -> Writer | None:
-    """The part that writes into a generated file."""
+    """Return the part that writes into a generated file."""
     return next((writer for writer in WRITERS if re.search(rf"/{writer.pattern}$", file)), None)
 
 
 def in_order(files: Iterable[str]) -> list[tuple[Writer, list[str]]]:
-    """Files by the part that writes them, in the order of ``WRITERS``."""
+    """Group files by the part that writes them, in the order of ``WRITERS``."""
     found: dict[Writer, list[str]] = {}
     for file in files:
         if (writer := writer_of(file)) is not None:

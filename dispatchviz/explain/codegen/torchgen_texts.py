@@ -1,7 +1,7 @@
-"""What PyTorch's torchgen reads and writes for one operator, as a value.
+"""The input and output of PyTorch's torchgen for one operator, as a value.
 
-Where it comes from: ``torchgen_output.py`` asks an installed torchgen, ``kept_texts.py`` has what it wrote for the
-operators of the examples.
+``torchgen_output.py`` gets them from an installed torchgen. ``kept_texts.py`` has them for the operators of the
+examples.
 """
 
 from __future__ import annotations
@@ -15,71 +15,71 @@ DERIVATIVES = "tools/autograd/derivatives.yaml"
 
 @dataclass(frozen=True, slots=True)
 class RealEntry:
-    """An entry of one of PyTorch's yaml files, whole."""
+    """A complete entry of one of PyTorch's yaml files."""
 
     role: str
-    """What it is to the operator."""
+    """The relation of the entry to the operator."""
     file: str
     line: int
-    """From 1."""
+    """The line number, from 1."""
     text: str
 
     @property
     def location(self) -> str:
-        """``aten/src/ATen/native/native_functions.yaml:550``"""
+        """The path and line: ``aten/src/ATen/native/native_functions.yaml:550``"""
         return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
 class RealPiece:
-    """Something that torchgen wrote."""
+    """A piece of code that torchgen wrote."""
 
     file: str
-    """As PyTorch's build calls it: ``build/aten/src/ATen/RegisterCPU_0.cpp``."""
+    """The file's name in PyTorch's build: ``build/aten/src/ATen/RegisterCPU_0.cpp``."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """torchgen's answer."""
+    """The texts of torchgen for an operator."""
 
     version: str
-    """Of the torch that torchgen came with."""
+    """The release of the torch that torchgen came with."""
     entries: tuple[RealEntry, ...]
     pieces: tuple[RealPiece, ...]
     group: tuple[str, ...]
-    """The operators that torchgen takes together with it; none if it stands alone."""
+    """The operators that torchgen groups with it; empty if there are none."""
 
     @property
     def node(self) -> str:
-        """The Node that its kernel under Autograd makes; empty if there is none."""
+        """The Node that its kernel for Autograd makes; empty if there is none."""
         found = (
             re.search(r"^struct (\w+) : public (?:TraceableFunction|Node)\b", each.text, re.M) for each in self.pieces
         )
         return next((match[1] for match in found if match), "")
 
     def of(self, place: str) -> list[RealPiece]:
-        """Those in one file, which may be given with a line."""
+        """Return the pieces in one file, which may be given with a line."""
         return [piece for piece in self.pieces if piece.file == place.rpartition(":")[0] or piece.file == place]
 
     def files(self) -> dict[str, int]:
-        """The files with something of the operator, in order: how many lines."""
+        """Return the number of lines for the operator in each file, in order."""
         counts: dict[str, int] = {}
         for piece in self.pieces:
             counts[piece.file] = counts.get(piece.file, 0) + piece.text.count("\n") + 1
         return counts
 
     def text(self, file: str) -> str:
-        """All of the operator in one file; an empty line between two pieces."""
+        """Return the operator's code in one file, with an empty line between two pieces."""
         return "\n\n".join(piece.text for piece in self.of(file))
 
 
 INCLUDING = {"NativeFunctions.h": "_native.h", "NativeMetaFunctions.h": "_meta.h", "Operators.h": "_ops.h"}
-"""Headers of all operators, and how the files are called that they include, one for each name."""
+"""Headers of all operators, and the name pattern of the files that they include, one for each name."""
 
 
 def named(files: list[str], name: str) -> list[str]:
-    """The files that a name may mean: whole, without folders, without the number of the part or the ending."""
+    """Return the files that a name may mean: the full name, or without folders, part number or suffix."""
     wanted = name.removeprefix("./")
     if ending := INCLUDING.get(_base(wanted)):
         return [file for file in files if file.endswith(ending)]

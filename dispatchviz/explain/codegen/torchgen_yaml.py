@@ -1,4 +1,4 @@
-"""PyTorch's own yaml files, which an installed torchgen brings, as the texts of their entries."""
+"""PyTorch's own yaml files, which are installed with torchgen, as the texts of their entries."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from dispatchviz.explain.codegen.torchgen_texts import DERIVATIVES, NATIVE_FUNCT
 from dispatchviz.foundation.errors import DispatchvizError
 
 BALLAST = ("abs", "empty", "as_strided", "as_strided_copy")
-"""Families always given to torchgen: it cannot do without a derivative, and leaves out keys that no entry names
-(``empty`` names Meta, ``as_strided_`` CompositeExplicitAutogradNonFunctional)."""
+"""The families that torchgen always gets. It needs at least one derivative, and leaves out keys that no entry names
+(``empty`` names Meta, ``as_strided_`` CompositeExplicitAutogradNonFunctional).
+"""
 
 
 def packaged() -> Path:
-    """The folder with PyTorch's yaml files and templates. DispatchvizError without torchgen."""
+    """Return the folder with PyTorch's yaml files and templates. Raise DispatchvizError without torchgen."""
     found = importlib.util.find_spec("torchgen")
     if found is None or not found.submodule_search_locations:
         raise DispatchvizError(
@@ -30,16 +31,18 @@ def packaged() -> Path:
 
 
 class Yaml:
-    """A yaml file of torchgen's as the texts of its entries."""
+    """A yaml file of torchgen as the texts of its entries."""
 
     def __init__(self, path: Path, name: str = "") -> None:
         self.name = name
-        """As PyTorch's sources call it."""
+        """The name in PyTorch's sources."""
         before, *self.parts = re.split(r"^(?=- )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         self._before = before.count("\n")
 
     def of_families(self, *stems: str) -> str:
-        """The entries of the families whose Nodes may have one of these stems, view copies and the ballast."""
+        """Return the entries of the families whose Nodes may have any of the stems, their view copies, and the
+        ballast.
+        """
         wanted = {*BALLAST}.union(*((stem, f"{stem}_copy", stem.removeprefix("foreach_")) for stem in stems))
         kept = [
             part for part in self.parts if generated_files.root_name(_head(part).partition(".")[0]).strip("_") in wanted
@@ -47,17 +50,17 @@ class Yaml:
         return "".join(kept) or "[]"
 
     def entry(self, name: str, role: str) -> RealEntry | None:
-        """The entry of an operator, without comments that follow it."""
+        """Return the entry of an operator, without comments that follow it."""
         return self._entry(self.heads.get(name), role)
 
     def making(self, name: str, role: str) -> RealEntry | None:
-        """The entry of another operator that has one generated besides."""
+        """Return the entry of another operator from which this one is generated as well."""
         made = re.compile(rf"^  autogen: (?:.*[ ,])?{re.escape(name)}(?:,|\s|$)", re.MULTILINE)
         return self._entry(next((at for at, part in enumerate(self.parts) if made.search(part)), None), role)
 
     @cached_property
     def heads(self) -> dict[str, int]:
-        """Operator to the number of its first entry."""
+        """The number of the first entry of each operator."""
         return {_head(part): at for at, part in reversed([*enumerate(self.parts)])}
 
     def _entry(self, at: int | None, role: str) -> RealEntry | None:
@@ -73,14 +76,16 @@ def _head(part: str) -> str:
 
 
 class Entries:
-    """Both files."""
+    """The entries of both files."""
 
     def __init__(self, folder: Path) -> None:
         self.functions = Yaml(folder / "ATen/native/native_functions.yaml", NATIVE_FUNCTIONS)
         self.derivatives = Yaml(folder / "autograd/derivatives.yaml", DERIVATIVES)
 
     def of(self, name: str) -> Iterator[RealEntry]:
-        """The entries of an operator (without ``aten::``), of the out form whose meta it shares, its derivative."""
+        """Yield the entries of an operator (without ``aten::``), of the out= variant whose meta it shares, and of its
+        derivative.
+        """
         own = self.functions.entry(name, "the operator")
         own = own or self.functions.making(name, f"the operator that {name} is generated from (autogen:)")
         if own is None:
@@ -88,7 +93,7 @@ class Entries:
         yield own
         delegate = re.search(r"^  structured_delegate: (\S+)", own.text, re.MULTILINE)
         if delegate:
-            role = "the structured out form, whose meta and impl it shares"
+            role = "the structured out= variant, whose meta and impl it shares"
             yield from filter(None, [self.functions.entry(delegate[1], role)])
         base, dot, overload = name.partition(".")
         partner = f"{base.removesuffix('_')}{dot}{overload}"

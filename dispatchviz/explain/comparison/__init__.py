@@ -1,1 +1,1 @@
-"""Two runs compared: their events aligned as trees, where they part first and why, and what follows from that."""
+"""A comparison of two runs: their events aligned as trees, the first difference and its cause, and its consequences."""

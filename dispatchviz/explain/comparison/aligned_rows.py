@@ -1,8 +1,8 @@
-"""Two runs as one tree of rows: beside each step of one run its counterpart in the other, or nothing.
+"""Two runs as one tree of rows: each step of one run beside its counterpart in the other, or beside nothing.
 
-Every step of each run is in one row, but what formats a tensor. Rows are made when what is around them is unfolded.
-What is paired here is paired by ``tree_alignment.py`` too; besides, rows have what that leaves out: names of variables,
-key sets below a layer.
+Every step of each run is in one row, except steps that format a tensor. Rows are created when their parent is unfolded.
+``tree_alignment.py`` makes the same pairs. In addition, rows contain the steps that it leaves out: names of variables,
+and key sets below a layer.
 """
 
 from __future__ import annotations
@@ -19,38 +19,40 @@ from dispatchviz.explain.comparison.tree_alignment import KEY_SETS, SAID, Differ
 from dispatchviz.explain.outline.levels import LEVELS
 
 Likeness = Literal["same", "values", "changed", "first", "second"]
-"""How the two sides of a row compare: the same; the same way with other values, numbers or texts; another way; only in
-the first run; only in the second."""
+"""The comparison of a row's two sides: the same; the same way with other values, numbers or texts; another way; only in
+the first run; only in the second run.
+"""
 
 
 class Pair(NamedTuple):
-    """A row: a step of each run, or of one of them. Rows of the program that were changed together share what is in
-    them: the last of them has it."""
+    """A row: a step of each run, or of one of them. Changed lines of the program that belong together share their
+    contents, which the last of them has.
+    """
 
     first: int | None
     second: int | None
     inside: tuple[tuple[int, ...], tuple[int, ...]]
-    """The steps whose insides are aligned below the row."""
+    """The steps whose contents are aligned below the row."""
     below: tuple[int, int] | None = None
-    """Of a call that goes through a layer more in one run, and of what is between: the calls that are counterparts."""
+    """The counterparts below a call that goes through one more layer in one run, and below the steps in between."""
 
     def step(self, side: int) -> int | None:
-        """The step of a run, 0 or 1."""
+        """Return the step of run 0 or 1."""
         return self.first if side == 0 else self.second
 
 
 class AlignedRows:
-    """The rows of a comparison at a level of detail, and what is below each."""
+    """The rows of a comparison at a level of detail, and the rows below each."""
 
     def __init__(self, comparison: Comparison, level: int, shown: Collection[tuple[int | None, int | None]]) -> None:
-        """``shown``: steps that are rows at every level."""
+        """Create the rows. ``shown`` has steps that are rows at every level."""
         self.comparison, self.level = comparison, level
         self.alignment = comparison.alignment
         self.trees = self.alignment.first, self.alignment.second
         self._listed = [_listed(tree, level) for tree in self.trees]
         self._shown = [frozenset(pair[side] for pair in shown) for side in (0, 1)]
         self.children = cache(self._children)
-        """The rows directly below one, at this level."""
+        """The rows directly below a row, at this level."""
         self._numbers = cache(self._numbered)
 
     @property
@@ -59,8 +61,9 @@ class AlignedRows:
         return self.children(TOP)
 
     def path(self, first: int | None, second: int | None) -> tuple[tuple[int, Pair], ...]:
-        """The way to the row of a step, or to the nearest one around it: rows with their numbers below one another.
-        Without their rows such ways are ordered as the rows are."""
+        """Return the path to the row of a step, or to the nearest row around it: nested rows with their numbers. The
+        paths without their rows sort in the order of the rows.
+        """
         side, step = (0, first) if first is not None else (1, second)
         steps = [] if step is None else list(self._outwards(side, step))
         path: list[tuple[int, Pair]] = []
@@ -74,13 +77,13 @@ class AlignedRows:
         return tuple(path)
 
     def _outwards(self, side: int, step: int) -> Iterator[int]:
-        """A step and what it is within."""
+        """Yield a step and the steps around it."""
         while step != ROOT:
             yield step
             step = self.trees[side].parents[step]
 
     def _numbered(self, pair: Pair) -> dict[tuple[int, int], int]:
-        """Which row below one leads to a step of a run."""
+        """Return the number of the row below a row that leads to each step of a run."""
         found: dict[tuple[int, int], int] = {}
         for number, each in enumerate(self.children(pair)):
             for side, steps in enumerate(each.inside):
@@ -97,7 +100,7 @@ class AlignedRows:
     # -- one row -------------------------------------------------------------------------------------------------------
 
     def likeness(self, pair: Pair) -> Likeness:
-        """How its sides compare, with all that is below them."""
+        """Return the comparison of a row's sides, including everything below them."""
         if pair.first is None or pair.second is None:
             return "second" if pair.first is None else "first"
         one, other = self.trees
@@ -106,7 +109,7 @@ class AlignedRows:
         return "values" if one.ways[pair.first] == other.ways[pair.second] else "changed"
 
     def difference(self, pair: Pair) -> Difference | None:
-        """What differs in the facts of its steps themselves; None if that is nothing."""
+        """Return the difference in the facts of a row's steps themselves, or None."""
         if pair.first is None or pair.second is None:
             return Difference("way", pair.first, pair.second)
         if self.likeness(pair) == "same":
@@ -114,7 +117,7 @@ class AlignedRows:
         return self.alignment.own_difference(pair.first, pair.second)
 
     def kind(self, side: int, seq: int) -> str:
-        """The name of the kind of a run's step."""
+        """Return the name of the kind of a run's step."""
         return self.trees[side].kind(seq)
 
     # -- below a row ---------------------------------------------------------------------------------------------------
@@ -145,7 +148,7 @@ class AlignedRows:
         return list(self._paired(ours, theirs))
 
     def _towards_counterpart(self, pair: Pair, below: tuple[int, int]) -> list[Pair]:
-        """Below a layer: what the layer does, alone, down to the call whose counterpart is the other run's."""
+        """Return the rows below a layer: its own steps, up to the call whose counterpart is in the other run."""
         deep = 1 if pair.first is None or (pair.first == below[0] and pair.second is not None) else 0
         outer, inner, tree = pair.inside[deep][0], below[deep], self.trees[deep]
         if outer == inner:
@@ -161,7 +164,7 @@ class AlignedRows:
         return rows
 
     def _paired(self, ours: Sequence[int], theirs: Sequence[int], redone: bool = False) -> Iterator[Pair]:
-        """Siblings of both runs side by side, in order."""
+        """Yield the siblings of both runs side by side, in order."""
         i = j = 0
         for next_i, next_j in (*self._matches(ours, theirs, redone), (len(ours), len(theirs))):
             yield from self._between(ours[i:next_i], theirs[j:next_j])
@@ -170,7 +173,7 @@ class AlignedRows:
             i, j = next_i + 1, next_j + 1
 
     def _matches(self, ours: Sequence[int], theirs: Sequence[int], redone: bool) -> Pairs:
-        """The places of counterparts: those of calls first, then names and prints between them."""
+        """Return the places of counterparts: first those of calls, then names and prints between them."""
         one, other = self.trees
         apart = (*SAID, *KEY_SETS) if redone else SAID
         a, b = _without(one, ours, apart), _without(other, theirs, apart)
@@ -180,7 +183,7 @@ class AlignedRows:
         return self._more(found, ours, theirs, set(range(len(ours))), set(range(len(theirs))))
 
     def _more(self, known: Pairs, ours: Sequence[int], theirs: Sequence[int], a: set[int], b: set[int]) -> Pairs:
-        """Pairs, and between each two of them those of a kind, if they are no lines of the program."""
+        """Add pairs of the same kind between known pairs, except lines of the program."""
         found: Pairs = []
         i = j = 0
         for next_i, next_j in (*known, (len(ours), len(theirs))):
@@ -196,7 +199,7 @@ class AlignedRows:
         return found[:-1]
 
     def _between(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Pair]:
-        """What has no counterpart by itself: lines of the program that were changed stand side by side."""
+        """Yield siblings without a counterpart. Changed lines of the program are side by side."""
         kinds = {self.kind(0, seq) for seq in ours} | {self.kind(1, seq) for seq in theirs}
         if ours and theirs and kinds == {LINE}:
             yield from _changed_lines(ours, theirs)
@@ -216,7 +219,7 @@ class AlignedRows:
 LINE = ev.SourceLine.__name__
 
 TOP = Pair(None, None, ((ROOT,), (ROOT,)))
-"""What the outermost rows are below."""
+"""The parent of the outermost rows."""
 
 
 def _alone(seq: int, side: int) -> Pair:
@@ -224,7 +227,9 @@ def _alone(seq: int, side: int) -> Pair:
 
 
 def _changed_lines(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Pair]:
-    """Line that read otherwise: beside each other if they are as many, else what is in them is below the last."""
+    """Yield lines whose text differs. Equal numbers of lines are side by side; otherwise their contents are below the
+    last line.
+    """
     if len(ours) == len(theirs):
         yield from (Pair(a, b, ((a,), (b,))) for a, b in zip(ours, theirs, strict=True))
         return
@@ -236,12 +241,12 @@ def _changed_lines(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Pair]
 
 
 def _listed(tree: RunTree, level: int) -> frozenset[int]:
-    """The codes of the kinds that are rows at a level."""
+    """Return the codes of the kinds that are rows at a level."""
     kinds, columns = LEVELS[level].kinds, tree.trace.columns
     return frozenset(map(columns.code, kinds)) if kinds is not None else frozenset(columns.kinds)
 
 
 def _without(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], ...]) -> list[int]:
-    """The places of those of other kinds."""
+    """Return the places of the steps of other kinds."""
     codes, of_steps = set(map(tree.trace.columns.code, kinds)), tree.trace.columns.kinds
     return [at for at, seq in enumerate(steps) if of_steps[seq] not in codes]

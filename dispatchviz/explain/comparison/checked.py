@@ -1,4 +1,4 @@
-"""A run on the model beside one on PyTorch: what both see of each, compared."""
+"""A comparison of a run on the model with one on PyTorch, limited to the events that both record."""
 
 from __future__ import annotations
 
@@ -16,54 +16,57 @@ from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.foundation.english import counted
 
 OF_THE_MODEL = "dispatchviz's model"
-"""By this errors and warnings name the model where it says that it is not as PyTorch."""
+"""The text by which errors and warnings name the model where it differs from PyTorch."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Both traces as they are, and the comparison of what both can see of them."""
+    """Both complete traces, and the comparison of the events that both record."""
 
     model: Trace
     torch: Trace
     comparison: Comparison
     printed: tuple[str | None, str | None] | None
-    """The first line that the program printed otherwise, in the model and in PyTorch (None: it printed no more); None
-    if all lines are the same, up to the last digits of numbers."""
+    """The first line that the program printed differently, in the model and in PyTorch (None if it printed no more).
+    None if all lines are equal up to the last digits of numbers.
+    """
     release_changes: tuple[str, ...] = ()
-    """What the installed release registers otherwise, of the operators that differ: sentences without a full stop."""
+    """The differences of registration in the installed release, for operators that differ: sentences without a full
+    stop.
+    """
 
     @property
     def releases(self) -> tuple[str, str] | None:
-        """The releases of the model and of PyTorch, if these are two."""
+        """The releases of the model and of PyTorch, if they differ."""
         ours, theirs = self.model.header.pytorch, self.torch.header.pytorch
         return None if minor(ours) == minor(theirs) else (minor(ours), theirs.partition("+")[0])
 
     @property
     def printed_alike(self) -> bool:
-        """What the program printed is the same."""
+        """True if the program printed the same."""
         return self.printed is None
 
     @property
     def same(self) -> bool:
-        """PyTorch did what the model does."""
+        """True if PyTorch did the same as the model."""
         return self.comparison.same and self.printed_alike
 
     @property
     def warned(self) -> tuple[ev.Warned, ...]:
-        """Where the model says of itself that it does otherwise than PyTorch, each once."""
+        """The warnings in which the model states that it differs from PyTorch, each once."""
         events = (self.model[step] for step in self.model.steps_of(ev.Warned))
         own = [event for event in events if isinstance(event, ev.Warned) and event.message.startswith(OF_THE_MODEL)]
         return tuple({(event.message, event.line): event for event in own}.values())
 
 
 def checked_traces(model: Trace, torch: Trace) -> Checked:
-    """Compare a run on the model with one on PyTorch, and what they printed."""
+    """Compare a run on the model with one on PyTorch, and their printed output."""
     found = compared_as_seen(model, torch)
     return Checked(model, torch, found, _first_unlike(_printed(found.first), _printed(found.second)))
 
 
 def compared_as_seen(first: Trace, second: Trace) -> Comparison:
-    """Compare what can be seen of both, one of which is of an installed PyTorch: first what happened, then with which
+    """Compare the events that both traces record, one of them from an installed PyTorch: first the events, then their
     tensors and Nodes.
     """
     same_release = minor(first.header.pytorch) == minor(second.header.pytorch)
@@ -73,7 +76,7 @@ def compared_as_seen(first: Trace, second: Trace) -> Comparison:
 
 
 def operators_that_differ(found: Checked) -> frozenset[str]:
-    """The operators of the calls that differ, or that what differs is in."""
+    """Return the operators of the calls that differ, or that contain a difference."""
     comparison = found.comparison
     differences = [one for group in comparison.divergences for one in (group.main, *group.further)]
     ours = (_operators_around(comparison.first, one.first) for one in differences)
@@ -82,7 +85,7 @@ def operators_that_differ(found: Checked) -> frozenset[str]:
 
 
 def keys_called(found: Checked) -> frozenset[str]:
-    """The keys that calls of either run went to."""
+    """Return the keys that calls of either run went to."""
     runs = found.comparison.first, found.comparison.second
     calls = (run[step] for run in runs for step in run.steps_of(ev.Dispatched))
     return frozenset(call.key for call in calls if isinstance(call, ev.Dispatched))
@@ -97,8 +100,9 @@ def _operators_around(trace: Trace, step: int | None) -> Iterator[str]:
 
 
 def line_of_the_end(found: Checked) -> int | None:
-    """The step, in what both see of the model's run, at which its last line begins, if PyTorch did the same before;
-    None if it did not."""
+    """Return the step of the model's run, among the events that both record, at which its last line begins. None if
+    PyTorch did something else before.
+    """
     ours, theirs = (run.steps_of(ev.SourceLine) for run in (found.comparison.first, found.comparison.second))
     line = ours[-1] if ours else 0
     after = theirs[len(ours) - 1] if 0 < len(ours) <= len(theirs) else len(found.comparison.second)
@@ -110,7 +114,7 @@ def line_of_the_end(found: Checked) -> int | None:
 
 
 def verdict(found: Checked) -> str:
-    """In a few words."""
+    """Return the result in a few words."""
     if found.same:
         return "no difference"
     many = len(found.comparison.divergences)
@@ -130,8 +134,9 @@ def _first_unlike(ours: str, theirs: str) -> tuple[str | None, str | None] | Non
 
 
 def alike(ours: str, theirs: str) -> bool:
-    """The same text but for addresses, and the last digits of numbers with a point: PyTorch's matrix products and
-    vectorized functions round differently from machine to machine."""
+    """Return whether texts are equal except for addresses and the last digits of numbers with a point. PyTorch's matrix
+    products and vectorized functions round differently from machine to machine.
+    """
     one, other = (_NUMBER.split(_ADDRESS.sub("at an address", text)) for text in (ours, theirs))
     same_text = [_BLANKS.sub(" ", part) for part in one[::2]] == [_BLANKS.sub(" ", part) for part in other[::2]]
     return same_text and all(map(_close, one[1::2], other[1::2]))

@@ -1,7 +1,7 @@
-"""Why two runs differ at a step, in a sentence or two, and the same in a few words.
+"""The reason why two runs differ at a step, in a sentence or two, and in a few words.
 
-What a step says for itself is said by ``explain/sentences``; here is what two steps say beside each other. A run is
-called by where it is: ``in plain.py``, ``under no_grad``.
+``explain/sentences`` explains a single step. This module compares two steps. A run is named by its place: ``in
+plain.py``, ``under no_grad``.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from dispatchviz.foundation.english import capital, listed
 
 
 class Run(NamedTuple):
-    """A run with what it is called."""
+    """A run with its name."""
 
     trace: Trace
     where: str
-    """``in plain.py``, ``under no_grad``."""
+    """The place, such as ``in plain.py`` or ``under no_grad``."""
 
     def number(self, step: int) -> int:
-        """The number of a step in the whole run, which is what the stepper opens."""
+        """Return the number of a step in the whole run, which is the number that the stepper opens."""
         return self.trace.steps[step] if isinstance(self.trace, SeenByBoth) else step
 
 
 class Said(NamedTuple):
-    """What is said of a difference."""
+    """The texts about a difference."""
 
     short: str
-    """Without a full stop."""
+    """The short text, without a full stop."""
     text: str
-    """Whole sentences."""
+    """The long text, in whole sentences."""
 
 
 def said(first: Run, second: Run, found: Difference) -> Said:
-    """What is said of a place where two runs differ."""
+    """Return the texts about a place where two runs differ."""
     if found.second is None:
         assert found.first is not None
         return _of_one(first, first.trace[found.first])
@@ -70,7 +70,7 @@ def _of_one(run: Run, event: ev.AnyEvent) -> Said:
             return Said(short, f"{capital(run.where)} an error is raised. {why}")
         case ev.NodeCreated():
             kernel = around(run.trace, event.seq, ev.KernelEntered)
-            who = f"{kernel.kernel} makes" if kernel is not None else "there is"
+            who = f"{kernel.kernel} records" if kernel is not None else "there is"
             return Said(short, f"Only {run.where} {who} {plain_node(event.name)}. {why}")
         case ev.Dispatched():
             return Said(short, f"Only {run.where} {event.operator} is called here. {why}")
@@ -114,7 +114,7 @@ def _beside(first: Run, second: Run, one: str, other: str) -> str:
 
 
 def _labels(first: Run, second: Run, a: int, b: int) -> Said:
-    """Two steps by their rows in the list of steps; what they say for themselves, where that differs."""
+    """Return the labels of two steps in the list of steps, or their own sentences if only these differ."""
     short = _beside(first, second, label(first.trace, a), label(second.trace, b))
     one, other = why_here(first.trace, a), why_here(second.trace, b)
     if label(first.trace, a) == label(second.trace, b):
@@ -125,12 +125,12 @@ def _labels(first: Run, second: Run, a: int, b: int) -> Said:
 
 
 def _fields(first: Run, second: Run, one: ev.AnyEvent, other: ev.AnyEvent) -> Said:
-    """Two steps of which all the words are the same: the fields of the event (``docs/events.md``) that are not."""
+    """Return the fields of the event that differ (``docs/lists/events.md``), for two steps with the same texts."""
     names = [name for name in one.__struct_fields__ if name not in ("seq", "parent")]
     pairs = [(name, getattr(one, name), getattr(other, name, None)) for name in names]
     apart = "; ".join(f"{name}: {_beside(first, second, str(a), str(b))}" for name, a, b in pairs if a != b)
     row = label(first.trace, one.seq)
-    return Said(f"{row}, {apart}", f"{capital(row)}: the same step but for its {apart}.")
+    return Said(f"{row}, {apart}", f"{capital(row)}: the same step except for its {apart}.")
 
 
 def _other_operator(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched) -> Said:
@@ -141,7 +141,7 @@ def _other_operator(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispa
 
 
 def _writes(run: Run, call: ev.Dispatched) -> str:
-    """What an in-place call does to a version counter."""
+    """Return the effect of an in-place call on a version counter."""
     trace = run.trace
     last = min(trace.ends[call.seq], call.seq + _FEW)
     bumped = next((event for event in trace[call.seq : last + 1] if isinstance(event, ev.VersionBumped)), None)
@@ -154,7 +154,7 @@ def _writes(run: Run, call: ev.Dispatched) -> str:
 
 
 _FEW = 500
-"""So many steps of a call are looked at."""
+"""The number of steps of a call that are read."""
 
 
 def _node_or_none(first: Run, second: Run, a: int, b: int) -> Said:
@@ -166,9 +166,9 @@ def _node_or_none(first: Run, second: Run, a: int, b: int) -> Said:
     assert isinstance(reason, ev.NoNodeMade)
     name = plain_node(event.name)
     kernel = around(made.trace, node, ev.KernelEntered)
-    who = f"{kernel.kernel} makes" if kernel is not None else "there is"
+    who = f"{kernel.kernel} records" if kernel is not None else "there is"
     why = why_here(none.trace, not_made)
-    text = f"{capital(made.where)} {who} {name}. {capital(none.where)} it makes none: {_lowered(why)}"
+    text = f"{capital(made.where)} {who} {name}. {capital(none.where)} it records none. {why}"
     return Said(f"{name} {made.where}, no Node {none.where}: {reason.why}", text)
 
 
@@ -191,7 +191,7 @@ def _other_cell(first: Run, second: Run, one: ev.KernelSelected, other: ev.Kerne
     if selected(one).text == selected(other).text:
         return _fields(first, second, one, other)
     texts = [f"{capital(run.where)}: {selected(cell).text}" for run, cell in ((first, one), (second, other))]
-    return Said(f"the {one.key} cell of {one.operator} holds {short}", " ".join(texts))
+    return Said(f"the kernel of {one.operator} for {one.key} is {short}", " ".join(texts))
 
 
 # -- key sets ---------------------------------------------------------------------------------------------------------
@@ -208,13 +208,13 @@ def _other_key(
 
 
 def _below(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched, below: tuple[int, int]) -> str:
-    """That the kernel of a layer calls the operator again, or redispatches."""
+    """Return a sentence about a layer whose kernel calls the operator again, or redispatches."""
     in_second = below[0] == one.seq
     run, plain, outer, key = (second, first, other, one.key) if in_second else (first, second, one, other.key)
     chosen = within(run.trace, outer.seq, ev.KernelSelected)
     kernel = chosen.kernel if chosen is not None and chosen.kernel else "the kernel"
     where = f"step {run.number(below[1] if in_second else below[0])} {run.where}"
-    return f"From {kernel} the call goes on ({where}), to {key} as {plain.where}."
+    return f"From {kernel} the call goes on ({where}) to {key}, as {plain.where}."
 
 
 def _is_higher(one: str, other: str) -> bool:
@@ -222,40 +222,48 @@ def _is_higher(one: str, other: str) -> bool:
 
 
 BACKEND_BITS = 16
-"""Below the bits of functionalities, of which a higher one runs first."""
+"""The number of backend bits, which are below the bits of functionalities. A higher backend bit runs first."""
 
 
 def _why_keys(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched) -> str:
-    """Why the higher of two keys is in one set and not in the other; of two backends' keys, why each is."""
+    """Return the reason why the higher of two keys is in only one key set. For two keys of backends, the reason for
+    each.
+    """
     higher, lower = (one.key, other.key) if _is_higher(one.key, other.key) else (other.key, one.key)
     pairs = [(run, call, _reasons(run, call)) for run, call in ((first, one), (second, other))]
     ours, theirs = (found.get(higher, "") for _, _, found in pairs)
     shared, _, rest = ours.partition(". ")
     if rest and theirs.startswith(f"{shared}. "):
         others = theirs.removeprefix(f"{shared}. ")
-        return f"{higher}: {shared}. {capital(first.where)}: {rest} {capital(second.where)}: {others}"
+        return f"{higher}: {shared}. {_where(first, rest)} {_where(second, others)}"
     return " ".join(_why_key(run, call, found, higher, lower) for run, call, found in pairs)
 
 
+def _where(run: Run, sentence: str) -> str:
+    """Return a sentence about one run: ``In A it is the highest key left, so it wins.``"""
+    place = capital(run.where)
+    return f"{place} it {sentence[3:]}" if sentence.startswith("It ") else f"{place}: {sentence}"
+
+
 def _why_key(run: Run, call: ev.Dispatched, found: dict[str, str], higher: str, lower: str) -> str:
-    """The same for one of the runs."""
+    """Return the reason for one of the runs."""
     if not found:
         return f"{capital(run.where)}: {why_here(run.trace, call.seq)}"
     if higher in found:
         return f"{higher} {run.where}: {found[higher]}"
     if is_autograd(higher) and is_autograd(lower) and lower in found:
         return f"{lower} {run.where}: {found[lower]}"
-    return f"{capital(run.where)} neither an argument nor the thread brings {higher} into the set."
+    return f"{capital(run.where)} neither an argument nor the thread adds {higher} to the key set."
 
 
 def _reasons(run: Run, call: ev.Dispatched) -> dict[str, str]:
-    """Of each key that came into play in a call why it is in the set or not; empty for a redispatch."""
+    """Return the reason why each relevant key of a call is in the set or not; empty for a redispatch."""
     computed = within(run.trace, call.seq, ev.KeySetComputed)
     return {} if computed is None else dict(reasons(run.trace, call, computed))
 
 
 def _other_sets(first: Run, second: Run, one: ev.KeySetComputed, other: ev.KeySetComputed) -> Said:
-    """Other sets went in, though the same key won."""
+    """Return the texts for calls with different key sets but the same highest key."""
     changed = []
     for (name, tensor, keys), (_, other_tensor, other_keys) in zip(one.arguments, other.arguments, strict=False):
         if keys != other_keys:
@@ -272,7 +280,7 @@ def _other_sets(first: Run, second: Run, one: ev.KeySetComputed, other: ev.KeySe
     if not changed:
         given = _beside(first, second, _given(first, one), _given(second, other))
         return Said(f"the arguments are {given}", f"The arguments are {given}.")
-    return Said("other key sets, the same winner", f"{capital('; '.join(changed))}.")
+    return Said("different key sets with the same highest key", f"{capital('; '.join(changed))}.")
 
 
 def _given(run: Run, computed: ev.KeySetComputed) -> str:
@@ -287,5 +295,5 @@ def _many(one: ev.KeySetComputed, other: ev.KeySetComputed) -> tuple[str, str]:
 
 
 def _keys_apart(ours: int, theirs: int) -> tuple[str, str]:
-    """The keys that only one of two sets has."""
+    """Return the keys that are in only one of two key sets."""
     return keys_text(ours & ~theirs) or "nothing more", keys_text(theirs & ~ours) or "nothing more"

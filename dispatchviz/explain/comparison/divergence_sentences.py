@@ -1,4 +1,4 @@
-"""What is said of a divergence: the lines that differ, the cause and what it leads to there, where to look on."""
+"""The texts about a divergence: the lines that differ, the cause, its effects on these lines, and the steps to open."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_text
 from dispatchviz.foundation.english import capital, shortened
 
 WIDTH = 64
-"""A line of the program is cut at this length."""
+"""The length at which a line of the program is cut."""
 
 
 def sameness(found: Comparison) -> str:
-    """What is said of two runs that do not part."""
-    ways = "Both runs go the same way: the same calls, on the same keys, to the same kernels, with the same Nodes."
+    """Return the text about two runs without a divergence."""
+    ways = "Both runs took the same path: the same calls, keys, kernels and Nodes."
     if found.hashed:
         return f"{ways} Every result has the same numbers."
-    return f"{ways} Their numbers were not compared: a trace has hashes of results if it is recorded with --hashes."
+    return f"{ways} Their numbers were not compared. To compare them, record both runs with --hashes."
 
 
 def texts(first: Run, second: Run, divergence: Divergence) -> Iterator[str]:
-    """What is said of a line at length: the cause, and what it leads to on the line itself."""
+    """Yield the texts about a line: the cause, and its effects on the line itself."""
     yield said(first, second, divergence.main).text
     effect = next((found for found in divergence.further if _is_effect(first, second, found)), None)
     if effect is not None and not _is_effect(first, second, divergence.main):
@@ -33,7 +33,7 @@ def texts(first: Run, second: Run, divergence: Divergence) -> Iterator[str]:
 
 
 def _is_effect(first: Run, second: Run, found: Difference) -> bool:
-    """Return whether a difference tells what became of a call: its operator, its key, its Node."""
+    """Return whether a difference is an effect on a call: its operator, its key, its Node."""
     if found.first is None or found.second is None:
         return False
     kinds = {type(first.trace[found.first]), type(second.trace[found.second])}
@@ -44,7 +44,7 @@ EFFECTS = {ev.Dispatched, ev.NodeCreated, ev.NoNodeMade}
 
 
 def lines_of(first: Run, second: Run, lines: Lines) -> list[str]:
-    """``line 5, z = x + y``; where the runs differ in its text, the line of each."""
+    """Return the line, such as ``line 5, z = x + y``, or the line of each run if its text differs."""
     ours, theirs = (_of_line(run.trace, line) for run, line in zip((first, second), lines, strict=True))
     known = [(each, run) for each, run in ((ours, first), (theirs, second)) if each is not None]
     if ours is not None and ours == theirs:
@@ -62,12 +62,12 @@ def _of_line(trace: Trace, line: int | None) -> tuple[int, str] | None:
 
 
 def steps_of(first: Run, second: Run, found: Difference) -> str:
-    """Where to look on: ``step 71 in plain.py, step 73 in no_grad.py``."""
+    """Return the steps to open: ``step 71 in plain.py, step 73 in no_grad.py``."""
     steps = ((found.first, first), (found.second, second))
     return capital(", ".join(f"step {run.number(step)} {run.where}" for step, run in steps if step is not None))
 
 
 def raised(trace: Trace) -> int | None:
-    """The step at which an error ends a run."""
+    """Return the step at which an error ends a run."""
     last = len(trace) - 1
     return last if last >= 0 and isinstance(trace[last], ev.ProgramRaised) else None

@@ -1,6 +1,6 @@
-"""Where two runs part: differences gathered by the program's lines, the first one and those after it.
+"""The differences of two runs by line of the program: the first difference and those after it.
 
-A value over two traces, for a text and a screen alike; the sentences are in ``difference_sentences.py``.
+A value over two traces for texts and screens. The sentences are in ``difference_sentences.py``.
 """
 
 from __future__ import annotations
@@ -15,78 +15,78 @@ from dispatchviz.explain.comparison.tree_alignment import Alignment, Difference
 from dispatchviz.explain.trace_index.trace_index import index
 
 Lines = tuple[int | None, int | None]
-"""The SourceLine of each run, None where it has none."""
+"""The SourceLine of each run, or None where there is none."""
 
 REGISTRATIONS = (ev.OperatorDefined, ev.KernelRegistered, ev.CellsRecomputed)
 
 
 KEPT = 40
-"""So many differences of a line are kept beside the first one."""
+"""The number of differences of a line that are kept beside the first one."""
 
 MAJOR = (
     ev.SourceLine, ev.BindingEntered, ev.Dispatched, ev.KernelSelected, ev.TorchDispatchEntered, ev.TensorCreated,
     ev.NodeCreated, ev.NodeStarted, ev.AutocastCast, ev.ErrorRaised, ev.ProgramRaised, ev.RequiresGradSet,
 )  # fmt: skip
-"""Kinds of which two that differ tell more than others, which mostly are consequences."""
+"""The kinds of events whose differences are more informative than others, which mostly are consequences."""
 
 
 @dataclass(slots=True)
 class Divergence:
-    """What differs on a line of the program, by way or by value."""
+    """A difference on a line of the program, by way or by value."""
 
     lines: Lines
     main: Difference
-    """The first one, of which the others are mostly consequences."""
+    """The first difference. The others mostly are its consequences."""
     further: list[Difference] = field(default_factory=list)
-    """The next ones, no more than ``KEPT``."""
+    """The next differences, at most ``KEPT``."""
     is_way: bool = False
-    """PyTorch did something else on the line, not only with other values."""
+    """True if PyTorch did something else on the line, and not only with other values."""
     times: int = 1
-    """How often the line differed like this: a loop comes back to it."""
+    """The number of times that the line differed in this way, for example in a loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, and where they part."""
+    """Two runs, and their divergences."""
 
     first: Trace
     second: Trace
     divergences: tuple[Divergence, ...]
-    """In the order of happening, equal ones once."""
+    """The divergences in order of occurrence, equal ones once."""
     numbers: Difference | None
-    """The first result whose numbers are others, though dtype and shape are the same."""
+    """The first result whose numbers differ although dtype and shape are equal."""
     numbers_first: bool
-    """That comes before the first divergence."""
+    """True if that result comes before the first divergence."""
     edit: Difference | None
-    """The first line of the program that reads otherwise, and ran in both."""
+    """The first line of the program that ran in both runs with another text."""
     output: Difference | None
-    """The first text that only one printed."""
+    """The first text that only one run printed."""
     hashed: bool
-    """Both traces have hashes of results; without them numbers are not compared."""
+    """True if both traces have hashes of results. Without them numbers are not compared."""
     alignment: Alignment = field(compare=False, repr=False)
-    """Which steps are counterparts."""
+    """The counterparts of steps."""
 
     @property
     def part(self) -> Difference | None:
-        """Where they part first, by way, by value or by number; None if they are the same."""
+        """The first difference by way, value or number, or None."""
         if self.numbers_first or not self.divergences:
             return self.numbers
         return self.divergences[0].main
 
     @property
     def same_way(self) -> bool:
-        """PyTorch did the same in both, be it with other values."""
+        """True if PyTorch did the same in both runs, possibly with other values."""
         return not any(each.is_way for each in self.divergences)
 
     @property
     def same(self) -> bool:
-        """They ran the same way and, as far as the traces say, computed the same numbers."""
+        """True if they ran the same way and, as far as the traces show, computed the same numbers."""
         return not self.divergences and self.numbers is None
 
 
 def compare(first: Trace, second: Trace, exact: bool = False) -> Comparison:
-    """Compare two runs, in time that grows with their length. ``exact``: all fields count, and which tensors and Nodes
-    they name.
+    """Compare two runs, in time proportional to their length. With ``exact``, all fields count, and also the tensors
+    and Nodes that they name.
     """
     hashed = all(len(trace.steps_of(ev.ResultHashed)) > 0 for trace in (first, second))
     gathered, alignment = _Gathered(first, second), Alignment(RunTree(first, exact), RunTree(second, exact))
@@ -99,7 +99,7 @@ def compare(first: Trace, second: Trace, exact: bool = False) -> Comparison:
 
 
 class _Gathered:
-    """Differences as they come."""
+    """The differences collected so far."""
 
     def __init__(self, first: Trace, second: Trace) -> None:
         self._traces = first, second
@@ -107,14 +107,14 @@ class _Gathered:
         self._open: Divergence | None = None
         self._of_first: dict[int | None, int | None] = {}
         self._of_second: dict[int | None, int | None] = {}
-        """The line that is the counterpart of a line, as far as they differ in something."""
+        """The counterpart of each line that differs in something."""
         self.numbers: Difference | None = None
         self.numbers_first = False
         self.edit: Difference | None = None
         self.output: Difference | None = None
 
     def add(self, found: Difference) -> None:
-        """Take the next one."""
+        """Add the next difference."""
         if found.sort == "line":
             self._pair_lines(found)
         elif found.sort == "text":
@@ -157,12 +157,12 @@ class _Gathered:
         self._open = None
 
     def divergences(self) -> Iterable[Divergence]:
-        """All of them."""
+        """Return all divergences."""
         self._close()
         return self._groups.values()
 
     def _sort_of(self, group: Divergence) -> tuple[object, ...]:
-        """Groups of which this is equal are shown once."""
+        """Return the key by which equal groups are shown once."""
         texts = tuple(_place(trace, line) for trace, line in zip(self._traces, group.lines, strict=True))
         kinds = tuple((type(event), getattr(event, "operator", "")) for event in self._events(group.main))
         return texts, group.main.sort, group.main.first is None, kinds
@@ -179,16 +179,16 @@ class _Gathered:
         return (ours, self._of_first.get(ours)) if found.second is None else (ours, theirs)
 
     def _is_error_instead(self, main: Difference, found: Difference) -> bool:
-        """Return whether one run raises an error where the other goes on: that is why one of them has steps that the
-        other has not.
+        """Return whether one run raises an error where the other goes on. That is why only one of them has the
+        following steps.
         """
         alone = None in (main.first, main.second) and None in (found.first, found.second)
         was_error = any(isinstance(event, ev.ErrorRaised) for event in self._events(main))
         return alone and not was_error and any(isinstance(event, ev.ErrorRaised) for event in self._events(found))
 
     def _is_minor(self, found: Difference) -> bool:
-        """Return whether a difference is seldom why a line differs: a registration that any call may need, another set
-        with the same winner, another reason to make no Node.
+        """Return whether a difference is rarely the cause: a lazy registration, another key set with the same highest
+        key, another reason to make no Node.
         """
         events = list(self._events(found))
         if len(events) < 2:
@@ -196,8 +196,8 @@ class _Gathered:
         return not any(isinstance(event, MAJOR) for event in events)
 
     def _comparable(self, found: Difference) -> bool:
-        """Return whether the tensors are of one dtype and shape: else the numbers cannot be the same, and the way says
-        so.
+        """Return whether the tensors have the same dtype and shape. Otherwise the numbers cannot be equal, and the way
+        shows that.
         """
         if found.first is None or found.second is None:
             return True

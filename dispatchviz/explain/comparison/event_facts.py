@@ -1,10 +1,11 @@
-"""What of an event is compared with another run's, and by what two events are taken for each other's counterpart.
+"""The facts of an event that are compared between runs, and those by which two events are counterparts.
 
-Numbers that only count (of tensors, Nodes, storages, streams) differ wherever one run has made something more, and so
-are not compared; nor is where a kernel or a file is. What is compared is in two parts: the ``way``, that is what
-PyTorch did, and the ``values``, that is which plain values the program passed and which numbers came out.
+Numbers that only count (of tensors, Nodes, storages, streams) differ as soon as one run has created something more, so
+they are not compared. Neither are the locations of kernels and files. The compared facts have two parts: the ``way``,
+which is what PyTorch did, and the ``values``, which are the plain values that the program passed and the numbers of
+results.
 
-Not here: the texts of the program's lines, which a trace has in its header (``run_tree.py``).
+The texts of the program's lines are not here: a trace has them in its header (``run_tree.py``).
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ from typing import Any
 from dispatchviz.core.record import events as ev
 
 Facts = Callable[[Any], Any]
-"""From an event to a value that can be hashed."""
+"""A function from an event to a hashable value."""
 
 TEXT = (ev.SourceLine, ev.NameBound, ev.NameUnbound, ev.Printed, ev.Warned, ev.TensorFormatted)
-"""What the program says of itself; printing a tensor takes calls as many as its numbers ask for, which are no part of
-the comparison."""
+"""The events of the program's own texts. The calls that print a tensor depend on its numbers and are not compared."""
 
 _COUNTED = frozenset(
     {
@@ -30,7 +30,7 @@ _COUNTED = frozenset(
         "StreamEventNumber", "HookNumber", "SequenceNumber", "TopologicalNumber", "ThreadNumber", "LineNumber",
     }
 )  # fmt: skip
-"""Types of fields whose numbers only count."""
+"""The types of fields whose numbers only count."""
 
 _LEFT_OUT = frozenset(
     {
@@ -41,7 +41,7 @@ _LEFT_OUT = frozenset(
         (ev.AnomalyFound, "lines"), (ev.StackStored, "frame"), (ev.Unknown, "fields"),
     }
 )  # fmt: skip
-"""Where something is in a file or a table, and what follows from other events."""
+"""The fields with positions in a file or table, and those that follow from other events."""
 
 VALUES = frozenset(
     {
@@ -49,11 +49,11 @@ VALUES = frozenset(
         (ev.ResultHashed, "hash"), (ev.NumbersRecorded, "numbers"), (ev.TensorCreated, "value"),
     }
 )  # fmt: skip
-"""Values that do not make the way another one by themselves."""
+"""The values that alone do not change the way."""
 
 
 def _each(*places: int) -> Facts:
-    """Of a tuple of tuples what is at some places; None of what is None."""
+    """Return the facts at some places of each tuple in a tuple; None stays None."""
     return lambda value: tuple([None if each is None else tuple([each[at] for at in places]) for each in value])
 
 
@@ -66,7 +66,7 @@ def _texts(value: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 _TENSOR = re.compile(r"\bt\d+\b")
-"""How the text of an argument names a tensor."""
+"""The pattern of a tensor in the text of an argument."""
 
 
 def _without_address(text: str) -> str:
@@ -74,7 +74,7 @@ def _without_address(text: str) -> str:
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-"""Where an object is in memory, in its ``repr``."""
+"""The pattern of an object's address in its ``repr``."""
 
 _TAKEN_APART: dict[tuple[type[ev.Event], str], Facts] = {
     (ev.KeySetComputed, "arguments"): _each(0, 2),
@@ -93,7 +93,7 @@ _TAKEN_APART: dict[tuple[type[ev.Event], str], Facts] = {
     (ev.ErrorRaised, "message"): _without_address,
     (ev.ProgramRaised, "message"): _without_address,
 }
-"""Fields that hold numbers which only count beside others."""
+"""The fields that contain counting numbers together with other facts."""
 
 _BY_TYPE: dict[str, Facts] = {
     "TensorNumber | None": lambda value: value is None,
@@ -103,19 +103,19 @@ _BY_TYPE: dict[str, Facts] = {
     "tuple[NodeNumber, ...]": len,
     "tuple[TensorNumber | None, ...]": _defined,
 }
-"""What is compared of fields of a type."""
+"""The compared facts of a field, by its type."""
 
 
 @cache
 def way(kind: type[ev.Event]) -> Facts:
-    """What PyTorch did, of an event of a kind."""
+    """Return the facts about the way, for a kind of event."""
     names = [name for name in _fields(kind) if (kind, name) not in VALUES]
     return _constant if kind in TEXT else _facts(kind, names)
 
 
 @cache
 def everything(kind: type[ev.Event]) -> Facts:
-    """All fields of an event of a kind, numbers that only count among them: of traces that count alike."""
+    """Return all fields of a kind of event, including counting numbers. For traces that count alike."""
     return _constant if kind in TEXT else _facts_as_they_are(tuple(kind.__annotations__))
 
 
@@ -125,7 +125,7 @@ def _facts_as_they_are(names: tuple[str, ...]) -> Facts:
 
 @cache
 def values(kind: type[ev.Event]) -> Facts | None:
-    """Which values were passed or came out; None for a kind that tells of none."""
+    """Return the facts about values, or None for a kind without any."""
     names = [name for name in _fields(kind) if (kind, name) in VALUES]
     return _facts(kind, names) if names else None
 
@@ -136,7 +136,7 @@ def _fields(kind: type[ev.Event]) -> list[str]:
 
 
 def _facts(kind: type[ev.Event], names: list[str]) -> Facts:
-    """A function that reads some fields of a kind."""
+    """Return a function that reads some fields of a kind."""
     readers = [(attrgetter(name), _reader(kind, name)) for name in names]
     if not names:
         return _constant
@@ -179,11 +179,11 @@ _PAIRED_BY: dict[type[ev.Event], tuple[str, ...]] = {
     ev.ErrorRaised: ("exception",),
     ev.Unknown: ("kind",),
 }
-"""Fields by which events of a kind are paired; all others are by their kind."""
+"""The fields by which events of some kinds are paired. All other events are paired by their kind."""
 
 
 @cache
 def pairing(kind: type[ev.Event]) -> Facts:
-    """What two events of a kind have in common if one is the other's counterpart."""
+    """Return the facts that two events of a kind have in common if they are counterparts."""
     names = _PAIRED_BY.get(kind)
     return attrgetter(*names) if names else _constant

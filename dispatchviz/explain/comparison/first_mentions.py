@@ -1,6 +1,7 @@
-"""Tensors and Nodes numbered by the order in which certain events name them; each tensor described there.
+"""Tensors and Nodes renumbered in the order in which certain events name them, and each tensor described there.
 
-Not its storage: of a PyTorch only its address is seen, where another one may have been before.
+The storage is left out: an installed PyTorch shows only its address, which may have been that of another storage
+before.
 """
 
 from __future__ import annotations
@@ -15,28 +16,30 @@ from msgspec.structs import replace
 from dispatchviz.core.record import events as ev
 
 Numbers = dict[int, int]
-"""From the number in the trace to the new one."""
+"""A map from the number in the trace to the new number."""
 
 
 class FirstMentions:
-    """Follows what becomes of each tensor, and counts those that are named."""
+    """The current facts of each tensor, and new numbers for those that are named."""
 
     def __init__(self) -> None:
         self._facts: dict[int, ev.TensorCreated] = {}
-        """Each tensor as it is now."""
+        """The current facts of each tensor."""
         self._wrapped: dict[tuple[str, str], int] = {}
         self._same: Numbers = {}
-        """Of each wrapped number the first one of that value: when PyTorch wraps it anew is not seen."""
+        """The first wrapped number of the same value, for each wrapped number. PyTorch's repeated wrapping is not
+        visible.
+        """
         self._tensors: Numbers = {}
         self._nodes: Numbers = {}
         self._tasks: Numbers = {}
 
     def is_known(self, tensor: int) -> bool:
-        """Return whether a tensor was named."""
+        """Return whether a tensor has been named."""
         return self._same.get(tensor, tensor) in self._tensors
 
     def follow(self, event: ev.AnyEvent) -> None:
-        """What an event makes of a tensor."""
+        """Update the facts of a tensor from an event."""
         match event:
             case ev.TensorCreated():
                 self._facts[event.tensor] = event
@@ -56,7 +59,7 @@ class FirstMentions:
             self._facts[tensor] = replace(known, **fields)
 
     def named_in(self, event: ev.AnyEvent) -> Iterator[ev.TensorCreated]:
-        """The tensors that an event is the first to name, with their new numbers."""
+        """Yield the tensors that an event is the first to name, with their new numbers."""
         for named in _tensors_in(event):
             tensor = self._same.get(named, named)
             if tensor not in self._tensors and (facts := self._facts.get(tensor)) is not None:
@@ -64,22 +67,22 @@ class FirstMentions:
                 yield replace(facts, tensor=number, storage=-1, how="new")
 
     def renumbered(self, event: ev.AnyEvent) -> ev.AnyEvent:
-        """An event with the new numbers."""
+        """Return an event with the new numbers."""
         changed: dict[str, Any] = {}
         for name, number_of in _numbered_fields(type(event)):
             changed[name] = number_of(self, getattr(event, name))
         return replace(event, **changed) if changed else event
 
     def tensor(self, number: int | None) -> int | None:
-        """The new number of a tensor."""
+        """Return the new number of a tensor."""
         return None if number is None else _counted(self._tensors, self._same.get(number, number))
 
     def node(self, number: int | None) -> int | None:
-        """The new number of a Node."""
+        """Return the new number of a Node."""
         return None if number is None else _counted(self._nodes, number)
 
     def task(self, number: int) -> int:
-        """The new number of a graph task."""
+        """Return the new number of a graph task."""
         return _counted(self._tasks, number)
 
 
@@ -96,7 +99,7 @@ def _changed_geometry(event: ev.GeometryChanged) -> dict[str, Any]:
     return fields
 
 
-# -- which fields are numbers -----------------------------------------------------------------------------------------
+# -- fields with numbers ----------------------------------------------------------------------------------------------
 
 Renumber = Callable[[FirstMentions, Any], Any]
 

@@ -1,4 +1,6 @@
-"""The Nodes of a trace, each told where it can be seen from outside: with its edges and what it saved, once."""
+"""The Nodes of a trace, each emitted once, at the step where it first becomes visible: with its edges and saved
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,21 @@ from dispatchviz.core.record import events as ev
 Saved = ev.AttributeSaved | ev.VariableSaved
 
 MAIN_THREAD = 1
-"""In place of the thread that made a Node, which an installed PyTorch does not tell."""
+"""The thread for every Node, because an installed PyTorch does not record the thread that made a Node."""
 
 
 class MetNodes:
-    """What events tell of Nodes, by Node."""
+    """The events of each Node."""
 
     def __init__(self, events: Iterable[ev.AnyEvent]) -> None:
         self._created: dict[int, ev.NodeCreated] = {}
         self._edges: dict[int, ev.EdgesCollected] = {}
         self._leaves: dict[int, ev.AccumulatorMade] = {}
         self._saved: dict[int, dict[str, list[Saved]]] = {}
-        """Of each Node what it saved, by name; of a list its tensors, one after another."""
+        """The saved variables of each Node by name. A list has its tensors one after another."""
         self._of_numbers: set[int] = set()
-        """Tensors that wrap a Python number."""
-        self._told: set[int] = set()
+        """The tensors that wrap a Python number."""
+        self._emitted: set[int] = set()
         for event in events:
             self._read(event)
 
@@ -40,7 +42,7 @@ class MetNodes:
             case ev.TensorCreated(wrapped_number=True):
                 self._of_numbers.add(event.tensor)
             case ev.VariableSaved() if event.tensor in self._of_numbers:
-                pass  # while hooks pack, an installed PyTorch cannot be asked for what they do not pack either
+                pass  # while hooks pack, a recorder of PyTorch cannot read variables that they do not pack
             case ev.VariableSaved():
                 self._save(replace(event, counter=-1))
             case ev.AttributeSaved():
@@ -54,26 +56,29 @@ class MetNodes:
         self._saved.setdefault(event.node, {}).setdefault(name, []).append(replace(event, name=name))
 
     def met(self, node: int, with_members: bool = False) -> Iterator[ev.AnyEvent]:
-        """Tells of a Node, after those that its edges lead to, as far as they were not met before.
+        """Yield the events of a Node, after those of the Nodes that its edges lead to, unless they were emitted before.
 
-        What it saved is told ``with_members``: of the Node of a result, when the autograd kernel has returned."""
+        With ``with_members`` also its saved variables. This is used for the Node of a result when the autograd kernel
+        has returned.
+        """
         waiting = [node]
         while waiting:
             one = waiting[-1]
             edges = self._edges.get(one)
             targets = [] if edges is None else [edge[0] for edge in edges.edges if edge is not None]
-            unmet = [to for to in targets if to not in self._told and to not in waiting]
-            if unmet and one not in self._told:
+            unmet = [to for to in targets if to not in self._emitted and to not in waiting]
+            if unmet and one not in self._emitted:
                 waiting += reversed(unmet)
                 continue
             waiting.pop()
-            if one not in self._told:
-                self._told.add(one)
+            if one not in self._emitted:
+                self._emitted.add(one)
                 yield from self._facts(one, with_members and one == node)
 
     def reached(self, backward: ev.BackwardStarted) -> tuple[tuple[int, int], ...]:
-        """The edges of its inputs that an edge leads to. PyTorch makes an Identity for another one, which is not
-        seen."""
+        """Return the edges of the pass's inputs that an edge leads to. PyTorch creates an Identity for other inputs,
+        which is not recorded.
+        """
         if not backward.inputs:
             return ()
         waiting = [node for node, _ in backward.roots]
@@ -98,15 +103,21 @@ class MetNodes:
 
 
 def _present(saved: list[Saved]) -> list[Saved]:
-    """Without members that hold no tensor: the model does not tell of each of them, and an installed PyTorch does not
-    tell of the places of a list. And without those that a hook packed: to ask PyTorch for them would unpack them."""
+    """Return the saved variables that both recorders show.
+
+    Members without a tensor are left out: the model does not record each of them, and an installed PyTorch does not
+    record the places in a list. Members packed by a hook are left out too, because reading them from PyTorch would
+    unpack them.
+    """
     return [
         one for one in saved if not isinstance(one, ev.VariableSaved) or (one.tensor is not None and not one.packed)
     ]
 
 
 def _as_seen(saved: Saved) -> Saved:
-    """An undefined tensor that C++ passes for an optional one has sizes, (0,); a recorder passes None in its place."""
+    """Return a saved variable as both recorders show it. For an undefined optional tensor C++ saves the sizes (0,);
+    they become None.
+    """
     if isinstance(saved, ev.AttributeSaved) and saved.name.endswith("_sym_sizes_opt") and saved.value == "(0,)":
         return replace(saved, value="None")
     return saved

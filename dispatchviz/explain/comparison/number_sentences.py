@@ -1,4 +1,6 @@
-"""Why the numbers of two results differ, as far as two traces say: other values passed, or random numbers drawn."""
+"""The reason why the numbers of two results differ, as far as two traces show it: other values passed, or random
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,16 @@ _NO_GENERATOR = frozenset({"aten::native_dropout", "aten::rrelu_with_noise_funct
 """Operators that draw random numbers without a parameter for a generator."""
 
 SEED = "manual_seed"
-"""What a program that seeds a generator calls."""
+"""The function that a program calls to seed a generator."""
 
 
 def why_numbers(first: Trace, second: Trace, a: int, b: int, in_first: str, in_second: str) -> str:
-    """Why a result has other numbers."""
+    """Return the reason why a result has other numbers."""
     kernel = around(second, b, ev.KernelEntered)
     who = kernel.kernel if kernel is not None else "the kernel"
     hashed = second[b]
     what = tensor_name(second, hashed.tensor, b) if isinstance(hashed, ev.ResultHashed) else "the result"
-    begin = f"Of {who} the result {what} has other numbers {in_second} than {in_first}."
+    begin = f"The result {what} of {who} has different numbers {in_first} and {in_second}."
     reason = _other_call(first, second, a, b, in_first, in_second) or _random(first, second, b)
     return f"{begin} {reason or _other_line(first, second, a, b, in_first, in_second)}".rstrip()
 
@@ -37,7 +39,7 @@ def _other_call(first: Trace, second: Trace, a: int, b: int, in_first: str, in_s
         return ""
     passed = values(ev.BindingEntered)
     if passed is None or passed(ours) == passed(theirs):
-        return ""  # be it tensors with other names
+        return ""  # even if only the names of tensors differ
     return f"Python calls {call_text(first, ours)} {in_first}, {call_text(second, theirs)} {in_second}."
 
 
@@ -50,24 +52,24 @@ def _other_line(first: Trace, second: Trace, a: int, b: int, in_first: str, in_s
 
 
 def _random(first: Trace, second: Trace, b: int) -> str:
-    """What is said of an operator that draws random numbers."""
+    """Return the text about an operator that draws random numbers."""
     operator = next(filter(_draws, _operators(second, b)), None)
     if operator is None:
         return ""
     text = (
-        f"{capital(operator, (operator,))} draws random numbers, and its generator was not in the same state: it was "
-        "seeded otherwise, or had drawn more or fewer numbers before."
+        f"{capital(operator, (operator,))} draws random numbers, and its generator was in another state: its seed "
+        "was different, or it had drawn more or fewer numbers before."
     )
     if any(SEED in source for trace in (first, second) for source in trace.header.sources.values()):
         return text
     return (
-        f"{text} Neither program calls {SEED}: PyTorch then draws other numbers in every process, while dispatchviz "
-        "begins each run with one and the same seed."
+        f"{text} Neither program calls {SEED}. PyTorch then draws different numbers in every process, but "
+        "dispatchviz starts each run with the same seed."
     )
 
 
 def _operators(trace: Trace, seq: int) -> Iterator[str]:
-    """The operators that a step is within, innermost first."""
+    """Yield the operators around a step, innermost first."""
     return (event.operator for event in trace.ancestors(seq) if isinstance(event, ev.Dispatched))
 
 

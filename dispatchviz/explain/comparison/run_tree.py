@@ -1,12 +1,12 @@
-"""The events of a run as a tree that can be compared: the program's lines, and below each what it made happen.
+"""The events of a run as a tree for comparison: the program's lines, and below each the events that it caused.
 
-A trace nests an event in what it happened during, and that may be a guard that the program holds over many lines
-(``with torch.inference_mode():``): here such a guard is one event of its line, and what is within it stands beside it.
-The numbers of small tensors are left out: one run may have them and the other not.
+A trace nests an event in the event during which it happened. That may be a guard that the program holds over many lines
+(``with torch.inference_mode():``). Here such guards are events of their line, and their contents are beside them. The
+numbers of small tensors are left out, because only one of the runs may have them.
 
-Every event has three hashes: ``pairs`` says whose counterpart it may be, ``ways`` what PyTorch did in it and within it,
-``wholes`` that, the values and the program's texts. What is equal in ``wholes`` needs no second look. They are made in
-one pass over the events, and mean nothing in another process.
+Every event has three hashes. ``pairs`` identifies possible counterparts, ``ways`` covers the behavior of PyTorch in the
+event and its contents, ``wholes`` also covers the values and the program's texts. Events with equal ``wholes`` need no
+further comparison. The hashes are computed in one pass over the events and are valid only in this process.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from dispatchviz.explain.comparison.event_facts import TEXT, Facts, everything, 
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 
 ROOT = -1
-"""What the outermost events are within."""
+"""The parent of the outermost events."""
 
 _NO_WAY = (*TEXT, ev.ResultHashed)
 
 NOTHING = 0
-"""The way of what is nothing but texts of the program and numbers."""
+"""The way of an event with only texts of the program and numbers."""
 
 
 class RunTree:
-    """One run; the trace is asked for its events once, in order."""
+    """A run. Its events are read from the trace once, in order."""
 
     def __init__(self, trace: Trace, exact: bool = False) -> None:
-        """``exact``: all fields of an event count."""
+        """Create the tree. With ``exact``, all fields of an event count."""
         self.trace = trace
         self.exact = exact
         self.parents = _parents(trace)
-        """What each event is within, here."""
+        """The parent of each event in this tree."""
         self.pairs, self.ways, self.wholes = array("q"), array("q"), array("q")
         self._hash(trace)
 
@@ -65,13 +65,17 @@ class RunTree:
         return len(self.parents)
 
     def children(self, seq: int) -> Sequence[int]:
-        """What is directly within an event, in order; of ``ROOT`` the program's lines. Nothing of what formats."""
+        """Return the children of an event, in order. Those of ``ROOT`` are the program's lines. Events that format a
+        tensor are left out.
+        """
         order, begins = self._families
         return () if seq in self._formatted else order[begins[seq + 1] : begins[seq + 2]]
 
     @cached_property
     def _families(self) -> tuple[Sequence[int], Sequence[int]]:
-        """The events by what they are within, and where the children of each begin; ``ROOT``'s are first."""
+        """The events sorted by parent, and the places where the children of each begin; those of ``ROOT`` come
+        first.
+        """
         parents = np.frombuffer(self.parents, np.int32) if len(self.parents) else np.empty(0, np.int32)
         order = np.argsort(parents, kind="stable")
         order = order[np.isin(order, self.trace.steps_of(ev.NumbersRecorded), invert=True)]
@@ -84,32 +88,32 @@ class RunTree:
 
     @cached_property
     def lines(self) -> frozenset[int]:
-        """The lines of the program that ran, by what pairs them."""
+        """The lines of the program that ran, by their pairing hash."""
         return frozenset(self.pairs[seq] for seq in _steps(self.trace, ev.SourceLine))
 
     def kind(self, seq: int) -> str:
-        """The name of an event's kind, without the event being decoded."""
+        """Return the name of an event's kind, without decoding the event."""
         columns = self.trace.columns
         return columns.kind_names[columns.kinds[seq]]
 
-    def says_something(self, seq: int) -> bool:
-        """Return whether there is more in an event than texts of the program."""
+    def has_content(self, seq: int) -> bool:
+        """Return whether an event contains more than texts of the program."""
         return self.ways[seq] != NOTHING
 
 
 def _readers(kind: type[ev.Event], exact: bool) -> tuple[int, Facts, Facts, Facts | None]:
     had = None if exact else values(kind)
     if kind in (ev.NameBound, ev.Printed):
-        had = _said
+        had = _program_text
     return hash(kind.__name__), pairing(kind), everything(kind) if exact else way(kind), had
 
 
-def _said(event: ev.NameBound | ev.Printed) -> str:
+def _program_text(event: ev.NameBound | ev.Printed) -> str:
     return event.name if isinstance(event, ev.NameBound) else event.text
 
 
 def _text(trace: Trace, line: ev.SourceLine, known: dict[tuple[str, int, str], int]) -> int:
-    """The hash of a line's text, or of its number where the trace does not have it."""
+    """Return the hash of a line's text, or of its number if the trace does not have the text."""
     place = line.file, line.line, line.function
     found = known.get(place)
     if found is None:
@@ -118,7 +122,9 @@ def _text(trace: Trace, line: ev.SourceLine, known: dict[tuple[str, int, str], i
 
 
 def _fold(parents: Sequence[int], ways: array[int], wholes: array[int], trace: Trace) -> None:
-    """Make the hash of each event that of all within it: children come after their parents, so from the end on."""
+    """Combine the hash of each event with those of its contents. Children come after their parents, so the pass starts
+    at the end.
+    """
     formatted = _steps(trace, ev.TensorFormatted)
     of_ways, of_wholes = [0] * len(parents), [0] * len(parents)
     numbers = _steps(trace, ev.NumbersRecorded)
@@ -138,9 +144,10 @@ def _fold(parents: Sequence[int], ways: array[int], wholes: array[int], trace: T
 
 
 def _parents(trace: Trace) -> array[int]:
-    """What each event is within: the line that it happened on, or what it happened during if that is further inside.
+    """Return the parent of each event: the line that it happened on, or the event during which it happened if that is
+    further inside.
 
-    A forged file may say anything; here everything is within something before it.
+    A forged file may contain anything. Here every event has an earlier parent.
     """
     columns = trace.columns
     parents, lines = list(columns.parents), list(columns.lines)
@@ -164,7 +171,7 @@ def _steps(trace: Trace, kind: type[ev.Event]) -> frozenset[int]:
 
 
 def _held_guards(parents: Sequence[int], lines: Collection[int], guards: frozenset[int]) -> set[int]:
-    """The guards that the program holds: those that it enters on a line itself, and all that have lines within them."""
+    """Return the guards that the program holds: those that it enters on a line itself, and all that contain lines."""
     held = set[int]()
     for line in lines:
         parent = parents[line]

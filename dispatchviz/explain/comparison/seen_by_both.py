@@ -1,15 +1,16 @@
-"""What of a trace can be seen both by the model and by a recorder of an installed PyTorch (``dispatchviz/live``).
+"""The part of a trace that both the model and a recorder of an installed PyTorch (``dispatchviz/live``) record.
 
-``seen_by_both`` makes of a trace another one, that has only such events, each at the place where both have it: a tensor
+``seen_by_both`` turns a trace into one that has only those events, each at the place where both record it: a tensor
 appears where a call first takes or returns it, a Node when the autograd kernel that made it has returned or an edge
-leads to it, a guard around the call that a kernel makes with other thread-local sets than its own. Numbers of tensors
-and Nodes are counted anew, in the order in which these events name them.
+leads to it, a guard around the call that a kernel makes with other thread-local sets than its own. Tensors and Nodes
+are renumbered in the order in which these events name them.
 
-Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, calls without a tensor, the Node before several roots, when hooks of
-``retain_grad`` run. Left out as well: what formats a tensor as text, what PyTorch's meta functions in Python call,
-which the model computes otherwise, how long the workspaces of LAPACK are (``docs/differences.md``), the last digits of
-numbers, the numbers that Nodes save, and which inputs of ``torch.autograd.grad`` no edge leads to.
+Not recorded in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
+engine's counts and queues, version counters, calls without a tensor, the Node before several roots, the times when
+hooks of ``retain_grad`` run. Also left out: the events that format a tensor as text, the calls of PyTorch's meta
+functions in Python, which the model computes in another way, the lengths of the workspaces of LAPACK
+(``docs/differences.md``), the last digits of numbers, the numbers that Nodes save, and the inputs of
+``torch.autograd.grad`` that no edge leads to.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ KEPT = (
     ev.KernelReturned, ev.BackwardStarted, ev.BackwardFinished, ev.NodeStarted, ev.GradientAccumulated, ev.Printed,
     ev.ProgramRaised, ev.NameBound, ev.HookRegistered, ev.HookRemoved, ev.HookRan,
 )  # fmt: skip
-"""Kinds of events that both tell."""
+"""The kinds of events that both record."""
 
 PYTHON_META = "(_meta_registrations.py)"
-"""How the names of PyTorch's meta functions in Python end."""
+"""The endings of the names of PyTorch's meta functions in Python."""
 
 WITHOUT_TENSORS = "aten::_nnpack_available", "profiler::"
-"""How the operators begin whose calls are seen although no tensor gives them a key."""
+"""The beginnings of the names of operators whose calls are recorded although no tensor gives them a key."""
 
 ASKING_LAPACK = frozenset(
     f"aten::{name}"
@@ -50,26 +51,29 @@ ASKING_LAPACK = frozenset(
         "linalg_ldl_factor_ex.out", "linalg_qr", "linalg_qr.out", "_linalg_svd", "_linalg_svd.U", "linalg_lstsq.out",
     )
 )  # fmt: skip
-"""Operators whose kernel makes workspaces, one-dimensional tensors as long as the LAPACK of a build wants them."""
+"""Operators whose kernel creates workspaces: one-dimensional tensors whose length the LAPACK of a build determines."""
 
 UNWATCHED = frozenset({"aten::div_.Tensor_mode"})
-"""Operators whose calls a recorder leaves alone (``live/watched_cells.LEFT_ALONE``); what they call is seen."""
+"""Operators whose calls a recorder does not record (``live/watched_cells.LEFT_ALONE``). The calls that they make are
+recorded.
+"""
 
 OF_A_CALL = ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered, ev.KernelReturned
 
 UNSEEN = ev.FunctionEntered, ev.ForwardFormulaEntered
-"""What runs lines of the program and is not seen: ``forward`` and ``jvp`` of a custom Function."""
+"""The functions whose lines are not recorded: ``forward`` and ``jvp`` of a custom Function."""
 
 GRAPH_ROOT = "torch::autograd::GraphRoot"
-"""The Node that the engine makes for several roots, which leads to them."""
+"""The Node that the engine creates for several roots, with edges to them."""
 
 TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
-"""Whether a call's arguments were on a stack is not seen."""
+"""The form in which boxed calls are compared. An installed PyTorch does not show whether arguments were on a stack."""
 
 
 def seen_by_both(trace: Trace, places: bool = True) -> SeenByBoth:
-    """What both can see of a trace; without ``places`` not where kernels are registered, which is another line in each
-    release."""
+    """Return the part of a trace that both record. Without ``places``, the registration lines of kernels, which differ
+    in each release, are left out.
+    """
     view = _View(trace, places)
     for event in trace.events:
         view.add(event)
@@ -77,7 +81,9 @@ def seen_by_both(trace: Trace, places: bool = True) -> SeenByBoth:
 
 
 class SeenByBoth(Trace):
-    """A trace of such events; ``steps`` has of each the step of the whole trace that it is, or that it is told at."""
+    """A trace of events that both record. ``steps`` has, for each event, its step in the whole trace or the step that
+    emits it.
+    """
 
     steps: tuple[int, ...]
 
@@ -91,7 +97,7 @@ Sets = tuple[int, int]
 
 
 class _View:
-    """Takes the events of a trace one after another."""
+    """The pass over the events of a trace."""
 
     def __init__(self, trace: Trace, places: bool) -> None:
         self._places = places
@@ -102,48 +108,51 @@ class _View:
         self._tensors = FirstMentions()
         self._parents: dict[int, int | None] = {}
         self._numbers: dict[int, int] = {}
-        """Of each event of the trace that others are within here, its number here."""
+        """The number in the new trace of each event that contains others."""
         self._running: dict[int, int] = {}
-        """Of each backward here the last Node that it ran: all until the next one is within that, since it is not seen
-        when a Node has returned."""
+        """The last Node that each backward pass here ran. Everything up to the next Node is in that one, because the
+        return of a Node is not recorded.
+        """
         self._accumulated: list[ev.GradientAccumulated] = []
-        """What is seen when the next Node runs."""
+        """The events that become visible when the next Node runs."""
         self._kernel: dict[int, int | None] = {}
-        """Of each event the KernelEntered that it is in."""
+        """The KernelEntered around each event."""
         self._selected: dict[int, ev.KernelSelected] = {}
-        """Of each call the kernel that is selected."""
+        """The selected kernel of each call."""
         self._sets: dict[int, Sets | None] = {}
-        """The thread's sets during each event, as far as they are known."""
+        """The thread-local sets during each event, as far as they are known."""
         self._left_out: set[int] = set()
-        """What formats a tensor and what is in a meta function, with all within."""
+        """The events that format a tensor or belong to a meta function, with their contents."""
         self._unwatched: set[int] = set()
-        """Calls of ``UNWATCHED`` and their kernels."""
+        """The calls of ``UNWATCHED`` and their kernels."""
         self._meta_functions: set[int] = set()
         self._histories: dict[int, list[ev.HistorySet | ev.HistoryRebased]] = {}
-        """Of each kernel that runs, which results got which Node."""
+        """The Nodes that the results of each running kernel got."""
         self._moved: dict[tuple[int | None, int | None], ev.HookRegistered] = {}
-        """Of each kernel and result the retains-grad hook that went along."""
+        """The retains-grad hook that moved, for each kernel and result."""
         self._line: ev.SourceLine | None = None
-        """A line on which nothing was seen yet."""
+        """A line on which nothing has been emitted yet."""
         self._lines: dict[int | None, ev.SourceLine] = {}
-        """Of each event of the trace the last line directly within it; of a line itself."""
+        """The last line directly within each event of the trace. For a line, the line itself."""
         self._functions: dict[int, int | None] = {}
-        """Of each event the innermost one of ``UNSEEN`` that it is in."""
+        """The innermost one of ``UNSEEN`` around each event."""
         self._function: int | None = None
-        """That of the last line."""
+        """The function of the last line."""
         self._hooks = _last_pre_hooks(trace.events)
         self._not_evaluated = not_evaluated(trace)
         self._registered: dict[int, int] = {}
-        """Of the hooks that are seen the numbers here."""
+        """The new numbers of the hooks that are recorded."""
         self._before_hooks: dict[int, ev.NodeStarted] = {}
-        """The Nodes whose hooks run now: in PyTorch a Node is seen behind them, with the gradients that they return."""
+        """The Nodes whose hooks run now. In PyTorch a Node is recorded after its hooks, with the gradients that they
+        return.
+        """
         self._outermost: int | None = None
-        """The last line that is within nothing."""
+        """The last line at the outermost level."""
         self._last: tuple[tuple[object, ...], int] = (), -1
-        """The last line that was told, and its number."""
+        """The last line that was emitted, and its number."""
 
     def add(self, event: ev.AnyEvent) -> None:
-        """The next one."""
+        """Add the next event."""
         seq, parent = event.seq, event.parent
         if self._is_left_out(event):
             self._left_out.add(seq)
@@ -193,7 +202,7 @@ class _View:
         return event.parent in self._unwatched and isinstance(event, OF_A_CALL)
 
     def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved | ev.HookRan) -> bool:
-        """A retains-grad hook runs unseen."""
+        """Return whether a hook is recorded. Retains-grad hooks run unrecorded."""
         if isinstance(event, (ev.HookRegistered, ev.HookRan)) and event.function == IN_CPP:
             return False
         if isinstance(event, ev.HookRan):
@@ -205,7 +214,9 @@ class _View:
         return event.hook in self._registered
 
     def _sets_during(self, event: ev.AnyEvent) -> Sets | None:
-        """A call says with which sets it is made; a guard and a redispatch follow from what is around."""
+        """Return the thread-local sets during an event. A call has its own; those of a guard and a redispatch follow
+        from the events around.
+        """
         if isinstance(event, ev.GuardEntered):
             return event.included, event.excluded
         if isinstance(event, ev.Dispatched) and event.seq + 1 < len(self._trace):
@@ -216,7 +227,7 @@ class _View:
         return sets
 
     def _follow_functions(self, event: ev.AnyEvent) -> None:
-        """The line that calls a custom Function goes on behind the lines of that."""
+        """Continue a line that calls a custom Function after the lines of that function."""
         parent = event.parent
         function = self._functions[event.seq] = event.seq if isinstance(event, UNSEEN) else _of(self._functions, parent)
         if isinstance(event, ev.SourceLine):
@@ -250,28 +261,28 @@ class _View:
         else:
             self._before_hooks[event.parent] = node
 
-    # -- what is told -------------------------------------------------------------------------------------------------
+    # -- emitted events -----------------------------------------------------------------------------------------------
 
     def _keep(self, event: ev.AnyEvent) -> None:
         if isinstance(event, ev.GradientAccumulated):
             self._accumulated.append(event)
             return
         if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
-            self._tell_accumulated()
+            self._emit_accumulated()
         if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
-            self._tell_line()
+            self._emit_line()
         seq, around = event.seq, self._within(event)
         for before in self._before(event):
             self._emit(before, around, seq)
         if isinstance(event, ev.Dispatched):
             around = self._guarded(event, around)
-        for told in self._told(event):
-            number = self._numbers[seq] = self._emit(told, around, seq)
+        for comparable in self._comparable(event):
+            number = self._numbers[seq] = self._emit(comparable, around, seq)
             if isinstance(event, ev.NodeStarted) and around is not None:
                 self._running[around] = number
 
     def _within(self, event: ev.AnyEvent) -> int | None:
-        """The number of the event here that another one is within."""
+        """Return the number of the new event around an event."""
         seq = event.parent
         while seq is not None and seq not in self._numbers:
             seq = self._parents.get(seq)
@@ -282,19 +293,19 @@ class _View:
             return number
         return self._running.get(number, number)
 
-    def _tell_accumulated(self) -> None:
+    def _emit_accumulated(self) -> None:
         waiting, self._accumulated = self._accumulated, []
         for event in waiting:
             self._emit(replace(event, why=""), self._within(event), event.seq)
 
-    def _tell_line(self) -> None:
-        """The line on which something is seen, unless it is the last one still or again."""
+    def _emit_line(self) -> None:
+        """Emit the current line if something is recorded on it, unless it is still or again the last one."""
         line, self._line = self._line, None
         if line is None:
             return
         around = self._within(line)
         place = around, line.file, line.line, line.function
-        if line.resumed and around is not None and place[1:] == self._last[0][1:]:  # after a hook without calls
+        if line.resumed and around is not None and place[1:] == self._last[0][1:]:  # a hook without calls comes before
             self._numbers[line.seq] = around
             return
         if place != self._last[0]:
@@ -304,7 +315,7 @@ class _View:
         self._numbers[line.seq] = self._last[1]
 
     def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:
-        """Add an event, behind the tensors that it is the first to name; give its number."""
+        """Add an event after the tensors that it is the first to name, and return its number."""
         for one in (*self._tensors.named_in(event), self._tensors.renumbered(event)):
             if isinstance(one, ev.TensorCreated) and len(one.shape) == 1 and self._asks_lapack(around):
                 one = replace(one, shape=(1,))
@@ -316,7 +327,7 @@ class _View:
         return number
 
     def _asks_lapack(self, around: int | None) -> bool:
-        """Return whether an event here is in a kernel that asks LAPACK for the size of a workspace, or in what makes
+        """Return whether an event is in a kernel that asks LAPACK for the size of a workspace, or in the creation of
         one.
         """
         calls = 0
@@ -330,7 +341,7 @@ class _View:
         return False
 
     def _before(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
-        """The Nodes that can be seen from here on."""
+        """Yield the Nodes that become visible at an event."""
         if isinstance(event, ev.KernelReturned):
             for history in self._histories_of(event):
                 yield from self._nodes.met(history.node, with_members=True)
@@ -344,8 +355,9 @@ class _View:
             yield from self._nodes.met(event.node)
 
     def _histories_of(self, event: ev.KernelReturned) -> Iterator[ev.HistorySet | ev.HistoryRebased]:
-        """Those of results, and of the bases that an in-place operator writes to. A stale view among the arguments gets
-        another Node when it is asked for its own, and in PyTorch only the edge to that is seen."""
+        """Yield the new histories of results, and of the bases that an in-place operator writes to. A stale view among
+        the arguments gets another Node when its grad_fn is read, and in PyTorch only the edge to that is recorded.
+        """
         kernel = event.parent
         histories = self._histories.pop(-1 if kernel is None else kernel, [])
         selected = self._selected.get(_of(self._parents, kernel))
@@ -354,7 +366,7 @@ class _View:
         yield from (one for one in histories if one is last[one.tensor] and (rebases or one.tensor in event.tensors))
 
     def _guarded(self, event: ev.Dispatched, around: int | None) -> int | None:
-        """The event that a call is within: a guard, if a kernel calls with other sets than its own."""
+        """Return the event around a call: a guard, if a kernel calls with other sets than its own."""
         kernel, now = _of(self._kernel, event.parent), self._sets[event.seq]
         before = _of(self._sets, kernel)
         if before is None or now is None or before == now:
@@ -362,8 +374,8 @@ class _View:
         name = guard_name(before[0], now[0], before[1], now[1])
         return self._emit(ev.GuardEntered(0, None, name, before[0], now[0], before[1], now[1]), around, event.seq)
 
-    def _told(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
-        """An event without what only one of both can tell."""
+    def _comparable(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
+        """Yield an event without the facts that only one of the recorders has."""
         match event:
             case ev.Dispatched():
                 yield replace(event, how=TYPED.get(event.how, event.how))
@@ -395,15 +407,15 @@ class _View:
                 yield event
 
     def _hands_back_self(self, event: ev.KernelReturned) -> bool:
-        """Return whether a fallback computed an in-place operator: whoever calls gets the tensor that is written to,
-        whatever the fallback left on the stack (``BoxedKernelWrapper``), and in PyTorch only the latter is seen.
+        """Return whether a fallback computed an in-place operator. The caller then gets the tensor that is written to,
+        not the one that the fallback left on the stack (``BoxedKernelWrapper``), and PyTorch records only the latter.
         """
         selected = _of(self._selected, _of(self._parents, event.parent))
         return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
 
 
 _DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]\d+)?")
-"""A number whose last digits are of rounding."""
+"""The pattern of a number whose last digits depend on rounding."""
 
 
 def _rounded(number: re.Match[str]) -> str:
@@ -416,7 +428,7 @@ def _is_in_place(operator: str) -> bool:
 
 
 def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:
-    """Of each Node that runs the last hook that runs before it."""
+    """Return, for each Node that runs, the last hook that runs before it."""
     started, last = set[int](), dict[int, int]()
     for event in events:
         if isinstance(event, ev.NodeStarted):
@@ -427,7 +439,9 @@ def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:
 
 
 IN_CPP = "warn_autograd_not_implemented_hook"
-"""The name here of PyTorch's own hook, which is C++ (``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``)."""
+"""The name used here for PyTorch's own hook, which is C++
+(``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``).
+"""
 
 
 def _of(known: dict[int, Any], seq: int | None) -> Any:
@@ -435,8 +449,10 @@ def _of(known: dict[int, Any], seq: int | None) -> Any:
 
 
 def not_evaluated(trace: Trace) -> frozenset[int]:
-    """The steps at which such Nodes start: in an installed PyTorch, where a Node is seen behind its hooks, there are
-    none."""
+    """Return the steps of Nodes that start but are not evaluated, because a hook before them raises.
+
+    An installed PyTorch records a Node after its hooks, so it has no such steps.
+    """
     if is_live(trace.header):
         return frozenset()
     leaves = {e.node: e.tensor for e in _of_kind(trace, ev.AccumulatorMade) if isinstance(e, ev.AccumulatorMade)}
@@ -450,7 +466,7 @@ def _of_kind(trace: Trace, kind: type[ev.Event]) -> list[ev.AnyEvent]:
 
 
 def _raised(trace: Trace, started: ev.NodeStarted, leaf: int | None) -> bool:
-    """Return whether more hooks were there than have returned what the engine takes."""
+    """Return whether a hook before the Node raised: there are more hooks than accepted return values."""
     there = [hook for hook in hooks_of(trace, started.node, leaf, started.seq) if hook.kind in BEFORE_NODE]
     ran = [e for e in trace.children(started.seq) if isinstance(e, ev.HookRan) and e.kind in BEFORE_NODE]
     return len(ran) < len(there)

@@ -1,9 +1,9 @@
-"""Which elements of two sequences are each other's counterpart: an alignment that costs no more than a bound.
+"""The counterparts in two sequences, found by an alignment with bounded cost.
 
-What is equal at both ends is paired at once. Between, Myers' algorithm finds the fewest insertions and deletions, as
-``diff`` does ("An O(ND) Difference Algorithm and Its Variations", 1986), as long as they are few; where they are many,
-the first occurrence of an element is paired with the first one of the other sequence, the second with the second, as
-far as these pairs do not cross.
+Equal elements at both ends are paired first. Between them Myers' algorithm finds the fewest insertions and deletions,
+as ``diff`` does ("An O(ND) Difference Algorithm and Its Variations", 1986), as long as there are few. If there are
+many, the first occurrence of an element is paired with its first occurrence in the other sequence, the second with the
+second, and so on, as long as these pairs do not cross.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 
 MOST_EDITS = 400
-"""So many insertions and deletions are looked for; the work grows with their square, and with them times the length."""
+"""The number of insertions and deletions that are tried. The work grows with its square, and with its product with the
+length.
+"""
 
 MOST_WORK = 4_000_000
-"""So many comparisons are made to find them, at most."""
+"""The largest number of comparisons."""
 
 Pairs = list[tuple[int, int]]
 
 
 def aligned(first: Sequence[int], second: Sequence[int]) -> Pairs:
-    """Positions of counterparts, in order; both sequences are hashes."""
+    """Return the positions of counterparts, in order. Both sequences are hashes."""
     begin, end = _common_ends(first, second)
     a, b = first[begin : len(first) - end], second[begin : len(second) - end]
     between = _fewest_edits(a, b) if a and b else []
@@ -35,7 +37,7 @@ def aligned(first: Sequence[int], second: Sequence[int]) -> Pairs:
 
 
 class Places:
-    """Where elements are in a sequence, asked from its beginning to its end."""
+    """The places of elements in a sequence, searched from its beginning to its end."""
 
     def __init__(self, elements: Iterable[str]) -> None:
         self._places: dict[str, deque[int]] = defaultdict(deque)
@@ -43,7 +45,9 @@ class Places:
             self._places[element].append(at)
 
     def first(self, wanted: Iterable[str], begin: int) -> int | None:
-        """The first place of any of some elements from ``begin`` on, which is never less than before."""
+        """Return the first place of any of some elements from ``begin`` on, which is never less than in the last
+        call.
+        """
         found = [places[0] for each in wanted if (places := self._from(each, begin))]
         return min(found, default=None)
 
@@ -55,7 +59,7 @@ class Places:
 
 
 def _common_ends(first: Sequence[int], second: Sequence[int]) -> tuple[int, int]:
-    """How long the common beginning is, and the common end of the rest."""
+    """Return the length of the common beginning, and of the common end after that."""
     shorter = min(len(first), len(second))
     begin = next((at for at in range(shorter) if first[at] != second[at]), shorter)
     rest = shorter - begin
@@ -64,7 +68,7 @@ def _common_ends(first: Sequence[int], second: Sequence[int]) -> tuple[int, int]
 
 
 def _earliest(pairs: Pairs, a: Sequence[int], b: Sequence[int]) -> Pairs:
-    """The same elements paired as early as they occur, so that what a loop does once more is its last iteration."""
+    """Pair the same elements as early as they occur, so that an additional iteration of a loop is its last one."""
     i = j = -1
     found: Pairs = []
     for at, _ in pairs:
@@ -81,7 +85,7 @@ def _next(elements: Sequence[int], wanted: int, at: int) -> int:
 
 
 def _fewest_edits(a: Sequence[int], b: Sequence[int]) -> Pairs | None:
-    """The pairs that leave the fewest elements alone; None if that takes too long."""
+    """Return the pairs that leave the fewest elements alone, or None if that takes too long."""
     reached, history, work = {1: 0}, list[dict[int, int]](), 0
     for edits in range(min(MOST_EDITS, len(a) + len(b)) + 1):
         history.append(dict(reached))
@@ -100,7 +104,7 @@ def _fewest_edits(a: Sequence[int], b: Sequence[int]) -> Pairs | None:
 
 
 def _way_back(history: Sequence[dict[int, int]], x: int, y: int) -> Pairs:
-    """The pairs on the way that reached both ends."""
+    """Return the pairs on the path that reached both ends."""
     pairs: Pairs = []
     for edits in range(len(history) - 1, -1, -1):
         reached, diagonal = history[edits], x - y
@@ -116,7 +120,7 @@ def _way_back(history: Sequence[dict[int, int]], x: int, y: int) -> Pairs:
 
 
 def _by_occurrence(a: Sequence[int], b: Sequence[int]) -> Pairs:
-    """The n-th occurrence of each element with the n-th one, as many as do not cross."""
+    """Pair the n-th occurrence of each element with the n-th one in the other sequence, as many as do not cross."""
     places: dict[int, list[int]] = defaultdict(list)
     for j, element in enumerate(b):
         places[element].append(j)
@@ -131,7 +135,7 @@ def _by_occurrence(a: Sequence[int], b: Sequence[int]) -> Pairs:
 
 
 def _longest_increasing(pairs: Pairs) -> Pairs:
-    """The longest selection whose second positions increase."""
+    """Return the longest selection of pairs whose second positions increase."""
     ends, at_end, before = list[int](), list[int](), list[int]()
     for number, (_, j) in enumerate(pairs):
         place = bisect_left(ends, j)

@@ -1,13 +1,13 @@
-"""Two runs aligned level by level: where they differ, in the order of happening.
+"""The differences of two runs, aligned level by level, in the order of occurrence.
 
-Lists of siblings are aligned by what pairs events (``event_facts.py``); of a pair that is not equal as a whole the
-facts are compared, then the children. Three things are looked through, so that what is the same inside is found to be:
+Lists of siblings are aligned by the facts that pair events (``event_facts.py``). If a pair is not equal as a whole, its
+facts are compared, and then its children. Three kinds of events do not keep equal contents apart:
 
-- Lines of the program whose text was changed, split or put into a ``with``: what they do is compared as if it stood
-  side by side.
-- A call that goes to a key more in one run, since a layer is on (autocast, vmap): the layer's kernel calls the operator
-  again, and that call is the counterpart of the other run's.
-- A binding with another name (``x.add(y)``, ``x + y``): what it calls is compared.
+- Lines of the program whose text was changed, split or put into a ``with``: their contents are compared as if they
+  were side by side.
+- A call that goes through one more key in one run, because a layer is active (autocast, vmap): the layer's kernel calls
+  the operator again, and that call is the counterpart of the other run's call.
+- A binding with another name (``x.add(y)``, ``x + y``): the calls that it makes are compared.
 """
 
 from __future__ import annotations
@@ -23,39 +23,44 @@ from dispatchviz.explain.comparison.run_tree import ROOT, RunTree
 from dispatchviz.explain.comparison.sequence_alignment import Places, aligned
 
 Sort = Literal["way", "values", "numbers", "text", "line"]
-"""What differs: what PyTorch did; the plain values passed; the numbers of a result; a text of the program. ``line``:
-nothing of the line itself, but something that happens on it."""
+"""The kind of difference: the behavior of PyTorch, the plain values passed, the numbers of a result, or a text of the
+program. ``line`` means that the line itself is equal, but something that happens on it is not.
+"""
 
 FARTHEST = 20_000
-"""So many steps within a call are searched for the same call below a layer."""
+"""The number of steps within a call that are searched for the same call below a layer."""
 
 
 PRINTED = (ev.Printed,)
 SAID = (ev.NameBound, ev.Printed)
-"""What the program prints is aligned by itself, and names of variables are not: neither may keep two calls apart."""
+"""The kinds that must not keep two calls apart. Printed texts are aligned separately, and names of variables are not
+aligned.
+"""
 KEY_SETS = (ev.KeySetComputed, ev.FallthroughSkipped)
 HASHES = (ev.ResultHashed,)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place where two runs differ: a step of each, or of one where the other has none."""
+    """A place where two runs differ: a step of each, or a step of only one."""
 
     sort: Sort
     first: int | None
     second: int | None
     below: tuple[int, int] | None = None
-    """Of a call that goes through a layer more in one run: the calls that are counterparts, one of them below it."""
+    """The counterparts, one of them below a call that goes through one more layer."""
 
 
 class Alignment:
-    """What two runs have in common and what not."""
+    """The common and the different parts of two runs."""
 
     def __init__(self, first: RunTree, second: RunTree) -> None:
         self.first, self.second = first, second
 
     def differences(self) -> Iterator[Difference]:
-        """In the order of happening; what is within a step that only one run has is not told."""
+        """Yield the differences in order of occurrence. The contents of a step that only one run has are not
+        included.
+        """
         open_: list[Iterator[Difference | tuple[int, int]]] = [self._children((ROOT,), (ROOT,))]
         while open_:
             found = next(open_[-1], None)
@@ -69,7 +74,7 @@ class Alignment:
     # -- one pair -----------------------------------------------------------------------------------------------------
 
     def _pair(self, a: int, b: int) -> Iterator[Difference | tuple[int, int]]:
-        """Of two counterparts that differ somewhere: their facts, then what is within them."""
+        """Compare two counterparts that differ somewhere: first their facts, then their contents."""
         one, other = self.first.trace[a], self.second.trace[b]
         found = self.own_difference(a, b)
         if found is not None:
@@ -81,7 +86,7 @@ class Alignment:
             yield from self._children((a,), (b,))
 
     def own_difference(self, a: int, b: int) -> Difference | None:
-        """What differs in the facts of two counterparts themselves, whatever is within them; None if nothing does."""
+        """Return the difference in the facts of two counterparts themselves, regardless of their contents, or None."""
         one, other = self.first.trace[a], self.second.trace[b]
         if isinstance(one, ev.Dispatched) and isinstance(other, ev.Dispatched) and one.key != other.key:
             return Difference("way", a, b, self._below_layer(one, other))
@@ -89,12 +94,12 @@ class Alignment:
         return Difference(sort, a, b) if sort else None
 
     def _sort(self, one: ev.AnyEvent, other: ev.AnyEvent) -> Sort | None:
-        """What differs between the facts of two events."""
+        """Return the kind of difference between the facts of two events."""
         kind = type(one)
         if kind is not type(other):
             return "way"
         if kind in TEXT:
-            return "text" if kind is not ev.SourceLine else "line"  # those that read otherwise are no pair
+            return "text" if kind is not ev.SourceLine else "line"  # lines with different texts are not a pair
         did = everything(kind) if self.first.exact else way(kind)
         if did(one) != did(other):
             return "way"
@@ -104,7 +109,7 @@ class Alignment:
         return "numbers" if kind is ev.ResultHashed else "values"
 
     def _goes_on(self, one: ev.AnyEvent, other: ev.AnyEvent) -> bool:
-        """Return whether the insides of two events of a kind are worth comparing."""
+        """Return whether the contents of two events of a kind should be compared."""
         if isinstance(one, ev.Dispatched) and isinstance(other, ev.Dispatched):
             return one.operator == other.operator
         if isinstance(one, ev.NodeStarted) and isinstance(other, ev.NodeStarted):
@@ -112,7 +117,7 @@ class Alignment:
         return True
 
     def _below_layer(self, one: ev.Dispatched, other: ev.Dispatched) -> tuple[int, int] | None:
-        """The calls below the layer that one of two calls goes through, if there is one."""
+        """Return the calls below the layer that only one of two calls goes through, if there is one."""
         if (inner := _same_call(self.second, other.seq, one)) is not None:
             return one.seq, inner
         if (inner := _same_call(self.first, one.seq, other)) is not None:
@@ -124,7 +129,9 @@ class Alignment:
     def _children(
         self, a: Sequence[int], b: Sequence[int], redone: bool = False
     ) -> Iterator[Difference | tuple[int, int]]:
-        """What is within some steps of each run; ``redone``: below a layer, where key sets cannot be the same."""
+        """Compare the contents of some steps of each run. ``redone`` means below a layer, where key sets cannot be
+        equal.
+        """
         ours = [child for seq in a for child in self.first.children(seq)]
         theirs = [child for seq in b for child in self.second.children(seq)]
         if redone:
@@ -143,13 +150,13 @@ class Alignment:
                 yield from self._gap(ours[i + 1 : next_i], theirs[j + 1 : next_j])
 
     def _hashed_alike(self, ours: list[int], theirs: list[int]) -> tuple[list[int], list[int]]:
-        """Leaves results out where the ways within differ and only one of two kernels computed one itself."""
+        """Remove results if the ways within differ and only one of two kernels computed a result itself."""
         if len(_only(self.first, ours, HASHES)) == len(_only(self.second, theirs, HASHES)):
             return ours, theirs
         return _without(self.first, ours, HASHES), _without(self.second, theirs, HASHES)
 
     def _gap(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Difference | tuple[int, int]]:
-        """Siblings between two pairs that have no counterpart by name."""
+        """Compare siblings between two pairs that have no counterpart by name."""
         if lines := self._are_lines(ours, theirs):
             yield from self._changed_lines(*lines)
             return
@@ -171,7 +178,7 @@ class Alignment:
         return (ours, theirs) if kinds == {ev.SourceLine} else None
 
     def _changed_lines(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Difference | tuple[int, int]]:
-        """Lines of the program that only one has, or that read otherwise."""
+        """Compare lines of the program that only one run has, or whose text differs."""
         if ours and theirs:
             for seq, other in zip(ours, theirs, strict=False) if len(ours) == len(theirs) else [(ours[0], theirs[0])]:
                 yield Difference("text", seq, other)
@@ -183,12 +190,12 @@ class Alignment:
             yield from self._alone(None, seq)
 
     def _alone(self, a: int | None, b: int | None) -> Iterator[Difference]:
-        """A step that the other run has not. Of a line of the program that is what it makes happen."""
+        """Yield a step that only one run has. For a line of the program, yield the events that it causes."""
         tree, seq = (self.second, b) if a is None else (self.first, a)
         assert seq is not None
         event, other = tree.trace[seq], self.second if tree is self.first else self.first
-        if isinstance(event, ev.SourceLine) and tree.says_something(seq):
-            if tree.pairs[seq] in other.lines:  # an iteration more of a loop, not another program
+        if isinstance(event, ev.SourceLine) and tree.has_content(seq):
+            if tree.pairs[seq] in other.lines:  # an additional iteration of a loop, not another program
                 yield Difference("way", a, b)
                 return
             for child in tree.children(seq):
@@ -202,24 +209,24 @@ NODE_OR_NONE = (ev.NodeCreated.__name__, ev.NoNodeMade.__name__)
 
 
 def replaced_by(kind: str) -> Sequence[str]:
-    """The kinds of events that one stands in the place of if they have no counterpart by name."""
+    """Return the kinds of events that an event can replace if they have no counterpart by name."""
     return NODE_OR_NONE if kind in NODE_OR_NONE else (kind,)
 
 
 def _only(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], ...]) -> list[int]:
-    """Those of some kinds; no event is decoded for it."""
+    """Return the steps of some kinds, without decoding an event."""
     codes, of_steps = set(map(tree.trace.columns.code, kinds)), tree.trace.columns.kinds
     return [seq for seq in steps if of_steps[seq] in codes]
 
 
 def _without(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], ...]) -> list[int]:
-    """Those of other kinds."""
+    """Return the steps of other kinds."""
     codes, of_steps = set(map(tree.trace.columns.code, kinds)), tree.trace.columns.kinds
     return [seq for seq in steps if of_steps[seq] not in codes]
 
 
 def _same_call(tree: RunTree, outer: int, wanted: ev.Dispatched) -> int | None:
-    """The first call within one that is of the same operator and key as one of the other run."""
+    """Return the first call within a call that has the operator and key of a call in the other run."""
     columns = tree.trace.columns
     if wanted.operator not in columns.operator_names or wanted.key not in columns.key_names:
         return None

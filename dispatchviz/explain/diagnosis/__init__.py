@@ -1,1 +1,3 @@
-"""Diagnoses: why a program failed or computes something else than its author wants, from its trace alone."""
+"""Diagnoses: the reasons why a program failed or computes something that its author did not intend, from its trace
+alone.
+"""

@@ -1,4 +1,4 @@
-"""The arguments of the call that raised: which is which variable or parameter, with sizes, dtype and device."""
+"""The arguments of the call that raised: their variables or parameters, sizes, dtypes and devices."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NAMELESS = "a tensor"
 
 
 class Argument(NamedTuple):
-    """A tensor that the call got."""
+    """A tensor argument of the call."""
 
     parameter: str
-    """As the schema has it: ``mat2``, ``tensors[1]``."""
+    """The name in the schema: ``mat2``, ``tensors[1]``."""
     tensor: int
     name: str
     """``x``, ``net.2.weight``, ``the result of relu on line 4``."""
@@ -38,7 +38,7 @@ class Argument(NamedTuple):
     made: int
     """The step at which it appeared."""
     key_set: int = 0
-    """Its key set as the call met it; 0 if the recording does not say."""
+    """Its key set when it was passed to the call; 0 if the recording does not have it."""
 
     @property
     def sized(self) -> str:
@@ -47,24 +47,24 @@ class Argument(NamedTuple):
 
 
 def is_batched(one: Argument) -> bool:
-    """Return whether vmap made a tensor stand for one per sample."""
+    """Return whether vmap made a tensor that represents one for each sample."""
     return DispatchKeySet.from_raw_repr(one.key_set).has(DispatchKey.FuncTorchBatched)
 
 
 def failed_call(failure: Failure) -> ev.Dispatched | None:
-    """The outermost call that raised; None if the last call of the line had returned."""
+    """Return the outermost call that raised, or None if the last call of the line had returned."""
     call = failure.call
     return None if call is None or has_returned(failure.trace, call) else call
 
 
 def arguments(failure: Failure) -> tuple[Argument, ...]:
-    """The tensors of the outermost call that raised, in order; none if no call did."""
+    """Return the tensors of the outermost call that raised, in order; none if no call did."""
     call = failed_call(failure)
     return () if call is None else of_call(failure.trace, call)
 
 
 def of_call(trace: Trace, call: ev.Dispatched) -> tuple[Argument, ...]:
-    """The tensors that a call got, without numbers that Python wrapped."""
+    """Return the tensor arguments of a call, without numbers that Python wrapped."""
     computed = within(trace, call.seq, ev.KeySetComputed)
     given = () if computed is None else computed.arguments
     found = (argument(trace, tensor, call.seq, name, key_set) for name, tensor, key_set in given)
@@ -76,7 +76,9 @@ def of_call(trace: Trace, call: ev.Dispatched) -> tuple[Argument, ...]:
 
 
 def argument(trace: Trace, tensor: int, at: int, parameter: str = "", key_set: int = 0) -> Argument | None:
-    """A tensor as an argument; None if the recording does not know it, or if it is a number that Python wrapped."""
+    """Return a tensor as an argument, or None if the recording does not have it, or if it is a number that Python
+    wrapped.
+    """
     made, card = index(trace).tensors.get(tensor), tensor_card(trace, tensor, at)
     if made is None or card is None or made.wrapped_number:
         return None
@@ -97,7 +99,9 @@ def argument(trace: Trace, tensor: int, at: int, parameter: str = "", key_set: i
 
 
 def _device(key_set: int, recorded: str) -> str:
-    """The recorded device, unless the tensor has another backend's key by now: ``.data`` may have been set unseen."""
+    """Return the recorded device, or that of another backend's key if the tensor has one: the setting of ``.data`` may
+    not be recorded.
+    """
     backends = [
         each.name.removesuffix("Bit").lower() for each in BackendComponent if each and key_set >> (each - 1) & 1
     ]
@@ -111,13 +115,15 @@ def _stride(trace: Trace, made: ev.TensorCreated, at: int) -> tuple[int, ...]:
 
 
 def named(found: Iterable[Argument], *parameters: str) -> Argument | None:
-    """The argument that has the first of some names that there is."""
+    """Return the argument with the first of some parameter names that exists."""
     by_name = {each.parameter: each for each in found}
     return next((by_name[name] for name in parameters if name in by_name), None)
 
 
 def called(failure: Failure) -> str:
-    """``add on line 4 (c = a + b)``; ``fc (Linear) on line 9 (return self.fc(x))`` for the call of a module."""
+    """Return the call with its line: ``add on line 4 (c = a + b)``; ``fc (Linear) on line 9 (return self.fc(x))`` for
+    the call of a module.
+    """
     call, where = failed_call(failure), on_line(failure.trace, failure.raised)
     module = module_of(failure)
     what = module or (spelled(call) if call is not None else failure.exception)
@@ -125,7 +131,7 @@ def called(failure: Failure) -> str:
 
 
 def spelled(call: ev.Dispatched) -> str:
-    """The function as a program writes it: ``cross_entropy`` of ``aten::cross_entropy_loss``, ``linalg.inv``."""
+    """Return the function's name in a program: ``cross_entropy`` for ``aten::cross_entropy_loss``, ``linalg.inv``."""
     name = base_name(call)
     for room in ("linalg_", "fft_", "special_"):
         if name.startswith(room):
@@ -134,11 +140,11 @@ def spelled(call: ev.Dispatched) -> str:
 
 
 SPELLED = {"cross_entropy_loss": "cross_entropy", "nll_loss_nd": "nll_loss", "is_nonzero": "bool"}
-"""Operators whose Python functions are called otherwise."""
+"""Operators whose Python functions have another name."""
 
 
 def module_of(failure: Failure) -> str:
-    """The module whose weight or bias the call got as such: ``fc (Linear)``; empty if there is none."""
+    """Return the module whose weight or bias is an argument of the call: ``fc (Linear)``; empty if there is none."""
     found, call = arguments(failure), failed_call(failure)
     if call is None or "loss" in call.operator or "entropy" in call.operator:
         return ""
@@ -147,45 +153,47 @@ def module_of(failure: Failure) -> str:
 
 
 def created(failure: Failure, one: Argument) -> str:
-    """``line 3 (x = torch.ones(2, 3))``, where a tensor was made; empty if the recording does not say."""
+    """Return the line that created a tensor: ``line 3 (x = torch.ones(2, 3))``; empty if the recording does not have
+    it.
+    """
     return on_line(failure.trace, one.made)
 
 
 def named_with_line(failure: Failure, one: Argument) -> str:
-    """``x (line 3)``"""
+    """Return a tensor's name with its line: ``x (line 3)``."""
     where = on_line(failure.trace, one.made, text=False)
     return f"{one.name} ({where})" if where and where not in one.name else one.name
 
 
 def list_of(found: Sequence[Argument], what: str = "sizes") -> str:
-    """``x has sizes [2, 3] and w has sizes [4, 5]``, or the same of dtypes and devices."""
-    return listed([said(each, what) for each in found])
+    """Return a list of facts: ``x has sizes [2, 3] and w has sizes [4, 5]``, or the same for dtypes and devices."""
+    return listed([fact(each, what) for each in found])
 
 
-def said(one: Argument, what: str) -> str:
-    """``x has sizes [2, 3]``, ``x is float32``, ``x is on cpu``"""
+def fact(one: Argument, what: str) -> str:
+    """Return a fact: ``x has sizes [2, 3]``, ``x is float32``, ``x is on cpu``."""
     if what == "sizes":
         return f"{one.name} has sizes {shaped(one.shape)}" if one.shape else f"{one.name} has no dimension"
     return f"{one.name} is {one.dtype}" if what == "dtypes" else f"{one.name} is on {one.device}"
 
 
 def reference(one: Argument, other: str) -> str:
-    """How a fix writes a tensor: its name; ``the input`` or whatever ``other`` says of one without a variable."""
+    """Return the words for a tensor in a fix: its name, or ``other``, such as ``the input``, if it has no variable."""
     return other if one.name.startswith(("the ", "a ", "its ", "earlier ")) or "@" in one.name else one.name
 
 
 def applied(one: Argument, other: str, method: str) -> str:
-    """``x.T``; of a tensor without a variable ``.T of the first factor``."""
+    """Return a method call in a fix: ``x.T``, or ``.T of the first factor`` for a tensor without a variable."""
     it = reference(one, other)
     return f"{it}{method}" if it == one.name else f"{method} of {it}"
 
 
 def apposed(one: Argument) -> str:
-    """``its input x`` or ``its input, the result of relu on line 4,``: the name behind a noun."""
+    """Return the name for use after a noun: ``its input x`` or ``its input, the result of relu on line 4,``."""
     return f", {one.name}," if one.name.startswith(("the ", "a ", "its ")) else f" {one.name}"
 
 
-def told(failure: Failure, cause: Statement, fixes: tuple[str, ...], found: Iterable[Argument] = ()) -> Diagnosis:
-    """The diagnosis of an error; where each argument was made and the error prove it."""
+def diagnosed(failure: Failure, cause: Statement, fixes: tuple[str, ...], found: Iterable[Argument] = ()) -> Diagnosis:
+    """Return the diagnosis of an error. The creation of each argument and the error prove it."""
     proof = (*sorted({each.made for each in found}), failure.raised)
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, proof)

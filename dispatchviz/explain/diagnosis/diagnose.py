@@ -1,6 +1,6 @@
-"""Every diagnosis of a trace, the most important first: of its error, then of what silently goes wrong.
+"""All diagnoses of a trace, the most important first: that of its error, then those of silent mistakes.
 
-A rule of an error gets the ``Failure`` and returns a diagnosis, or None if it is not its kind. To add a kind, write a
+A rule for an error gets the ``Failure`` and returns a diagnosis, or None if it does not apply. To add a kind, write a
 rule and list it in ``RULES`` of its module, in ``graph_errors``, ``call_errors`` or ``silent``.
 """
 
@@ -20,23 +20,23 @@ ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
     *rules_in(graph_errors),
     *rules_in(call_errors),
 )
-"""A part of PyTorch's message, and the rule for it. Their order does not matter: at most one answers."""
+"""A part of PyTorch's message, and the rule for it. The order does not matter, because at most one rule applies."""
 
 
 def diagnoses(trace: Trace) -> tuple[Diagnosis, ...]:
-    """All diagnoses, in the order of ``RANKS``, those of one rank in the order of their steps."""
+    """Return all diagnoses, in the order of ``RANKS``, and within a rank in the order of their steps."""
     error, silent = diagnosis_of_error(trace), silent_mistakes(trace)
     return silent if error is None else (error, *silent)
 
 
 def diagnosis_of_error(trace: Trace) -> Diagnosis | None:
-    """The diagnosis of the error that ended a program; None if none did."""
+    """Return the diagnosis of the error that ended a program, or None if there was none."""
     failed = failure(trace)
     return None if failed is None else diagnosis_of(failed)
 
 
 def diagnosis_of(failed: Failure) -> Diagnosis:
-    """The diagnosis of an error: by the first rule that knows its kind."""
+    """Return the diagnosis of an error, by the first rule that applies."""
     for part, rule in ERROR_RULES:
         if part in failed.message and (found := rule(failed)) is not None:
             return found

@@ -1,4 +1,5 @@
-"""A diagnosis as a value: the cause in the program's own terms, what PyTorch says, what to try, which steps prove it.
+"""A diagnosis as a value: the cause in the program's own names, PyTorch's message, the fixes, and the steps that prove
+it.
 
 Every screen, page and report shows the same three parts: why, PyTorch says, try.
 """
@@ -11,43 +12,43 @@ from typing import Literal, NamedTuple
 from dispatchviz.explain.sentences.statement import Statement, text_of
 
 Rank = Literal["error", "silent mistake", "warning", "gradient that never arrives"]
-"""What kind of problem it is; the order of ``RANKS`` is the order in which they are told."""
+"""The kind of problem. Diagnoses are shown in the order of ``RANKS``."""
 
 RANKS: tuple[Rank, ...] = ("error", "silent mistake", "warning", "gradient that never arrives")
 
 
 UNKNOWN = "error of no known kind"
 OF_PYTHON = "error of Python"
-"""Kinds of diagnoses that repeat what the traceback says, unless they have something to try."""
+"""The kinds of diagnoses that repeat the traceback, unless they have a fix."""
 
 
 LONGEST = 450
-"""How many characters of a message are quoted."""
+"""The number of characters of a message that are quoted."""
 
 TRIGGERED = re.compile(r" \(Triggered internally at \S+\)$")
-"""The place in a build that some warnings end with."""
+"""The place in a build with which some warnings end."""
 
 
 class Diagnosis(NamedTuple):
-    """One problem of one program."""
+    """A problem of a program."""
 
     rank: Rank
     at: int
-    """The step that the text is about: the stepper opens there."""
+    """The step that the text is about. The stepper opens there."""
     cause: tuple[Statement, ...]
-    """The cause as sentences with claims: variables, lines, Nodes, modules, versions of the program itself."""
+    """The cause as sentences with claims. It names the program's own variables, lines, Nodes, modules and versions."""
     says: str
-    """PyTorch's own message, whole; empty if PyTorch says nothing."""
+    """PyTorch's complete message; empty if there is none."""
     fixes: tuple[str, ...]
-    """What to change, the best first: one sentence each, with the program's names and lines."""
+    """The fixes, best first: one sentence each, with the program's names and lines."""
     proof: tuple[int, ...] = ()
     """The steps that prove the cause, in order."""
     unseen: str = ""
-    """What the recording could not see, where that limits the cause; empty otherwise."""
+    """The limits of the recording that limit the cause; empty otherwise."""
 
     @property
     def kind(self) -> str:
-        """The kind of its first sentence names the diagnosis: ``no grad_fn: no leaf requires grad``."""
+        """The kind of its first sentence, which names the diagnosis: ``no grad_fn: no leaf requires grad``."""
         return self.cause[0].kind
 
     @property
@@ -63,12 +64,12 @@ class Diagnosis(NamedTuple):
 
     @property
     def tells_more(self) -> bool:
-        """True if it says more than the traceback does."""
+        """True if it contains more than the traceback."""
         return self.kind not in (UNKNOWN, OF_PYTHON) or bool(self.fixes)
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """Its parts as statements: why, what PyTorch says, what to try."""
+        """The parts as statements: why, PyTorch says, try."""
         why, *more = self.cause
         says = Statement("error: message", self.quoted, part="PyTorch says")
         fixes = (Statement("error: try", fix, part="try") for fix in self.fixes)

@@ -23,11 +23,11 @@ class Failure(NamedTuple):
     exception: str
     """The name of its class: ``RuntimeError``."""
     message: str
-    """PyTorch's message, whole."""
+    """PyTorch's complete message."""
     raised: int
-    """The step at which it was raised, as far as the recording knows."""
+    """The step at which it was raised, as far as the recording shows it."""
     traceback: str = ""
-    """What Python prints of it."""
+    """Python's traceback."""
     file: str = ""
     """The program's own file in which it was raised, as in the header's ``sources``; empty if unknown."""
     number: int = 0
@@ -35,7 +35,7 @@ class Failure(NamedTuple):
 
     @property
     def call(self) -> ev.Dispatched | None:
-        """The outermost call of an operator that raised it; None if no operator did."""
+        """The outermost call of an operator that raised it, or None if no operator did."""
         calls = [event for event in self.inside if isinstance(event, ev.Dispatched)]
         return calls[-1] if calls else None
 
@@ -46,13 +46,13 @@ class Failure(NamedTuple):
 
     @property
     def node(self) -> ev.NodeStarted | None:
-        """The Node that ran when it was raised."""
+        """The Node that was running when it was raised."""
         found = next((event for event in self.inside if isinstance(event, ev.NodeStarted)), None)
         return self._last_node if found is None else found
 
     @property
     def _last_node(self) -> ev.NodeStarted | None:
-        """The last Node of a pass that never finished, in a recording that does not tell when Nodes finish."""
+        """The last Node of a pass that never finished, in a recording without the ends of Nodes."""
         trace, begun = self.trace, self.trace.steps_of(ev.BackwardStarted)
         started, finished = trace.steps_of(ev.NodeStarted), trace.steps_of(ev.BackwardFinished)
         if not begun or not started or trace.steps_of(ev.NodeFinished) or (finished and finished[-1] > begun[-1]):
@@ -78,7 +78,7 @@ class Failure(NamedTuple):
 
 
 def failure(trace: Trace) -> Failure | None:
-    """The error that ended a program; None if none did, or if the user interrupted it."""
+    """Return the error that ended a program, or None if there was none or if the user interrupted it."""
     last = trace[-1] if len(trace) else None
     if not isinstance(last, ev.ProgramRaised) or last.exception in ("KeyboardInterrupt", "SystemExit"):
         return None
@@ -87,7 +87,7 @@ def failure(trace: Trace) -> Failure | None:
 
 
 def failure_of(trace: Trace, error: BaseException) -> Failure | None:
-    """An error that left a recorded block of a program, such as a test; None of an empty trace."""
+    """Return an error that left a recorded block of a program, such as a test; None for an empty trace."""
     if not len(trace):
         return None
     name, message = type(error).__name__, str(error)
@@ -95,7 +95,7 @@ def failure_of(trace: Trace, error: BaseException) -> Failure | None:
 
 
 def _raised(trace: Trace, exception: str, message: str, end: int) -> int:
-    """The step at which an error was raised that ended a program, or a recording, before a step.
+    """Return the step at which the error was raised that ended a program or recording before a step.
 
     At the end of the stack there are several messages, one after the other.
     """
@@ -111,7 +111,7 @@ def _raised(trace: Trace, exception: str, message: str, end: int) -> int:
 
 
 def _unreturned(trace: Trace, end: int, ended: int) -> int:
-    """The last step within a call that never returned; ``ended`` if all returned."""
+    """Return the last step within a call that never returned, or ``ended`` if all calls returned."""
     last = end - 1
     if last < 0:
         return ended
@@ -123,14 +123,14 @@ def _unreturned(trace: Trace, end: int, ended: int) -> int:
 
 
 def has_returned(trace: Trace, call: ev.Dispatched) -> bool:
-    """Return whether the kernel of a call returned: that is the last event of a call that does."""
+    """Return whether the kernel of a call returned, which is the last event of a call that does."""
     last = trace[trace.ends[call.seq]]
     kernel = trace[last.parent] if isinstance(last, ev.KernelReturned) and last.parent is not None else None
     return kernel is not None and kernel.parent == call.seq
 
 
 def _runs(trace: Trace, last: int, end: int) -> bool:
-    """Return whether the last step is of a Node, in a pass that had not finished at the end."""
+    """Return whether the last step belongs to a Node of a pass that had not finished at the end."""
     if at_or_around(trace, last, ev.NodeStarted) is None:
         return False
     finished = trace.steps_of(ev.BackwardFinished)

@@ -1,6 +1,6 @@
-"""Where grad mode was switched off around a step: from the switches that were recorded, else from the program's text.
+"""The place where grad mode was turned off before a step, from the recorded switches, or else from the program's text.
 
-A recording of an installed PyTorch does not see the switches. There the block or the function around the line says it:
+A recording of an installed PyTorch does not have the switches. There the block or function around the line shows it:
 ``with torch.no_grad():``, ``@torch.inference_mode()``.
 """
 
@@ -19,13 +19,15 @@ from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.foundation.english import shortened
 
 OFF = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled\(False\))")
-"""What switches grad mode off in a ``with`` or a decorator."""
+"""The expressions in a ``with`` or decorator that turn grad mode off."""
 
 Switch = ev.GradModeChanged | ev.InferenceModeChanged
 
 
 def off_since(trace: Trace, seq: int) -> str:
-    """The line that switched it off: ``line 3 (with torch.no_grad():)``; empty if it was on or nothing says."""
+    """Return the line that turned it off: ``line 3 (with torch.no_grad():)``; empty if it was on or the line is
+    unknown.
+    """
     if is_unseen(trace.header, ev.GradModeChanged):
         return _written_around(trace, seq)
     modes = [_last(trace, kind, seq) for kind in (ev.GradModeChanged, ev.InferenceModeChanged)]
@@ -34,7 +36,7 @@ def off_since(trace: Trace, seq: int) -> str:
 
 
 def _last(trace: Trace, kind: type[Switch], seq: int) -> Switch | None:
-    """The last switch of a kind before a step."""
+    """Return the last switch of a kind before a step."""
     steps = trace.steps_of(kind)
     place = bisect_left(steps, seq)
     event = trace[steps[place - 1]] if place else None
@@ -42,7 +44,7 @@ def _last(trace: Trace, kind: type[Switch], seq: int) -> Switch | None:
 
 
 def _written_around(trace: Trace, seq: int) -> str:
-    """What is written around the lines that were running, innermost first."""
+    """Return the text around the lines that were running, innermost first."""
     for line in reversed(user_stack(trace, seq)):
         text = trace.header.sources.get(line.file, "")
         if (found := _around(text, line.line)) is not None:
@@ -52,7 +54,7 @@ def _written_around(trace: Trace, seq: int) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _around(text: str, line: int) -> tuple[int, str] | None:
-    """The innermost ``with`` or decorator around a line that switches grad mode off: its line and its text."""
+    """Return the innermost ``with`` or decorator around a line that turns grad mode off: its line and its text."""
     found = None
     for node in ast.walk(_tree(text)):
         if not isinstance(node, ast.With | ast.FunctionDef) or not node.lineno <= line <= (node.end_lineno or 0):

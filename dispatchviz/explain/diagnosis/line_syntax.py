@@ -1,4 +1,4 @@
-"""The line that raised: its calls, its subscripts, and which tensors their texts name."""
+"""The line that raised: its calls, its subscripts, and the tensors that its expressions name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 
 def line_tree(failure: Failure, file: str = "", line: int = 0) -> ast.AST | None:
-    """The line that raised as a tree, or another one; the head alone of a line that begins a block."""
+    """Return the tree of the line that raised, or of another line. For a line that begins a block, only the head."""
     if not file:
         at = failure.line
         if at is None:
@@ -30,7 +30,7 @@ def line_tree(failure: Failure, file: str = "", line: int = 0) -> ast.AST | None
 
 
 def calls_on_line(failure: Failure, name: str = "") -> Iterator[ast.Call]:
-    """The calls on the line that raised, of a function or method of that name."""
+    """Yield the calls on the line that raised, of a function or method of that name."""
     tree = line_tree(failure)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Call) and name in ("", _called(node.func)):
@@ -42,7 +42,7 @@ def _called(node: ast.expr) -> str:
 
 
 def subscripts(failure: Failure) -> Iterator[tuple[ast.Subscript, Argument]]:
-    """``x[...]`` on the line that raised, with the tensor that ``x`` names."""
+    """Yield ``x[...]`` on the line that raised, with the tensor that ``x`` names."""
     tree = line_tree(failure)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Subscript) and (found := tensor_of(failure, node.value)) is not None:
@@ -50,13 +50,13 @@ def subscripts(failure: Failure) -> Iterator[tuple[ast.Subscript, Argument]]:
 
 
 def tensor_of(failure: Failure, node: ast.expr) -> Argument | None:
-    """The tensor that an expression names at the line that raised; None if it is no variable of one."""
+    """Return the tensor that an expression names at the line that raised, or None if it is not a variable of one."""
     tensor = index(failure.trace).holder(ast.unparse(node), failure.raised)
     return None if tensor is None else argument(failure.trace, tensor, failure.raised)
 
 
 def tensors_on_line(failure: Failure) -> tuple[Argument, ...]:
-    """The tensors that the line names, each once, in order."""
+    """Return the tensors that the line names, each once, in order."""
     tree = line_tree(failure)
     names = () if tree is None else (node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute))
     found = (tensor_of(failure, node) for node in names if isinstance(node, ast.Name | ast.Attribute))

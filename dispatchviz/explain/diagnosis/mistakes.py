@@ -1,6 +1,6 @@
-"""The silent mistakes of a trace by their steps, for screens: found once, when a screen wants them.
+"""The silent mistakes of a trace by their steps, for screens. They are searched once, when a screen needs them.
 
-What a screen shows first waits for nothing, so that ``mistake_at`` answers from what ``mistakes`` has found by then.
+The first screen does not wait, so ``mistake_at`` answers with the mistakes that ``mistakes`` has found so far.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis, Rank
 
 MOST = 100_000
-"""Of longer traces screens look for none: ``dispatchviz why`` does."""
+"""The largest number of steps of a trace in which screens search for mistakes. ``dispatchviz why`` always does."""
 
 _found: WeakKeyDictionary[Trace, dict[int, Diagnosis]] = WeakKeyDictionary()
 
 
 def mistakes(trace: Trace) -> dict[int, Diagnosis]:
-    """Step to the silent mistake that it is about, the most important first."""
-    from dispatchviz.explain.diagnosis.silent_rules import silent_mistakes  # not for the first paint
+    """Return the silent mistakes by step, the most important first."""
+    from dispatchviz.explain.diagnosis.silent_rules import silent_mistakes  # would delay the first screen
 
     if trace not in _found:
         found = silent_mistakes(trace) if len(trace) <= MOST else ()
@@ -30,11 +30,11 @@ def mistakes(trace: Trace) -> dict[int, Diagnosis]:
 
 
 def mistake_at(trace: Trace, at: int) -> Diagnosis | None:
-    """The mistake of a step, if they have been looked for."""
+    """Return the mistake of a step, if mistakes have been searched."""
     return _found.get(trace, {}).get(at)
 
 
 def first_mistake(trace: Trace, rank: Rank) -> int | None:
-    """The step of the first mistake of a rank, if they have been looked for and there is one."""
+    """Return the step of the first mistake of a rank, if mistakes have been searched and there is one."""
     found = _found.get(trace, {}).items()
     return next((at for at, each in found if each.rank == rank), None)

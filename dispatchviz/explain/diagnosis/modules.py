@@ -1,7 +1,7 @@
-"""Which module a parameter belongs to, and what the program's text says of it: the class, the line, the call.
+"""The module that a parameter belongs to, and the facts about it in the program's text: the class, the line, the call.
 
-The recording has the parameter's path, ``net.2.weight``. The class is read off the program's text, and only if that
-leaves no doubt: ``net`` is assigned once, and so is each attribute on the path.
+The recording has the parameter's path, ``net.2.weight``. The class is read from the program's text, but only if it is
+unambiguous: ``net`` is assigned once, and so is each attribute on the path.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ RETURN_SELF = frozenset(
         "to_empty",
     ]
 )
-"""Methods of a module that return it."""
+"""The methods of a module that return it."""
 
 MOST = 10_000
-"""How many calls of modules are looked at."""
+"""The number of calls of modules that are read."""
 
 
 class Made(NamedTuple):
-    """The call that makes a module, in the program's text."""
+    """The call in the program's text that creates a module."""
 
     kind: str
     """Its class: ``Linear``."""
@@ -52,13 +52,14 @@ class Made(NamedTuple):
 
 
 def module_path(trace: Trace, tensor: int, at: int) -> str:
-    """``net.2`` of the parameter ``net.2.weight``; empty if the tensor is none."""
+    """Return the path of a parameter's module: ``net.2`` for the parameter ``net.2.weight``; empty for other
+    tensors.
+    """
     return _path(trace, tensor, at).rpartition(".")[0]
 
 
 def shown_module(trace: Trace, tensor: int, at: int) -> str:
-    """``net.2 (Linear)``; ``net.2`` if neither the program's text nor a call says the class; empty if there is no
-    module."""
+    """Return ``net.2 (Linear)``, or ``net.2`` if the class is unknown; empty if there is no module."""
     path, made = module_path(trace, tensor, at), module_made(trace, tensor, at)
     short = index(trace).shown(_path(trace, tensor, at)).rpartition(".")[0] or path
     kind = made.kind if made is not None else _called_kind(trace, path)
@@ -66,13 +67,13 @@ def shown_module(trace: Trace, tensor: int, at: int) -> str:
 
 
 def _called_kind(trace: Trace, path: str) -> str:
-    """The class of a module that the program calls; empty if it is not among the first calls."""
+    """Return the class of a module that the program calls; empty if it is not among the first calls."""
     calls = map(trace.__getitem__, trace.steps_of(ev.ModuleCalled)[:MOST]) if path else ()
     return next((call.kind for call in calls if isinstance(call, ev.ModuleCalled) and call.name == path), "")
 
 
 def module_made(trace: Trace, tensor: int, at: int) -> Made | None:
-    """The call that makes the module of a parameter; None if the program's text leaves a doubt."""
+    """Return the call that creates the module of a parameter, or None if the program's text is ambiguous."""
     path = module_path(trace, tensor, at)
     call = _made(trace.header.sources.get(trace.header.program, ""), path) if path else None
     name = "" if call is None else _last_name(call.func)
@@ -80,7 +81,7 @@ def module_made(trace: Trace, tensor: int, at: int) -> Made | None:
 
 
 def program_nodes(trace: Trace) -> list[ast.AST]:
-    """The nodes of the program's text; none if it is not there, or no Python."""
+    """Return the nodes of the program's text; empty if it is missing or not Python."""
     tree = _parsed(trace.header.sources.get(trace.header.program, ""))
     return [] if tree is None else list(ast.walk(tree))
 
@@ -93,7 +94,7 @@ def _path(trace: Trace, tensor: int, at: int) -> str:
 
 @lru_cache(maxsize=64)
 def _made(source: str, path: str) -> ast.Call | None:
-    """The call whose value is at a path, ``net.layers.0``."""
+    """Return the call whose value is at a path, such as ``net.layers.0``."""
     tree = _parsed(source)
     if tree is None:
         return None
@@ -113,7 +114,7 @@ def _parsed(source: str) -> ast.Module | None:
 
 
 def _assigned(tree: ast.AST, target: str) -> Iterator[ast.Call | None]:
-    """What is assigned to a variable or an attribute (``self.fc``); None for what is no call."""
+    """Yield the calls that are assigned to a variable or an attribute (``self.fc``), and None for each other value."""
     for node in ast.walk(tree):
         if (isinstance(node, ast.Assign) and any(ast.unparse(each) == target for each in node.targets)) or (
             isinstance(node, ast.AnnAssign | ast.NamedExpr | ast.AugAssign) and ast.unparse(node.target) == target
@@ -122,20 +123,20 @@ def _assigned(tree: ast.AST, target: str) -> Iterator[ast.Call | None]:
 
 
 def _only(found: Iterator[ast.Call | None]) -> ast.Call | None:
-    """The one that there is; None if there are several."""
+    """Return the only call, or None if there are several."""
     first, second = next(found, None), next(found, False)
     return first if second is False else None
 
 
 def _plain_call(value: ast.expr | None) -> ast.Call | None:
-    """``Net()`` of ``Net().cuda()``."""
+    """Return the inner call: ``Net()`` for ``Net().cuda()``."""
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in RETURN_SELF:
         value = value.func.value
     return value if isinstance(value, ast.Call) else None
 
 
 def _part(tree: ast.Module, call: ast.Call, name: str) -> ast.Call | None:
-    """The module that a module made by a call has under a name."""
+    """Return the submodule of a module under a name."""
     kind = _last_name(call.func)
     if kind in ("Sequential", "ModuleList") and name.isdigit():
         return _item(call, int(name))
@@ -146,13 +147,13 @@ def _part(tree: ast.Module, call: ast.Call, name: str) -> ast.Call | None:
 
 
 def _replaced(tree: ast.Module, name: str) -> bool:
-    """Return whether the program assigns to an attribute of that name of anything but ``self``."""
+    """Return whether the program assigns to an attribute of that name on an object other than ``self``."""
     stored = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
     return any(node.attr == name and ast.unparse(node.value) != "self" for node in stored)
 
 
 def _item(call: ast.Call, place: int) -> ast.Call | None:
-    """An item of ``Sequential(a, b)``, or of ``ModuleList([a, b])``."""
+    """Return an item of ``Sequential(a, b)``, or of ``ModuleList([a, b])``."""
     items: list[ast.expr] = list(call.args)
     if len(items) == 1 and isinstance(items[0], ast.List):
         items = items[0].elts
@@ -167,7 +168,9 @@ def _last_name(node: ast.expr) -> str:
 
 
 def with_argument(made: Made, position: int, keyword: str, value: int) -> str:
-    """The text of a module's call with another number in it: ``nn.Linear(128, 10)``; empty if it has none there."""
+    """Return the text of a module's call with another number in it: ``nn.Linear(128, 10)``; empty if it has none
+    there.
+    """
     call = ast.parse(made.text, mode="eval").body
     assert isinstance(call, ast.Call)
     for each in call.keywords:
@@ -181,11 +184,11 @@ def with_argument(made: Made, position: int, keyword: str, value: int) -> str:
 
 
 def let_take(module: str, made: Made | None, position: int, keyword: str, value: int, noun: str) -> str:
-    """``Let net.2 take 128 features: nn.Linear(128, 10) instead of nn.Linear(64, 10) on line 3.``"""
+    """Return ``Make net.2 take 128 features: write nn.Linear(128, 10) instead of nn.Linear(64, 10) on line 3.``"""
     changed = with_argument(made, position, keyword, value) if made is not None else ""
     number = numbered(value, noun)
     if made is None:
-        return f"Let {module} take {number}, or change its input."
+        return f"Make {module} take {number}, or change its input."
     if not changed:
-        return f"Let {module}, made on line {made.line} as {made.text}, take {number}, or change its input."
-    return f"Let {module} take {number}: {changed} instead of {made.text} on line {made.line}."
+        return f"Make {module}, created on line {made.line} as {made.text}, take {number}, or change its input."
+    return f"Make {module} take {number}: write {changed} instead of {made.text} on line {made.line}."

@@ -30,17 +30,17 @@ NOTE_RULES: tuple[Callable[[Trace], Iterator[Note]], ...] = (
     broadcast_sums,
     copies,
 )
-"""The order is that of the notes: questions that the program itself asks, then rare things."""
+"""The rules in the order of their notes: first questions that the program itself raises, then rare events."""
 
 MOST, OF_EACH = 4, 2
-"""How many notes there are at most, and of each rule."""
+"""The largest number of notes, and of notes of each rule."""
 
 LOOKED_AT = 50
-"""How many notes of a rule are compared."""
+"""The number of notes of a rule that are compared."""
 
 
 def notes(trace: Trace) -> tuple[Note, ...]:
-    """The notes on a sound program, in the order of the rules; what a loop repeats is said once."""
+    """Return the notes on a sound program, in the order of the rules. A repetition in a loop is reported once."""
     found = (each for rule in NOTE_RULES for each in islice(_different(rule(trace)), OF_EACH))
     return tuple(islice(found, MOST))
 

@@ -1,4 +1,4 @@
-"""The rules of a folder: each module has its own in ``RULES``."""
+"""The rules of a package. Each module lists its own in ``RULES``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from typing import Any
 
 
 def rules_in(folder: ModuleType) -> Iterator[Any]:
-    """Yield the rules of the modules of a folder, module by module."""
+    """Yield the rules of the modules of a package, module by module."""
     for each in iter_modules(folder.__path__):
         yield from getattr(import_module(f"{folder.__name__}.{each.name}"), "RULES", ())

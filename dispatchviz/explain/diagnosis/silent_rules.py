@@ -1,4 +1,4 @@
-"""The rules for what PyTorch does not complain about. Each gets a trace and yields diagnoses."""
+"""The rules for mistakes for which PyTorch raises no error. Each gets a trace and yields diagnoses."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dispatchviz.explain.diagnosis.diagnosis import RANKS, Diagnosis
 from dispatchviz.explain.diagnosis.rules import rules_in
 
 SILENT_RULES: tuple[Callable[[Trace], Iterator[Diagnosis]], ...] = tuple(rules_in(silent))
-"""Rules for what PyTorch does not complain about."""
+"""The rules for silent mistakes."""
 
 
 def silent_mistakes(trace: Trace) -> tuple[Diagnosis, ...]:
-    """What silently goes wrong, in the order of ``RANKS``, within one rank in the order of the steps."""
+    """Return the silent mistakes, in the order of ``RANKS``, and within a rank in the order of the steps."""
     found = (each for rule in SILENT_RULES for each in rule(trace))
     return tuple(sorted(found, key=lambda each: (RANKS.index(each.rank), each.at)))

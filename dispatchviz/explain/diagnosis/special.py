@@ -1,4 +1,4 @@
-"""What is special in a program: modes, transforms, custom Functions, hooks, each with the line where it begins."""
+"""The special features of a program: modes, transforms, custom Functions, hooks, each with the line where it begins."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_
 Words = Callable[[Trace, ev.Event], str]
 
 LOOKED_AT = 50
-"""How many events of a kind are asked for their words."""
+"""The number of events of a kind that are checked for their words."""
 
 
 class Special(NamedTuple):
-    """Something that an ordinary program has not."""
+    """A feature that an ordinary program does not have."""
 
     at: int
     text: str
@@ -25,12 +25,12 @@ class Special(NamedTuple):
 
 
 def special(trace: Trace) -> list[Special]:
-    """What is special, in the order in which it begins; of each kind the first."""
+    """Return the special features in the order in which they begin, the first of each kind."""
     return sorted(found for kind, words in WORDS.items() for found in _first(trace, kind, words))
 
 
 def first_special(trace: Trace, kinds: Iterable[type[ev.Event]]) -> int | None:
-    """The step at which the first of some kinds begins; None if the program has none of them."""
+    """Return the step at which the first of some kinds begins, or None if the program has none of them."""
     return min((found.at for kind in kinds for found in _first(trace, kind, WORDS[kind])), default=None)
 
 
@@ -47,7 +47,7 @@ def _transform(trace: Trace, event: ev.Event) -> str:
 
 
 def _function(trace: Trace, event: ev.Event) -> str:
-    """Functions of the program itself: PyTorch has some of its own."""
+    """Return a function of the program itself, because PyTorch has some of its own."""
     own = isinstance(event, ev.FunctionEntered) and event.file in trace.header.sources
     return f"the custom Function {event.function}" if own and isinstance(event, ev.FunctionEntered) else ""
 
@@ -57,7 +57,9 @@ def _autocast(trace: Trace, event: ev.Event) -> str:
 
 
 def _grad_mode(trace: Trace, event: ev.Event) -> str:
-    """Switch that the line itself names: modules switch grad mode off while they initialize parameters."""
+    """Return a switch that the line itself names, because modules turn grad mode off while they initialize
+    parameters.
+    """
     if not isinstance(event, ev.GradModeChanged) or event.enabled:
         return ""
     line, name = source_line(trace, event.seq), event.why.removeprefix("torch.").partition("(")[0]
@@ -84,4 +86,4 @@ WORDS: dict[type[ev.Event], Words] = {
     ev.DualLevelEntered: lambda trace, event: "forward-mode differentiation",
     ev.BackwardStarted: _higher,
 }
-"""Kinds of events that say so, and their words; empty of an event that is nothing special."""
+"""The kinds of events with special features, and their words; empty for an ordinary event."""

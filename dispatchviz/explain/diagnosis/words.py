@@ -1,4 +1,4 @@
-"""How diagnoses name lines, tensors and calls: as the author of the program would."""
+"""The names of lines, tensors and calls in diagnoses, in the words of the program's author."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import ordinal, shortened
 
 COPIES = frozenset(("empty", "_to_copy", "to", "lift_fresh", "detach_"))
-"""Operators that ``torch.tensor`` calls, on one engine or the other."""
+"""The operators that ``torch.tensor`` calls on either engine."""
 
 LONGEST = 60
-"""A line of the program is cut at so many characters."""
+"""The length at which a line of the program is cut."""
 
 MOST = 1_000
-"""How many calls of one line, and how many of its runs, are looked at."""
+"""The number of calls of one line, and of its runs, that are read."""
 
 OUR_WORDS = ("line ", "a view ", "a tensor", "the result ", "that result", "the tensor ")
-"""How what is no variable begins."""
+"""The beginnings of names that are not variables."""
 
 
 def on_line(trace: Trace, seq: int, text: bool = True) -> str:
-    """``line 4 (y = x * 2)``, ``line 9 (h = self.fc(x)) in blocks.1``, without ``text`` ``line 4``; with the
-    file's name if it is not the program's own; empty if the step has no line."""
+    """Return a line: ``line 4 (y = x * 2)``, ``line 9 (h = self.fc(x)) in blocks.1``, or without ``text`` ``line 4``.
+    It has the file's name if that is not the program's own; empty if the step has no line.
+    """
     line = line_of(trace, seq)
     if line is None:
         return ""
@@ -41,7 +42,9 @@ def on_line(trace: Trace, seq: int, text: bool = True) -> str:
 
 
 def module_of_line(trace: Trace, line: ev.SourceLine) -> str:
-    """``blocks.1``: the module whose forward a line is in; an outermost one only if others run the line, too."""
+    """Return the module whose forward a line is in: ``blocks.1``. An outermost module only if others run the line
+    too.
+    """
     own = _called_module(trace, line.seq)
     return index(trace).shown_module(own) if "." in own or (own and _runs_for_others(trace, line.seq, own)) else ""
 
@@ -54,20 +57,22 @@ def _runs_for_others(trace: Trace, line: int, module: str) -> bool:
 
 
 def _called_module(trace: Trace, line: int) -> str:
-    """The path of the module whose call a line is directly in; empty if there is none."""
+    """Return the path of the module whose call a line is directly in; empty if there is none."""
     parent = trace.columns.parents[line]
     called = trace[parent] if parent >= 0 else None
     return called.name if isinstance(called, ev.ModuleCalled) else ""
 
 
 def file_of(trace: Trace, line: ev.SourceLine) -> str:
-    """``model.py, `` in front of a line that is not in the program's own file, if there are several."""
+    """Return ``model.py, `` for a line that is not in the program's own file, if there are several files."""
     own = line.file == trace.header.program or len(trace.header.sources) == 1
     return "" if own else f"{os.path.basename(line.file)}, "
 
 
 def line_of(trace: Trace, seq: int) -> ev.SourceLine | None:
-    """The line of a step; of the error that ended the program the one that raised it: it may have called the last."""
+    """Return the line of a step. For the error that ended the program, the line that raised it, which may have called
+    the last line.
+    """
     line, event = source_line(trace, seq), trace[seq]
     if line is None or not isinstance(event, ev.ProgramRaised) or line.line == event.line:
         return line
@@ -76,12 +81,12 @@ def line_of(trace: Trace, seq: int) -> ev.SourceLine | None:
 
 
 def begun(text: str) -> str:
-    """A text as the beginning of a sentence: ``Line 4`` for ``line 4``; a variable keeps its case."""
+    """Return a text as the beginning of a sentence: ``Line 4`` for ``line 4``. A variable keeps its case."""
     return text[:1].upper() + text[1:] if text.startswith(OUR_WORDS) else text
 
 
 def last_name(trace: Trace, tensor: int, at: int) -> str:
-    """A tensor by its variable as of a step, ``w``; else by what made it, ``the result of mul on line 4``."""
+    """Return a tensor by its variable as of a step, ``w``, or else by its maker, ``the result of mul on line 4``."""
     name = code_name(trace, tensor, at)
     if name != f"t{tensor}":
         return _earlier(trace, tensor, name) if name.startswith("earlier ") else name.removesuffix(f" (t{tensor})")
@@ -93,21 +98,25 @@ def last_name(trace: Trace, tensor: int, at: int) -> str:
 
 
 def _earlier(trace: Trace, tensor: int, name: str) -> str:
-    """``the w of line 2`` for ``earlier w (t0)``."""
+    """Return ``the w of line 2`` for ``earlier w (t0)``."""
     made = index(trace).tensors.get(tensor)
     where = on_line(trace, made.seq, text=False) if made is not None else ""
     return f"the {name.removeprefix('earlier ').partition(' ')[0]} of {where}" if where else name
 
 
 def made_on(trace: Trace, tensor: int) -> str:
-    """A tensor that no operator made: ``the tensor made on line 4``; empty if it is older than the recording."""
+    """Return a tensor that no operator made: ``the tensor made on line 4``; empty if it was made before the recording
+    began.
+    """
     made = index(trace).tensors.get(tensor)
     where = on_line(trace, made.seq, text=False) if made is not None and made.how == "new" else ""
     return f"the tensor made on {where}" if where else ""
 
 
 def result_of(trace: Trace, call: ev.Dispatched) -> str:
-    """``the result of mul on line 4``; of several calls of one operator ``the result of the second ones on line 4``."""
+    """Return ``the result of mul on line 4``, or ``the result of the second ones on line 4`` if there are several calls
+    of one operator.
+    """
     where, name = on_line(trace, call.seq, text=False), _maker_name(trace, call)
     same = [each for each in _calls_on_line(trace, call) if base_name(each) == base_name(call)]
     which = f"the {ordinal(same.index(call) + 1)} {name}" if len(same) > 1 and call in same else name
@@ -115,7 +124,7 @@ def result_of(trace: Trace, call: ev.Dispatched) -> str:
 
 
 def _calls_on_line(trace: Trace, call: ev.Dispatched) -> list[ev.Dispatched]:
-    """The program's own calls in the run of a line that made a call."""
+    """Return the program's own calls in the run of a line that made a call."""
     line = source_line(trace, call.seq)
     if line is None:
         return []
@@ -130,25 +139,25 @@ def _calls_on_line(trace: Trace, call: ev.Dispatched) -> list[ev.Dispatched]:
 
 
 def _maker_name(trace: Trace, call: ev.Dispatched) -> str:
-    """``torch.tensor`` where that is what the line calls; else the operator."""
+    """Return ``torch.tensor`` if the line calls that, or else the operator."""
     name, line = base_name(call), source_line(trace, call.seq)
     is_copy = name in COPIES and line is not None and "torch.tensor(" in source_text(trace, line)
     return "torch.tensor" if is_copy else name
 
 
 def base_name(call: ev.Dispatched) -> str:
-    """``add`` for ``aten::add.Tensor``: what the program calls."""
+    """Return the name that the program calls: ``add`` for ``aten::add.Tensor``."""
     return plain(call).partition(".")[0]
 
 
 def made_by(trace: Trace, tensor: int) -> ev.Dispatched | None:
-    """The call that made a tensor; None if it is older than the recording, or no operator made it."""
+    """Return the call that made a tensor, or None if it was made before the recording began, or by no operator."""
     made = index(trace).tensors.get(tensor)
     return None if made is None or made.how != "new" else maker(trace, made.seq, tensor)
 
 
 def arguments_of(trace: Trace, call: ev.Dispatched) -> tuple[int, ...]:
-    """The tensors that a call got, without numbers that Python wrapped."""
+    """Return the tensor arguments of a call, without numbers that Python wrapped."""
     computed = within(trace, call.seq, ev.KeySetComputed)
     tensors = () if computed is None else dict.fromkeys(tensor for _, tensor, _ in computed.arguments)
     known = index(trace).tensors
@@ -156,10 +165,10 @@ def arguments_of(trace: Trace, call: ev.Dispatched) -> tuple[int, ...]:
 
 
 def article(noun: str) -> str:
-    """``an`` of ``int``"""
+    """Return the article of a noun: ``an`` for ``int``."""
     return "an" if noun[:1].lower() in "aeio" else "a"
 
 
 def sentence(text: str) -> str:
-    """A text that begins with a word of ours, as the beginning of a sentence."""
+    """Return a text that begins with one of our words as the beginning of a sentence."""
     return text[:1].upper() + text[1:]

@@ -1,7 +1,7 @@
-"""The graph of backward Nodes as of a step of a trace, as a value: what the pictures and the stepper's lanes show.
+"""The graph of backward Nodes at a step of a trace, as a value that pictures and the stepper's lanes show.
 
-Which Nodes belong to it, and in which order they are listed. What one Node shows is in ``graph_node.py``. A step makes
-anew only the Nodes that it changed. No layout and no signs here (``outputs/picture``).
+This module decides which Nodes belong to the graph and lists them in order. ``graph_node.py`` builds a single Node.
+Moving to another step rebuilds only the Nodes that it changed. Layout and signs are in ``outputs/picture``.
 """
 
 from __future__ import annotations
@@ -34,40 +34,42 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 EVERYTHING = "all"
-"""Asks ``backward_graph`` for every Node of the trace."""
+"""The choice of graph that contains every Node of the trace."""
 
 KEPT = 64
-"""So many wirings of a trace are remembered."""
+"""The number of wirings of a trace that are remembered."""
 
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """Which Nodes are in a graph, and how they are used. One object for all steps that do not change it."""
+    """The Nodes in a graph and their uses. All steps that do not change it share one object."""
 
     order: tuple[int, ...]
-    """Users before what they use, else as the engine would pick: the largest sequence number first."""
+    """The Nodes, users before the Nodes that they use. Ties go to the largest sequence number, as in the engine."""
     uses: Mapping[int, int]
-    """How many edges lead to each Node."""
+    """The number of edges that lead to each Node."""
 
 
 @dataclass(frozen=True, eq=False)
 class BackwardGraph:
-    """The Nodes of a graph as of a step."""
+    """The Nodes of a graph at a step."""
 
     trace: Trace
     header: Header
     at: int
     nodes: Mapping[int, GraphNode]
-    """By number, in the order of ``wiring.order``."""
+    """The Nodes by number, in the order of ``wiring.order``."""
     roots: tuple[int, ...]
-    """Where backward starts; before it has, the Nodes that no other leads to."""
+    """The Nodes where backward starts. Before it has started, the Nodes that no edge leads to."""
     graph_task: int | None
-    """Number of the backward that the graph belongs to; None before it starts, and for several together."""
+    """The number of the backward pass that the graph belongs to. None before it starts, and for a graph of several
+    passes.
+    """
     highlight: int | None
-    """The Node that the step is about, or else the last one that a step was about."""
+    """The Node of this step, or else the Node of the last step that has one."""
     wiring: Wiring
     accumulate: bool = True
-    """The backward writes ``.grad``; False for ``grad``."""
+    """True if the backward pass writes ``.grad``; False for ``grad``."""
     inputs: tuple[str, ...] = ()
     """The tensors whose gradients the backward pass computes; empty if it computes all."""
 
@@ -81,7 +83,7 @@ class BackwardGraph:
         return self.nodes[number]
 
     def outline(self, number: int) -> NodeOutline:
-        """A Node without its tensors, which takes a tenth of the time."""
+        """Return a Node without its tensors, which takes a tenth of the time."""
         if isinstance(self.nodes, _Nodes):
             return self.nodes.outline(number)
         node = self.nodes[number]
@@ -89,23 +91,25 @@ class BackwardGraph:
         return NodeOutline(number, node.name, node.sequence_nr, edges, node.state, node.order, node.leaf is not None)
 
     def outlines(self) -> Iterator[NodeOutline]:
-        """All of them, in the order of ``wiring.order``."""
+        """Yield the outlines of all Nodes, in the order of ``wiring.order``."""
         return map(self.outline, self.nodes)
 
     def prunes(self, edge: GraphEdge) -> bool:
-        """An edge leads to a Node that does not run in this backward."""
+        """Return whether an edge leads to a Node that does not run in this backward pass."""
         target = None if edge.target is None else self.nodes.get(edge.target)
         return target is not None and target.state is State.PRUNED
 
 
 def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
-    """The backward graph of a trace as of step ``at``; left out, the end (of the backward, if ``of`` names one).
+    """Return the backward graph of a trace at step ``at``.
 
-    ``of`` says which one: the number of a backward (``graph_task``) or ``EVERYTHING``. Left out, it is the graph of the
-    last backward; with ``at``, the one that the step is about: that of the backward under way, else what has been built
-    since the last one, else that of the last one. Without any backward it is all Nodes.
+    ``of`` is the number of a backward pass (``graph_task``) or ``EVERYTHING``. Without ``at`` the graph is that of the
+    end of the trace, or of the end of the pass that ``of`` names. Without ``of`` and ``at`` it is the graph of the last
+    backward pass. Without ``of`` but with ``at`` it is the first that exists of: the graph of the running pass, the
+    Nodes built since the last pass, the graph of the last pass. A trace without backward passes has one graph of all
+    Nodes.
 
-    Raises ValueError if there is no such backward.
+    Raise ValueError if there is no such backward pass.
     """
     known = history(trace)
     choice = _choice(known, at, of)
@@ -115,7 +119,7 @@ def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = N
 
 @dataclass(frozen=True)
 class Part:
-    """Some Nodes of a graph that belong together, and how many others were made later and earlier."""
+    """Some neighboring Nodes of a graph, and the numbers of later and earlier Nodes that are left out."""
 
     above: int
     graph: BackwardGraph
@@ -123,10 +127,10 @@ class Part:
 
 
 def part_around(trace: Trace, at: int, most: int) -> Part:
-    """Of the graph as of step ``at`` the Nodes around the one that the step is about.
+    """Return the part of the graph at step ``at`` around the Node of that step.
 
-    A graph of more than twice as many Nodes is not put in order as a whole, for which each Node would have to be looked
-    at: the part is then what was made just before and just after that Node, and the leaves that it leads to.
+    A graph with more than twice ``most`` Nodes is not ordered as a whole, because that would read every Node. The part
+    then contains the Nodes made just before and just after that Node, and the leaves that they lead to.
     """
     known = history(trace)
     choice = _choice(known, at, None)
@@ -142,7 +146,9 @@ def part_around(trace: Trace, at: int, most: int) -> Part:
 
 
 def _first(middle: int, count: int, most: int) -> int:
-    """Where a part of some ``most`` begins. It moves on by a quarter of itself: what is drawn then stays mostly."""
+    """Return where a part of about ``most`` Nodes begins. It moves in steps of a quarter of its size, so most of the
+    drawing stays the same.
+    """
     first = max(0, min(middle - most // 2, count - most))
     by = max(most // 4, 1)
     return -(-first // by) * by
@@ -178,7 +184,7 @@ def _graph(trace: Trace, step: int, choice: Choice, wiring: Wiring) -> BackwardG
 
 
 Choice = tuple[Backward | None, int]
-"""The backward whose graph it is; if None, the step after which its Nodes were made."""
+"""The backward pass whose graph it is. If None, the step after which its Nodes were made."""
 
 
 def _choice(known: GraphHistory, at: int | None, of: int | str | None) -> Choice:
@@ -196,7 +202,7 @@ def _numbered(backwards: Backwards, of: int | str) -> Backward:
         if backward.event.graph_task == of:
             return backward
     there = ", ".join(str(backward.event.graph_task) for backward in backwards) or "there is none"
-    raise ValueError(f"no backward {of!r} in this trace; its backwards: {there}")
+    raise ValueError(f"the trace has no backward pass {of!r}; its backward passes are: {there}")
 
 
 def _about(known: GraphHistory, at: int) -> Choice:
@@ -210,7 +216,7 @@ def _about(known: GraphHistory, at: int) -> Choice:
 
 
 class _Nodes(Mapping[int, GraphNode]):
-    """The Nodes of a graph, each made when it is first looked at: a folded picture shows some of many thousand."""
+    """The Nodes of a graph, each created when it is first read. A folded picture shows few of many thousands."""
 
     def __init__(self, trace: Trace, known: GraphHistory, memory: _Memory, wiring: Wiring, at: int) -> None:
         self._trace, self._known, self._memory, self._wiring, self._at = trace, known, memory, wiring, at
@@ -234,14 +240,14 @@ class _Nodes(Mapping[int, GraphNode]):
         return len(self._wiring.order)
 
     def outline(self, number: int) -> NodeOutline:
-        """A Node without its tensors."""
+        """Return a Node without its tensors."""
         if number not in self._outlined:
             self._outlined[number] = self._memory.outlines(self._known).outline(number, self._at)
         return self._outlined[number]
 
 
 class _Memory:
-    """The Nodes and wirings of one trace that have been made."""
+    """The Nodes and wirings of a trace that have been created."""
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[int, int], GraphNode] = {}
@@ -263,22 +269,23 @@ class _Memory:
         return self._outlines
 
     def wiring(self, known: GraphHistory, at: int, choice: Choice) -> Wiring:
-        """All Nodes of a graph, in order."""
+        """Return all Nodes of a graph, in order."""
         key = *_graph_key(choice), known.structure(at)
         return self._wirings.get(key) or _kept(self._wirings, key, _wired(_structures(known, at, choice)))
 
     def wired_part(
         self, known: GraphHistory, at: int, choice: Choice, where: tuple[int, int], nodes: Iterable[int]
     ) -> tuple[Wiring, set[int]]:
-        """Some Nodes and the leaves that they lead to, in order; and those leaves that are not among them.
+        """Return the wiring of some Nodes and the leaves that they lead to, and the leaves that are not among these
+        Nodes.
 
-        ``where`` they are among the Nodes of the graph.
+        ``where`` is their range among the Nodes of the graph.
         """
         key = *_graph_key(choice), known.structure(at), *where
         return self._parts.get(key) or _kept(self._parts, key, _wired_part(known, at, choice[0], nodes))
 
     def cut(self, whole: Wiring, first: int, most: int) -> Wiring:
-        """Some Nodes of a graph that has been put in order."""
+        """Return some consecutive Nodes of a graph that has been ordered."""
         parts = self._cuts.setdefault(whole, {})
         if (first, most) not in parts:
             shown = whole.order[first : first + most]
@@ -291,7 +298,7 @@ def _graph_key(choice: Choice) -> tuple[int, int]:
 
 
 def _kept(known: dict[K, V], key: K, value: V) -> V:
-    """Remember a value, and of many no more than so many."""
+    """Remember a value, and forget the oldest ones when there are too many."""
     if len(known) >= KEPT:
         known.clear()
     known[key] = value
@@ -312,7 +319,7 @@ def _wired_part(
 
 
 def _structures(known: GraphHistory, at: int, choice: Choice) -> Iterator[NodeStructure]:
-    """The Nodes of a graph in the order in which they were made."""
+    """Yield the Nodes of a graph in the order in which they were made."""
     backward, after = choice
     starts = _starts(backward) if backward else known.seen_between(after, at)
     known.structures.load({*backward.nodes, *starts} if backward else starts)
@@ -329,12 +336,12 @@ def _memory(trace: Trace) -> _Memory:
 
 
 def _starts(backward: Backward) -> list[int]:
-    """The roots; and what ran without an edge leading to it, as the common root of several roots does."""
+    """Return the roots, and Nodes that ran although no edge leads to them, such as the common root of several roots."""
     return [*(node for node, _ in backward.event.roots), *backward.ran]
 
 
 def _wired(nodes: Iterable[NodeStructure]) -> Wiring:
-    """Put Nodes in order. Those that are ready compete as in the engine, ties go to the one that was ready first."""
+    """Order Nodes. Nodes that are ready compete as in the engine; ties go to the Node that was ready first."""
     members = {node.number: node for node in nodes}
     targets = {number: [edge[0] for edge in node.edges if edge] for number, node in members.items()}
     uses = Counter(target for found in targets.values() for target in found if target in members)
@@ -353,7 +360,9 @@ def _wired(nodes: Iterable[NodeStructure]) -> Wiring:
 
 
 def _unused_rank(node: NodeStructure) -> int:
-    """An AccumulateGrad that no edge leads to yet is about to be used by the Node made before it: it comes last."""
+    """Return the rank of an AccumulateGrad that no edge leads to yet. It comes last, because the Node made before it is
+    about to use it.
+    """
     return 1 if node.sequence_nr == NO_NUMBER else -node.sequence_nr
 
 
@@ -362,7 +371,7 @@ def _unused(wiring: Wiring) -> tuple[int, ...]:
 
 
 def _nearest(trace: Trace, known: GraphHistory, at: int) -> int | None:
-    """The Node that the step says something about, else the one that is running, else the one of the latest event."""
+    """Return the Node of the step, or else the running Node, or else the Node of the latest event."""
     if not 0 <= at < len(trace):
         return known.events.last_node(at)
     running = at_or_around(trace, at, ev.NodeStarted)

@@ -1,7 +1,7 @@
-"""How far the engine is as of a step: who is ready and in which order, what others wait for, what has arrived.
+"""The state of the engine at a step: the ready Nodes in order, the waiting Nodes, and the gradients that have arrived.
 
-The queue is derived in ``queued_nodes.py``; counts and buffers are what the last events about a Node say, so that a
-graph of any size costs no more than the Nodes that are named.
+``queued_nodes.py`` derives the queue. Counts and buffers come from the last events about a Node, so that the cost
+depends on the Nodes named and not on the size of the graph.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 E = TypeVar("E", bound=ev.Event)
 
 NAMED = 12
-"""So many Nodes of a list are named."""
+"""The number of Nodes of a list that are named."""
 
 LOOKED_AT = 64
-"""So many gradients that arrived last are looked at for Nodes that still wait."""
+"""The number of latest gradients that are read to find Nodes that still wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Waiting:
 
     node: int
     left: int
-    """Edges whose gradients have not arrived."""
+    """The number of edges whose gradients have not arrived."""
     count: int
-    """Edges that lead to it, as the engine counted them."""
+    """The number of edges that lead to it, as the engine counted them."""
     buffer: tuple[Buffered, ...]
 
 
@@ -62,28 +62,28 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """The engine within one run of it."""
+    """The engine during one of its runs."""
 
     started: ev.BackwardStarted
     running: ev.NodeStarted | None
     ready: tuple[Ready, ...]
-    """The first ones, in the order of their turns; of all backward passes that use the queue."""
+    """The first ready Nodes, in the order in which they will run, of all backward passes that use the queue."""
     more_ready: int
-    """How many others are in the queue."""
+    """The number of other Nodes in the queue."""
     waiting: tuple[Waiting, ...]
-    """Those that the running Node leads to, and those that got a gradient last."""
+    """The Nodes that the running Node leads to, and those that got a gradient last."""
     ran: int
-    """How many Nodes have started."""
+    """The number of Nodes that have started."""
     reached: int
-    """How many the engine found when it counted."""
+    """The number of Nodes that the engine found when it counted."""
     pruned: tuple[tuple[int, ev.PruneReason], ...]
-    """The first ones of those that do not execute, with the reason."""
+    """The first Nodes that do not run, with the reason."""
     more_pruned: int
 
 
 @lru_cache(maxsize=4)
 def engine_state(trace: Trace, at: int) -> EngineState | None:
-    """None outside a run of the engine."""
+    """Return the state of the engine at a step, or None outside its runs."""
     backward = backward_around(trace, at)
     if backward is None:
         return None
@@ -114,7 +114,7 @@ def _waiting(trace: Trace, backward: Backward, running: ev.NodeStarted | None, a
 
 
 def _met_last(trace: Trace, backward: Backward, at: int) -> Iterator[int]:
-    """The Nodes that an edge led to, the latest first."""
+    """Yield the Nodes that an edge led to, latest first."""
     steps, nodes = trace.steps_of(ev.DependencyMet), trace.columns.nodes
     first, last = bisect_left(steps, backward.event.seq), bisect_right(steps, at)
     for place in range(last - 1, max(first, last - LOOKED_AT) - 1, -1):
@@ -122,7 +122,9 @@ def _met_last(trace: Trace, backward: Backward, at: int) -> Iterator[int]:
 
 
 def left_of(trace: Trace, backward: Backward, node: int, at: int) -> int:
-    """How many edges into a Node are still to be followed in a backward pass as of a step; 0 if it waits for none."""
+    """Return the number of edges into a Node that are still to be followed in a backward pass at a step; 0 if it waits
+    for none.
+    """
     if backward.counted_at(at) is None:
         return 0
     met = next(own_latest(trace, backward, node, at, ev.DependencyMet), None)
@@ -132,7 +134,9 @@ def left_of(trace: Trace, backward: Backward, node: int, at: int) -> int:
 
 
 def buffer_of(trace: Trace, backward: Backward, node: int, at: int) -> tuple[Buffered, ...]:
-    """What is in a Node's input buffer as of a step, by input; nothing once the Node has been popped."""
+    """Return the gradients in a Node's input buffer at a step, by input. The buffer is empty once the Node has been
+    popped.
+    """
     popped = (next(own_latest(trace, backward, node, at, kind), None) for kind in (ev.NodeStarted, ev.NodeSkipped))
     if any(popped):
         return ()
@@ -145,7 +149,7 @@ def buffer_of(trace: Trace, backward: Backward, node: int, at: int) -> tuple[Buf
 
 
 def own_latest(trace: Trace, backward: Backward, node: int, at: int, kind: type[E]) -> Iterator[E]:
-    """The events of a kind about a Node in one backward pass up to a step, the latest first."""
+    """Yield the events of a kind about a Node in one backward pass up to a step, latest first."""
     steps = _about(trace, node, backward.event.seq, at)
     code, kinds = trace.columns.code(kind), trace.columns.kinds
     for step in reversed(steps):
@@ -161,7 +165,7 @@ def _about(trace: Trace, node: int, after: int, until: int) -> Sequence[int]:
 
 
 def _is_own(trace: Trace, backward: Backward, step: int) -> bool:
-    """Return whether a step belongs to a backward pass and to none within it; a pass may start within a Node of
+    """Return whether a step belongs to a backward pass and to no pass nested in it. A pass may start within a Node of
     another.
     """
     code, kinds = trace.columns.code(ev.BackwardStarted), trace.columns.kinds

@@ -1,4 +1,4 @@
-"""What one call of a function of the program made, as one item of a folded graph."""
+"""The Nodes made in one call of a function of the program, as one item of a folded graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dispatchviz.explain.graph.node_groups import Path
 
 
 class FoldedCalls:
-    """The calls at one depth: of the functions that so many others are around."""
+    """The calls at one depth of nested functions."""
 
     def __init__(
         self, is_free: Callable[[int], bool], calls: Callable[[int], Path], paths: Mapping[int, Path], depth: int
@@ -18,7 +18,9 @@ class FoldedCalls:
         self._is_free, self._calls, self._paths, self._depth = is_free, calls, paths, depth
 
     def items(self, items: Iterable[Item], around: tuple[Repeat, ...] = ()) -> tuple[Item, ...]:
-        """Some items with what each call made in a row as one. A call that made all of an iteration is not folded."""
+        """Replace the items that a call made in a row with one item. A call that made all of an iteration is not
+        folded.
+        """
         there = tuple(items)
         found = tuple(self._folded(there, around))
         return there if around and len(found) == 1 and isinstance(found[0], Section) else found
@@ -35,7 +37,7 @@ class FoldedCalls:
         return with_body(item, self.items(item.body, (*around, item))) if isinstance(item, Repeat) else item
 
     def _call(self, item: Item, around: tuple[Repeat, ...]) -> Path | None:
-        """The call in which a Node was made, or what a call within that one made; None if it cannot be folded."""
+        """Return the call that made a Node, directly or in a nested call, or None if it cannot be folded."""
         if isinstance(item, Repeat) or (isinstance(item, Section) and not item.function):
             return None
         at = start(item)

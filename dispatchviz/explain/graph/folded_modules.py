@@ -1,8 +1,8 @@
-"""The Nodes of one module as one item of a folded graph: the outermost modules, and what opened ones contain.
+"""The Nodes of a module as one item of a folded graph: the outermost modules, and the contents of opened ones.
 
-Which module a Node comes from is decided in ``node_groups.py``, for these boxes as for the frames around Nodes. Nodes
-of a module that do not stand in a row become several items. Of a repeat all iterations have to agree. A module that is
-all there is, in the graph or in an iteration, is taken as opened: one box would say nothing.
+``node_groups.py`` decides which module a Node comes from, for these boxes and for the frames around Nodes. Nodes of a
+module that are not in a row become several items. In a repeat, all iterations must agree. A module that contains
+everything in the graph or in an iteration is opened, because a single box would say nothing.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from dispatchviz.explain.graph.node_groups import Group, Path
 
 @dataclass(frozen=True, slots=True)
 class Boxed:
-    """That modules are boxes, and which are not."""
+    """The options for drawing modules as boxes."""
 
     opened: tuple[str, ...] = ()
-    """What the modules are called whose insides are drawn, as ``Section.module`` has it."""
+    """The names of the modules whose contents are drawn, as in ``Section.module``."""
     is_folded: bool = True
-    """What repeats is drawn once, too."""
+    """True if repeats are drawn once as well."""
 
 
 class FoldedModules:
-    """The modules of one graph; ``paths``: those that each position is in, the outermost first."""
+    """The modules of a graph. ``paths`` has the modules of each position, outermost first."""
 
     def __init__(self, paths: Mapping[int, Path], opened: Collection[str]) -> None:
         self._paths, self._opened = paths, opened
 
     def items(self, items: Iterable[Item], around: tuple[Repeat, ...] = (), depth: int = 0) -> tuple[Item, ...]:
-        """Some items with each module as one that is within ``depth`` others."""
+        """Replace the Nodes of each module with one item. A module counts if it is nested in ``depth`` others."""
         there = tuple(items)
         found = tuple(self._folded(there, around, depth))
         is_all = len(found) == 1 and isinstance(found[0], Section)
@@ -55,7 +55,9 @@ class FoldedModules:
         return with_body(item, self.items(item.body, (*around, item), depth))
 
     def _module(self, item: Item, around: tuple[Repeat, ...], depth: int) -> tuple[Group, ...]:
-        """The module of an item in each iteration of what is around it; none if its Nodes are of several or of none."""
+        """Return the module of an item in each surrounding iteration; empty if its Nodes come from several modules or
+        from none.
+        """
         iterations = zip(*(everywhere(at, around) for at in range(start(item), stop(item))), strict=True)
         found = list[Group]()
         for positions in iterations:
@@ -71,14 +73,16 @@ class FoldedModules:
 
 
 ANOTHER = "*"
-"""In the name of a leaf: in each iteration another part of the path."""
+"""The part of a leaf's name that differs in each iteration."""
 
 OTHERS = " …"
-"""After the name of a leaf that is another one in each iteration."""
+"""The end of the name of a leaf that differs in each iteration."""
 
 
 def in_all_iterations(names: Sequence[str]) -> str:
-    """One name for the leaves of all iterations: ``layers.*.up.bias``; ``x …`` of names that have no part in common."""
+    """Return one name for the leaves of all iterations: ``layers.*.up.bias``, or ``x …`` if the names have no common
+    part.
+    """
     parts = [name.split(".") for name in names]
     if len(set(names)) == 1:
         return names[0]

@@ -1,7 +1,8 @@
-"""What of a backward graph is folded in a picture: repeats first, then trees of Nodes, then ranges, until it is small.
+"""The parts of a backward graph that a picture folds: first repeats, then trees of Nodes, then ranges, until it is
+small.
 
-Each of these covers Nodes that stand in a row in the order of the graph, in which every edge leads on: so the boxes
-of a folded graph have an order, too. What a fold is, and that nothing is lost, is in ``graph_fold.py``.
+Each fold covers consecutive Nodes in the order of the graph, in which every edge leads to a later Node. So the boxes of
+a folded graph have an order too. ``graph_fold.py`` defines folds and shows that nothing is lost.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ from dispatchviz.explain.graph.repeats import FEWEST, WORTH, RepeatFinder, Stret
 from dispatchviz.explain.graph.selected_nodes import selected_nodes
 
 PAGE = 12
-"""Boxes. If there are more even so, what one call of a function made is drawn as one."""
+"""The number of boxes above which the Nodes of a function call are drawn as one box."""
 
 FEWEST_BOXES = 3
-"""No calls are folded if that leaves fewer."""
+"""The smallest number of boxes that folding calls may leave."""
 
 DEPTH = 8
-"""Repeats within repeats, at most."""
+"""The greatest depth of nested repeats."""
 
 FEW = 24
-"""Boxes. From more on, trees are drawn as one."""
+"""The number of boxes from which trees are drawn as one box."""
 
 
 Calls = Callable[[int], Path]
-"""In which calls of the program's functions the Node at a position was made, the outermost first."""
+"""The calls of the program's functions in which the Node at a position was made, outermost first."""
 
 
 def fold(
@@ -57,9 +58,9 @@ def fold(
     groups: Mapping[int, Path] | None = None,
     boxed: Boxed | None = None,
 ) -> Fold:
-    """Fold a graph to some ``most`` boxes, with the Nodes at the positions in ``whole`` drawn one by one.
+    """Fold a graph to about ``most`` boxes. The Nodes at the positions in ``whole`` are drawn one by one.
 
-    What is in different ``groups`` does not become one tree; if they are ``boxed``, each is one box instead.
+    Nodes of different ``groups`` do not become one tree. If the groups are ``boxed``, each one is a box instead.
     """
     work = _Folding(links, whole, groups or {})
     if boxed:
@@ -73,7 +74,7 @@ def fold(
 
 
 def _with_calls(work: _Folding, items: tuple[Item, ...], trees: tuple[Item, ...], calls: Calls) -> tuple[Item, ...]:
-    """Calls within calls are folded first; those around them only if there are too many boxes even so."""
+    """Fold nested calls first, and outer calls only if there are still too many boxes."""
     paths = {at: calls(at) for at in kept(items)}
     found = trees
     for depth in range(max(map(len, paths.values()), default=0), 0, -1):
@@ -94,10 +95,10 @@ def fold_graph(
     cluster: Cluster = "none",
     boxed: Boxed | None = None,
 ) -> Fold:
-    """The same for a graph, with the Nodes that ``expand`` names drawn one by one; calls of functions are folded unless
-    the Nodes are put into other groups.
+    """Fold a ``BackwardGraph``. The Nodes that ``expand`` names are drawn one by one. Calls of functions are folded
+    unless the Nodes are in other groups.
 
-    Raises DispatchvizError for a name that fits none.
+    Raise DispatchvizError for a name that matches nothing.
     """
     order = fold_order(graph)
     places = {number: at for at, number in enumerate(order)}
@@ -109,9 +110,9 @@ def fold_graph(
 
 
 def fold_order(graph: BackwardGraph) -> tuple[int, ...]:
-    """The numbers of the Nodes in the order in which they are folded: leaves that are used all over come last.
+    """Return the numbers of the Nodes in the order for folding: leaves that are used everywhere come last.
 
-    Elsewhere they stand within the last of the iterations that use them, which would then be like no other.
+    In their usual place they would be in the last iteration that uses them, which would then differ from the others.
     """
     order, uses = graph.wiring.order, graph.wiring.uses
     shared = {number for number in order if uses[number] >= FEWEST and graph.outline(number).has_leaf}
@@ -119,7 +120,7 @@ def fold_order(graph: BackwardGraph) -> tuple[int, ...]:
 
 
 def links_of(graph: BackwardGraph) -> Links:
-    """The structure of a graph, in that order."""
+    """Return the structure of a graph in folding order."""
     return _links(graph, {number: at for at, number in enumerate(fold_order(graph))})
 
 
@@ -129,12 +130,12 @@ def _links(graph: BackwardGraph, places: Mapping[int, int]) -> Links:
 
 
 def _link(edge: Link, places: Mapping[int, int]) -> Link:
-    """An edge to a Node that is not in the graph is drawn nowhere."""
+    """Return the link of an edge. An edge to a Node outside the graph is not drawn."""
     return None if edge is None or edge[0] not in places else (places[edge[0]], edge[1])
 
 
 class _Folding:
-    """One graph while it is folded."""
+    """A graph while it is folded."""
 
     def __init__(self, links: Links, whole: Collection[int], groups: Mapping[int, Path]) -> None:
         self._links, self._finder, self._groups = links, RepeatFinder(links), groups
@@ -143,14 +144,14 @@ class _Folding:
         self._uses = self._finder.uses
 
     def is_free(self, at: int) -> bool:
-        """Nobody asks for the Node at a position."""
+        """Return whether no caller asked for the Node at a position."""
         return not self._whole[at]
 
     # -- repeats ------------------------------------------------------------------------------------------------------
 
     def items(self, low: int, high: int, depth: int) -> tuple[Item, ...]:
-        """A stretch of the order with its repeats folded."""
-        pieces = [piece for found in self._finder.find(low, high) for piece in self._unasked(found)] if depth else []
+        """Fold the repeats in a range of the order."""
+        pieces = [piece for found in self._finder.find(low, high) for piece in self._foldable(found)] if depth else []
         if not pieces:
             return tuple(range(low, high))
         items: list[Item] = []
@@ -159,8 +160,8 @@ class _Folding:
             items += [self._repeat(pieces[number // 2], depth)] if number % 2 else self.items(begin, end, depth - 1)
         return tuple(items)
 
-    def _unasked(self, found: Stretch) -> Iterator[Stretch]:
-        """The iterations before, between and after those of which something is drawn in full."""
+    def _foldable(self, found: Stretch) -> Iterator[Stretch]:
+        """Yield the iterations before, between and after those that are partly drawn in full."""
         asked = self._whole[found.start : found.stop].reshape(found.iterations, found.period).any(axis=1)
         ends = [-1, *np.flatnonzero(asked).tolist(), found.iterations]
         for before, after in pairwise(ends):
@@ -179,7 +180,7 @@ class _Folding:
     # -- trees --------------------------------------------------------------------------------------------------------
 
     def with_trees(self, items: Iterable[Item]) -> tuple[Item, ...]:
-        """Trees in a row become one item; in the iterations of repeats, too."""
+        """Replace trees of consecutive Nodes with one item, also inside the iterations of repeats."""
         done: list[Item] = []
         row: list[int] = []
         for item in (*items, None):
@@ -200,7 +201,9 @@ class _Folding:
             place += size
 
     def _tree(self, first: int, end: int) -> int:
-        """So many Nodes from one on: each is used once, by one of those before it, and at most one edge leads out."""
+        """Return the number of Nodes of a tree. Each is used once, by an earlier Node of the tree, and at most one edge
+        leads out.
+        """
         open_ends: set[int] = set()
         best, out = 1, 0
         for at in range(first, end):
@@ -222,7 +225,7 @@ class _Folding:
     # -- ranges -------------------------------------------------------------------------------------------------------
 
     def with_ranges(self, items: tuple[Item, ...], most: int) -> tuple[Item, ...]:
-        """Cut what is still too long where few edges cross."""
+        """Cut a row that is still too long where few edges cross."""
         parts = [
             with_body(i, self.with_ranges(i.body, max(most // 2, 2))) if isinstance(i, Repeat) else i for i in items
         ]
@@ -238,7 +241,7 @@ class _Folding:
         return (*done, *self._ranges(row, size))
 
     def _ranges(self, row: Sequence[Item], size: int) -> Iterator[Item]:
-        """Of some ``size`` items each, at most twice as many."""
+        """Cut a row into ranges of about ``size`` items, at most twice as many."""
         place = 0
         while place < len(row):
             ends = range(place + (size + 1) // 2, min(place + 2 * size, len(row)) + 1) or range(len(row), len(row) + 1)

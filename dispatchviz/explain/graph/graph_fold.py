@@ -1,8 +1,8 @@
-"""A backward graph folded: what repeats is kept once, with the rule that gives back the rest.
+"""A folded backward graph: repeated parts are stored once, with a rule that restores the rest.
 
-Positions are those of ``Wiring.order``: every edge leads to a larger one. Nothing is lost: ``unfolded`` makes the whole
-graph again from what is kept. How repeats are found is in ``repeats.py``, what is folded in one picture in
-``folding.py``, how it is drawn in ``outputs/picture``.
+Positions are those of ``Wiring.order``: every edge leads to a larger one. Nothing is lost: ``unfolded`` restores the
+whole graph. ``repeats.py`` finds repeats, ``folding.py`` chooses the folds of a picture, and ``outputs/picture`` draws
+them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 Link = tuple[int, int] | None
-"""An edge: the position of the Node that it leads to and its input_nr; None for an empty one."""
+"""An edge: the position of the Node that it leads to and its input_nr, or None for an empty edge."""
 
 Stride = tuple[int, int]
-"""By how much the position and the input_nr of an edge grow from one iteration to the next."""
+"""The difference in position and input_nr of an edge from one iteration to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +27,19 @@ class Links:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeat:
-    """The same Nodes several times over, one iteration after the other: the first iteration, and how the others
-    differ.
-    """
+    """Consecutive iterations of the same Nodes: the first iteration, and the differences of the others."""
 
     start: int
     period: int
-    """Nodes in an iteration."""
+    """The number of Nodes in an iteration."""
     iterations: int
     body: tuple[Item, ...]
-    """The first iteration, which may be folded itself."""
+    """The first iteration, which may be folded too."""
     strides: tuple[tuple[Stride, ...], ...]
-    """For each Node of the iteration, for each of its edges."""
+    """The strides of each edge of each Node of the iteration."""
     exits: Mapping[tuple[int, int], Link]
-    """Position and number of the edges of the last iterations that lead elsewhere, because no more iterations follow.
+    """The position and number of the edges of the last iterations that lead elsewhere, because no more iterations
+    follow.
     """
 
     @property
@@ -51,20 +50,20 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Nodes that are one box."""
+    """Nodes that are drawn as one box."""
 
     start: int
     stop: int
     is_tree: bool
-    """Each Node but the first is used once, by one of the others, and at most one edge leads out."""
+    """True if each Node but the first is used once, by one of the others, and at most one edge leads out."""
     function: str = ""
-    """The function of the program in one call of which all of them were made; empty if that is not why."""
+    """The function of the program whose call made all of them; empty if they are grouped for another reason."""
     module: str = ""
-    """The module that all of them come from; empty if that is not why."""
+    """The module that all of them come from; empty if they are grouped for another reason."""
 
 
 Item = int | Repeat | Section
-"""One Node, by its position, or several."""
+"""One Node, by its position, or several Nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +76,17 @@ class Fold:
 
 
 def start(item: Item) -> int:
-    """The first position of an item."""
+    """Return the first position of an item."""
     return item if isinstance(item, int) else item.start
 
 
 def stop(item: Item) -> int:
-    """The position after an item."""
+    """Return the position after an item."""
     return item + 1 if isinstance(item, int) else item.stop
 
 
 def kept(items: Iterable[Item]) -> Iterator[int]:
-    """The positions whose edges are kept: all but those of the later iterations."""
+    """Yield the positions whose edges are kept: all but those of the later iterations."""
     for item in items:
         if isinstance(item, Repeat):
             yield from kept(item.body)
@@ -96,12 +95,12 @@ def kept(items: Iterable[Item]) -> Iterator[int]:
 
 
 def boxes(items: Iterable[Item]) -> int:
-    """How many boxes are drawn."""
+    """Return the number of boxes that are drawn."""
     return sum(boxes(item.body) if isinstance(item, Repeat) else 1 for item in items)
 
 
 def repeats(items: Iterable[Item]) -> Iterator[Repeat]:
-    """All repeats, an outer one before those within it."""
+    """Yield all repeats, outer ones before nested ones."""
     for item in items:
         if isinstance(item, Repeat):
             yield item
@@ -109,7 +108,7 @@ def repeats(items: Iterable[Item]) -> Iterator[Repeat]:
 
 
 def sections(items: Iterable[Item]) -> Iterator[Section]:
-    """All sections, those within repeats, too."""
+    """Yield all sections, including those in repeats."""
     for item in items:
         if isinstance(item, Repeat):
             yield from sections(item.body)
@@ -118,7 +117,7 @@ def sections(items: Iterable[Item]) -> Iterator[Section]:
 
 
 def everywhere(at: int, path: Sequence[Repeat]) -> Iterator[int]:
-    """The positions that a position in the first iterations of repeats within each other stands for, in order."""
+    """Yield the positions that a position in the first iterations of nested repeats represents, in order."""
     if not path:
         yield at
         return
@@ -129,18 +128,18 @@ def everywhere(at: int, path: Sequence[Repeat]) -> Iterator[int]:
 
 
 def with_body(repeat: Repeat, body: tuple[Item, ...]) -> Repeat:
-    """The same repeat with its first iteration folded otherwise."""
+    """Return the same repeat with another folding of its first iteration."""
     return Repeat(repeat.start, repeat.period, repeat.iterations, body, repeat.strides, repeat.exits)
 
 
 def folded(links: Links, items: tuple[Item, ...]) -> Fold:
-    """What is kept of a graph."""
+    """Fold a graph: keep the links of the kept positions."""
     positions = list(kept(items))
     return Fold(items, {at: links.names[at] for at in positions}, {at: links.edges[at] for at in positions})
 
 
 def unfolded(fold: Fold) -> Links:
-    """The whole graph again."""
+    """Restore the whole graph."""
     names, edges = dict(fold.names), dict(fold.edges)
     _unfold(fold.items, names, edges)
     return Links([names[at] for at in sorted(names)], [tuple(edges[at]) for at in sorted(edges)])
@@ -157,12 +156,12 @@ def _unfold(items: Iterable[Item], names: dict[int, str], edges: dict[int, Seque
 
 
 def later_edges(repeat: Repeat, iteration: int, place: int, first: Sequence[Link]) -> tuple[Link, ...]:
-    """The edges of a Node of some iteration, given those of the same Node of the first iteration."""
+    """Return the edges of a Node in an iteration, given those of the same Node in the first iteration."""
     return tuple(later_link(repeat, iteration, place, number, link) for number, link in enumerate(first))
 
 
 def later_link(repeat: Repeat, iteration: int, place: int, number: int, first: Link) -> Link:
-    """One of them."""
+    """Return one edge of a Node in an iteration."""
     at = repeat.start + iteration * repeat.period + place
     if (at, number) in repeat.exits:
         return repeat.exits[at, number]

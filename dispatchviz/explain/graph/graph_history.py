@@ -1,7 +1,7 @@
-"""What happened to each backward Node, in order: found by the columns of a trace when it is asked for.
+"""The history of each backward Node, in order, found on demand through the columns of a trace.
 
-From this ``backward_graph.py`` makes the graph as of any step. The texts and signs of pictures are not here, nor
-are the runs of the engine (``backwards.py``).
+``backward_graph.py`` builds the graph at any step from it. The texts and signs of pictures are elsewhere, and so are
+the runs of the engine (``backwards.py``).
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from dispatchviz.explain.trace_index.trace_index import Index, index
 
 
 class Mark(Enum):
-    """What happens to a Node without an event of its own."""
+    """A change of a Node that has no event of its own."""
 
-    DONE = "it has run, and that it returned is not seen"
-    FAILED = "an exception has left it while it ran"
-    LEFT = "an exception has left the backward before it ran"
-    PRUNED = "the backward that goes through its graph does not need it"
+    DONE = "it has run, but the recording does not show its return"
+    FAILED = "it raised an exception"
+    LEFT = "the backward pass raised an exception before it ran"
+    PRUNED = "the backward pass through its graph does not need it"
 
 
 @dataclass(frozen=True, slots=True)
 class Awaits:
-    """The number of gradients that a Node waits for in a backward, from DependenciesCounted."""
+    """The number of gradients that a Node waits for in a backward pass, from DependenciesCounted."""
 
     gradients: int
 
 
 Happening = ev.AnyEvent | Awaits | Mark
 Entry = tuple[int, Happening]
-"""A step, and what happened to a Node there."""
+"""A step, and the change of a Node there."""
 
 Marked = tuple[int, Awaits | Mark]
-"""The same for what has no event."""
+"""A step and a change without an event."""
 
 KEPT = 65_536
-"""Of so many Nodes it is kept how they were made."""
+"""The number of Nodes whose creation is remembered."""
 
 
 class GraphHistory:
-    """The life of every Node of one trace. It holds no reference to the trace itself."""
+    """The history of every Node of a trace. It holds no reference to the trace itself."""
 
     def __init__(self, trace: Trace) -> None:
         self.events = NodeEvents(trace)
@@ -61,21 +61,21 @@ class GraphHistory:
         self.backwards = Backwards(self.events, self._targets_at)
         self._index: Index = index(trace)
         self._kept: dict[int, tuple[list[Entry], list[int]]] = {}
-        """Node to how it was made, and to the steps at which what it shows gets another name."""
+        """The creation of each Node, and the steps at which a name that it shows changes."""
         self._renaming_steps: dict[int, list[int]] = {}
         self._irregular: dict[int, list[Marked]] = defaultdict(list)
-        """Node to what irregular backwards did to it, of those that have been looked at."""
+        """The effects of irregular backward passes on the Nodes that have been read."""
         self._marked: tuple[tuple[int, int], list[Marked]] = (-1, -1), []
         self._places: Mapping[int, int] = {}
-        """Of the backward that was asked for last, which is nearly always the next one, too."""
+        """The places in the last backward pass that was read, which is nearly always read again next."""
         self._counting: tuple[int, list[Backward]] = -1, []
         self._started, self._finished = map(trace.columns.code, (ev.NodeStarted, ev.NodeFinished))
         self._ends_unseen = is_unseen(trace.header, ev.NodeFinished)
         self._looked_at = 0
-        """How many of them."""
+        """The number of passes that have been read."""
 
     def _renamings(self, tensor: int) -> list[int]:
-        """The steps at which a tensor gets another name, or another tensor gets its name."""
+        """Return the steps at which a tensor gets another name, or another tensor gets its name."""
         found = self._renaming_steps.get(tensor)
         if found is None:
             steps: set[int] = set()
@@ -87,68 +87,70 @@ class GraphHistory:
         return found
 
     def entries(self, node: int, at: int) -> list[Entry]:
-        """What of a Node's life still shows at a step, in order: how it was made, and what came to it last."""
+        """Return the part of a Node's history that shows at a step, in order: its creation, and its latest changes."""
         return sorted([*self._made_until(node, at), *self._latest(node, at), *self.marks(node, at)], key=_step)
 
     def last_change(self, node: int, at: int) -> int:
-        """The step up to which something happened to a Node."""
+        """Return the last step at which a Node changed."""
         return max(self.events.last(node, at), *(step for step, _ in self.marks(node, at)), -1)
 
     def last_entry(self, node: int, at: int) -> int:
-        """As ``last_change``; what it shows may also have got another name."""
+        """Return the last step at which a Node, or a name that it shows, changed."""
         renamed = self._renamed(node)
         position = bisect_right(renamed, at)
         return max(self.last_change(node, at), renamed[position - 1] if position else -1)
 
     def marks(self, node: int, at: int) -> list[Marked]:
-        """What has no event of its own, as far as it can show; what was asked last is nearly always asked again."""
+        """Return the changes without an event, as far as they can show. The last result is cached, because it is
+        usually read again.
+        """
         if self._marked[0] != (node, at):
             self._marked = (node, at), list(self._found_marks(node, at))
         return self._marked[1]
 
     def edges(self, node: int, at: int) -> ev.EdgesCollected | None:
-        """A Node's edges as of a step."""
+        """Return a Node's edges at a step."""
         return self.structures.edges(node, at)
 
     def targets(self, node: int) -> Iterable[int]:
-        """The Nodes that the edges of a Node lead to in the end."""
+        """Return the Nodes that the edges of a Node finally lead to."""
         return self._targets_at(node, len(self.events))
 
     def target(self, node: int, edge: int) -> int | None:
-        """The Node that one edge of a Node leads to in the end."""
+        """Return the Node that one edge of a Node finally leads to."""
         made = self.structures.all_edges(node)
         found = (event.edges[edge] for event in reversed(made) if edge < len(event.edges))
         return next((end[0] for end in found if end), None)
 
     def result(self, node: int, output_nr: int, at: int) -> int | None:
-        """The tensor that is an output of a Node's forward as of a step."""
+        """Return the tensor that is an output of a Node's forward call at a step."""
         made = (event for _, event in reversed(self._made_until(node, at)) if isinstance(event, _RESULTS))
         return next((event.tensor for event in made if event.output_nr == output_nr), None)
 
     def latest_first(self, node: int, at: int) -> Iterator[Happening]:
-        """What happened to a Node up to a step, backwards from there."""
+        """Yield the changes of a Node up to a step, latest first."""
         return (happening for _, happening in reversed(self.entries(node, at)))
 
     def later(self, node: int, at: int) -> Iterator[ev.AnyEvent]:
-        """What happened to a Node after a step by events of its own, in order."""
+        """Yield the events of a Node after a step, in order."""
         steps = self.events.life(node)
         return map(self.events.events.__getitem__, steps[bisect_right(steps, at) :])
 
     def seen_between(self, after: int, until: int) -> NodesByAge:
-        """The Nodes first seen after one step, up to and including another."""
+        """Return the Nodes first seen after one step, up to and including another."""
         if not self.events.begun(until):
             return NodesByAge.of(())
         steps, nodes = self.events.seen
         return nodes.between(bisect_right(steps, after), bisect_right(steps, until))
 
     def structure(self, at: int) -> int:
-        """A number that grows whenever a Node or its edges come into being."""
+        """Return a number that grows whenever a Node or its edges are created."""
         if not self.events.begun(at):
             return 0
         return bisect_right(self.events.seen[0], at) + bisect_right(self.events.of_kind(ev.EdgesCollected), at)
 
     def order(self, started: int) -> int | None:
-        """The position of a NodeStarted in its backward, from 1."""
+        """Return the position of a NodeStarted in its backward pass, from 1."""
         if started not in self._places:
             backward = next(self.backwards.under_way(started), None)
             self._places = {} if backward is None else backward.places
@@ -156,22 +158,22 @@ class GraphHistory:
 
     @cached_property
     def leaves(self) -> frozenset[int]:
-        """The Nodes that accumulate a leaf's gradient, of each leaf the latest one."""
+        """The Nodes that accumulate a leaf's gradient: the latest one of each leaf."""
         return frozenset(self.events.accumulators.values())
 
     def _targets_at(self, node: int, at: int) -> Iterable[int]:
         made = self.edges(node, at)
         return () if made is None else [edge[0] for edge in made.edges if edge]
 
-    # -- a life -------------------------------------------------------------------------------------------------------
+    # -- history of a Node --------------------------------------------------------------------------------------------
 
     def _made_until(self, node: int, at: int) -> list[Entry]:
-        """How a Node came into being, and what it saved."""
+        """Return the creation of a Node and the tensors that it saved."""
         made = self._making(node)[0]
         return made if not made or made[-1][0] <= at else [entry for entry in made if entry[0] <= at]
 
     def _renamed(self, node: int) -> list[int]:
-        """The steps at which a variable begins or ceases to name a tensor that a Node shows."""
+        """Return the steps at which a variable begins or ceases to name a tensor that a Node shows."""
         return self._making(node)[1]
 
     def _making(self, node: int) -> tuple[list[Entry], list[int]]:
@@ -188,7 +190,9 @@ class GraphHistory:
         return found
 
     def _latest(self, node: int, at: int) -> Iterator[Entry]:
-        """What the engine did with a Node since it last ran, and whether it had released what it saved before that."""
+        """Yield the engine's changes of a Node since it last ran, and the release of its saved variables if that came
+        before.
+        """
         released = self.events.released.get(node, at + 1)
         latest = self.events.latest(node, at)
         if released <= at and released not in latest:
@@ -196,7 +200,7 @@ class GraphHistory:
         return ((step, self.events.events[step]) for step in latest)
 
     def last_mark(self, at: int) -> int:
-        """The last step up to ``at`` at which a backward may have marked a Node that had run before."""
+        """Return the last step up to ``at`` at which a backward pass may have marked a Node that had run before."""
         if self.backwards.irregular and self.backwards.irregular[0] <= at:
             return at
         return max((backward.counted[-1].seq for backward in self._counting_at(at)), default=-1)
@@ -209,14 +213,14 @@ class GraphHistory:
         yield from self._irregular_until(node, at)
 
     def _counting_at(self, at: int) -> list[Backward]:
-        """Those under way that run all Nodes that they have counted."""
+        """Return the running passes that run all Nodes that they have counted."""
         if self._counting[0] != at:
             found = (each for each in self.backwards.under_way(at) if not self._is_irregular(each.event.seq))
             self._counting = at, [each for each in found if each.counted and each.counted[-1].seq <= at]
         return self._counting[1]
 
     def _failed(self, latest: Sequence[int], at: int) -> Iterator[Marked]:
-        """Where a NodeStarted ended that no NodeFinished is within."""
+        """Yield the ends of NodeStarted events that contain no NodeFinished."""
         columns = self.events.columns
         if latest and columns.kinds[start := latest[-1]] == self._started and columns.ends[start] < at:
             inside = (step for step in latest if columns.kinds[step] == self._finished)
@@ -224,11 +228,11 @@ class GraphHistory:
                 yield columns.ends[start] + 1, Mark.DONE if self._went_on(start) else Mark.FAILED
 
     def _went_on(self, start: int) -> bool:
-        """Return whether the engine went on after a Node, where that the Node returned is not seen."""
+        """Return whether the engine went on after a Node whose return was not recorded."""
         backward = self.backwards.around(start) if self._ends_unseen else None
         return backward is not None and (bool(backward.finished) or backward.starts[-1] != start)
 
-    # -- backwards of which not all Nodes run -------------------------------------------------------------------------
+    # -- passes that do not run all Nodes -----------------------------------------------------------------------------
 
     def _is_irregular(self, start: int) -> bool:
         return start in self._irregular_starts
@@ -266,7 +270,7 @@ _RESULTS = (ev.HistorySet, ev.HistoryRebased)
 
 
 def _shown(event: Happening) -> Iterator[int]:
-    """The tensors that a Node shows because of an event."""
+    """Yield the tensors that a Node shows because of an event."""
     match event:
         case ev.EdgesCollected():
             yield from (tensor for _, tensor in event.inputs if tensor is not None)
@@ -286,7 +290,7 @@ _histories: WeakKeyDictionary[Trace, GraphHistory] = WeakKeyDictionary()
 
 
 def history(trace: Trace) -> GraphHistory:
-    """The history of a trace's Nodes, made when first needed."""
+    """Return the history of a trace's Nodes, created on first use."""
     found = _histories.get(trace)
     if found is None:
         found = _histories[trace] = GraphHistory(trace)
@@ -294,6 +298,6 @@ def history(trace: Trace) -> GraphHistory:
 
 
 def backward_around(trace: Trace, seq: int) -> Backward | None:
-    """The backward that a step belongs to; its first step counts."""
+    """Return the backward pass that a step belongs to; its first step counts."""
     start = at_or_around(trace, seq, ev.BackwardStarted)
     return None if start is None else history(trace).backwards.get(start.seq)

@@ -1,6 +1,6 @@
-"""One Node of the backward graph as a value, made from what the trace says happened to it.
+"""A Node of the backward graph as a value, built from its events in the trace.
 
-Not here: which Nodes make a graph (``backward_graph.py``), in which order things happened (``graph_history.py``).
+``backward_graph.py`` decides which Nodes make a graph, and ``graph_history.py`` the order of their changes.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 
 TensorAt = tuple[int, int]
-"""A tensor, and the step at which a Node came to know it."""
+"""A tensor, and the step at which a Node got it."""
 
 NO_NUMBER = 2**64 - 1
 """The sequence number of an AccumulateGrad."""
 
 
 class State(Enum):
-    """How far the engine is with a Node; the values are its labels."""
+    """The progress of the engine with a Node. The values are its labels."""
 
     CREATED = "not run"
     WAITING = "waiting"
     QUEUED = "queued"
-    """It has all it waits for; a Node whose gradient is only captured is queued for that."""
+    """The Node has all gradients that it waits for. A Node whose gradient is only captured is queued for that."""
     PRUNED = "not needed"
-    """The backward computes some gradients only, and this Node leads to none of them: it does not run."""
+    """The backward pass computes only some gradients, and this Node leads to none of them, so it does not run."""
     RUNNING = "running"
     DONE = "done"
     RELEASED = "done, freed"
-    """It has released its saved variables."""
-    CAPTURED = "gradient taken, not run"
+    """The Node has released its saved variables."""
+    CAPTURED = "gradient captured, not run"
     FAILED = "raised an error"
 
 
 def after_error(state: State) -> State:
-    """Of a Node of a backward that an exception has left: it no longer waits."""
+    """Return the state of a Node after an exception ended its backward pass: it no longer waits."""
     return State.CREATED if state in (State.WAITING, State.QUEUED) else state
 
 
@@ -51,9 +51,9 @@ class GraphTensor:
 
     number: int
     name: str
-    """The user's name of it, or its number: ``x``, ``t5``."""
+    """The user's name of the tensor, or its number: ``x``, ``t5``."""
     shape: tuple[int, ...] | None
-    """None if the trace does not say."""
+    """None if the trace does not have it."""
     dtype: str
     """``torch.float32``."""
     device: str
@@ -61,16 +61,16 @@ class GraphTensor:
 
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
-    """Where one of a Node's outputs goes; its position in the Node's ``edges`` is the number of that output."""
+    """The destination of one output of a Node. Its position in the Node's ``edges`` is the number of that output."""
 
     target: int | None
-    """None: an empty edge, that gradient is not needed."""
+    """None for an empty edge, whose gradient is not needed."""
     input_nr: int
-    """Which input of the target; 0 for an empty edge."""
+    """The input of the target; 0 for an empty edge."""
     argument: str
-    """The forward argument behind it, ``self``; empty if unknown."""
+    """The forward argument of the edge, for example ``self``; empty if unknown."""
     tensor: str
-    """What was passed for that argument; empty if unknown."""
+    """The tensor passed for that argument; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ class SavedTensor:
     name: str
     """``self``, ``result``."""
     tensor: GraphTensor | None
-    """None: an undefined one."""
+    """None for an undefined tensor."""
     version: int
     is_output: bool
 
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """One backward Node."""
+    """A backward Node."""
 
     number: int
     name: str
@@ -96,26 +96,26 @@ class GraphNode:
     topological_nr: int
     edges: tuple[GraphEdge, ...]
     inputs: tuple[GraphTensor | None, ...]
-    """The forward outputs whose gradients it receives, by input_nr; None where the trace does not say."""
+    """The forward outputs whose gradients it receives, by input_nr. None where the trace does not have one."""
     attributes: tuple[tuple[str, str], ...]
     variables: tuple[SavedTensor, ...]
     leaf: GraphTensor | None
-    """Of an AccumulateGrad."""
+    """The leaf of an AccumulateGrad."""
     device: str
-    """Whose queue it waits in, ``cuda:0``; empty until its first input is known."""
+    """The device whose queue it waits in, for example ``cuda:0``; empty until its first input is known."""
     state: State
     released: bool
-    """The tensors that it saved are gone."""
+    """True if its saved tensors have been released."""
     left: int
-    """Gradients still to come, while it waits."""
+    """The number of gradients that have not arrived, while it waits."""
     order: int | None
-    """Its position in the order in which the engine ran the Nodes, from 1; None before it ran."""
+    """Its position in the order in which the engine ran the Nodes, from 1. None before it ran."""
     made: int
     """The step at which it was constructed."""
     line: int
-    """The program's line that it comes from; 0 if unknown."""
+    """The line of the program that made it; 0 if unknown."""
     parent: tuple[int, str] | None
-    """In anomaly mode the Node during whose run it was made: its number and title."""
+    """In anomaly mode, the number and title of the Node that was running when it was made."""
 
     @property
     def title(self) -> str:
@@ -124,19 +124,19 @@ class GraphNode:
 
     @property
     def number_text(self) -> str:
-        """Its sequence number; ``max`` for an AccumulateGrad."""
+        """The sequence number, or ``max`` for an AccumulateGrad."""
         return "max" if self.sequence_nr == NO_NUMBER else str(self.sequence_nr)
 
 
 Order = Callable[[int], int | None]
-"""The position of a NodeStarted in its backward, by ``seq``."""
+"""The position of a NodeStarted in its backward pass, by ``seq``."""
 
 MOST_INPUTS = 1024
-"""Of a Node with more inputs the first ones are listed: their numbers may have gaps of any size."""
+"""The largest number of inputs that are listed, because input numbers may have gaps of any size."""
 
 
 def graph_node(trace: Trace, number: int, entries: Sequence[Entry], at: int, order: Order) -> GraphNode:
-    """The Node as its entries leave it, with the names as of step ``at``."""
+    """Return the Node after its entries, with the names as of step ``at``."""
     life = _Life(order)
     for _, event in entries:
         life.follow(event)
@@ -144,7 +144,7 @@ def graph_node(trace: Trace, number: int, entries: Sequence[Entry], at: int, ord
 
 
 class _Life:
-    """The state of a Node after its events so far."""
+    """The state of a Node after the events read so far."""
 
     def __init__(self, order: Order) -> None:
         self._order = order
@@ -157,12 +157,12 @@ class _Life:
         self._leaf: TensorAt | None = None
         self._state, self._left = State.CREATED, 0
         self._started: int | None = None
-        """The step at which it ran, in the latest backward that came to it."""
+        """The step at which it ran, in the latest backward pass that reached it."""
         self._released = False
         self._parent: int | None = None
 
     def follow(self, event: ev.AnyEvent | Awaits | Mark) -> None:
-        """Take in the next entry."""
+        """Apply the next entry."""
         if isinstance(event, Awaits):
             self._state, self._left, self._started = State.WAITING, event.gradients, None
         elif event is Mark.DONE:
@@ -198,7 +198,7 @@ class _Life:
                 self._outputs[event.output_nr] = event.tensor, event.seq
 
     def _follow_engine(self, event: ev.AnyEvent) -> None:
-        """A Node that has run starts afresh as soon as another backward reaches it."""
+        """Apply an event of the engine. A Node that has run starts again when another backward pass reaches it."""
         match event:
             case ev.DependencyMet():
                 self._left = event.left
@@ -221,7 +221,7 @@ class _Life:
         return None if self._started is None else self._order(self._started)
 
     def node(self, trace: Trace, number: int, at: int) -> GraphNode:
-        """The value, with the names as of step ``at``."""
+        """Return the value, with the names as of step ``at``."""
         inputs = _inputs(trace, self._outputs, at)
         made = self._created
         line = around(trace, made.seq, ev.SourceLine) if made else None
@@ -247,7 +247,7 @@ class _Life:
 
 
 def graph_tensor(trace: Trace, number: int, since: int, at: int) -> GraphTensor:
-    """A tensor by its name as of step ``at``, in the shape that it had at step ``since``."""
+    """Return a tensor by its name at step ``at``, with the shape that it had at step ``since``."""
     name, made = tensor_name(trace, number, at), index(trace).tensors.get(number)
     if made is None:
         return GraphTensor(number, name, None, "", "")
@@ -260,7 +260,7 @@ def _inputs(trace: Trace, outputs: dict[int, TensorAt], at: int) -> tuple[GraphT
 
 
 def _device(inputs: Iterable[GraphTensor | None]) -> str:
-    """The first that is not the CPU; meta tensors wait in the CPU's queue, too."""
+    """Return the first device that is not the CPU. Meta tensors wait in the CPU's queue too."""
     devices = [tensor.device for tensor in inputs if tensor]
     return next((device for device in devices if device not in ("cpu", "meta")), "cpu" if devices else "")
 

@@ -1,6 +1,6 @@
-"""Words for a Node in pictures and lanes: its state, its forward call, hooks, view, memory.
+"""Texts about a Node in pictures and lanes: state, forward call, hooks, view, memory.
 
-``graph_node.py`` has what the engine's state depends on; this is looked up when a box is drawn.
+These are looked up when a box is drawn. ``graph_node.py`` has the facts that the engine's state depends on.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from dispatchviz.foundation.english import nth, plain_dtype, shaped
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Where a Node was made in the forward."""
+    """The place in the forward pass where a Node was made."""
 
     step: int
-    """Of the innermost call around it, or of its making."""
+    """The step of the innermost call around it, or of its creation."""
     operator: str
-    """``aten::add.Tensor``; a Function's or binding's name; empty where no call is around it."""
+    """The operator, such as ``aten::add.Tensor``, or the name of a Function or binding; empty without a call."""
     file: str
     line: int
-    """0: unknown."""
+    """The line number; 0 if unknown."""
 
     @property
     def place(self) -> str:
-        """``forum.py:6``; empty if unknown."""
+        """The file and line, such as ``forum.py:6``; empty if unknown."""
         return f"{self.file}:{self.line}" if self.line else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One of a Node's hooks."""
+    """A hook of a Node."""
 
     kind: ev.HookKind
     function: str
@@ -50,7 +50,7 @@ class Hook:
 
 
 def made_at(trace: Trace, node: int) -> Made | None:
-    """The call and the line that made a Node; None if the recording does not have that."""
+    """Return the call and the line that made a Node, or None if the recording does not have them."""
     made = index(trace).nodes.get(node)
     if made is None or made.known:
         return None
@@ -65,13 +65,13 @@ def _called(call: ev.AnyEvent) -> str:
 
 
 def hooks(trace: Trace, node: GraphNode, at: int) -> Iterator[Hook]:
-    """The hooks that a Node has as of a step, in the order in which they run."""
+    """Yield the hooks of a Node at a step, in the order in which they run."""
     for event in hooks_of(trace, node.number, node.leaf.number if node.leaf else None, at):
         yield Hook(event.kind, event.function, "" if event.tensor is None else tensor_name(trace, event.tensor, at))
 
 
 def view_text(trace: Trace, node: GraphNode, at: int) -> str:
-    """What a Node has to do with views: ``makes b, a view of a``, ``writes into part of a``; empty for others."""
+    """Return a Node's relation to views: ``makes b, a view of a``, ``writes into part of a``; empty if it has none."""
     if node.name == "CopySlices":
         base = next((tensor.name for tensor in node.inputs if tensor), "a tensor")
         return f"in place on a view of {base}{_wrapped(trace, node.number)}"
@@ -84,7 +84,9 @@ def view_text(trace: Trace, node: GraphNode, at: int) -> str:
 
 
 def _wrapped(trace: Trace, node: int) -> str:
-    """The Node of the in-place operation itself, which CopySlices keeps: the one that its kernel made before it."""
+    """Return the Node of the in-place operation itself, which CopySlices keeps: the one that its kernel made before
+    it.
+    """
     made = index(trace).nodes.get(node)
     if made is None or made.parent is None:
         return ""
@@ -94,22 +96,22 @@ def _wrapped(trace: Trace, node: int) -> str:
 
 
 def made_in(trace: Trace, node: int) -> int | None:
-    """The Node during whose run a Node was made, which is a graph of a double backward; None outside of backward."""
+    """Return the Node that was running when a Node was made, as in a double backward. None outside backward passes."""
     made = index(trace).nodes.get(node)
     running = None if made is None else around(trace, made.seq, ev.NodeStarted)
     return running.node if running is not None and running.node != node else None
 
 
 def made_during(trace: Trace, node: int) -> ev.BackwardStarted | None:
-    """The backward during which a Node was made."""
+    """Return the backward pass during which a Node was made."""
     made = index(trace).nodes.get(node)
     return None if made is None else around(trace, made.seq, ev.BackwardStarted)
 
 
 def saved_bytes(trace: Trace, nodes: Iterable[GraphNode]) -> tuple[int, int, bool]:
-    """The memory of the tensors that some Nodes save: bytes, how many memories, and whether all of it is freed.
+    """Return the memory of the tensors that some Nodes save: bytes, number of memories, and whether all of it is freed.
 
-    Each memory counts once, however many of the Nodes save something on it.
+    Each memory counts once, even if several Nodes save tensors on it.
     """
     kept, freed = dict[int, int](), dict[int, int]()
     for node in nodes:
@@ -120,7 +122,9 @@ def saved_bytes(trace: Trace, nodes: Iterable[GraphNode]) -> tuple[int, int, boo
 
 
 def state_text(graph: BackwardGraph, node: GraphNode) -> str:
-    """``2nd: done``, ``waits for 2``; empty while no backward has started on the graph."""
+    """Return the state, such as ``2nd: done`` or ``waits for 2``; empty while no backward pass has started on the
+    graph.
+    """
     order = f"{nth(node.order)}: " if node.order else ""
     if node.state is State.WAITING:
         return f"waits for {node.left}" if node.left else "has all it waits for"
@@ -130,6 +134,6 @@ def state_text(graph: BackwardGraph, node: GraphNode) -> str:
 
 
 def described(tensor: GraphTensor) -> str:
-    """``[2, 2] float32 cuda:0``."""
+    """Return shape, dtype and device: ``[2, 2] float32 cuda:0``."""
     shape = "" if tensor.shape is None else shaped(tensor.shape)
     return " ".join(part for part in (shape, plain_dtype(tensor.dtype), tensor.device) if part)

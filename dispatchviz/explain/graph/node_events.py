@@ -1,5 +1,4 @@
-"""The events of each Node of a trace, and Nodes by age: found by columns, and decoded only where a question needs
-them."""
+"""The events of each Node of a trace, and the Nodes by age. They are found by columns and decoded only when needed."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ MAKING = (
     ev.SequenceNumberSet,
     ev.ParentAssigned,
 )
-"""How a Node is made, and what it keeps."""
+"""The events that create a Node or save its tensors."""
 
 LIFE = (
     *MAKING,
@@ -38,7 +37,7 @@ LIFE = (
     ev.GradientCaptured,
     ev.VariablesReleased,
 )
-"""What a Node shows depends on these."""
+"""The events that change the display of a Node."""
 
 MENTIONS = (
     ev.VariableNotSaved,
@@ -51,17 +50,17 @@ MENTIONS = (
     ev.HookRegistered,
     ev.NodeDeleted,
 )
-"""These are about a Node and leave it as it is."""
+"""The events about a Node that do not change it."""
 
 KEPT = 1024
-"""Of so many Nodes, each as of a step, it is kept what the engine did with them."""
+"""The number of Nodes, each at a step, whose engine events are remembered."""
 
 STEPS_KEPT = 65_536
-"""Of so many Nodes it is kept which steps they have."""
+"""The number of Nodes whose steps are remembered."""
 
 
 class NodeEvents:
-    """It holds no reference to the trace itself, so that it can be kept for as long as the trace lives."""
+    """The events of each Node. It holds no reference to the trace, so it can be kept for as long as the trace lives."""
 
     def __init__(self, trace: Trace) -> None:
         self.events, self.columns = trace.events, trace.columns
@@ -77,7 +76,7 @@ class NodeEvents:
         return len(self.events)
 
     def steps(self, node: int) -> Sequence[int]:
-        """The steps of all events that have a Node."""
+        """Return the steps of all events that have a Node."""
         found = self._steps.get(node)
         if found is None:
             if len(self._steps) >= STEPS_KEPT:
@@ -86,45 +85,45 @@ class NodeEvents:
         return found
 
     def of_kind(self, kind: type[ev.Event]) -> Sequence[int]:
-        """The steps of a kind."""
+        """Return the steps of a kind."""
         return self.columns.of_kind.get(self.columns.code(kind), ())
 
     def between(self, kind: type[ev.Event], first: int, last: int) -> Sequence[int]:
-        """Those from one step to another, both included."""
+        """Return the steps of a kind from one step to another, both included."""
         steps = self.of_kind(kind)
         return steps[bisect_left(steps, first) : bisect_right(steps, last)]
 
     def within(self, seq: int, kind: type[E]) -> list[E]:
-        """The events of a kind that happened directly within another."""
+        """Return the events of a kind directly within another event."""
         parents = self.columns.parents
         inside = [step for step in self.between(kind, seq, self.columns.ends[seq]) if parents[step] == seq]
         return list(self.read(inside, kind))
 
     def read(self, steps: Iterable[int], kind: type[E]) -> Iterator[E]:
-        """The events of some steps; one that is damaged is of no kind that is known."""
+        """Yield the events of some steps. A damaged event has no known kind."""
         return (event for event in map(self.events.__getitem__, steps) if isinstance(event, kind))
 
     def of_node(self, node: int, kind: type[E]) -> list[E]:
-        """The events of a kind that have the Node."""
+        """Return the events of a kind that have the Node."""
         kinds, code = self.columns.kinds, self.columns.code(kind)
         return list(self.read((step for step in self.steps(node) if kinds[step] == code), kind))
 
     def number_set(self, node: int, at: int) -> ev.SequenceNumberSet | None:
-        """What gave a Node the sequence number that it has as of a step; None if its making did."""
+        """Return the event that set a Node's sequence number at a step, or None if it has its original number."""
         return next((event for event in reversed(self.of_node(node, ev.SequenceNumberSet)) if event.seq <= at), None)
 
     def life(self, node: int) -> list[int]:
-        """The steps at which something happened to a Node."""
+        """Return the steps at which a Node changed."""
         kinds, life = self.columns.kinds, self._life
         return [step for step in self.steps(node) if kinds[step] in life]
 
     def making(self, node: int) -> list[int]:
-        """The steps at which a Node was made, or came to know a tensor."""
+        """Return the steps at which a Node was made, or got a tensor."""
         kinds, making = self.columns.kinds, self._making
         return [step for step in self.steps(node) if kinds[step] in making]
 
     def last(self, node: int, at: int) -> int:
-        """The last step up to which something happened to a Node; -1 if nothing did."""
+        """Return the last step up to ``at`` at which a Node changed; -1 if there is none."""
         kinds, life, steps = self.columns.kinds, self._life, self.steps(node)
         place = bisect_right(steps, at) - 1
         while place >= 0 and kinds[steps[place]] not in life:
@@ -132,9 +131,9 @@ class NodeEvents:
         return steps[place] if place >= 0 else -1
 
     def latest(self, node: int, at: int) -> list[int]:
-        """What the engine did with a Node since it last ran, the last step first: nothing before that shows.
+        """Return the engine's steps of a Node since it last ran, latest first. Nothing before them shows.
 
-        Of the gradients that have arrived only the last one: a leaf may wait for thousands.
+        Of the gradients that have arrived only the last one is included, because a leaf may wait for thousands.
         """
         key = node, self.last(node, at)
         found = self._latest.get(key)
@@ -159,7 +158,7 @@ class NodeEvents:
 
     @cached_property
     def released(self) -> dict[int, int]:
-        """Node to the step at which it first released what it had saved."""
+        """The step at which each Node first released its saved variables."""
         nodes, found = self.columns.nodes, dict[int, int]()
         for step in self.of_kind(ev.VariablesReleased):
             found.setdefault(nodes[step], step)
@@ -167,7 +166,7 @@ class NodeEvents:
 
     @cached_property
     def seen(self) -> tuple[list[int], NodesByAge]:
-        """All Nodes in the order in which something first happened to them: the steps, the Nodes."""
+        """All Nodes in the order in which they first appear: the steps, and the Nodes."""
         groups, kinds = self.columns.of_node, self.columns.kinds
         begun = zip(groups.first_steps, groups.numbers, strict=True)
         firsts = [(step, node) if kinds[step] in self._life else self._first(node) for step, node in begun]
@@ -178,14 +177,14 @@ class NodeEvents:
         return next(iter(self.life(node)), -1), node
 
     def first(self, node: int) -> int:
-        """The step at which something first happened to a Node; after the end if nothing did."""
+        """Return the step at which a Node first appears, or a step after the end if it never does."""
         kinds, life, steps = self.columns.kinds, self._life, self.steps(node)
         if steps and kinds[steps[0]] in life:
             return steps[0]
         return next((step for step in steps if kinds[step] in life), len(self))
 
     def begun(self, at: int) -> bool:
-        """Return whether anything has happened to any Node as of a step."""
+        """Return whether any Node has appeared at a step."""
         of_kind = self.columns.of_kind
         return any(of_kind[code][0] <= at for code in self._life)
 
@@ -194,7 +193,7 @@ class NodeEvents:
         return 0 <= at < len(self) and (self.columns.kinds[at] in self._about or self._accumulator_of(at) is not None)
 
     def last_node(self, at: int) -> int | None:
-        """The Node that the last event about any Node was about."""
+        """Return the Node of the last event about a Node."""
         groups = [self.columns.of_kind[code] for code in self._about]
         last = max((steps[position - 1] for steps in groups if (position := bisect_right(steps, at))), default=-1)
         written = self.of_kind(ev.GradientAccumulated)
@@ -206,7 +205,7 @@ class NodeEvents:
         return self.columns.nodes[last] if last >= 0 else None
 
     def _accumulator_of(self, at: int) -> int | None:
-        """The Node that wrote a gradient at a step, if one did: the latest that was made for that leaf."""
+        """Return the Node that wrote a gradient at a step, if any: the latest Node made for that leaf."""
         kinds, made = self.columns.kinds, self.columns.code(ev.AccumulatorMade)
         if kinds[at] != self.columns.code(ev.GradientAccumulated):
             return None
@@ -217,7 +216,7 @@ class NodeEvents:
 
     @cached_property
     def leaf_nodes(self) -> dict[int, int]:
-        """Node that accumulates a leaf's gradient to the step at which it was made for one."""
+        """The step at which each AccumulateGrad Node was made."""
         nodes, found = self.columns.nodes, dict[int, int]()
         for step in self.of_kind(ev.AccumulatorMade):
             found.setdefault(nodes[step], step)
@@ -225,7 +224,7 @@ class NodeEvents:
 
     @cached_property
     def accumulators(self) -> dict[int, int]:
-        """Leaf to the latest Node that accumulates its gradient."""
+        """The latest Node that accumulates the gradient of each leaf."""
         tensors, nodes = self.columns.tensors, self.columns.nodes
         return {tensors[step]: nodes[step] for step in self.of_kind(ev.AccumulatorMade)}
 
@@ -236,17 +235,17 @@ class NodeEvents:
 
 @dataclass(frozen=True, slots=True)
 class NodesByAge:
-    """A stretch of a list of Nodes."""
+    """A slice of a list of Nodes."""
 
     nodes: Sequence[int]
     places: Mapping[int, int]
-    """Where each is in the whole list."""
+    """The place of each Node in the whole list."""
     low: int
     high: int
 
     @classmethod
     def of(cls, nodes: Sequence[int]) -> Self:
-        """A whole list."""
+        """Return the whole list."""
         return cls(nodes, {node: place for place, node in enumerate(nodes)}, 0, len(nodes))
 
     def __len__(self) -> int:
@@ -256,10 +255,10 @@ class NodesByAge:
         return islice(self.nodes, self.low, max(self.high, self.low))
 
     def between(self, low: int, high: int) -> NodesByAge:
-        """Those from one place to before another."""
+        """Return the Nodes from one place up to, but not including, another."""
         return NodesByAge(self.nodes, self.places, self.low + low, min(self.low + high, self.high))
 
     def place(self, node: int | None) -> int | None:
-        """Where a Node is; None if it is not among them."""
+        """Return the place of a Node, or None if it is not in the slice."""
         place = None if node is None else self.places.get(node)
         return place - self.low if place is not None and self.low <= place < self.high else None

@@ -1,8 +1,8 @@
-"""Where in the program the Nodes of a graph come from: module, function or line, as frames around them.
+"""The places in the program that the Nodes of a graph come from, as frames around them: module, function or line.
 
-All of it is read off the columns: no event is decoded for it. A module is known by the paths of its parameters. A call
-that uses some belongs to their module; one that uses none to the function call around it, which is known by what its
-parameters' paths have in common.
+All of it is read from the columns; no event is decoded. The paths of its parameters identify a module. A call that uses
+some of them belongs to their module. A call that uses none belongs to the function call around it, and the common part
+of the paths of its parameters identifies that call.
 """
 
 from __future__ import annotations
@@ -24,28 +24,29 @@ from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_lines
 
 Cluster = Literal["module", "function", "line", "none"]
-"""What the frames of a picture are."""
+"""The kinds of frames in a picture."""
 
 DEEPEST = 64
-"""So many calls of functions within each other are followed."""
+"""The greatest depth of nested function calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What Nodes come from."""
+    """The place that Nodes come from."""
 
     key: tuple[str, int, int]
-    """Different for each call of a function, as far as that is known: the function, whence it was called, where the
-    call begins."""
+    """The identity of the call of a function, as far as it is known: the function, its caller, the step where the call
+    begins.
+    """
     title: str
 
 
 Path = tuple[Group, ...]
-"""Groups within each other, the outermost first."""
+"""Nested groups, outermost first."""
 
 
 class UserPlaces:
-    """On which of the user's lines, and in which calls of the user's functions, things happened."""
+    """The lines and function calls of the user's program at the steps of a trace."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace, self._columns = trace, trace.columns
@@ -55,12 +56,12 @@ class UserPlaces:
         self._stacks: dict[int, Path] = {}
 
     def line(self, node: int) -> Place | None:
-        """Where a Node was made."""
+        """Return the line that made a Node."""
         place = self._place(self._step(node))
         return None if place is None else self._columns.line_places[self._columns.places[place]]
 
     def calls(self, node: int) -> Path:
-        """The calls of the user's functions in which a Node was made."""
+        """Return the calls of the user's functions in which a Node was made."""
         place = self._place(self._step(node))
         if place is None:
             return ()
@@ -69,9 +70,10 @@ class UserPlaces:
         return self._stacks[place]
 
     def call_of(self, node: int) -> int:
-        """The step of the outermost call in which a Node was made, or of its making: one for all that it makes.
+        """Return the step of the outermost call that made a Node, or of its creation: the same step for all Nodes of a
+        call.
 
-        The call of a module is none of these.
+        The call of a module does not count.
         """
         step, parents, kinds = self._step(node), self._columns.parents, self._columns.kinds
         lines = self._columns.lines[step] if step < len(parents) else NONE
@@ -85,7 +87,7 @@ class UserPlaces:
         return self._first(node)
 
     def _place(self, step: int) -> int | None:
-        """The position of the SourceLine that a step is on."""
+        """Return the position of the SourceLine that a step is on."""
         line = self._columns.lines[step] if step < len(self._columns.lines) else NONE
         place = bisect_right(self._steps, line) - 1
         return place if line != NONE and 0 <= place < len(self._columns.places) else None
@@ -103,10 +105,10 @@ class UserPlaces:
 
     @cached_property
     def _begins(self) -> Sequence[int]:
-        """Of each SourceLine the one with which the call of its function begins; ``NONE`` if that is not known.
+        """The SourceLine that begins the function call of each SourceLine; ``NONE`` if it is not known.
 
-        Called from one line a function runs again once it has run: so that is the last one with which a call begins.
-        What nobody called may run on several threads at once: there it is not known.
+        A function that is called from a line runs again only when it has returned, so the last line that begins a call
+        is the right one. Code that no line called may run on several threads at once, so it is not known there.
         """
         columns, found, last = self._columns, array("q"), dict[tuple[str, str, int], int]()
         for step, number, caller in zip(self._steps, columns.places, columns.callers, strict=False):
@@ -118,14 +120,14 @@ class UserPlaces:
         return found
 
     def text(self, place: Place) -> str:
-        """``line 6: z = torch.add(x, y)``."""
+        """Return the text of a place: ``line 6: z = torch.add(x, y)``."""
         lines = source_lines(self._trace, place.file)
         code = lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
         return f"line {place.line}: {code}" if code else f"line {place.line}"
 
 
 def groups(graph: BackwardGraph, cluster: Cluster) -> dict[int, Path]:
-    """The frames around each Node of a graph. A leaf is where all that use it are."""
+    """Return the frames around each Node of a graph. A leaf is in the frames that all its users share."""
     if cluster == "none":
         return {}
     own = [node.number for node in graph.outlines() if not node.has_leaf]
@@ -145,7 +147,7 @@ def _users(graph: BackwardGraph, nodes: Iterable[int]) -> Mapping[int, list[int]
 
 
 def common_path(paths: list[Path]) -> Path:
-    """What all begin with."""
+    """Return the common beginning of some paths."""
     if not paths:
         return ()
     low, high = min(paths, key=len), paths
@@ -190,26 +192,30 @@ def _by_module(graph: BackwardGraph, nodes: list[int]) -> dict[int, Path]:
 
 
 def used_modules(graph: BackwardGraph, node: int) -> Iterable[str]:
-    """The modules whose parameters the edges of a Node lead to: ``layers.11.down`` for ``layers.11.down.bias``."""
+    """Return the modules whose parameters the edges of a Node lead to: ``layers.11.down`` for
+    ``layers.11.down.bias``.
+    """
     for edge in graph.outline(node).edges:
         if edge and edge[0] in graph.nodes and (module := module_of(leaf_name(graph, edge[0]))):
             yield module
 
 
 def leaf_name(graph: BackwardGraph, node: int) -> str:
-    """The name of the leaf that a Node accumulates into, without the rest of the Node; empty of other Nodes."""
+    """Return the name of the leaf that a Node accumulates into, without building the Node; empty for other Nodes."""
     step = history(graph.trace).events.leaf_nodes.get(node)
     return "" if step is None else tensor_name(graph.trace, graph.trace.columns.tensors[step], graph.at)
 
 
 def module_of(name: str) -> str:
-    """The path of the module that a parameter's path names; empty for other names."""
+    """Return the module path in a parameter's path; empty for other names."""
     module, dot, parameter = name.rpartition(".")
     return module if dot and parameter.isidentifier() and "(" not in name and "@" not in name else ""
 
 
 def shared_path(paths: Iterable[str]) -> str:
-    """What paths begin with: ``layers.11`` of ``layers.11.up`` and ``layers.11.norm1``; empty without any."""
+    """Return the common beginning of paths: ``layers.11`` for ``layers.11.up`` and ``layers.11.norm1``; empty if there
+    is none.
+    """
     split = [path.split(".") for path in paths]
     if not split:
         return ""

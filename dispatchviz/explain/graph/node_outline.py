@@ -1,7 +1,7 @@
-"""A Node without its tensors: enough to order and fold a graph of many thousand, and to compare it with an earlier
+"""A Node without its tensors: enough to order and fold a graph of many thousands, and to compare it with an earlier
 step.
 
-How far the engine is with it is told by the kinds of its steps alone; no event of the engine is decoded.
+The kinds of its steps alone give its state in the engine; no event of the engine is decoded.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from dispatchviz.explain.trace_index.display_names import plain_node
 
 
 class NodeOutline(NamedTuple):
-    """What of a Node is known without looking at tensors."""
+    """The facts about a Node that need no tensors."""
 
     number: int
     name: str
     sequence_nr: int
     edges: tuple[tuple[int, int] | None, ...]
-    """The number of the Node that each leads to, and its input_nr."""
+    """The number of the Node that each edge leads to, and its input_nr."""
     state: State
     order: int | None
     has_leaf: bool
 
 
 Happened = tuple[int, int | Awaits | Mark]
-"""A step, and the code of its kind, or what happened there without an event."""
+"""A step, and the code of its kind, or the change there if it has no event."""
 
 STATES = {
     ev.NodeQueued: State.QUEUED,
@@ -41,13 +41,13 @@ STATES = {
     ev.NodeFinished: State.DONE,
     ev.GradientCaptured: State.CAPTURED,
 }
-"""How far the engine is with a Node after an event of a kind, as a rule."""
+"""The usual state of a Node in the engine after an event of a kind."""
 
 MARKED: dict[object, State] = {Mark.PRUNED: State.PRUNED, Mark.DONE: State.DONE, Mark.FAILED: State.FAILED}
 
 
 class Outlines:
-    """What makes those of a trace."""
+    """The outlines of a trace."""
 
     def __init__(self, known: GraphHistory) -> None:
         self._known, self._kinds = known, known.events.columns.kinds
@@ -59,7 +59,7 @@ class Outlines:
         self._without_state = frozenset(range(256)) - self._states.keys()
 
     def outline(self, number: int, at: int) -> NodeOutline:
-        """A Node as of a step."""
+        """Return a Node at a step."""
         structure = self._known.structures.structure(number, at)
         state, started = self._state(number, at)
         return NodeOutline(
@@ -73,11 +73,13 @@ class Outlines:
         )
 
     def _state(self, node: int, at: int) -> tuple[State, int | None]:
-        """How far the engine is with it; and at which step it ran, in the latest backward that came to it."""
+        """Return the state of a Node in the engine, and the step at which it ran in the latest backward pass that
+        reached it.
+        """
         return self._settled(node, at) or self._followed(node, at)
 
     def _settled(self, node: int, at: int) -> tuple[State, int] | None:
-        """Of a Node that has run, with nothing after that; nearly all are, and they are seen to be so at once."""
+        """Return the state of a Node that has run with no later changes, which most Nodes have. It is found quickly."""
         known, kinds, steps = self._known, self._kinds, self._known.events.steps(node)
         place = bisect_right(steps, at) - 1
         while place >= 0 and kinds[steps[place]] in self._without_state:
@@ -112,7 +114,7 @@ class Outlines:
         return state, started
 
     def _happened(self, node: int, at: int) -> Iterable[Happened]:
-        """What changes the state, in order: the steps since it last ran, and what has no event of its own."""
+        """Return the changes of the state, in order: the steps since it last ran, and the changes without an event."""
         kinds, marks = self._kinds, self._known.marks(node, at)
         found: list[Happened] = [(step, kinds[step]) for step in reversed(self._known.events.latest(node, at))]
         found = [each for each in found if each[1] in self._states]
@@ -120,14 +122,14 @@ class Outlines:
 
 
 class GraphChanges:
-    """Compares with one step."""
+    """The differences of Nodes from an earlier step."""
 
     def __init__(self, trace: Trace, since: int) -> None:
         self._known, self.since = history(trace), since
         self._outlines = Outlines(self._known)
 
     def text(self, node: int, now: State) -> str:
-        """``new``, ``was waiting``; empty if a Node was there in the same state."""
+        """Return ``new`` or ``was waiting``; empty if the Node existed in the same state."""
         if self._known.events.first(node) > self.since:
             return "new"
         before = self._outlines.outline(node, self.since).state

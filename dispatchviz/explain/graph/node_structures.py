@@ -1,6 +1,7 @@
-"""What places a Node in a graph: its name, its sequence number, where its edges lead. No tensors, no states.
+"""The facts that place a Node in a graph: its name, its sequence number, and the targets of its edges. No tensors or
+states.
 
-Of many Nodes it is read in one go, in the order of the trace, so that each part of a file is looked at once.
+Many Nodes are read at once, in the order of the trace, so that each part of a file is read once.
 """
 
 from __future__ import annotations
@@ -16,31 +17,31 @@ from dispatchviz.explain.graph.node_events import NodeEvents
 E = TypeVar("E", bound=ev.Event)
 
 KEPT = 65_536
-"""Of so many Nodes it is kept, or of twice as many as were asked for at once."""
+"""The number of Nodes that are remembered; twice as many as were read at once, if that is more."""
 
 
 @dataclass(slots=True)
 class _Made:
-    """The events of one Node."""
+    """The events of a Node."""
 
     named: list[ev.NodeCreated | ev.NodeStarted] = field(default_factory=list)
-    """How it was created; if the trace does not tell, how it first ran."""
+    """The event that created it, or else its first run."""
     edges: list[ev.EdgesCollected] = field(default_factory=list)
 
 
 class NodeStructure(NamedTuple):
-    """One Node as of a step."""
+    """A Node at a step."""
 
     number: int
     name: str
-    """In full; empty if unknown."""
+    """The full name; empty if unknown."""
     sequence_nr: int
     edges: tuple[tuple[int, int] | None, ...]
-    """The number of the Node that each leads to, and its input_nr."""
+    """The number of the Node that each edge leads to, and its input_nr."""
 
 
 class NodeStructures:
-    """Those of a trace."""
+    """The structures of the Nodes of a trace."""
 
     def __init__(self, events: NodeEvents) -> None:
         self._events = events
@@ -50,7 +51,7 @@ class NodeStructures:
         self._most = KEPT
 
     def load(self, nodes: Iterable[int]) -> None:
-        """Read those of some Nodes that are not known yet."""
+        """Read the structures of Nodes that are not known yet."""
         new = [node for node in nodes if node not in self._known]
         if len(self._known) + len(new) > self._most:
             self._known.clear()
@@ -65,18 +66,18 @@ class NodeStructures:
                 self._known[nodes[step]].edges.append(event)
 
     def structure(self, node: int, at: int) -> NodeStructure:
-        """A Node as of a step."""
+        """Return a Node at a step."""
         made = self._made(node)
         named, edges = _last(made.named, at), _last(made.edges, at)
         name, sequence_nr = ("", 0) if named is None else (named.name, named.sequence_nr)
         return NodeStructure(node, name, sequence_nr, () if edges is None else edges.edges)
 
     def edges(self, node: int, at: int) -> ev.EdgesCollected | None:
-        """Its edges as of a step."""
+        """Return its edges at a step."""
         return _last(self._made(node).edges, at)
 
     def all_edges(self, node: int) -> Sequence[ev.EdgesCollected]:
-        """Whenever they were set, in order."""
+        """Return all settings of its edges, in order."""
         return self._made(node).edges
 
     def _made(self, node: int) -> _Made:
@@ -87,7 +88,9 @@ class NodeStructures:
         return made
 
     def _making(self, node: int) -> list[int]:
-        """The steps of its events; an AccumulateGrad that thousands of gradients arrive at has thousands of steps."""
+        """Return the steps of a Node's creation. An AccumulateGrad may have thousands of other steps, one for each
+        gradient.
+        """
         kinds, wanted = self._events.columns.kinds, (self._created, self._collected)
         steps = self._events.steps(node)
         found = [step for step in steps if kinds[step] in wanted]

@@ -1,12 +1,13 @@
-"""Which Nodes are in a ready queue as of a step, in the order of their turns: derived from what was pushed and popped.
+"""The Nodes in a ready queue at a step, in the order in which they will run, derived from pushes and pops.
 
-Events say what goes into a queue (NodeQueued) and what leaves it (NodeStarted, NodeSkipped). The queue of one outermost
-backward, and of all that run within it on its thread, is replayed here on the engine's own heap, so that equal Nodes
-come out in the engine's order. Where an event lists its queue, as in traces before format 3, the list is taken.
+NodeQueued puts a Node into a queue; NodeStarted and NodeSkipped remove one. This module replays the queue of an
+outermost backward pass, and of all passes nested in it on its thread, on the engine's own heap, so that equal Nodes
+come out in the engine's order. Where an event lists its queue, as in traces before format 3, that list is used.
 
-Rule 1: going on from the step that was asked last costs as much as a push or pop; any other step at most about as much
-as there are Nodes in the queue, since the heap is kept every so many moves.
-Rule 2: whoever needs the first Nodes of a queue pays for those alone.
+Rule 1: to continue from the last step costs as much as a push or pop. Any other step costs at most about as much as
+there are Nodes in the queue, because the heap is stored at intervals.
+
+Rule 2: reading the first Nodes of a queue costs only as much as those Nodes.
 """
 
 from __future__ import annotations
@@ -30,24 +31,25 @@ T = TypeVar("T")
 Move = ev.NodeQueued | ev.NodeStarted | ev.NodeSkipped
 
 KEPT_EVERY = 256
-"""Moves between two heaps that are kept, unless there are more Nodes in the heap."""
+"""The number of moves between two stored heaps, unless the heap has more Nodes."""
 
 
 class QueuedNode(NamedTuple):
-    """A Node that waits for its turn."""
+    """A Node in a ready queue."""
 
     node: int
     """Its number."""
     sequence_nr: int
     device: str
-    """Of the queue that it is in at PyTorch."""
+    """The device of its queue in PyTorch."""
     depth: int
-    """How many backward passes are around the one that it belongs to."""
+    """The number of backward passes around its own."""
 
 
 def queue_device(device: str) -> str:
-    """The device whose queue Nodes of a device wait in: those of meta tensors are run by the calling thread too
-    (``Engine::ready_queue``)."""
+    """Return the device whose queue holds the Nodes of a device. The calling thread also runs Nodes of meta tensors
+    (``Engine::ready_queue``).
+    """
     return "cpu" if device == "meta" else device
 
 
@@ -56,24 +58,26 @@ class Queue(ABC):
 
     @abstractmethod
     def __iter__(self) -> Iterator[QueuedNode]:
-        """In the order of their turns."""
+        """Yield the Nodes in the order in which they will run."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many wait."""
+        """Return the number of waiting Nodes."""
 
     @abstractmethod
     def number(self, device: str, depth: int = 0) -> int:
-        """How many wait for a device, of passes at least so deep."""
+        """Return the number of Nodes that wait for a device, in passes of at least a depth."""
 
     @abstractmethod
     def has(self, device: str, depth: int, sequence_nr: int) -> bool:
-        """Return whether one with a sequence number waits for a device, of a pass at least so deep."""
+        """Return whether a Node with a sequence number waits for a device, in a pass of at least a depth."""
 
     def of(self, device: str, depth: int = 0) -> Iterator[QueuedNode]:
-        """Those that wait for a device, of passes at least so deep, in the order of their turns."""
+        """Yield the Nodes that wait for a device, in passes of at least a depth, in the order in which they will
+        run.
+        """
         chosen = (each for each in self if each.device == device and each.depth >= depth)
-        return islice(chosen, self.number(device, depth))  # so that nobody looks for one more
+        return islice(chosen, self.number(device, depth))  # so that no caller searches for one more
 
 
 class _Listed(Queue):
@@ -96,14 +100,14 @@ class _Listed(Queue):
 
 
 class _Replayed(Queue):
-    """A queue as its pushes and pops so far leave it. A value of one moment: the next one asked for changes it."""
+    """A queue after the pushes and pops so far. It is valid until the next one is requested."""
 
     def __init__(self) -> None:
         self.heap: list[QueuedNode] = []
         self._counts: Counter[tuple[str, int, int]] = Counter()
-        """By device, depth and sequence number."""
+        """The numbers of Nodes by device, depth and sequence number."""
         self._depths: Counter[tuple[str, int]] = Counter()
-        """By device and depth."""
+        """The numbers of Nodes by device and depth."""
 
     def __iter__(self) -> Iterator[QueuedNode]:
         heap = _Overlay(self.heap)
@@ -121,18 +125,18 @@ class _Replayed(Queue):
         return any(self._counts[device, around, sequence_nr] for around in depths)
 
     def set(self, heap: Iterable[QueuedNode]) -> None:
-        """Other Nodes, in the order of the heap."""
+        """Replace the Nodes. They are in the order of the heap."""
         self.heap = list(heap)
         self._counts = Counter((each.device, each.depth, each.sequence_nr) for each in self.heap)
         self._depths = Counter((each.device, each.depth) for each in self.heap)
 
     def push(self, queued: QueuedNode) -> None:
-        """One more."""
+        """Add a Node."""
         node_heap.push(self.heap, queued, _lower)
         self._count(queued, 1)
 
     def take(self, node: int) -> None:
-        """A Node has its turn: the first one, unless the trace is damaged."""
+        """Remove a Node that runs: the first one, unless the trace is damaged."""
         if self.heap and self.heap[0].node == node:
             self._count(node_heap.pop(self.heap, _lower), -1)
         elif any(each.node == node for each in self.heap):
@@ -144,7 +148,7 @@ class _Replayed(Queue):
 
 
 class _Overlay(Generic[T]):
-    """A heap that can be emptied while the list below it stays as it is: only what changes is copied."""
+    """A heap that can be emptied while the list below it stays unchanged. Only changes are copied."""
 
     def __init__(self, below: list[T]) -> None:
         self._below = below
@@ -170,29 +174,29 @@ class _Overlay(Generic[T]):
 
 
 def _lower(a: QueuedNode, b: QueuedNode) -> bool:
-    """Return whether ``b`` goes first: ``CompareNodeTaskTime``."""
+    """Return whether ``b`` goes first, as in ``CompareNodeTaskTime``."""
     return (a.depth, a.sequence_nr) < (b.depth, b.sequence_nr)
 
 
 class _Replay:
-    """The moves of one outermost backward's queue, and the queue after some of them. It holds no trace."""
+    """The moves of an outermost pass's queue, and the queue after some of them. It holds no trace."""
 
     def __init__(self, trace: Trace, outermost: int) -> None:
         self._steps, self._depths = array("q"), array("q")
-        """Of each move: its step, and how deep the backward is that it belongs to."""
+        """The step of each move, and the depth of its backward pass."""
         self._done = 0
-        """How many moves the queue is after."""
+        """The number of moves that have been applied."""
         self._queue = _Replayed()
         self._kept: list[tuple[int, tuple[QueuedNode, ...]]] = [(0, ())]
-        """Numbers of moves, and the heap after so many."""
+        """The stored heaps, by the number of moves."""
         self._empty = array("q", [0])
-        """After so many moves no Node waits, so that what comes then can be followed from there."""
+        """A number of moves after which no Node waits, so that a replay can start there."""
         self._find_moves(trace, outermost)
 
     def _find_moves(self, trace: Trace, outermost: int) -> None:
-        """The columns tell them: of the events only the starts of backwards are looked at."""
+        """Find the moves through the columns. Only the starts of backward passes are decoded."""
         depths: dict[int, int] = {}
-        """Of each backward that runs in this queue, by its step."""
+        """The depth of each backward pass that runs in this queue, by its step."""
         starts = trace.columns.code(ev.BackwardStarted)
         nodes, kinds, waiting = trace.columns.nodes, trace.columns.kinds, Counter[int]()
         pushes = trace.columns.code(ev.NodeQueued)
@@ -210,7 +214,7 @@ class _Replay:
                     self._empty.append(len(self._steps))
 
     def after(self, trace: Trace, step: int) -> Queue:
-        """The queue after everything up to a step."""
+        """Return the queue after everything up to a step."""
         moves = bisect_right(self._steps, step)
         kept, heap = self._kept[self._place(moves) - 1]
         empty = self._empty[bisect_right(self._empty, moves) - 1]
@@ -228,7 +232,7 @@ class _Replay:
 
     def _move(self, trace: Trace) -> None:
         event, depth = trace[self._steps[self._done]], self._depths[self._done]
-        if isinstance(event, Move):  # it is not where the file is damaged
+        if isinstance(event, Move):  # false if the file is damaged there
             _follow(self._queue, event, depth)
         self._done += 1
         place = self._place(self._done)
@@ -237,7 +241,7 @@ class _Replay:
 
 
 def _follow(queue: _Replayed, event: Move, depth: int) -> None:
-    """What a move makes of a queue. One that is listed is told again from the moment on at which it was empty."""
+    """Apply a move to a queue. A listed queue is replayed from the last moment at which it was empty."""
     match event:
         case ev.NodeQueued():
             own = QueuedNode(event.node, event.sequence_nr, queue_device(event.device), depth)
@@ -252,7 +256,7 @@ def _follow(queue: _Replayed, event: Move, depth: int) -> None:
 
 
 def _wait(waiting: Counter[int], node: int, pushed: bool) -> None:
-    """Count a Node in or out; one that is a root several times waits several times."""
+    """Count a Node in or out. A Node that is a root several times waits several times."""
     if pushed or waiting[node] > 1:
         waiting[node] += 1 if pushed else -1
     else:
@@ -260,7 +264,9 @@ def _wait(waiting: Counter[int], node: int, pushed: bool) -> None:
 
 
 def _moves(trace: Trace, outermost: int) -> list[int]:
-    """The steps within a backward, itself included, at which others start, or at which Nodes are pushed or popped."""
+    """Return the steps within a backward pass, itself included, at which other passes start or Nodes are pushed or
+    popped.
+    """
     end, found = trace.ends[outermost], list[int]()
     for kind in (ev.BackwardStarted, ev.NodeQueued, ev.NodeStarted, ev.NodeSkipped):
         steps = trace.steps_of(kind)
@@ -269,13 +275,13 @@ def _moves(trace: Trace, outermost: int) -> list[int]:
 
 
 def _backward(trace: Trace, seq: int) -> int | None:
-    """The innermost backward around a step."""
+    """Return the innermost backward pass around a step."""
     kinds, start = trace.columns.kinds, trace.columns.code(ev.BackwardStarted)
     return next((step for step in trace.columns.ancestors(seq) if kinds[step] == start), None)
 
 
 def _outermost(trace: Trace, seq: int) -> int | None:
-    """The outermost backward around a step, on the thread that it is of."""
+    """Return the outermost backward pass around a step, on its thread."""
     found = None
     for event in trace.ancestors(seq):
         if isinstance(event, ev.BackwardStarted):
@@ -287,13 +293,13 @@ def _outermost(trace: Trace, seq: int) -> int | None:
 
 _replays: WeakKeyDictionary[Trace, dict[int, _Replay]] = WeakKeyDictionary()
 REPLAYS = 8
-"""So many are kept of a trace."""
+"""The number of replays of a trace that are remembered."""
 
 
 def queue_at(trace: Trace, event: ev.NodeQueued | ev.NodeStarted) -> Queue:
-    """The queue that a Node has just joined, itself included, or that it has left to run.
+    """Return the queue that a Node has just joined, itself included, or that it has left to run.
 
-    It holds until this function is called again.
+    It is valid until this function is called again.
     """
     listed = event.queue if isinstance(event, ev.NodeQueued) else event.waiting
     if listed is not None:
@@ -310,9 +316,9 @@ def queue_at(trace: Trace, event: ev.NodeQueued | ev.NodeStarted) -> Queue:
 
 
 def queue_as_of(trace: Trace, at: int) -> Queue:
-    """The queue at any step: that of the outermost backward around it, empty outside.
+    """Return the queue at any step: that of the outermost backward pass around it, or an empty one.
 
-    It holds until a queue is asked for again.
+    It is valid until another queue is requested.
     """
     started = at_or_around(trace, at, ev.BackwardStarted)
     last = None if started is None else _last_move(trace, started.seq, at)
@@ -324,7 +330,7 @@ def queue_as_of(trace: Trace, at: int) -> Queue:
 
 
 def _last_move(trace: Trace, started: int, at: int) -> Move | None:
-    """The last push or pop up to a step, within the outermost backward that is around one that has started."""
+    """Return the last push or pop up to a step, within the outermost pass around one that has started."""
     outermost = _outermost(trace, started)
     since = started if outermost is None else outermost
     kinds = (ev.NodeQueued, ev.NodeStarted, ev.NodeSkipped)
@@ -335,7 +341,7 @@ def _last_move(trace: Trace, started: int, at: int) -> Move | None:
 
 
 def _known_of(trace: Trace, node: int, sequence_nr: int, at: int) -> QueuedNode:
-    """What was said when a listed Node was queued."""
+    """Return the event that queued a listed Node."""
     past = history(trace).latest_first(node, at)
     queued = next((event for event in past if isinstance(event, ev.NodeQueued)), None)
     if queued is None:

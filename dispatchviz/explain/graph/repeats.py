@@ -1,5 +1,5 @@
-"""Finds what repeats in a backward graph: the iterations of a loop, the layers of a network, with what leads from one
-to the next.
+"""Search for repeats in a backward graph: the iterations of a loop or the layers of a network, and the edges between
+them.
 
 A repeat is a stretch of the order in which Nodes with the same names and numbers of edges come again after a period,
 and each edge leads, from iteration to iteration, further by the same distance: to the same place of the next iteration,
@@ -18,20 +18,20 @@ import numpy.typing as npt
 from dispatchviz.explain.graph.graph_fold import Link, Links, Repeat
 
 FEWEST = 3
-"""Iterations: that each edge moves on by the same distance cannot be seen in fewer."""
+"""The fewest iterations. With fewer it cannot be seen that each edge moves on by the same distance."""
 
 CANDIDATES = 24
-"""Periods that are tried."""
+"""The number of periods that are tried."""
 
 WORTH = 3
-"""So many boxes less, at least."""
+"""The smallest number of boxes that a repeat must save."""
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Where a repeat was found."""
+    """A range with a repeat."""
 
     start: int
     period: int
@@ -44,12 +44,12 @@ class Stretch:
 
     @property
     def saved(self) -> int:
-        """How many boxes fewer."""
+        """The number of boxes that it saves."""
         return (self.iterations - 1) * self.period
 
 
 class RepeatFinder:
-    """The graph as arrays, an entry for each Node and for each edge."""
+    """The graph as arrays, with an entry for each Node and each edge."""
 
     def __init__(self, links: Links) -> None:
         self._links = links
@@ -63,26 +63,26 @@ class RepeatFinder:
         flat = [link or (-1, 0) for edges in links.edges for link in edges]
         self._target, self._input = np.array(flat, np.int64).reshape(-1, 2).T
         self._around = np.zeros(len(flat), np.int64)
-        """What an outer repeat does with each edge: within its turn only edges of which it does the same are equal."""
+        """The effect of an outer repeat on each edge. Within an iteration only edges with the same effect are equal."""
         self.crossing = self._crossing()
-        """To how many Nodes from each position on edges lead from before it."""
+        """The number of Nodes from each position on that edges lead to from before it."""
 
     @property
     def uses(self) -> Ints:
-        """How many edges lead to each Node."""
+        """The number of edges that lead to each Node."""
         return np.bincount(self._target[self._target >= 0], minlength=len(self._kind))
 
     def _crossing(self) -> Ints:
         real = np.flatnonzero(self._target >= 0)[::-1]
         first_user = np.arange(len(self._kind))
-        first_user[self._target[real]] = self._owner[real]  # the last one that is written is the first one in order
+        first_user[self._target[real]] = self._owner[real]  # written in reverse, so that the first one in order is kept
         steps = np.zeros(len(self._kind) + 2, np.int64)
         np.add.at(steps, first_user + 1, 1)
         np.add.at(steps, np.arange(len(self._kind)) + 1, -1)
         return np.cumsum(steps)
 
     def find(self, low: int, high: int) -> list[Stretch]:
-        """Repeat between two positions, in order; the one that saves most is preferred where two overlap."""
+        """Return the repeats between two positions, in order. Where two overlap, the one that saves more is chosen."""
         found = [stretch for period in self._periods(low, high) for stretch in self._stretches(low, high, period)]
         free, taken = np.ones(high - low, np.bool_), list[Stretch]()
         for stretch in sorted(found, key=lambda one: (-one.saved, one.period, one.start)):
@@ -94,7 +94,9 @@ class RepeatFinder:
         return sorted(taken, key=lambda one: one.start)
 
     def _periods(self, low: int, high: int) -> Iterator[int]:
-        """Distances at which the same three Nodes in a row come again, those that would save most first."""
+        """Yield the distances at which the same three consecutive Nodes occur again, those that would save most
+        first.
+        """
         kind = self._kind[low:high]
         if len(kind) < FEWEST:
             return
@@ -109,9 +111,7 @@ class RepeatFinder:
         yield from dict.fromkeys([1, *weighty[:CANDIDATES], *frequent[:CANDIDATES]])
 
     def _stretches(self, low: int, high: int, period: int) -> Iterator[Stretch]:
-        """Where a period goes on for three iterations or more, cut into iterations where edges lead to the fewest
-        Nodes.
-        """
+        """Yield the ranges with at least three iterations of a period, cut where edges lead to the fewest Nodes."""
         count = high - low - 2 * period
         if count < 1:
             return
@@ -129,13 +129,13 @@ class RepeatFinder:
         return np.arange(self._first[low], self._first[high])
 
     def _pair(self, low: int, high: int, period: int) -> npt.NDArray[np.bool_]:
-        """Of each Node whether one of its kind comes after a period."""
+        """Return, for each Node, whether a Node of the same kind follows after a period."""
         return np.equal(self._kind[low:high], self._kind[low + period : high + period])
 
     def _steady(
         self, edges: npt.NDArray[np.intp], period: int, alike: npt.NDArray[np.bool_], low: int
     ) -> npt.NDArray[np.bool_]:
-        """Of each edge whether it moves on by the same distance to the next iteration and to the one after it."""
+        """Return, for each edge, whether it moves on by the same distance to the next two iterations."""
         owner = self._owner[edges]
         number = edges - self._first[owner]
         known = alike[owner - low]
@@ -150,7 +150,9 @@ class RepeatFinder:
         return steady
 
     def _sound(self, stretch: Stretch, high: int) -> Stretch | None:
-        """With as many iterations as the rule holds for, and those after them that only lead elsewhere at the end."""
+        """Return the stretch with the iterations for which the rule holds, and those after them that differ only at the
+        end.
+        """
         iterations = self._steady_iterations(stretch)
         if iterations < FEWEST:
             return None
@@ -161,7 +163,9 @@ class RepeatFinder:
         return Stretch(stretch.start, stretch.period, iterations)
 
     def _steady_iterations(self, stretch: Stretch) -> int:
-        """An edge that does not lead to the next iteration must not lead into the repeat at all."""
+        """Return the number of iterations for which the rule holds. An edge that does not lead to the next iteration
+        must not lead into the repeat.
+        """
         target, iterations = self._table(self._target, stretch), stretch.iterations
         stride = target[1] - target[0]
         leaving = (stride != stretch.period) & (target[0] >= 0)
@@ -172,12 +176,12 @@ class RepeatFinder:
         return 0
 
     def _table(self, values: Ints, stretch: Stretch) -> Ints:
-        """A row of edges for each iteration."""
+        """Return a row of edges for each iteration."""
         edges = values[self._first[stretch.start] : self._first[stretch.stop]]
         return edges.reshape(stretch.iterations, -1)
 
     def _ends(self, longer: Stretch, iterations: int) -> bool:
-        """Return whether the iterations after so many are as the others but for edges that would lead beyond the last
+        """Return whether the later iterations differ from the others only by edges that would lead beyond the last
         one.
         """
         start, period = longer.start, longer.period
@@ -197,7 +201,9 @@ class RepeatFinder:
         return bool((target[:, leaving] >= longer.stop).all())
 
     def repeat(self, stretch: Stretch) -> Repeat:
-        """The rule of a stretch; its body is not folded. What it does with each edge is noted for those within."""
+        """Return the rule of a stretch, without folding its body. Its effect on each edge is stored for nested
+        repeats.
+        """
         target, given = self._table(self._target, stretch), self._table(self._input, stretch)
         moves = list(zip((target[1] - target[0]).tolist(), (given[1] - given[0]).tolist(), strict=True))
         owners = self._owner[self._first[stretch.start] : self._first[stretch.start + stretch.period]] - stretch.start
@@ -227,7 +233,9 @@ class RepeatFinder:
             yield ((at, slot - int(self._first[at])), number), self._links.edges[at][slot - int(self._first[at])]
 
     def _note(self, stretch: Stretch, moves: list[tuple[int, int]], leaving: set[int]) -> None:
-        """A number for each thing done with an edge, another one for each edge that leads elsewhere at the end."""
+        """Store a number for each effect on an edge, and a separate number for each edge that leads elsewhere at the
+        end.
+        """
         known: dict[tuple[int, int, int, int], int] = {}
         first = int(self._first[stretch.start])
         for number, move in enumerate(moves):

@@ -1,6 +1,7 @@
-"""How much memory saved tensors keep: each memory once, as far as the tensors on it reach.
+"""The memory that saved tensors keep. Each memory counts once, up to the end of its tensors.
 
-A trace has no size of a ``c10::StorageImpl``; a memory is taken to be as big as the largest tensor that was made on it.
+A trace does not record the size of a ``c10::StorageImpl``. Its size is taken to be that of the largest tensor made on
+it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.trace_index import index
 
 LOOKED_AT = 256
-"""So many tensors on one memory are looked at."""
+"""The number of tensors on one memory that are read."""
 
 NO_MEMORY = -1
 """The storage of a meta tensor, or of a wrapper."""
 
 
 def memories(trace: Trace, tensors: Iterable[int]) -> dict[int, int]:
-    """The memories of some tensors: number of the storage to bytes."""
+    """Return the memories of some tensors: the number of bytes of each storage."""
     known = index(trace)
     made = (known.tensors.get(tensor) for tensor in tensors)
     storages = {event.storage for event in made if event is not None and event.storage != NO_MEMORY}
@@ -33,7 +34,7 @@ def _bytes(trace: Trace, storage: int) -> int:
 
 
 def _reach(made: ev.TensorCreated) -> int:
-    """Bytes from a tensor's first element to the end of its last one."""
+    """Return the number of bytes from a tensor's first element to the end of its last one."""
     if 0 in made.shape:
         return 0
     steps = ((size - 1) * stride for size, stride in zip(made.shape, made.stride, strict=False))
@@ -41,13 +42,13 @@ def _reach(made: ev.TensorCreated) -> int:
 
 
 def item_size(dtype: str) -> int:
-    """Bytes of a number, which a dtype's name tells in bits: ``torch.float32``, ``torch.bool``."""
+    """Return the bytes of one element. The name of a dtype contains the bits: ``torch.float32``, ``torch.bool``."""
     bits = re.search(r"\d+", dtype)
     return max(int(bits[0]) // 8, 1) if bits else 1
 
 
 def plain_bytes(count: int) -> str:
-    """``96 bytes``, ``1.5 KiB``."""
+    """Return a size in words: ``96 bytes``, ``1.5 KiB``."""
     if count < 1024:
         return f"{count} byte{'' if count == 1 else 's'}"
     power = min((count.bit_length() - 1) // 10, len(UNITS))
@@ -55,4 +56,4 @@ def plain_bytes(count: int) -> str:
 
 
 UNITS = ("KiB", "MiB", "GiB", "TiB")
-"""Each 1,024 of the one before."""
+"""The units, each 1,024 times the previous one."""

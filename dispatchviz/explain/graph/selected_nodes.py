@@ -1,4 +1,4 @@
-"""Which Nodes of a graph somebody asks for: ``580-589``, ``585``, ``AddBackward0``, ``x``."""
+"""The Nodes of a graph that a user names: ``580-589``, ``585``, ``AddBackward0``, ``x``."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def selected_nodes(graph: BackwardGraph, asked: Iterable[str]) -> set[int]:
-    """The numbers of the Nodes, and of the leaves that one of them leads to and no other does.
+    """Return the numbers of the Nodes, and of the leaves that only one of them leads to.
 
-    Each text is a sequence number, a range of them, the name of a Node or that of a leaf. Raises DispatchvizError for
-    one that fits no Node.
+    Each text is a sequence number, a range of them, or the name of a Node or leaf. Raise DispatchvizError for a text
+    that matches no Node.
     """
     found: set[int] = set()
     for text in asked:
         nodes = list(_selected(graph, text))
         if not nodes:
-            raise DispatchvizError(f"no Node of this graph fits {text!r}: {_what_there_is(graph)}")
+            raise DispatchvizError(f"no Node of this graph fits {text!r}: {_choices(graph)}")
         found.update(node.number for node in nodes)
         targets = {edge[0] for node in nodes for edge in node.edges if edge and edge[0] in graph.nodes}
         found.update(one for one in targets if graph.wiring.uses[one] == 1 and graph.outline(one).has_leaf)
@@ -31,7 +31,7 @@ def selected_nodes(graph: BackwardGraph, asked: Iterable[str]) -> set[int]:
 
 
 def selector(node: GraphNode) -> str:
-    """What somebody writes who asks for this Node."""
+    """Return the text that selects this Node."""
     return node.title if node.sequence_nr == NO_NUMBER else str(node.sequence_nr)
 
 
@@ -49,7 +49,7 @@ def _names(graph: BackwardGraph, node: NodeOutline) -> Iterator[str]:
         yield from (leaf.name, graph[node.number].title)
 
 
-def _what_there_is(graph: BackwardGraph) -> str:
+def _choices(graph: BackwardGraph) -> str:
     numbers = [node.sequence_nr for node in graph.outlines() if node.sequence_nr != NO_NUMBER]
     there = f"; sequence numbers here are {min(numbers)} to {max(numbers)}" if numbers else ""
     return f"give a sequence number, a range such as 3-7, or the name of a Node or a leaf{there}"

@@ -1,10 +1,10 @@
-"""Which Node saved which version of a tensor, and which step changed it: "modified by an inplace operation".
+"""The Nodes that saved a version of a tensor, and the step that changed it: "modified by an inplace operation".
 
 A saved tensor is valid as long as its version counter has the version at which it was saved. Every answer here is known
 at the step that writes in place, long before a backward pass raises.
 
-No version is compared of what a hook has packed, nor of what a Node has released: neither is listed here. Nor can
-writes be detected that bump another counter, ``x.data.add_(1)``. Old traces without counters have no answers.
+PyTorch compares no version for a tensor that a hook has packed or a Node has released, so neither is listed. It cannot
+detect writes that bump another counter, such as ``x.data.add_(1)``. Old traces without counters have no answers.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ Change = ev.VersionBumped | ev.RequiresGradSet
 
 
 Found = tuple[list[ev.VariableSaved], list[ev.VariableSaved]]
-"""What a change invalidates, and what was packed at the version before it."""
+"""The variables that a change invalidates, and those that were packed at the version before it."""
 
 KEPT = 4096
-"""The answers about so many changes are kept."""
+"""The number of changes whose answers are remembered."""
 
 
 class _Versions:
-    """What was saved and what was written, found by the columns of a trace. It holds no reference to the trace itself.
+    """The saved variables and the writes of a trace, found through its columns. It holds no reference to the trace
+    itself.
 
-    A change is asked about what was saved before it and is still there, a Node about the changes while it lives.
+    A change is compared with the variables saved before it that still exist; a Node with the changes during its life.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -42,7 +43,7 @@ class _Versions:
         self._answers: dict[int, Found] = {}
 
     def by(self, change: Change) -> Found:
-        """What a change invalidates, and what was packed at the version before it."""
+        """Return the variables that a change invalidates, and those that were packed at the version before it."""
         found = self._answers.get(change.seq)
         if found is None:
             if len(self._answers) >= KEPT:
@@ -53,7 +54,7 @@ class _Versions:
         return found
 
     def of(self, node: int, at: int) -> list[tuple[ev.VariableSaved, Change]]:
-        """A Node's invalidated saved variables as of a step, each with the change; the first changes come first."""
+        """Return a Node's invalidated saved variables at a step, each with the change. Earlier changes come first."""
         found = list[tuple[ev.VariableSaved, Change]]()
         kinds, code = self._columns.kinds, self._columns.code(ev.VariableSaved)
         for step in self._columns.of_node.get(node, ()):
@@ -62,10 +63,10 @@ class _Versions:
                 found.extend((saved, change) for change in self._changes_of(saved, at))
         return sorted(found, key=lambda pair: (pair[1].seq, pair[0].seq))
 
-    # -- from a change to what was saved ------------------------------------------------------------------------------
+    # -- from a change to saved variables -----------------------------------------------------------------------------
 
     def _of_bump(self, change: ev.VersionBumped) -> Found:
-        """What was saved before an earlier change of that counter has an older version than this one passes."""
+        """Return the variables at the version just before a change. An earlier change invalidated older versions."""
         valid, packed = list[ev.VariableSaved](), list[ev.VariableSaved]()
         if change.counter < 0:
             return valid, packed
@@ -78,7 +79,7 @@ class _Versions:
         return valid, packed
 
     def _of_detaching(self, change: ev.RequiresGradSet) -> list[ev.VariableSaved]:
-        """What was saved as an input of a tensor that had a history until now."""
+        """Return the variables saved as an input of a tensor that had a history until now."""
         if not change.detached:
             return []
         since = self._last_detached(change.tensor, change.seq)
@@ -88,7 +89,7 @@ class _Versions:
         return [each for each in inputs if not self._gone(each, change.seq)]
 
     def _since(self, tensor: int) -> int:
-        """The step at which the first tensor on a tensor's memory appeared: its version counter is no older."""
+        """Return the step at which the first tensor on a tensor's memory appeared. Its version counter is no older."""
         made = self._index.tensors.get(tensor)
         on_memory = () if made is None else self._columns.of_storage.get(made.storage, ())
         if not len(on_memory):
@@ -97,7 +98,7 @@ class _Versions:
         return min(self._columns.of_tensor.get(each, (0,))[0] for each in (tensor, first))
 
     def _saved_before(self, at: int, since: int) -> Iterator[ev.VariableSaved]:
-        """In order, from a step on, of the Nodes that have not released what they saved."""
+        """Yield the variables saved from a step on by Nodes that have not released them, in order."""
         nodes, released = self._columns.nodes, self._released
         for step in self._saved[bisect_left(self._saved, since) : bisect_left(self._saved, at)]:
             if not _between(released.get(nodes[step], ()), step, at):
@@ -105,10 +106,10 @@ class _Versions:
                 if isinstance(event, ev.VariableSaved) and event.tensor is not None:
                     yield event
 
-    # -- from what was saved to changes -------------------------------------------------------------------------------
+    # -- from saved variables to changes ------------------------------------------------------------------------------
 
     def _changes_of(self, saved: ev.VariableSaved, at: int) -> Iterator[Change]:
-        """What invalidates it: the first change of its counter, and that its tensor is detached."""
+        """Yield the changes that invalidate a variable: the first change of its counter, and a detach of its tensor."""
         if saved.packed or self._gone(saved, at):
             return
         if (bump := self._bumped_between(saved, at + 1)) is not None and bump.before == saved.version:
@@ -122,7 +123,7 @@ class _Versions:
                     break
 
     def _bumped_between(self, saved: ev.VariableSaved, before: int) -> ev.VersionBumped | None:
-        """The first change of its counter after it was saved and before another step."""
+        """Return the first change of its counter after it was saved and before another step."""
         for place in range(bisect_right(self._bumped, saved.seq), bisect_left(self._bumped, before)):
             event = self._events[self._bumped[place]]
             if isinstance(event, ev.VersionBumped) and event.counter == saved.counter:
@@ -130,14 +131,14 @@ class _Versions:
         return None
 
     def _is_input(self, saved: ev.VariableSaved, since: int) -> bool:
-        """It is kept with its history, so that unpacking reads its ``grad_fn``."""
+        """Return whether the variable is kept with its history, so that unpacking reads its ``grad_fn``."""
         if saved.is_output or saved.packed:
             return False
         kinds = ev.HistorySet, ev.HistoryRebased
         return any(self._steps_of_tensor(saved.tensor, kind, since, saved.seq) for kind in kinds)
 
     def _last_detached(self, tensor: int | None, before: int) -> int:
-        """The step at which a tensor last lost its history; -1 if it never did."""
+        """Return the step at which a tensor last lost its history; -1 if it never did."""
         for step in reversed(self._steps_of_tensor(tensor, ev.RequiresGradSet, -1, before)):
             event = self._events[step]
             if isinstance(event, ev.RequiresGradSet) and event.detached:
@@ -149,10 +150,10 @@ class _Versions:
         few = steps[bisect_right(steps, after) : bisect_left(steps, before)]
         return [step for step in few if self._columns.kinds[step] == code]
 
-    # -- what is gone -------------------------------------------------------------------------------------------------
+    # -- former state -------------------------------------------------------------------------------------------------
 
     def _gone(self, saved: ev.VariableSaved, at: int) -> bool:
-        """Return whether it was released or packed after it was saved and up to a step."""
+        """Return whether the variable was released or packed after it was saved, up to a step."""
         return _between(self._released.get(saved.node, ()), saved.seq, at + 1) or self._packed(saved, at + 1)
 
     def _packed(self, saved: ev.VariableSaved, before: int) -> bool:
@@ -166,12 +167,12 @@ class _Versions:
 
     @cached_property
     def _released(self) -> dict[int, list[int]]:
-        """Node to the steps at which it released what it had saved."""
+        """The steps at which each Node released its saved variables."""
         return self._by_node(ev.VariablesReleased)
 
     @cached_property
     def _hooks_of(self) -> dict[int, list[int]]:
-        """Node to the steps at which hooks packed or unpacked what it saved."""
+        """The steps at which hooks packed or unpacked the saved variables of each Node."""
         return self._by_node(ev.SavedTensorHookRan)
 
     def _by_node(self, kind: type[ev.Event]) -> dict[int, list[int]]:
@@ -198,21 +199,21 @@ def _versions(trace: Trace) -> _Versions:
 
 
 def invalidated_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
-    """The saved variables that this change invalidates: unpacking them is an error."""
+    """Return the saved variables that this change invalidates. Unpacking them is an error."""
     return _versions(trace).by(event)[0]
 
 
 def invalidated_of(trace: Trace, node: int, at: int) -> Sequence[tuple[ev.VariableSaved, Change]]:
-    """A Node's invalidated saved variables as of a step, each with the change."""
+    """Return a Node's invalidated saved variables at a step, each with the change."""
     return _versions(trace).of(node, at)
 
 
 def undetected_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
-    """What hooks have packed at the version before this change: that version is not compared."""
+    """Return the variables that hooks packed at the version before this change. That version is not compared."""
     return _versions(trace).by(event)[1]
 
 
 def by_checkpoint(trace: Trace, saved: ev.VariableSaved) -> bool:
-    """Return whether the hook that packed a tensor is one of ``torch.utils.checkpoint``."""
+    """Return whether the hook that packed a tensor belongs to ``torch.utils.checkpoint``."""
     before = trace[saved.seq - 1] if saved.packed and saved.seq else None
     return isinstance(before, ev.SavedTensorHookRan) and before.packed == "_Holder"

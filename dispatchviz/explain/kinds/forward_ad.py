@@ -56,15 +56,13 @@ def _formula(trace: Trace, event: ev.ForwardFormulaEntered) -> Statement:
 def _set(trace: Trace, event: ev.TangentSet) -> Statement:
     tensor, tangent = (tensor_name(trace, t, event.seq) for t in (event.tensor, event.tangent))
     match event.how:
-        case "taken as it is":
-            text = (
-                f"{tensor} takes {tangent} itself as its tangent, because {tangent} has the memory layout of {tensor}."
-            )
+        case "stored without a copy":
+            text = f"{tensor} takes {tangent} itself as its tangent, because both have the same memory layout."
             return Statement("tangent taken", text)
         case "written in place":
             text = f"{tensor} was written to in place, and so was its tangent {tangent}, which stays the same tensor."
             return Statement("tangent written in place", text)
-        case "copied, to be laid out as the tensor":
+        case "copied into the tensor's layout":
             text = (
                 f"The tangent is copied, because its memory layout differs from that of {tensor}: {tangent} is a copy "
                 f"with the layout of {tensor}."

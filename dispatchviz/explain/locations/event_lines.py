@@ -1,14 +1,14 @@
-"""The line of a function that each event within it comes from: the function's calls, read off its syntax tree, are laid
-beside the events in their order.
+"""The line of a function that each event within it comes from. The calls in the function's syntax tree are matched with
+the events in their order.
 
-A *step* is a point in a function where something can happen that a trace records: ``ops.X.call(...)`` dispatches X and
-nothing else, ``collect_next_edges(...)`` makes edges, a ``with`` enters and leaves its guard, any other call may do
-what it likes. Steps follow each other as Python runs them: an ``if`` takes one of its ways, a loop may come again.
-Of all ways through a function the one is taken that explains the events best. A function of ours that is called is
-read too (``source_functions.py``), and its steps stand at the line of the call.
+A *step* is a point in a function where a recorded event can happen: ``ops.X.call(...)`` dispatches X and nothing else,
+``collect_next_edges(...)`` creates edges, a ``with`` enters and leaves its guard, any other call may cause any event.
+Steps follow each other in the order in which Python runs them: an ``if`` takes one of its branches, a loop may repeat.
+Of all paths through a function, the one that explains the events best is used. A function of ours that is called is
+read too (``source_functions.py``), and its steps get the line of the call.
 
-What the calls that kernels have in common stand for is in ``MAKES``, beside what the generator prints
-(``core/codegen/autograd.py``, ``registers.py``) and what kernels written by hand call.
+``MAKES`` has the meaning of the calls that kernels have in common, of the code that the generator writes
+(``core/codegen/autograd.py``, ``registers.py``), and of the calls in kernels written by hand.
 """
 
 from __future__ import annotations
@@ -46,13 +46,15 @@ MAKES: dict[str, tuple[type[ev.Event], ...]] = {
     "bring_back": (ev.ProxyCopied,),
     "finish": (ev.ProxyCopied,),
 }
-"""The events that a call of a function of this name may make itself."""
+"""The events that a call of a function of this name may cause itself."""
 
 _ONLY = (
     *("enter_meta", "enter_impl", "keep", "set_history", "increment_version"),
     *("compute_requires_grad", "never_differentiable"),
 )
-"""Those of them that make no others; from ``collect_next_edges``, say, a view's history may be made again."""
+"""The functions among them that cause no other events. After ``collect_next_edges``, for example, a view's history may
+be regenerated.
+"""
 
 _RARELY = (
     "is_fw_grad_defined",
@@ -60,43 +62,45 @@ _RARELY = (
     "check_no_requires_grad",
     "should_compute_output",
 )
-"""Functions that nearly always make none."""
+"""The functions that nearly always cause no event."""
 
 _SILENT = frozenset(dir(builtins)) | {"cast"}
-"""Functions that do nothing that a trace records."""
+"""The functions that do nothing that a trace records."""
 
 _ASTRAY = 100
-"""What it costs to explain an event by a step that cannot make it, or to pass a dispatch by that did not happen."""
+"""The cost of an event that a step cannot cause, or of skipping a dispatch that did not happen."""
 
 _BESIDE = (ev.TensorCreated, ev.Boxed, ev.Unboxed)
-"""They come with the event after them: a tensor is introduced with the one that first speaks of it."""
+"""The events that belong to the next event. A tensor is introduced together with the first event that names it."""
 
 _NEVER = 1000 * _ASTRAY
 
 _DEEPEST, _MOST = 4, 400
-"""How many calls within calls are followed, and until there are how many steps."""
+"""The greatest depth of nested calls that are read, and the number of steps up to which they are read."""
 
 
 @dataclass(slots=True)
 class Step:
-    """Where something can happen."""
+    """A point where an event can happen."""
 
     line: int
     makes: tuple[type[ev.Event], ...] = ()
     operator: str = ""
-    """The one that it dispatches, as the class is called: ``add_Tensor``; such a step happens just once."""
+    """The operator that it dispatches, in the form of the class name: ``add_Tensor``. A step with an operator happens
+    exactly once.
+    """
     how: str = ""
     guard: str = ""
-    """That it enters or leaves."""
+    """The guard that it enters or leaves."""
     name: str = ""
-    """Of the attribute or variable that it saves or unpacks, or the Node that it makes."""
+    """The attribute or variable that it saves or unpacks, or the Node that it creates."""
     other: int = _ASTRAY
-    """The cost of any other event; small for a call of a function that nothing is known of."""
+    """The cost of any other event; small for the call of an unknown function."""
     before: set[int] = field(default_factory=set)
-    """Indices of the steps that may have come just before; -1 is the beginning."""
+    """The indices of the steps that may come just before. -1 is the beginning."""
 
     def cost(self, event: ev.AnyEvent) -> int:
-        """How bad an explanation of an event the step is."""
+        """Return the cost of the step as an explanation of an event."""
         match event:
             case ev.Dispatched() if self.operator:
                 return 0 if self._dispatches(event) else _ASTRAY
@@ -122,17 +126,17 @@ class Step:
 def lines_of(
     file: str, function: ast.FunctionDef, events: Sequence[ev.AnyEvent], skipped: frozenset[int] = frozenset()
 ) -> list[int]:
-    """The line of each event, in their order; 0 for what the function has no step for.
+    """Return the line of each event, in order; 0 for an event for which the function has no step.
 
-    ``skipped``: edges of a Node whose formulas did not run.
+    ``skipped`` has the edges of a Node whose formulas did not run.
     """
     steps = _steps(file, function, skipped)
-    told: Sequence[ev.AnyEvent] = [event for event in events if not isinstance(event, _BESIDE)] or events
-    best = _best(file, function, skipped, tuple(tuple([step.cost(event) for step in steps]) for event in told))
-    lines = {event.seq: steps[at].line if at >= 0 else 0 for event, at in zip(told, best, strict=True)}
+    essential: Sequence[ev.AnyEvent] = [event for event in events if not isinstance(event, _BESIDE)] or events
+    best = _best(file, function, skipped, tuple(tuple([step.cost(event) for step in steps]) for event in essential))
+    lines = {event.seq: steps[at].line if at >= 0 else 0 for event, at in zip(essential, best, strict=True)}
     found: list[int] = []
     for event in reversed(events):
-        found.append(lines.get(event.seq, found[-1] if found else lines[told[-1].seq]))
+        found.append(lines.get(event.seq, found[-1] if found else lines[essential[-1].seq]))
     return found[::-1]
 
 
@@ -145,23 +149,23 @@ def _steps(file: str, function: ast.FunctionDef, skipped: frozenset[int]) -> lis
 
 
 class Reader(ast.NodeVisitor):
-    """Reads the steps of a function, in the order in which Python runs them."""
+    """A reader of the steps of a function, in the order in which Python runs them."""
 
     def __init__(self, file: str, skipped: frozenset[int] = frozenset()) -> None:
-        """``skipped``: edges of a Node whose formulas did not run."""
+        """Create the reader. ``skipped`` has the edges of a Node whose formulas did not run."""
         self._skipped = skipped
         self.steps: list[Step] = []
         self.last: set[int] = {-1}
         """The steps that may have been the last one so far."""
         self._line = 0
-        """That of the comprehension, or of the call, around: it has a frame of its own."""
+        """The line of the comprehension or call around, which has its own frame."""
         self._files = [file]
-        """The location of what is read: the function, a function that it calls, ..."""
+        """The files that are being read: of the function, of a function that it calls, and so on."""
         self._within: list[ast.FunctionDef] = []
         self._returned: set[int] = set()
 
     def read(self, function: ast.FunctionDef) -> list[Step]:
-        """All of them; the last one is the end."""
+        """Return all steps. The last one is the end."""
         self._all(function.body)
         self.steps.append(Step(0, before=self.last | self._returned, other=_NEVER))
         return self.steps
@@ -181,14 +185,14 @@ class Reader(ast.NodeVisitor):
             self._join(at)
 
     def _join(self, *more: int) -> None:
-        """What may come next may come after any of these; a step of its own, at which nothing happens."""
+        """Add a step without an event after several possible last steps."""
         self.last = self.last | {*more}
         if self.last != {len(self.steps) - 1}:
             self.steps.append(Step(0, before=self.last, other=_NEVER))
             self.last = {len(self.steps) - 1}
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Arguments first."""
+        """Read a call, its arguments first."""
         operator = _operator(node.func)
         if operator is None:
             self.visit(node.func)
@@ -206,7 +210,7 @@ class Reader(ast.NodeVisitor):
             self._called(node, name)
 
     def _called(self, node: ast.Call, name: str) -> None:
-        """A function that may do anything; one of ours is read in turn."""
+        """Read the call of a function that may do anything. A function of ours is read as well."""
         found = None if name in _RARELY else called_function(self._files[-1], node.func)
         follows = len(self._within) < _DEEPEST and len(self.steps) < _MOST
         if found is not None and follows and found.function not in self._within:
@@ -220,12 +224,12 @@ class Reader(ast.NodeVisitor):
             self.last = self.last | self._returned
             self._line, self._returned = outer, returned
             self._join()
-            self._add(node, other=20)  # what it does by means that cannot be read: a table of functions, a method
+            self._add(node, other=20)  # its events through code that cannot be read: a table of functions, a method
         else:
             self._add(node, other=8 if name in _RARELY else 4)
 
     def visit_With(self, node: ast.With) -> None:
-        """A guard is entered, and left where it was entered."""
+        """Read a guard, which is entered and left on the same line."""
         guards = [_guard(item.context_expr) for item in node.items]
         for item, guard in zip(node.items, guards, strict=True):
             self.visit(item.context_expr)
@@ -241,7 +245,7 @@ class Reader(ast.NodeVisitor):
             self._returned = self._returned | self.last
 
     def visit_If(self, node: ast.If | ast.IfExp) -> None:
-        """One of two branches; a formula whose gradient is not computed is none."""
+        """Read one of two branches. A formula whose gradient is not computed is left out."""
         self.visit(node.test)
         if _edge(node.test) in self._skipped:
             return
@@ -255,20 +259,20 @@ class Reader(ast.NodeVisitor):
     visit_IfExp = visit_If
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """Whether more than the first is evaluated depends on that."""
+        """Read a Boolean operation. The operands after the first may not be evaluated."""
         self.visit(node.values[0])
         before = self.last
         self._all(node.values[1:])
         self._join(*before)
 
     def visit_For(self, node: ast.For) -> None:
-        """Maybe never, maybe again."""
+        """Read a loop, which may run never or several times."""
         self.visit(node.iter)
         self._again([*node.body])
         self._all(node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
-        """The same, with a condition that is evaluated each time."""
+        """Read a loop with a condition that is evaluated each time."""
         self._again([node.test, *node.body])
         self._all(node.orelse)
 
@@ -281,7 +285,7 @@ class Reader(ast.NodeVisitor):
         self._join(*before)
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> None:
-        """A loop in a frame of its own."""
+        """Read a comprehension: a loop in its own frame."""
         self.visit(node.generators[0].iter)
         outer, self._line = self._line, self._line or node.lineno
         more = [generator.iter for generator in node.generators[1:]]
@@ -291,7 +295,7 @@ class Reader(ast.NodeVisitor):
     visit_GeneratorExp = visit_SetComp = visit_ListComp
 
     def visit_Try(self, node: ast.Try) -> None:
-        """What fails may fail anywhere."""
+        """Read a try statement. Any step in it may fail."""
         begin, before = len(self.steps), self.last
         self._all(node.body)
         after = self.last
@@ -301,28 +305,28 @@ class Reader(ast.NodeVisitor):
         self._all([*node.orelse, *node.finalbody])
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Nothing comes after it."""
+        """Read a return statement, after which no step follows."""
         self.generic_visit(node)
         self._returned = self._returned | self.last
         self.last = set()
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """The same."""
+        """Read a raise statement, after which no step follows."""
         self.last = set()
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """It runs elsewhere."""
+        """Skip a lambda, which runs elsewhere."""
 
     visit_FunctionDef = visit_Lambda  # type: ignore[assignment]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Annotations are not evaluated."""
+        """Read an assignment without its annotation, which is not evaluated."""
         if node.value is not None:
             self.visit(node.value)
 
 
 def _operator(function: ast.expr) -> tuple[str, str] | None:
-    """Class and ``call`` or ``redispatch`` of ``ops.add_Tensor.call``."""
+    """Return the class and ``call`` or ``redispatch`` of ``ops.add_Tensor.call``."""
     match function:
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="ops"), attr=name), attr="call" | "redispatch" as how):
             return name, how
@@ -330,7 +334,7 @@ def _operator(function: ast.expr) -> tuple[str, str] | None:
 
 
 def _saved(call: ast.Call, name: str) -> str:
-    """The member that ``save(node, "self", ...)`` or ``self.self_.unpack()`` is about; empty if it is none."""
+    """Return the member in ``save(node, "self", ...)`` or ``self.self_.unpack()``; empty for other calls."""
     match name, call:
         case "keep" | "save", ast.Call(args=[_, ast.Constant(value=str(member)), *_]):
             return member
@@ -340,7 +344,9 @@ def _saved(call: ast.Call, name: str) -> str:
 
 
 def _recorded(call: ast.Call) -> tuple[type[ev.Event], ...] | None:
-    """The event of ``recorder.active.version_bumped(...)`` or ``recorder.active.note(("no_node_made", ...))``."""
+    """Return the event of ``recorder.active.version_bumped(...)`` or ``recorder.active.note(("no_node_made",
+    ...))``.
+    """
     match call.func, call.args:
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="recorder"), attr="active"), attr=fact), arguments:
             match fact, arguments:
@@ -352,7 +358,7 @@ def _recorded(call: ast.Call) -> tuple[type[ev.Event], ...] | None:
 
 
 def _edge(test: ast.expr) -> int | None:
-    """The edge of ``self.task_should_compute_output(0)``."""
+    """Return the edge in ``self.task_should_compute_output(0)``."""
     match test:
         case ast.Call(func=ast.Attribute(attr="task_should_compute_output"), args=[ast.Constant(value=int(edge))]):
             return edge
@@ -365,7 +371,7 @@ def _is_node(name: str) -> bool:
 
 
 def _guard(entered: ast.expr) -> str:
-    """The name of a guard's class; empty for other things that are entered."""
+    """Return the name of a guard's class; empty for other contexts."""
     called = entered.func if isinstance(entered, ast.Call) else entered
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     return name if name[:1].isupper() else ""
@@ -378,10 +384,11 @@ def _guard(entered: ast.expr) -> str:
 def _best(
     file: str, function: ast.FunctionDef, skipped: frozenset[int], explained: tuple[tuple[int, ...], ...]
 ) -> list[int]:
-    """The index of the step that explains each event, on the best way through the steps; -1 if there are no steps.
+    """Return the index of the step that explains each event on the best path through the steps; -1 if there are no
+    steps.
 
-    ``explained``: for each event what each step costs as its explanation. It is the same each time that a function runs
-    alike.
+    ``explained`` has the cost of each step for each event. It is the same each time that a function runs in the same
+    way.
     """
     steps = _steps(file, function, skipped)
     costs, beginning = [float(_NEVER)] * len(steps), 0.0
@@ -403,7 +410,9 @@ def _best(
 
 
 def _reached(steps: list[Step], costs: list[float], beginning: float) -> list[tuple[float, int]]:
-    """For each step the cheapest way to come to it next, and the last step on that way that explained something."""
+    """Return, for each step, the lowest cost of reaching it next, and the last step on that path that explained an
+    event.
+    """
     never = (float(_NEVER), -1)
     passed, reached = [never] * len(steps), [never] * len(steps)
     for _ in range(2):  # loops lead back

@@ -1,8 +1,8 @@
 """PyTorch's source files of functions that are registered elsewhere or not at all, and the calls in meta and impl
 functions.
 
-``native_files.txt`` is read off PyTorch's own library (``truth/recorders/native_files.py``): the meta functions, and
-the impl functions of the CPU. CUDA's are in no library for the CPU; what is known of them stands here.
+``native_files.txt`` is read from PyTorch's own library (``truth/recorders/native_files.py``): the meta functions, and
+the impl functions of the CPU. A CPU build has no functions of CUDA, so those are listed here as far as they are known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 _FILE = Path(__file__).parent / "native_files.txt"
 
 _GENERATED = re.compile(r"structured_ufunc_(\w+)_(CPU|CUDA)::impl")
-"""torchgen writes those impl functions (``torchgen/dest/ufunc.py``)."""
+"""The impl functions that torchgen writes (``torchgen/dest/ufunc.py``)."""
 
 _CUDA = {
     "Activation.cpp": "gelu_out_cuda gelu_backward_out_cuda",
@@ -50,7 +50,7 @@ _CUDA = {
     "_upsample_nearest_exact3d_out_cuda _upsample_nearest_exact3d_backward_out_cuda",
     "UpSampleTrilinear3d.cu": "upsample_trilinear3d_out_cuda upsample_trilinear3d_backward_out_cuda",
 }
-"""Files of ``aten/src/ATen/native/cuda`` and the impl functions in them."""
+"""The files of ``aten/src/ATen/native/cuda`` and the impl functions in them."""
 
 FALLBACKS = {
     "autogradNotImplementedFallback": "torch/csrc/autograd/autograd_not_implemented_fallback.cpp",
@@ -60,7 +60,7 @@ FALLBACKS = {
     "at::batchedTensorForLoopFallback": "aten/src/ATen/LegacyBatchedFallback.cpp",
     "fallthrough_kernel": "aten/src/ATen/core/boxing/KernelFunction.cpp",
 }
-"""Kernels that are defined in another file than the one that registers them."""
+"""The kernels that are defined in another file than the one that registers them."""
 
 
 @cache
@@ -72,7 +72,9 @@ def _known() -> dict[str, str]:
 
 
 def structured_file(function: str) -> str:
-    """Of ``structured_sum_out::impl``, ``structured_sum_dim_IntList::meta``; empty if it is not known."""
+    """Return the file of a structured function, such as ``structured_sum_out::impl`` or
+    ``structured_sum_dim_IntList::meta``; empty if unknown.
+    """
     generated = _GENERATED.fullmatch(function)
     if generated is not None:
         suffix = "cu" if generated[2] == "CUDA" else "cpp"
@@ -81,7 +83,9 @@ def structured_file(function: str) -> str:
 
 
 def kernel_file(kernel: str, registered: str) -> str:
-    """Of a kernel: generated ones, and most of those written by hand, are in the file that registers them."""
+    """Return the file of a kernel. Generated kernels, and most of the handwritten ones, are in the file that registers
+    them.
+    """
     return FALLBACKS.get(kernel, registered)
 
 
@@ -95,6 +99,7 @@ def _calls() -> dict[str, tuple[str, ...]]:
 
 
 def native_calls(function: str) -> tuple[str, ...]:
-    """``build_borrowing_binary_op`` of ``structured_add_Tensor::meta``, ``add_stub`` of
-    ``structured_ufunc_add_CPU::impl``; none if it calls none, or has no code for the CPU."""
+    """Return the calls of a function: ``build_borrowing_binary_op`` for ``structured_add_Tensor::meta``, ``add_stub``
+    for ``structured_ufunc_add_CPU::impl``; empty if it makes none, or has no code for the CPU.
+    """
     return _calls().get(function, ())

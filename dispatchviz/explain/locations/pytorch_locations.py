@@ -1,7 +1,7 @@
-"""PyTorch's own names for where things are: functions and files, as far as they follow from an operator's name.
+"""PyTorch's own names for locations: functions and files, as far as they follow from an operator's name.
 
-Generated files that a release build splits into numbered parts are given with the number: which part follows from a
-name (``codegen/generated_files.py``).
+A release build splits some generated files into numbered parts. The number of the part follows from the name
+(``codegen/generated_files.py``).
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ VARIABLE_TYPE = "torch/csrc/autograd/VariableTypeUtils.h"
 
 
 def debug_file(registered: str) -> str:
-    """``VariableFallbackKernel.cpp`` for ``registered at aten/src/ATen/core/VariableFallbackKernel.cpp:103``."""
+    """Return the file name: ``VariableFallbackKernel.cpp`` for ``registered at
+    aten/src/ATen/core/VariableFallbackKernel.cpp:103``.
+    """
     return registered_path(registered).rpartition("/")[2]
 
 
 def registered_path(registered: str) -> str:
-    """The same with its folders."""
+    """Return the file name with its folders."""
     path, colon, line = placed(registered).rpartition(":")
     return path if colon and line.isdigit() else placed(registered)
 
 
 def entry_point(dispatched: ev.Dispatched) -> tuple[str, str]:
-    """Function and file through which a call or redispatch enters: ``at::_ops::add_Tensor::call``."""
+    """Return the function and file through which a call or redispatch enters: ``at::_ops::add_Tensor::call``."""
     namespace, _, name = dispatched.operator.partition("::")
     if namespace != "aten" or dispatched.how not in ("call", "redispatch"):
         return f"c10::Dispatcher::{dispatched.how}", DISPATCHER
@@ -44,7 +46,7 @@ _MANUAL = ("torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy
 
 
 def binding_file(event: ev.BindingEntered) -> str:
-    """The file of PyTorch that holds a Python binding; empty for what is not one of the generated families."""
+    """Return the file of PyTorch with a Python binding; empty if it is not in one of the generated families."""
     if not event.pytorch_function.startswith("THPVariable_"):
         return ""
     if event.function.startswith("Tensor."):
@@ -71,11 +73,11 @@ _APPLY = {
         "torch/csrc/autograd/autograd_not_implemented_fallback.cpp",
     ),
 }
-"""Nodes that are written by hand: what evaluates them, and where; NotImplemented has it from its base class."""
+"""The function that evaluates each handwritten Node, and its file. NotImplemented inherits it from its base class."""
 
 
 def apply_function(name: str) -> tuple[str, str]:
-    """Function and file that evaluate a Node: ``torch::autograd::generated::AddBackward0::apply``."""
+    """Return the function and file that evaluate a Node: ``torch::autograd::generated::AddBackward0::apply``."""
     if name.startswith("torch::autograd::"):
         return _APPLY.get(name.rpartition("::")[2], (f"{name}::apply", ""))
     if name.endswith("Backward"):  # the name of a generated Node ends in a number

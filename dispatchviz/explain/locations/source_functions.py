@@ -1,6 +1,6 @@
-"""The functions of our own sources: the line of one, its syntax tree, and which one a call means.
+"""The functions in our own sources: the line of a function, its syntax tree, and the function that a call refers to.
 
-Sources are read as text, never imported: looking at a trace need not load the machine.
+Sources are read as text and never imported, so that a trace can be viewed without loading the machine.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class Found(NamedTuple):
     """A function of ours."""
 
     file: str
-    """Relative to the package."""
+    """The file, relative to the package."""
     function: ast.FunctionDef
 
 
 @functools.lru_cache(maxsize=256)
 def lines_of_file(file: str) -> tuple[str, ...]:
-    """Of a file of the package; none if it is no Python file in there."""
+    """Return the lines of a file of the package; empty if it is not a Python file there."""
     try:
         path = (PACKAGE / file).resolve()
         if not path.is_relative_to(PACKAGE.resolve()) or path.suffix != ".py":
@@ -37,7 +37,7 @@ def lines_of_file(file: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def function_at(lines: tuple[str, ...], first: int) -> ast.FunctionDef | None:
-    """The syntax tree of the function that begins at a line; None for what is none, or not Python."""
+    """Return the syntax tree of the function that begins at a line, or None if there is no function or no Python."""
     text = textwrap.dedent("\n".join(_block(lines, first)))
     try:
         (function,) = ast.parse(text).body
@@ -48,7 +48,7 @@ def function_at(lines: tuple[str, ...], first: int) -> ast.FunctionDef | None:
 
 
 def _block(lines: tuple[str, ...], first: int) -> list[str]:
-    """From a line on, up to the next that is not indented more, brackets that end there excepted."""
+    """Return the lines of a block, up to the next line that is not indented more, except brackets that close there."""
     if not 0 < first <= len(lines):
         return []
     indent = len(lines[first - 1]) - len(lines[first - 1].lstrip())
@@ -63,7 +63,7 @@ def _block(lines: tuple[str, ...], first: int) -> list[str]:
 
 
 def called_function(file: str, called: ast.expr) -> Found | None:
-    """The function at the top of a module that a call in a file means; None if it is another kind of thing."""
+    """Return the function at the top level of a module that a call in a file refers to, or None."""
     match called:
         case ast.Name(id=name):
             return _defined(file, name) or _imported(file, name)
@@ -86,7 +86,7 @@ def _defined(file: str, name: str) -> Found | None:
 
 @functools.cache
 def _definitions(file: str) -> dict[str, int]:
-    """The first line of each function at the top of a module."""
+    """Return the first line of each function at the top level of a module."""
     begins = ((number, line) for number, line in enumerate(lines_of_file(file), 1) if line.startswith("def "))
     found = ((number, re.match(r"def (\w+)\(", line)) for number, line in begins)
     return {match[1]: number for number, match in found if match}
@@ -94,7 +94,9 @@ def _definitions(file: str) -> dict[str, int]:
 
 @functools.cache
 def _imports(file: str) -> dict[str, tuple[str, str]]:
-    """What a module imports from the package: name there to path of the module, without suffix, and name in it."""
+    """Return the imports of a module from the package: the local name, with the module's path without suffix and the
+    name in it.
+    """
     text = "\n".join(lines_of_file(file))
     found = {}
     for module, names in re.findall(r"^\s*from dispatchviz\.([\w.]+) import (\([^)]*\)|[^\n(]+)$", text, re.MULTILINE):

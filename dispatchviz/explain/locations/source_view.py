@@ -1,7 +1,7 @@
-"""The source at a step: the user's line, and the Python of ours that is being run, with the best line to look at.
+"""The source at a step: the user's line, and our Python code that is running, with the most relevant line.
 
-Program text comes from the trace's header, our own text from the installed package. A trace names files of ours
-relative to the package; names that would lead out of it are not read.
+The program's text comes from the trace's header, our own text from the installed package. A trace names our files
+relative to the package. Names that lead out of the package are not read.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_lines, user_s
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """The program and the code below it, as of one step."""
+    """The program and our code at a step."""
 
     file: str
-    """Of the program; empty if no line of it has been reached."""
+    """The file of the program; empty if no line has been reached."""
     line: int
-    """The line that runs, from 1; 0 if none."""
+    """The running line, from 1; 0 if none."""
     lines: tuple[str, ...]
-    """The whole program."""
+    """All lines of the program."""
     called_from: tuple[ev.SourceLine, ...]
-    """The lines from which the function that the line is in was called, the nearest first."""
+    """The lines from which the function of the line was called, nearest first."""
     running: str
-    """File of the Python being run: the program's, or relative to the package; empty if none."""
+    """The file of the running Python code: the program's, or one of ours relative to the package; empty if none."""
     kernel: str
-    """PyTorch's name of it, where it is a kernel's: one function of ours may serve CPU and CUDA. Else empty."""
+    """PyTorch's name of a kernel, because one function of ours may serve CPU and CUDA; empty for other functions."""
     running_lines: tuple[str, ...]
-    """The function that runs, as far as its file could be read."""
+    """The lines of the running function, as far as the file could be read."""
     running_first: int
-    """Line number of its first line."""
+    """The line number of its first line."""
     running_line: int
-    """Line number in that file of what the step is about; 0 if not known."""
+    """The line number in that file that the step comes from; 0 if unknown."""
 
 
 def source_at(trace: Trace, seq: int) -> SourceView:
-    """What to show of the sources at step ``seq``."""
+    """Return the sources to show at step ``seq``."""
     stack = user_stack(trace, seq)
     line = stack[-1] if stack else None
     file = line.file if line else next(iter(trace.header.sources), "")
@@ -65,13 +65,13 @@ def source_at(trace: Trace, seq: int) -> SourceView:
 
 
 class _Running(NamedTuple):
-    """A function, and where in it a step comes from."""
+    """A function, and the line in it that a step comes from."""
 
     file: str
     first: int
     last: int
     line: int
-    """0 if not known."""
+    """The line; 0 if unknown."""
 
 
 _NOTHING = _Running("", 0, 0, 0)
@@ -81,7 +81,9 @@ Code = ev.KernelEntered | ev.ImplEntered | ev.NodeStarted | ev.FunctionEntered
 
 
 def _code(trace: Trace, seq: int) -> Code | None:
-    """The innermost event around a step, or the step itself, that has Python of ours; not past a Python binding."""
+    """Return the innermost event around a step, or the step itself, that has Python code of ours. Stop at a Python
+    binding.
+    """
     for event in (trace[seq], *trace.ancestors(seq)):
         if isinstance(event, Code) and event.file:
             return event
@@ -91,12 +93,12 @@ def _code(trace: Trace, seq: int) -> Code | None:
 
 
 def _lines(trace: Trace, file: str) -> tuple[str, ...]:
-    """Of a file of the program (a Function, a kernel of the user's own), or of ours."""
+    """Return the lines of a file of the program (a Function, a kernel of the user) or of ours."""
     return source_lines(trace, file) if file in trace.header.sources else lines_of_file(file)
 
 
 def _running(trace: Trace, seq: int, code: Code) -> _Running:
-    """The function that a step is in, with the line that the step comes from; no line for the function's own event."""
+    """Return the function that contains a step, with the line of the step. The function's own event has no line."""
     whole = _Running(code.file, code.line, code.end_line, 0)
     read = _read(trace, code.seq) if seq != code.seq else None
     if read is None:
@@ -120,14 +122,14 @@ class _Read(NamedTuple):
 
     function: ast.FunctionDef
     events: Sequence[ev.AnyEvent]
-    """What it does itself."""
+    """The events that it caused itself."""
     lines: Mapping[int, int]
-    """The line of each of their steps."""
+    """The line of each event."""
 
 
 @lru_cache(maxsize=16)
 def _read(trace: Trace, seq: int) -> _Read | None:
-    """The same at all steps in a function; None if its source cannot be read."""
+    """Return the function, which is the same at all of its steps; None if its source cannot be read."""
     code = trace[seq]
     function = function_at(_lines(trace, code.file), code.line) if isinstance(code, Code) else None
     if function is None or not isinstance(code, Code):
@@ -142,12 +144,12 @@ def _numbered(events: Sequence[ev.AnyEvent], lines: Sequence[int]) -> Mapping[in
 
 
 def _line_of(around: Iterable[int], numbers: Mapping[int, int]) -> int:
-    """The line of the innermost of the steps around one, which come first; 0 if none has a line."""
+    """Return the line of the innermost step around, which come first; 0 if none has a line."""
     return next((numbers[step] for step in around if step in numbers), 0)
 
 
 def _forward_mode_function(file: str, function: ast.FunctionDef, line: int) -> Found | None:
-    """The function of ``generated/forward_mode.py`` that a kernel calls on a line; None if it calls none there."""
+    """Return the function in ``generated/forward_mode.py`` that a kernel calls on a line, or None."""
     for node in ast.walk(function):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="forward_mode")) as called) if node.lineno == line:
@@ -156,7 +158,7 @@ def _forward_mode_function(file: str, function: ast.FunctionDef, line: int) -> F
 
 
 def _skipped(trace: Trace, code: Code) -> frozenset[int]:
-    """Edges of a Node that got no gradient: their formulas did not run."""
+    """Return the edges of a Node that got no gradient, so that their formulas did not run."""
     if not isinstance(code, ev.NodeStarted):
         return frozenset()
     finished = next((event for event in trace.children(code.seq) if isinstance(event, ev.NodeFinished)), None)
@@ -165,17 +167,19 @@ def _skipped(trace: Trace, code: Code) -> frozenset[int]:
 
 
 OVER = (ev.KernelReturned, ev.NodeFinished, ev.VariablesReleased, ev.HookRan)
-"""What comes when a function has returned."""
+"""The events that come when a function has returned."""
 
 
 def _only_return(function: ast.FunctionDef) -> int:
-    """The line of a function's return statement; 0 if it has several, or none."""
+    """Return the line of a function's return statement; 0 if it has several, or none."""
     found = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Return)]
     return found[0] if len(found) == 1 else 0
 
 
 def _done_by(trace: Trace, seq: int) -> Iterator[ev.AnyEvent]:
-    """What a function does itself: the events within it, also those within a guard, a meta function or a formula."""
+    """Yield the events that a function causes itself: those within it, and those within a guard, a meta function or a
+    formula.
+    """
     within = [trace.children(seq)]
     while within:
         event = next(within[-1], None)

@@ -1,1 +1,1 @@
-"""A trace seen from above: the user's lines, iterations of loops and calls as a tree."""
+"""A trace as an overview: a tree of the user's lines, iterations of loops, and calls."""

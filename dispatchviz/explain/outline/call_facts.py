@@ -1,4 +1,4 @@
-"""Describe the calls between two steps: each operator that the program called, and the keys at which it ran."""
+"""The texts about the calls between two steps: each operator that the program called, and the keys at which it ran."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.call_chains import Chain, call_chain, outermost_calls
 
 Fact = tuple[str, str]
-"""Text and group."""
+"""A text and its group."""
 
 NAMED = 3
-"""Up to this many calls are named; of more there is the number. The same holds for the parts of a composite."""
+"""The largest number of calls that are named. For more calls only the number is given. The same holds for the parts of
+a composite.
+"""
 
 SHORT = 2
-"""Beside other calls, a chain of up to this many keys is written in full; of a longer one only the first key."""
+"""The largest number of keys that are written in full beside other calls. Of a longer chain only the first key is
+written.
+"""
 
 
 def call_facts(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    """The calls that the program made between two steps, each with its keys; of many calls their number."""
+    """Yield the calls that the program made between two steps, each with its keys, or their number if there are
+    many.
+    """
     calls = outermost_calls(trace)
     steps = calls[bisect_left(calls, begin) : bisect_right(calls, end)]
     if len(steps) > NAMED:
@@ -30,7 +36,9 @@ def call_facts(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 
 
 def call_text(chain: Chain | None, alone: bool) -> str:
-    """``add → AutogradCUDA → CUDA``, ``view → AutogradCPU → …``, ``reshape → AutogradCPU (composite: view)``."""
+    """Return the text of a call: ``add → AutogradCUDA → CUDA``, ``view → AutogradCPU → …``, ``reshape → AutogradCPU
+    (composite: view)``.
+    """
     if chain is None:
         return "?"
     keys = chain.keys if alone or len(chain.keys) <= SHORT else (chain.keys[0], "…")
@@ -38,7 +46,7 @@ def call_text(chain: Chain | None, alone: bool) -> str:
 
 
 def _parts(chain: Chain) -> str:
-    """What the last kernel calls in its place: `` (composite: t, addmm)``, `` (calls alias)``."""
+    """Return the operators that the last kernel calls instead: `` (composite: t, addmm)``, `` (calls alias)``."""
     names = [plain_operator(part) for part in chain.parts[:NAMED]] + ["…"] * (len(chain.parts) > NAMED)
     listed = ", ".join(names)
     if chain.composite:
@@ -47,5 +55,5 @@ def _parts(chain: Chain) -> str:
 
 
 def plain_operator(operator: str) -> str:
-    """``add`` for ``aten::add.Tensor``."""
+    """Return the short name of an operator: ``add`` for ``aten::add.Tensor``."""
     return operator.rpartition("::")[2].partition(".")[0]

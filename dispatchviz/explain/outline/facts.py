@@ -1,7 +1,7 @@
-"""What happened between two steps, in few words: the calls with their keys, Nodes, runs of the engine, errors, results.
+"""Short facts about a range of steps: the calls with their keys, Nodes, runs of the engine, errors, results.
 
-All of it is read off columns and a few events, so that a row of a list says it as soon as it comes into sight. A fact
-is a text with the group of events that it is about (``kind.SIGNS``).
+All of them are read from columns and a few events, so that a row of a list has its text as soon as it is visible. A
+fact is a text with the group of its events (``kind.SIGNS``).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import numbered, plain_dtype, shaped
 
 NAMED = 3
-"""Up to this many casts, Nodes or gradients are named; of more there is the number."""
+"""The largest number of casts, Nodes or gradients that are named. For more only the number is given."""
 
 LOOKED_AT = 1000
-"""Of more registrations no event is looked at."""
+"""The largest number of registrations whose events are read."""
 
 ACCUMULATE_GRAD = "torch::autograd::AccumulateGrad"
 
 
 def facts(trace: Trace, begin: int, end: int) -> list[Fact]:
-    """What happened in the steps from one to another."""
+    """Return the facts about the steps from one to another."""
     return [
         *call_facts(trace, begin, end),
         *_casts(trace, begin, end),
@@ -43,7 +43,7 @@ def facts(trace: Trace, begin: int, end: int) -> list[Fact]:
 
 
 def _casts(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    """What autocast cast, in the order of happening; with many casts their number."""
+    """Yield the casts of autocast in order of occurrence, or their number if there are many."""
     steps = between(trace, ev.AutocastCast, begin, end)
     if len(steps) > NAMED:
         yield f"{len(steps):,} casts by autocast", "thread"
@@ -55,25 +55,27 @@ def _casts(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 
 
 def made_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
-    """The steps at which operators made Nodes, without what accumulates gradients."""
+    """Yield the steps at which operators made Nodes, without Nodes that accumulate gradients."""
     columns, accumulates = trace.columns, _accumulates(trace)
     return (step for step in created_nodes(trace, begin, end) if columns.names[step] != accumulates)
 
 
 def _accumulates(trace: Trace) -> int:
-    """The number of AccumulateGrad's name in the columns; -1 if no Node has it."""
+    """Return the number of AccumulateGrad's name in the columns; -1 if no Node has it."""
     texts = trace.columns.name_texts
     return texts.index(ACCUMULATE_GRAD) if ACCUMULATE_GRAD in texts else -1
 
 
 def node_text(trace: Trace, step: int) -> str:
-    """The name of the Node that is made at a step."""
+    """Return the name of the Node that is made at a step."""
     columns = trace.columns
     return plain_node(columns.name_texts[columns.names[step]])
 
 
 def _nodes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    """Of many Nodes the number, with the AccumulateGrads of leaves; of few the names, without (``leaves``)."""
+    """Yield the number of Nodes with the AccumulateGrads of leaves, if there are many, or the names of the Nodes
+    without them (``leaves``).
+    """
     made = list(made_nodes(trace, begin, end))
     if len(made) > NAMED:
         yield f"○ {sum(1 for _ in created_nodes(trace, begin, end)):,} Nodes", "forward"
@@ -82,7 +84,7 @@ def _nodes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 
 
 def leaves(trace: Trace, begin: int, end: int) -> list[Fact]:
-    """How many AccumulateGrads were made besides few other Nodes: what there is room for behind all else."""
+    """Return a fact with the number of AccumulateGrads, if they were made beside a few other Nodes. It comes last."""
     created, names, accumulates = list(created_nodes(trace, begin, end)), trace.columns.names, _accumulates(trace)
     found = sum(names[step] == accumulates for step in created)
     if not found or len(created) - found > NAMED:
@@ -126,7 +128,7 @@ MODES: dict[type[ev.GradModeChanged | ev.InferenceModeChanged | ev.AutocastChang
 
 
 def _mode(trace: Trace, kind: type[ev.GradModeChanged | ev.InferenceModeChanged | ev.AutocastChanged], at: int) -> bool:
-    """Return whether a mode of the thread is on after a step; by default grad mode alone is."""
+    """Return whether a mode of the thread is on after a step. By default only grad mode is on."""
     steps = trace.steps_of(kind)
     before = bisect_right(steps, at)
     event = trace[steps[before - 1]] if before else None
@@ -136,7 +138,7 @@ def _mode(trace: Trace, kind: type[ev.GradModeChanged | ev.InferenceModeChanged 
 def _flag(trace: Trace, flag: ev.RequiresGradSet, end: int) -> Fact:
     tensors = trace.columns.tensors
     unchanged = not any(tensors[step] == flag.tensor for step in between(trace, ev.KeySetChanged, 0, end))
-    text = "a flag, its keys stay the same" if unchanged else "a flag"
+    text = "a flag; its keys stay the same" if unchanged else "a flag"
     name = attribute(tensor_name(trace, flag.tensor, flag.seq), "requires_grad")
     return f"{name} = {flag.requires_grad}: {text}", "tensor"
 
@@ -176,14 +178,14 @@ def _errors(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 
 
 def _freed(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    """Of Nodes that are freed the number: where a long chain goes at once, there is nothing else to see."""
+    """Yield the number of freed Nodes. Their names are not listed, because a long chain may be freed at once."""
     freed = between(trace, ev.NodeDeleted, begin, end)
     if len(freed) > NAMED:
         yield f"{len(freed):,} Nodes freed", "forward"
 
 
 def sized(trace: Trace, tensor: int, at: int) -> str:
-    """``[2, 2] cuda grad``: shape, device, whether it requires grad."""
+    """Return shape, device and requires_grad of a tensor: ``[2, 2] cuda grad``."""
     known = index(trace)
     made, shape = known.tensors.get(tensor), known.shape(tensor, at)
     if made is None or shape is None:

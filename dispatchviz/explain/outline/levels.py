@@ -1,4 +1,4 @@
-"""How much of a trace a list of steps has: which kinds of events are rows at which level."""
+"""The levels of detail of a list of steps: the kinds of events that are rows at each level."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dispatchviz.explain.trace_index.folded_steps import shown_ranges
 
 
 class Level(NamedTuple):
-    """Which steps are rows."""
+    """The steps that are rows."""
 
     name: str
     kinds: tuple[type[ev.Event], ...] | None
-    """None: every step."""
+    """The kinds of events, or None for every step."""
     told: str
-    """What is listed, for the reader."""
+    """The text that describes the level to the reader."""
 
 
 def _kinds(*levels: str) -> tuple[type[ev.Event], ...]:
@@ -30,16 +30,16 @@ def _kinds(*levels: str) -> tuple[type[ev.Event], ...]:
 LEVELS = (
     Level("lines", _kinds("lines"), "Lines of the program, modules, what it prints, errors"),
     Level("calls", _kinds("lines", "calls"), "Calls, redispatches, Nodes, the engine's Nodes, modes"),
-    Level("keys", _kinds("lines", "calls", "keys"), "Also key sets, skipped keys, cells, kernels, guards"),
+    Level("keys", _kinds("lines", "calls", "keys"), "Also key sets, skipped keys, table entries, kernels, guards"),
     Level("all", None, "Every step"),
 )
-"""From few steps to all."""
+"""The levels, from few steps to all."""
 
 DEFAULT, ALL = 1, 3
 
 
 def steps_at(trace: Trace, level: int) -> Sequence[int]:
-    """The steps of a level, in order; what ``folded_steps.py`` folds is in none but the last."""
+    """Return the steps of a level, in order. Steps that ``folded_steps.py`` folds are only in the last level."""
     kinds = LEVELS[level].kinds
     if kinds is None:
         return range(len(trace))

@@ -1,12 +1,12 @@
 """The user's lines as a tree: statements, the calls of the user's functions in them, the iterations of loops.
 
-Each row of the tree is a stretch of steps, from where it begins to where the next one on its level does; rows are
-within each other or apart. A statement begins at its SourceLine. An iteration of a loop, and a call of a function,
-begin at the first statement in them; where a loop has one iteration alone, or a statement calls one function once, that
-row is not shown and what is in it stands in its place.
+Each row of the tree is a range of steps that ends where the next row of its level begins. Rows are nested or disjoint.
+A statement begins at its SourceLine. An iteration of a loop, or a call of a function, begins at its first statement. If
+a loop has only one iteration, or a statement calls a function only once, that row is not shown, and its contents take
+its place.
 
-NB: what a generator does from one ``yield`` to the next is a row of its own, with the number ``GOES_ON`` after the
-first one; its own loops have no iterations beyond that.
+A generator's code between two ``yield`` expressions is a separate row. Every such row but the first has the number
+``GOES_ON``. The loops of a generator have no iterations across rows.
 
 Lines that run inside an event (a hook, the ``forward`` of a Function) are rows within that event.
 """
@@ -26,7 +26,7 @@ from dispatchviz.explain.outline.loops import Loop, loops_of
 
 
 class RowKind(IntEnum):
-    """What a row stands for."""
+    """The kinds of rows."""
 
     STATEMENT = 0
     ITERATION = 1
@@ -34,35 +34,35 @@ class RowKind(IntEnum):
 
 
 GOES_ON = 0
-"""The number of a row in which a call goes on that had to wait: a generator's."""
+"""The number of a row in which a suspended call continues, which is a generator's."""
 
-STATEMENT, ITERATION, CALL = RowKind  # names of a module are found faster than those of an enumeration
+STATEMENT, ITERATION, CALL = RowKind  # module names are looked up faster than members of an enumeration
 
 
 class LineRows:
-    """The rows, numbered in the order in which they begin; what begins together, from the outermost inwards."""
+    """The rows, numbered in the order in which they begin. Rows that begin together are numbered from the outermost."""
 
     def __init__(self) -> None:
         self.begins, self.ends, self.parents = array("i"), array("i"), array("i")
         self.kinds, self.shown = bytearray(), bytearray()
         self.numbers = array("i")
-        """Of an iteration or a call its number, from 1, or ``GOES_ON``."""
+        """The number of an iteration or a call, from 1, or ``GOES_ON``."""
         self.counts: dict[int, int] = {}
-        """Of a statement that is the head of a loop how many iterations there are."""
+        """The number of iterations of a statement that is the head of a loop."""
 
     def __len__(self) -> int:
         return len(self.begins)
 
     def at(self, step: int) -> range:
-        """The rows that begin at a step, outermost first."""
+        """Return the rows that begin at a step, outermost first."""
         return range(bisect_left(self.begins, step), bisect_right(self.begins, step))
 
     def kind(self, row: int) -> RowKind:
-        """What a row stands for."""
+        """Return the kind of a row."""
         return RowKind(self.kinds[row])
 
     def around(self, step: int) -> Iterator[int]:
-        """The rows that a step is in, innermost first; those that begin there too."""
+        """Yield the rows that contain a step, innermost first, including those that begin there."""
         row = bisect_right(self.begins, step) - 1
         while row != NONE:
             if self.ends[row] >= step:
@@ -70,7 +70,7 @@ class LineRows:
             row = self.parents[row]
 
     def add(self, begin: int, parent: int, kind: RowKind, number: int, shown: bool) -> int:
-        """A row that begins; where it ends is told later."""
+        """Open a row; its end is set later."""
         self.begins.append(begin)
         self.ends.append(begin)
         self.parents.append(parent)
@@ -81,7 +81,7 @@ class LineRows:
 
 
 def line_rows(trace: Trace) -> LineRows:
-    """The rows of a trace: one pass over its lines, of which no event is read if its file has an index of them."""
+    """Return the rows of a trace in one pass over its lines. No event is decoded if the file has an index of lines."""
     builder = _Builder(trace)
     for seq, place, caller in _lines(trace):
         builder.line(seq, place, caller)
@@ -90,7 +90,7 @@ def line_rows(trace: Trace) -> LineRows:
 
 
 def _lines(trace: Trace) -> Iterable[tuple[int, Place, int]]:
-    """Each SourceLine with its place and the SourceLine from which its function was called."""
+    """Yield each SourceLine with its place and the SourceLine from which its function was called."""
     columns, steps = trace.columns, trace.steps_of(SourceLine)
     if len(columns.places) == len(steps) == len(columns.callers):
         texts = columns.line_places
@@ -99,10 +99,10 @@ def _lines(trace: Trace) -> Iterable[tuple[int, Place, int]]:
 
 
 def _lines_read(trace: Trace) -> Iterator[tuple[int, Place, int]]:
-    """The same of a file that an earlier version wrote."""
+    """Yield the same for a file that an earlier version wrote."""
     for seq in trace.steps_of(SourceLine):
         event = trace[seq]
-        if isinstance(event, SourceLine):  # of a damaged file it may be unknown
+        if isinstance(event, SourceLine):  # may be unknown if the file is damaged
             caller = NONE if event.caller is None else event.caller
             yield seq, Place(event.file, event.line, event.function, event.resumed, event.begins), caller
 
@@ -117,31 +117,31 @@ class _Open:
     function: str
     begin: int
     line: int
-    """Of a statement its own, of an iteration or a call that of the last statement directly in it."""
+    """The line of a statement. For an iteration or a call, the line of the last statement directly in it."""
     last: int
-    """Of a statement the last SourceLine of it: it begins once, and is come back to."""
+    """The last SourceLine of a statement. A statement begins once and may be returned to."""
     loop: Loop | None = None
-    """Of which a statement is the head."""
+    """The loop whose head a statement is."""
     first_call: int = NONE
     """The row of the first call of a function in a statement."""
     calls: int = 0
     statements: int = 0
-    """Of an iteration or a call, how many it has had."""
+    """The number of statements in an iteration or a call so far."""
     first_iteration: int = NONE
 
 
 class _Builder:
-    """The pass over the lines, in their order."""
+    """The pass over the lines, in order."""
 
     def __init__(self, trace: Trace) -> None:
         self.rows = LineRows()
         self._trace, self._parents = trace, trace.columns.parents
         self._stacks: dict[int, list[_Open]] = {NONE: []}
-        """The event that lines are in, to the rows that are open there, outermost first."""
+        """The open rows, outermost first, by the event that the lines are in."""
         self._loops: dict[str, Mapping[int, Loop]] = {}
 
     def line(self, seq: int, place: Place, caller: int) -> None:
-        """The program reaches a line, or comes back to one."""
+        """Process a line that the program reaches or returns to."""
         scope = self._parents[seq]
         stack = self._stacks.get(scope)
         if stack is None:
@@ -149,7 +149,7 @@ class _Builder:
         base = _calling(stack, caller)
         if base + 1 == len(stack) or not _same_function(stack[base + 1], place) or place.begins:
             if place.resumed and not stack:
-                return  # within an event the line goes on that the event is in
+                return  # within an event, the line around the event continues
             self._close(stack, base + 1, seq)
             self._begin_function(stack, scope, seq, place)
             return
@@ -163,12 +163,12 @@ class _Builder:
             self._next_statement(stack, scope, seq, place)
 
     def finish(self) -> None:
-        """The last line is over."""
+        """Close the rows after the last line."""
         for scope, stack in self._stacks.items():
             self._close(stack, 0, (len(self._trace) if scope == NONE else self._trace.ends[scope] + 1))
 
     def _next_statement(self, stack: list[_Open], scope: int, seq: int, place: Place) -> None:
-        """The function goes on with another statement, perhaps in the next iteration of a loop."""
+        """Continue a function with another statement, possibly in the next iteration of a loop."""
         self._close(stack, len(stack) - 1, seq)
         while stack and stack[-1].kind is ITERATION:
             iteration, loop = stack[-1], stack[-2].loop
@@ -196,7 +196,7 @@ class _Builder:
         self._statement(stack, scope, seq, place)
 
     def _begin_function(self, stack: list[_Open], scope: int, seq: int, place: Place) -> None:
-        """A function of the user's is called; the top level of the program's file by nobody."""
+        """Open the rows of a function of the user. The top level of the program's file has no caller."""
         if place.function or stack:
             number = 1
             if stack and place.resumed:
@@ -217,7 +217,7 @@ class _Builder:
             stack[-1].statements += 1
         loop = self._loop(place)
         if stack and stack[-1].kind is ITERATION and stack[-2].loop == loop:
-            loop = None  # the condition, asked again
+            loop = None  # the condition, evaluated again
         self._push(stack, scope, seq, place, STATEMENT, 0, shown=True).loop = loop
 
     def _push(
@@ -229,7 +229,7 @@ class _Builder:
         return stack[-1]
 
     def _outside(self, scope: int) -> int:
-        """The row that the event is in within which lines run."""
+        """Return the row of the event within which lines run."""
         while scope != NONE:
             scope = self._parents[scope]
             if stack := self._stacks.get(scope):
@@ -237,7 +237,7 @@ class _Builder:
         return NONE
 
     def _close(self, stack: list[_Open], first: int, seq: int, goes_on: bool = False) -> None:
-        """Rows end; ``goes_on``: the loop of the iteration that ends has another one."""
+        """Close rows. ``goes_on`` means that the loop of the closed iteration has another iteration."""
         ends = self.rows.ends
         while len(stack) > first:
             opened = stack.pop()
@@ -253,7 +253,7 @@ class _Builder:
 
 
 def _calling(stack: list[_Open], caller: int) -> int:
-    """The statement that a function was called from; -1 if it is not open."""
+    """Return the statement that a function was called from, or -1 if it is not open."""
     if caller != NONE:
         for at in range(len(stack) - 1, -1, -1):
             opened = stack[at]
@@ -263,13 +263,13 @@ def _calling(stack: list[_Open], caller: int) -> int:
 
 
 def _begun(stack: list[_Open], first: int, line: int) -> int:
-    """The innermost statement of a function on a line; -1 if none is open."""
+    """Return the innermost statement of a function on a line, or -1 if none is open."""
     statements = (at for at in range(len(stack) - 1, first - 1, -1) if stack[at].kind is STATEMENT)
     return next((at for at in statements if stack[at].line == line), -1)
 
 
 def _is_condition(loop: Loop | None, iteration: _Open) -> bool:
-    """Return whether the last iteration of ``while`` is no more than its condition, which was false."""
+    """Return whether the last iteration of ``while`` consists only of its condition, which was false."""
     return loop is not None and loop.asks and iteration.statements == 1
 
 
@@ -278,7 +278,9 @@ def _same_function(opened: _Open, place: Place) -> bool:
 
 
 def _end_of_function(stack: list[_Open], first: int) -> int:
-    """Behind the rows of a function that begins there: a call of another one, or the end."""
+    """Return the end of the rows of a function that begins at ``first``: a call of another function, or the end of the
+    stack.
+    """
     for at in range(first + 1, len(stack)):
         if stack[at].kind is CALL:
             return at

@@ -1,4 +1,4 @@
-"""The loops of a source file: which lines belong to an iteration."""
+"""The loops of a source file, and the lines of an iteration."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MAY_LOOP = re.compile(r"^\s*(async\s+for|for|while)\b", re.MULTILINE)
 
 
 class Loop(NamedTuple):
-    """The lines of a loop, counted from 1. ``else`` is no part of an iteration."""
+    """The lines of a loop, counted from 1. ``else`` is not part of an iteration."""
 
     head: int
     first: int
-    """The first line that an iteration reaches: the head of ``while``, whose condition is asked each time."""
+    """The first line that an iteration reaches: the head of ``while``, whose condition is evaluated each time."""
     last: int
     asks: bool = False
-    """Whether its condition is asked each time: that of ``while``."""
+    """True if the condition is evaluated in each iteration, as in ``while``."""
 
     def has(self, line: int) -> bool:
         """Return whether a line belongs to an iteration."""
@@ -31,7 +31,7 @@ class Loop(NamedTuple):
 
 @lru_cache(maxsize=64)
 def loops_of(text: str) -> Mapping[int, Loop]:
-    """The loops of a file's text by the line of their head; none of a text that is no Python."""
+    """Return the loops of a file's text by the line of their head; empty if the text is not Python."""
     return {loop.head: loop for loop in _loops(text)} if _MAY_LOOP.search(text) else {}
 
 
@@ -50,6 +50,6 @@ def _loops(text: str) -> Iterator[Loop]:
 
 
 def _begin(statement: ast.stmt) -> int:
-    """A decorated definition begins at its first decorator."""
+    """Return the line where a statement begins. A decorated definition begins at its first decorator."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])

@@ -1,8 +1,8 @@
 """A trace as a tree of rows: lines of the program, iterations, calls, and within them the events of a level.
 
-An item is a number: the ``seq`` of an event; of a row of ``line_rows.py`` its number with all bits flipped, which is
-below 0; of registrations one after the other ``MANY`` and the first one's ``seq``. Items are stretches of steps within
-each other or apart; nothing is kept of what nobody unfolds.
+An item is a number. For an event it is its ``seq``. For a row of ``line_rows.py`` it is the row's number with all bits
+flipped, which is negative. For consecutive registrations it is ``MANY`` plus the ``seq`` of the first. Items are nested
+or disjoint ranges of steps. Nothing is stored for parts that are not unfolded.
 """
 
 from __future__ import annotations
@@ -20,73 +20,73 @@ from dispatchviz.explain.outline.line_rows import LineRows, RowKind, line_rows
 from dispatchviz.explain.outline.visible_rows import Segment, VisibleRows
 
 ROOT = None
-"""The item that all others are in."""
+"""The item that contains all others."""
 
 MANY = 1 << 40
-"""From here on items are several registrations."""
+"""The smallest number of an item that is several registrations."""
 
 REGISTRATIONS = (OperatorDefined, KernelRegistered, CellsRecomputed)
 
 SEVERAL = 3
-"""So many registrations one after the other are one row."""
+"""The number of consecutive registrations that become one row."""
 
 
 class Outline:
-    """The tree of one trace at one level."""
+    """The tree of a trace at one level."""
 
     def __init__(self, trace: Trace, level: int, lines: LineRows | None = None) -> None:
         self.trace, self.level = trace, level
         self.lines = line_rows(trace) if lines is None else lines
         self.steps = self._without_returns(steps_at(trace, level))
-        """The steps of all items: those of the level, less the lines that the program comes back to."""
+        """The steps of all items: those of the level, without the lines that the program returns to."""
         self.registrations = dict(self._runs())
-        """The first and the last step of registrations one after the other."""
+        """The first and last steps of consecutive registrations."""
         self._run_begins = list(self.registrations)
         self.children = lru_cache(maxsize=256)(self._children)
-        """The items directly in one, in order."""
+        """The items directly in an item, in order."""
 
     def at_level(self, level: int) -> Outline:
-        """The same trace with other steps."""
+        """Return the same trace at another level."""
         return Outline(self.trace, level, self.lines)
 
     # -- one item ------------------------------------------------------------------------------------------------------
 
     def begin(self, item: int) -> int:
-        """Its first step, which stands for it."""
+        """Return the first step of an item, which represents it."""
         return item % MANY if item >= 0 else self.lines.begins[~item]
 
     def end(self, item: int) -> int:
-        """Its last step."""
+        """Return the last step of an item."""
         if item >= MANY:
             return self.trace.ends[self.registrations[item - MANY]]
         return self.trace.ends[item] if item >= 0 else self.lines.ends[~item]
 
     def kind(self, item: int) -> RowKind | None:
-        """What it is of the user's program; None of an event."""
+        """Return the kind of an item in the user's program, or None for an event."""
         return None if item >= 0 else self.lines.kind(~item)
 
     def is_merged(self, item: int) -> bool:
-        """Return whether an item that is unfolded has no row of its own: the first item in it begins at the same
+        """Return whether an unfolded item has no row of its own, because the first item in it begins at the same
         step.
         """
         return item >= MANY or (item < 0 and self.lines.kinds[~item] != RowKind.STATEMENT)
 
     def at(self, step: int) -> tuple[int, ...]:
-        """The items that begin at a step, outermost first."""
+        """Return the items that begin at a step, outermost first."""
         rows = [~row for row in self.lines.at(step) if self.lines.shown[row]]
         if rows:
             return tuple(rows)
         return (MANY + step, step) if step in self.registrations else (step,)
 
     def path(self, step: int) -> tuple[int, ...]:
-        """The items that a step is in and that begin before it, outermost first."""
+        """Return the items that contain a step and begin before it, outermost first."""
         rows = [~row for row in self.lines.around(step) if self.lines.shown[row] and self.lines.begins[row] < step]
         events = [event for event in self.trace.columns.ancestors(step) if self._is_item(event)]
         several = [MANY + run for run in self._run_around(step)]
         return tuple(sorted(rows + events + several, key=lambda item: (self.begin(item), -item)))
 
     def around(self, item: int) -> int | None:
-        """The item that one is in."""
+        """Return the item around an item."""
         step = self.begin(item)
         same = self.at(step)
         if item in same and (before := same.index(item)):
@@ -95,7 +95,7 @@ class Outline:
         return path[-1] if path else ROOT
 
     def before(self, item: int) -> int | None:
-        """The item before one on its level; of the first the one around it."""
+        """Return the item before an item on its level. For the first one, the item around it."""
         around = self.around(item)
         while around is not None and self.begin(around) == self.begin(item):
             item, around = around, self.around(around)
@@ -113,7 +113,7 @@ class Outline:
     # -- all of them ---------------------------------------------------------------------------------------------------
 
     def rows(self, opened: Set[int], at: int) -> VisibleRows:
-        """The rows that are seen while some items are unfolded, and those that the step ``at`` is in."""
+        """Return the visible rows for the unfolded items. They include the rows that contain step ``at``."""
         path = self.path(at)
         unfolded: dict[int | None, set[int]] = {}
         for item in {*opened, *path}:
@@ -124,7 +124,7 @@ class Outline:
     def _segments(
         self, item: int | None, depth: int, unfolded: dict[int | None, set[int]], last: int | None, extra: int | None
     ) -> Iterator[Segment]:
-        """The rows in an item; ``extra`` is a step that no item has, to be shown in the item ``last``."""
+        """Yield the rows in an item. ``extra`` is a step outside all items that is shown in the item ``last``."""
         items = self.children(item)
         if extra is not None and item == last:
             items = array("q", sorted((*items, extra), key=self.begin))
@@ -155,7 +155,7 @@ class Outline:
         return found
 
     def _runs(self) -> Iterator[tuple[int, int]]:
-        """Registrations one after the other, from the first to the last."""
+        """Yield the ranges of consecutive registrations, from the first to the last."""
         parents, run = self.trace.columns.parents, array("i")
         for step in (*sorted(self.trace.steps_of(*REGISTRATIONS)), NONE):
             if run and (step == NONE or parents[step] != parents[run[0]] or not self._follows(run[-1], step)):
@@ -165,7 +165,7 @@ class Outline:
             run.append(step)
 
     def _follows(self, step: int, other: int) -> bool:
-        """Return whether a step of the list is the next one after another."""
+        """Return whether a step of the list directly follows another."""
         return bisect_left(self.steps, other) == bisect_right(self.steps, self.trace.ends[step])
 
     def _run_around(self, step: int) -> Iterator[int]:
@@ -174,12 +174,12 @@ class Outline:
             yield begin
 
     def _within(self, item: int) -> int:
-        """Of an iteration or a call the first item in it."""
+        """Return the first item in an iteration or a call."""
         same = self.at(self.begin(item))
         return same[same.index(item) + 1]
 
     def _is_item(self, seq: int) -> bool:
-        """Return whether an event is an item by itself: a line that begins a row is that row."""
+        """Return whether an event is an item itself. A line that begins a row is that row."""
         return self._is_listed(seq) and not self.lines.at(seq)
 
     def _is_listed(self, step: int) -> bool:
@@ -187,7 +187,9 @@ class Outline:
         return at < len(self.steps) and self.steps[at] == step
 
     def _without_returns(self, steps: Sequence[int]) -> Sequence[int]:
-        """Line that the program comes back to are in the row of the line; at the level of all steps they are shown."""
+        """Remove the lines that the program returns to, which are in the row of the line. The level of all steps shows
+        them.
+        """
         if isinstance(steps, range):
             return steps
         begun = set(self.lines.begins)

@@ -1,4 +1,4 @@
-"""What a program did, in a line, and where it is worth looking first."""
+"""A summary of a program in one line, and the first step to look at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchviz.explain.trace_index.lookups import created_nodes
 
 
 def counts(trace: Trace) -> str:
-    """``7 lines · 6 operator calls · 3 Nodes · 1 backward``."""
+    """Return the counts of a trace: ``7 lines · 6 operator calls · 3 Nodes · 1 backward``."""
     columns = trace.columns
     lines = {(place.file, place.line) for place in columns.line_places}
     nodes = sum(1 for _ in created_nodes(trace, 0, len(trace) - 1))
@@ -34,14 +34,16 @@ def _counted(number: int, one: str, many: str) -> str:
 
 
 class FirstNode(NamedTuple):
-    """The first Node that was made, and why: the key that won the call, or, without one, what made it."""
+    """The first Node that was made, and its cause: the highest key of the call or, without a call, its maker."""
 
     step: int
     text: str
 
 
 def first_node(trace: Trace) -> FirstNode | None:
-    """Where a Node is made first; None if none is. A Function's is made in Python, in no call of an operator."""
+    """Return the first Node of a trace, or None if there is none. A Function's Node is made in Python, outside operator
+    calls.
+    """
     node = next(made_nodes(trace, 0, len(trace) - 1), None)
     if node is None:
         return None
@@ -50,6 +52,6 @@ def first_node(trace: Trace) -> FirstNode | None:
     at = node if call is None else call.seq
     line = source_line(trace, at)
     where = f"Line {line.line}" if line is not None else f"Step {at}"
-    made = f"{where} makes the first Node, {node_text(trace, node)}."
+    made = f"{where} creates the first Node, {node_text(trace, node)}."
     why = why_here(trace, computed.seq) if computed is not None else statements(trace, node)[0].text
     return FirstNode(node, f"{made} {why}")

@@ -1,4 +1,4 @@
-"""Places of a program by the names that a reader types: an iteration of a loop, a line."""
+"""The places of a program that a reader can type: an iteration of a loop, a line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.foundation.english import listed
 
 MANY = 8
-"""So many lines are named at most."""
+"""The largest number of lines that are named."""
 
 
 def iteration_named(outline: Outline, at: int, number: int) -> int | str:
-    """The first step of an iteration, of the innermost loop around a step that has as many, else of the program's first
-    loop; why there is none otherwise."""
+    """Return the first step of an iteration, of the innermost loop around a step with that many, else of the program's
+    first loop; or the reason why there is none.
+    """
     lines = outline.lines
     heads = [row for row in lines.around(at) if row in lines.counts] or list(lines.counts)[:1]
     if not heads:
@@ -30,8 +31,9 @@ def iteration_named(outline: Outline, at: int, number: int) -> int | str:
 
 
 def line_named(outline: Outline, at: int, number: int) -> int | str:
-    """The next step at which a line of the program begins, round the end; why there is none otherwise. The file is that
-    of the step."""
+    """Return the next step at which a line of the step's file begins, continuing from the start of the trace; or the
+    reason why there is none.
+    """
     columns, steps = outline.trace.columns, outline.trace.steps_of(SourceLine)
     file = _file(outline, at)
     found = [
@@ -42,8 +44,8 @@ def line_named(outline: Outline, at: int, number: int) -> int | str:
     if found:
         return found[bisect_right(found, at) % len(found)]
     ran = sorted({place.line for place in columns.line_places if place.file == file})
-    told = [str(line) for line in ran[:MANY]] + (["more"] if len(ran) > MANY else [])
-    return f"Nothing ran on line {number} of {file}: lines {listed(told)} did" if ran else f"No line {number} ran"
+    named = [str(line) for line in ran[:MANY]] + (["more"] if len(ran) > MANY else [])
+    return f"Nothing ran on line {number} of {file}: lines {listed(named)} did" if ran else f"No line {number} ran"
 
 
 def _file(outline: Outline, at: int) -> str:

@@ -1,4 +1,4 @@
-"""The texts of an outline's rows: what stands for a line of the program, an iteration, a call, another event."""
+"""The texts of an outline's rows: of a line of the program, an iteration, a call, another event."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import plain_dtype, shaped
 
 NAMED = 2
-"""So many variables that a statement binds are told, the last ones."""
+"""The number of variables bound by a statement that are shown: the last ones."""
 
 LOOKED_AT = 50
-"""So many bindings before the end of a statement are looked at: those of a function that it calls come before."""
+"""The number of bindings before the end of a statement that are read. Those of a function that it calls come
+earlier.
+"""
 
 CALL_IN_LINE = 2
-"""How much deeper than its line the call of an operator is: its binding is between them."""
+"""The difference in depth between a line and the call of an operator on it. Its binding is between them."""
 
 DEEPEST = 12
-"""Blanks before a statement at most."""
+"""The largest number of spaces before a statement."""
 
 Texts = tuple[Fact, list[Fact]]
-"""What a row stands for, and what happened in it."""
+"""The title of a row, and the facts about it."""
 
 
 def row_texts(outline: Outline, item: int) -> Texts:
-    """The texts of an item's row."""
+    """Return the texts of an item's row."""
     kind, trace = outline.kind(item), outline.trace
     begin, end = outline.begin(item), outline.end(item)
     if item >= MANY:
@@ -69,7 +71,7 @@ def _number(trace: Trace, step: int) -> int:
 
 
 def _again(trace: Trace, step: int) -> list[Fact]:
-    """That a row is of a line that had begun before: the line of a ``with`` is come back to when its block ends."""
+    """Return the text for a line that is continued, such as a ``with`` line when its block ends."""
     event = trace[step]
     if not isinstance(event, ev.SourceLine) or not event.resumed:
         return []
@@ -78,8 +80,8 @@ def _again(trace: Trace, step: int) -> list[Fact]:
 
 
 def _indented(outline: Outline, item: int) -> int:
-    """By how much a statement is indented in the function, or in the iteration, that its row is in: ``with`` and ``if``
-    have no row around what is in them.
+    """Return the indentation of a statement relative to the function or iteration of its row. ``with`` and ``if`` have
+    no row around their contents.
     """
     trace, parent = outline.trace, outline.lines.parents[~item]
     around = 0 if parent == NONE else _column(trace, outline.lines.begins[parent])
@@ -87,7 +89,7 @@ def _indented(outline: Outline, item: int) -> int:
 
 
 def _column(trace: Trace, step: int) -> int:
-    """The blanks before a line of the program."""
+    """Return the number of spaces before a line of the program."""
     event = trace[step]
     lines = source_lines(trace, event.file) if isinstance(event, ev.SourceLine) else ()
     if not isinstance(event, ev.SourceLine) or not 0 < event.line <= len(lines):
@@ -97,7 +99,9 @@ def _column(trace: Trace, step: int) -> int:
 
 
 def heading(outline: Outline, item: int) -> str:
-    """What an iteration or a call is called: ``iteration 3``, ``call 2 of f``, ``items goes on``, ``registrations``."""
+    """Return the title of an iteration or a call: ``iteration 3``, ``call 2 of f``, ``items goes on``,
+    ``registrations``.
+    """
     if item >= MANY:
         return "registrations"
     number = outline.lines.numbers[~item]
@@ -112,7 +116,7 @@ def heading(outline: Outline, item: int) -> str:
 
 
 def _results(outline: Outline, item: int) -> list[Fact]:
-    """The variables that a statement binds, with what they are."""
+    """Return the variables that a statement binds, with their descriptions."""
     trace, end = outline.trace, outline.end(item)
     columns = trace.columns
     if count := outline.lines.counts.get(~item):
@@ -126,12 +130,12 @@ def _results(outline: Outline, item: int) -> list[Fact]:
 
 
 def _was_so(trace: Trace, name: str, tensor: int, begin: int) -> bool:
-    """Return whether a variable only has its tensor again, after a function in which the name meant another."""
+    """Return whether a variable only has its tensor again, after a function that used the name for another."""
     return tensor_name(trace, tensor, begin) == name
 
 
 def _is_of(outline: Outline, step: int, item: int) -> bool:
-    """Return whether a step is on the line of a statement itself, not in what it calls."""
+    """Return whether a step is on the line of a statement itself and not in a function that it calls."""
     return next(outline.lines.around(step), None) == ~item
 
 
@@ -139,7 +143,7 @@ def _is_of(outline: Outline, step: int, item: int) -> bool:
 
 
 def event_texts(trace: Trace, seq: int) -> Texts:
-    """The texts of an event's row."""
+    """Return the texts of an event's row."""
     event = trace[seq]
     other = _elsewhere(trace, seq)
     if isinstance(event, ev.Dispatched):
@@ -151,7 +155,9 @@ def event_texts(trace: Trace, seq: int) -> Texts:
 
 
 def _elsewhere(trace: Trace, seq: int) -> list[Fact]:
-    """Of what a line of another thread does than the row that it stands below; not of what happens within that."""
+    """Return the line of another thread, for an event that belongs to another line than the row above. Nested events
+    have none.
+    """
     line = line_elsewhere(trace, seq)
     if line is None or trace.depths[seq] > trace.depths[line] + CALL_IN_LINE:
         return []
@@ -159,13 +165,13 @@ def _elsewhere(trace: Trace, seq: int) -> list[Fact]:
 
 
 def _call(event: ev.Dispatched) -> str:
-    """``add.Tensor → AutogradCUDA``, ``redispatch → CUDA``."""
+    """Return the text of a call: ``add.Tensor → AutogradCUDA``, ``redispatch → CUDA``."""
     name = event.operator.removeprefix("aten::")
     return f"redispatch {name} → {event.key}" if event.how.startswith("redispatch") else f"{name} → {event.key}"
 
 
 def _call_facts(trace: Trace, event: ev.Dispatched) -> list[Fact]:
-    """The kernel, and what it returned."""
+    """Return the kernel, and the tensors that it returned."""
     selected = within(trace, event.seq, ev.KernelSelected)
     kernel = [(selected.kernel, "dim")] if selected is not None and selected.kernel else []
     return [*kernel, *_returned(trace, event)]

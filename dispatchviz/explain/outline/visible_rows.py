@@ -1,4 +1,4 @@
-"""The rows of an outline that are seen: a sequence of steps, of which no more is made than its unfolded parts."""
+"""The visible rows of an outline: a sequence of steps. Only its unfolded parts are created."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Segment(NamedTuple):
-    """Rows one after the other on one level: some items of those in one item."""
+    """Consecutive rows of one level: some of the items in an item."""
 
     items: Sequence[int]
     start: int
@@ -21,23 +21,25 @@ class Segment(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row: what it stands for, and where in the tree."""
+    """A row: its item, and its place in the tree."""
 
     item: int
     depth: int
     unfolded: bool
-    """What is in it follows."""
+    """True if its contents follow."""
 
 
 class VisibleRows(Sequence[int]):
-    """The steps of the rows, in order; ``at`` is among them."""
+    """The steps of the rows, in order, including ``at``."""
 
     def __init__(self, outline: Outline, segments: Sequence[Segment], at: int) -> None:
         self._outline = outline
         self._segments = [each for each in segments if each.start < each.stop]
         self._begins = [0, *accumulate(each.stop - each.start for each in self._segments)]
         self._stray: tuple[int, int] | None = None
-        """Of a damaged trace, whose events are not within each other as they say: the row of a step that is in none."""
+        """The row of a step that is in no item. This happens only in a damaged trace, whose events are not nested
+        correctly.
+        """
         index = bisect_left(self, at)
         if index == len(self) or self[index] != at:
             self._stray = index, at
@@ -62,7 +64,7 @@ class VisibleRows(Sequence[int]):
         return hash(tuple(self._begins))
 
     def row(self, index: int) -> Row:
-        """What a row stands for."""
+        """Return the row at an index."""
         item, depth = self._item(index)
         below = index + 1 < len(self) and self._item(index + 1)[1] > depth
         return Row(item, depth, below)

@@ -65,8 +65,8 @@ TERMS = (
     ),
     Term(
         "kernel",
-        "The function that a table entry holds. Some kernels compute a result; others do one task, such as recording a "
-        "Node, and redispatch.",
+        "The function that a table entry holds. Some kernels compute a result. Others do one task, such as "
+        "recording a Node, and redispatch.",
         "ATen/core/boxing/KernelFunction.h",
         r"\bkernels?\b",
     ),

@@ -1,1 +1,3 @@
-"""Questions of a thing, a tensor or a Node: who made, saved, changed, uses it; from forward to backward and back."""
+"""Questions about a tensor or a Node: its maker, savers, changes and uses; and the way from forward to backward and
+back.
+"""

@@ -1,4 +1,4 @@
-"""Questions of a thing with their answers, as values; the words of a screen are made elsewhere."""
+"""Questions about a tensor or a Node with their answers, as values. The words of a screen are made elsewhere."""
 
 from __future__ import annotations
 
@@ -9,35 +9,37 @@ from dataclasses import dataclass
 from dispatchviz.explain.things.thing import Thing
 
 MOST = 8
-"""So many answers to one question are told, those nearest to the step at which it is asked."""
+"""The number of answers to a question that are listed: those nearest to the step at which it is asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: what happened, and where."""
+    """An answer: an event, and the step at which it happened."""
 
     text: str
-    """``saved by MulBackward0 as other (version 1)``."""
+    """The text, such as ``saved by MulBackward0 as other (version 1)``."""
     seq: int | None
-    """The step at which it happened; None: at no step of the trace."""
+    """The step at which it happened, or None if there is none in the trace."""
     thing: Thing | None = None
-    """What it names, which can be asked, too."""
+    """The tensor or Node that it names, which has questions too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with all that is told of its answers."""
+    """A question with the answers that are listed."""
 
     asked: str
     answers: tuple[Answer, ...]
     more: int = 0
-    """Answers that are not told."""
+    """The number of answers that are not listed."""
     none: str = ""
-    """What is said where there is no answer."""
+    """The text if there is no answer."""
 
 
 def nearest(steps: Sequence[int], at: int, most: int = MOST) -> list[int]:
-    """Of sorted steps those around one, in order: as many before as after it, if there are."""
+    """Return those of some sorted steps that are nearest to a step, in order: half of them before it and half after it,
+    if possible.
+    """
     place = bisect_right(steps, at)
     first = max(min(place - most // 2, len(steps) - most), 0)
     return list(steps[first : first + most])

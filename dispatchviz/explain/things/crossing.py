@@ -1,4 +1,4 @@
-"""From a step of backward to the forward call that made its Node, and from a call to the run of the Node it made."""
+"""The way from a backward step to the forward call that made its Node, and from a call to the run of its Node."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import counted, listed
 
 CALLS = (ev.Dispatched, ev.FunctionEntered, ev.BindingEntered, ev.SourceLine)
-"""What can have made a Node, from within outwards; a line is the widest."""
+"""The kinds of events that can have made a Node, from the innermost to the outermost, which is a line."""
 
 REASONS_LOOKED_AT = 200
-"""Of the kernels within a call that made no Node so many are asked for the reason."""
+"""The number of kernels within a call without a Node that are read for the reason."""
 
 MOST_NODES = 64
-"""Of so many Nodes that a line made at most it is asked when they run."""
+"""The number of Nodes made on a line that are searched for their runs."""
 
 AUTOGRAD_KERNELS = ("VariableType", "autogradNotImplemented", "torch::autograd")
-"""How names of autograd kernels begin."""
+"""The beginnings of the names of autograd kernels."""
 
 E = TypeVar("E", bound=ev.Event)
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Where the other side of a step is."""
+    """The step on the other side."""
 
     seq: int | None
-    """None: nowhere."""
+    """The step, or None if there is none."""
     said: str
-    """What is there, or why there is nothing."""
+    """The text about that step, or the reason why there is none."""
 
 
 def crossing(trace: Trace, at: int) -> Crossing:
-    """Within a backward pass the forward call, elsewhere the run of the Node."""
+    """Return the forward call for a step in a backward pass, or the run of the Node for any other step."""
     at = where_raised(trace, at)
     node = backward_node(trace, at)
     if node is None and not nodes_of(trace, at):
@@ -52,14 +52,15 @@ def crossing(trace: Trace, at: int) -> Crossing:
 
 
 def where_raised(trace: Trace, at: int) -> int:
-    """Of the end of a program that raised the step at which the error began; any other step itself."""
+    """Return the step at which an error began, for the end of a program that raised it; any other step itself."""
     errors = trace.steps_of(ev.ErrorRaised) if isinstance(trace[at], ev.ProgramRaised) else ()
     return errors[-1] if errors else at
 
 
 def backward_node(trace: Trace, at: int) -> int | None:
-    """The Node that the engine is about at a step: the one that runs, else that of the event, else the root. None
-    outside backward passes."""
+    """Return the Node that the engine handles at a step: the running one, else that of the event, else the root. None
+    outside backward passes.
+    """
     started = at_or_around(trace, at, ev.NodeStarted)
     backward = at_or_around(trace, at, ev.BackwardStarted)
     if backward is None or (started is not None and started.seq > backward.seq):
@@ -69,7 +70,7 @@ def backward_node(trace: Trace, at: int) -> int | None:
 
 
 def root_within(trace: Trace, at: int) -> int | None:
-    """The root of the first backward pass that a line, or the function that it calls, begins."""
+    """Return the root of the first backward pass that starts in a line, or in the function that it calls."""
     if not isinstance(trace[at], ev.SourceLine | ev.BindingEntered):
         return None
     steps = trace.steps_of(ev.BackwardStarted)
@@ -79,10 +80,10 @@ def root_within(trace: Trace, at: int) -> int | None:
 
 
 def to_forward(trace: Trace, node: int, at: int) -> Crossing:
-    """To the innermost call that made a Node."""
+    """Return the innermost call that made a Node."""
     title, made = node_title(trace, node, at), index(trace).nodes.get(node)
     if made is None:
-        return Crossing(None, f"The recording does not have where {title} was made")
+        return Crossing(None, f"The recording does not show which call made {title}")
     if made.known:
         return Crossing(None, f"{title} was made before the recording began")
     call = maker_of(trace, made)
@@ -90,7 +91,7 @@ def to_forward(trace: Trace, node: int, at: int) -> Crossing:
 
 
 def maker_of(trace: Trace, made: ev.NodeCreated) -> ev.AnyEvent:
-    """The call that made a Node, as far as there is one: else its line, or the event itself."""
+    """Return the call that made a Node, if there is one: else its line, or the event itself."""
     entered = index(trace).functions.get(made.node)
     if entered is not None:
         return trace[entered]
@@ -110,37 +111,39 @@ def _called(event: ev.AnyEvent) -> str:
 
 
 def to_backward(trace: Trace, at: int) -> Crossing:
-    """To the next run of the Node that the step is about, or that the call around it made."""
+    """Return the next run of the Node of a step, or of the Node that the call around the step made."""
     nodes = nodes_of(trace, at)
     if not nodes:
         return Crossing(None, why_none(trace, at))
     runs = [(step, node) for node in nodes if (step := run_of(trace, node, at)) is not None]
     if not runs:
         made = node_title(trace, nodes[-1], at)
-        return Crossing(None, f"{made} does not run in this recording: no backward pass comes to it")
+        return Crossing(None, f"{made} does not run in this recording: no backward pass reaches it")
     step, node = min(runs)
-    others = f", the first of {counted(len(nodes), 'Node')} that were made here" if 1 < len(nodes) < MOST_NODES else ""
+    others = f", the first of {counted(len(nodes), 'Node')} made here" if 1 < len(nodes) < MOST_NODES else ""
     times = len(_runs(trace, node))
     again = f", one of {times} times" if times > 1 else ""
     return Crossing(step, f"{node_title(trace, node, at)} runs{again}{others}")
 
 
 def nodes_of(trace: Trace, at: int) -> list[int]:
-    """The Node that a step is about, else those of the nearest call around it that made some."""
+    """Return the Node of a step, or else the Nodes made by the nearest call around it that made any."""
     if (own := trace.columns.nodes[at]) >= 0:
         return [own]
     return next((made for call in calls_of(trace, at) if (made := made_by(trace, call))), [])
 
 
 def calls_of(trace: Trace, at: int) -> list[ev.AnyEvent]:
-    """The calls that a step is or is within, innermost first; without one the binding, without that the line."""
+    """Return the calls that a step is or is in, innermost first: without a call the binding, without a binding the
+    line.
+    """
     events: list[ev.AnyEvent] = [event for event in (trace[at], *trace.ancestors(at)) if isinstance(event, CALLS)]
     calls: list[ev.AnyEvent] = [event for event in events if isinstance(event, ev.Dispatched | ev.FunctionEntered)]
     return calls or events[:1]
 
 
 def made_by(trace: Trace, call: ev.AnyEvent) -> list[int]:
-    """The Nodes that a call made, AccumulateGrads only if there is no other."""
+    """Return the Nodes that a call made. AccumulateGrads are included only if there are no other Nodes."""
     if isinstance(call, ev.FunctionEntered):
         return [call.node] if call.recorded else []
     made = made_within(trace, call.seq)
@@ -148,7 +151,7 @@ def made_by(trace: Trace, call: ev.AnyEvent) -> list[int]:
 
 
 def made_within(trace: Trace, seq: int) -> list[int]:
-    """The Nodes that were made within a step, in order; of many the last ones, which run first."""
+    """Return the Nodes made within a step, in order. Of many Nodes only the last ones, which run first."""
     steps = trace.steps_of(ev.NodeCreated)
     inside: Sequence[int] = steps[bisect_left(steps, seq) : bisect_right(steps, statements.end(trace, seq))]
     events = (trace[step] for step in inside[-MOST_NODES:])
@@ -156,7 +159,7 @@ def made_within(trace: Trace, seq: int) -> list[int]:
 
 
 def run_of(trace: Trace, node: int, at: int) -> int | None:
-    """The next step at which a Node runs, else the last one; None if it never does."""
+    """Return the next step at which a Node runs, or else the last one; None if it never runs."""
     runs = _runs(trace, node)
     later = runs[bisect_right(runs, at) :]
     return later[0] if later else runs[-1] if runs else None
@@ -168,23 +171,23 @@ def _runs(trace: Trace, node: int) -> list[int]:
 
 
 def why_none(trace: Trace, at: int) -> str:
-    """Why the call around a step made no Node."""
+    """Return the reason why the call around a step made no Node."""
     calls = calls_of(trace, at)
     if not calls:
-        return "No Node belongs to this step: it is in no call"
+        return "No Node belongs to this step: it is not inside a call"
     reasons = dict.fromkeys(event.why for event in _inside(trace, calls[-1].seq, ev.NoNodeMade))
     return f"{_called(calls[-1])} made no Node: {listed([*reasons]) or _without_reason(trace, calls[-1].seq)}"
 
 
 def _without_reason(trace: Trace, call: int) -> str:
-    """What is to be said of a call of which no kernel says why it recorded nothing."""
+    """Return the reason for a call in which no kernel gives one."""
     kernels = (event.kernel for event in _inside(trace, call, ev.KernelEntered))
     own = next((kernel for kernel in kernels if kernel.startswith(AUTOGRAD_KERNELS)), "")
     return f"{own} makes none" if own else "no autograd kernel ran in it"
 
 
 def _inside(trace: Trace, call: int, kind: type[E]) -> list[E]:
-    """The first events of a kind within a call."""
+    """Return the first events of a kind within a call."""
     steps = trace.steps_of(kind)
     inside = steps[bisect_left(steps, call) : bisect_right(steps, statements.end(trace, call))]
     return [event for step in inside[:REASONS_LOOKED_AT] if isinstance(event := trace[step], kind)]

@@ -1,11 +1,11 @@
-"""Who keeps a Node alive as of a step: whatever holds a ``c10::intrusive_ptr`` to it.
+"""The owners that keep a Node alive at a step: every holder of a ``c10::intrusive_ptr`` to it.
 
 These are tensors (``grad_fn_``), edges of other Nodes (``Edge::function``), the engine (``NodeTask::fn_``), the kernel
-that makes it, and Python. A leaf holds its AccumulateGrad weakly and so is none of them.
+that makes it, and Python. A leaf holds its AccumulateGrad only weakly, so it is not an owner.
 
-A trace does not tell when a tensor dies. One is said to keep the Node only if something is known to keep the tensor: a
-variable, a Node that has saved it, a view of it, a call that has it as an argument. So all that is said is true, and
-what is not said is a tensor without a name, or a reference in Python.
+A trace does not record the end of a tensor. A tensor is listed only if something is known to keep it: a variable, a
+Node that has saved it, a view of it, or a call that has it as an argument. So every listed owner is real. Owners that
+are not listed are tensors without a name, or references in Python.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_line, user_st
 from dispatchviz.explain.trace_index.trace_index import index
 
 EDGES_LOOKED_AT = 20_000
-"""So many Nodes that were made after a Node are looked at for edges to it."""
+"""The number of Nodes made after a Node that are searched for edges to it."""
 
 VIEWS_LOOKED_AT = 64
-"""So many views of a tensor are looked at."""
+"""The number of views of a tensor that are read."""
 
 
 def freed_at(trace: Trace, node: int) -> ev.NodeDeleted | None:
-    """The end of a Node; None if it outlives the recording."""
+    """Return the end of a Node, or None if it outlives the recording."""
     found = history(trace).events.of_node(node, ev.NodeDeleted)
     return found[0] if found else None
 
 
 def is_freed(trace: Trace, node: int, at: int) -> bool:
-    """Return whether a Node is freed as of a step."""
+    """Return whether a Node has been freed at a step."""
     end = freed_at(trace, node)
     return end is not None and end.seq <= at
 
 
 def keepers(trace: Trace, node: int, at: int) -> Iterator[Answer]:
-    """All that is known to keep a Node which is not freed yet."""
+    """Yield the known owners of a Node that has not been freed."""
     yield from _maker(trace, node, at)
     yield from _tensors(trace, node, at)
     yield from _edges(trace, node, at)
@@ -52,15 +52,15 @@ def keepers(trace: Trace, node: int, at: int) -> Iterator[Answer]:
 
 
 def losses(trace: Trace, node: int, at: int) -> Iterator[Answer]:
-    """The tensors that kept it and have another history by now."""
+    """Yield the tensors that kept the Node and have another history by now."""
     known = index(trace)
     for tensor in _ever(trace, node):
         entries = [(step, of) for step, of in known.histories.get(tensor, ()) if step <= at]
         own = [place for place, (_, of) in enumerate(entries) if of == node]
         if own and entries[own[-1] + 1 :]:
             since, now = entries[own[-1] + 1]
-            said = "has no history" if now is None else f"has {node_title(trace, now, at)} as its grad_fn"
-            text = f"no longer {tensor_name(trace, tensor, at)}: it {said} from here on"
+            now_text = "has no history" if now is None else f"has {node_title(trace, now, at)} as its grad_fn"
+            text = f"no longer {tensor_name(trace, tensor, at)}: after this step it {now_text}"
             yield Answer(text, since, TensorThing(tensor))
 
 
@@ -68,7 +68,7 @@ def losses(trace: Trace, node: int, at: int) -> Iterator[Answer]:
 
 
 def _ever(trace: Trace, node: int) -> list[int]:
-    """The tensors whose ``grad_fn`` it is or was, in order."""
+    """Return the tensors whose ``grad_fn`` it is or was, in order."""
     columns = trace.columns
     codes = {columns.code(ev.HistorySet), columns.code(ev.HistoryRebased)}
     steps = history(trace).events.making(node)
@@ -88,14 +88,14 @@ def _tensors(trace: Trace, node: int, at: int) -> Iterator[Answer]:
 
 
 def unknown_tensors(trace: Trace, node: int, at: int) -> list[int]:
-    """The tensors whose ``grad_fn`` it is and of which nothing tells whether they still live."""
+    """Return the tensors whose ``grad_fn`` it is and that may or may not still exist."""
     known = index(trace)
     own = (tensor for tensor in _ever(trace, node) if known.history(tensor, at) == node)
     return [tensor for tensor in own if _why_alive(trace, tensor, at) is None]
 
 
 def _why_alive(trace: Trace, tensor: int, at: int, views: bool = True) -> str | None:
-    """What keeps a tensor; empty for a variable that its name tells, None if nothing that is known."""
+    """Return the known owner of a tensor: empty for the variable of its own name, None if no owner is known."""
     if _has_variable(trace, tensor, at):
         return ""
     found = _saved(trace, tensor, at) or _argument(trace, tensor, at) or _gradient(trace, tensor, at)
@@ -103,7 +103,7 @@ def _why_alive(trace: Trace, tensor: int, at: int, views: bool = True) -> str | 
 
 
 def _has_variable(trace: Trace, tensor: int, at: int) -> bool:
-    """Return whether a variable names a tensor; one of a function only while that call of the function runs."""
+    """Return whether a variable names a tensor. A variable of a function counts only while that call runs."""
     name = index(trace).name(tensor, at)
     if not name.isidentifier():
         return False
@@ -115,7 +115,7 @@ def _has_variable(trace: Trace, tensor: int, at: int) -> bool:
 
 
 def _saved(trace: Trace, tensor: int, at: int) -> str | None:
-    """By a Node, as an input: of its outputs a Node keeps what has no ``grad_fn``."""
+    """Return the Node that saved a tensor as an input. Of its outputs a Node keeps only those without a ``grad_fn``."""
     for step in index(trace).steps_about(tensor, ev.VariableSaved):
         event = trace[step]
         if step > at or not isinstance(event, ev.VariableSaved) or event.is_output or event.packed:
@@ -131,7 +131,7 @@ def _has_released(trace: Trace, node: int, since: int, at: int) -> bool:
 
 
 def _argument(trace: Trace, tensor: int, at: int) -> str | None:
-    """Of a call that is not over."""
+    """Return the running call that has a tensor as an argument."""
     for event in (trace[at], *trace.ancestors(at)):
         if isinstance(event, ev.Dispatched) and at < trace.ends[event.seq]:
             computed = within(trace, event.seq, ev.KeySetComputed)
@@ -149,7 +149,7 @@ def _gradient(trace: Trace, tensor: int, at: int) -> str | None:
 
 
 def _view(trace: Trace, tensor: int, at: int) -> str | None:
-    """A view keeps its base."""
+    """Return the view that keeps a tensor as its base."""
     made = index(trace).tensors.get(tensor)
     steps = () if made is None else index(trace).about_storage(made.storage, ev.TensorCreated)
     for other in (trace.columns.tensors[step] for step in steps[:VIEWS_LOOKED_AT] if step <= at):
@@ -164,7 +164,7 @@ def _view(trace: Trace, tensor: int, at: int) -> str | None:
 
 
 def _edges(trace: Trace, node: int, at: int) -> Iterator[Answer]:
-    """Those of Nodes that were made later and are not freed."""
+    """Yield the edges of Nodes that were made later and have not been freed."""
     first = history(trace).events.first(node)
     steps = trace.steps_of(ev.EdgesCollected)
     near = steps[bisect_left(steps, first) : bisect_right(steps, at)][:EDGES_LOOKED_AT]
@@ -180,11 +180,11 @@ def _edge(trace: Trace, node: int, event: ev.EdgesCollected, at: int) -> str:
     places = [place for place, edge in enumerate(event.edges) if edge and edge[0] == node]
     which = "edge" if len(places) == 1 else "edges"
     numbers = " and ".join(map(str, places)) if len(places) < 4 else f"{places[0]} and {len(places) - 1} more"
-    return f"{node_title(trace, event.node, at)}, by its {which} {numbers}"
+    return f"{node_title(trace, event.node, at)}, through its {which} {numbers}"
 
 
 def _engine(trace: Trace, node: int, at: int) -> Iterator[Answer]:
-    """While a backward runs: its roots, what waits in a queue, what is run."""
+    """Yield the engine's references while a backward pass runs: its roots, the queued Nodes and the running Node."""
     backward = backward_around(trace, at)
     if backward is None:
         return
@@ -202,7 +202,7 @@ def _engine(trace: Trace, node: int, at: int) -> Iterator[Answer]:
 
 
 def _maker(trace: Trace, node: int, at: int) -> Iterator[Answer]:
-    """The kernel that makes it, the forward of its Function."""
+    """Yield the kernel that makes a Node, and the forward of its Function."""
     made = index(trace).nodes.get(node)
     parent = None if made is None or made.known or made.parent is None else trace[made.parent]
     if isinstance(parent, ev.KernelEntered) and at < trace.ends[parent.seq] and node not in index(trace).accumulators:
@@ -213,7 +213,7 @@ def _maker(trace: Trace, node: int, at: int) -> Iterator[Answer]:
 
 
 def _child(trace: Trace, node: int, at: int) -> Iterator[Answer]:
-    """In anomaly mode the metadata of a Node keeps the Node in which it was made."""
+    """Yield the Nodes whose metadata keeps a Node in anomaly mode, because they were made while it ran."""
     for step in trace.steps_of(ev.ParentAssigned):
         event = trace[step]
         if step > at:

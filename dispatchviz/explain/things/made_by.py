@@ -1,4 +1,4 @@
-"""What made something, in a word: a call, the user's own Function, a binding or a Node."""
+"""The maker of a tensor or Node in a word: a call, the user's own Function, a binding or a Node."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dispatchviz.explain.trace_index.display_names import node_title
 
 
 def by(trace: Trace, seq: int) -> str:
-    """The innermost call around a step, else the function or the Node; empty if there is none."""
+    """Return the innermost call around a step, else the function or the Node; empty if there is none."""
     call = next(calls_around(trace, seq), None)
     return without_call(trace, seq) if call is None else plain(call)
 
 
 def without_call(trace: Trace, seq: int) -> str:
-    """What made something where no call is around: a Node, a binding, a Function; empty if nothing is."""
+    """Return the maker if there is no call around: a Node, a binding or a Function; empty if there is none."""
     for event in trace.ancestors(seq):
         if isinstance(event, ev.NodeStarted):
             return node_title(trace, event.node, seq)

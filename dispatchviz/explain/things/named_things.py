@@ -1,4 +1,4 @@
-"""Find the tensors and Nodes that the sentence of a step names, for steps whose event has no number of them."""
+"""Search for the tensors and Nodes that the sentence of a step names, if the event does not contain their numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import plain_node
 
 NUMBERED = re.compile(r"\((?P<node>n\d{1,18})\)|\b(?P<tensor>t\d{1,18})\b")
-"""Names that have a number: ``z (t4)``, ``SumBackward0 (n2)``."""
+"""The pattern of names with a number: ``z (t4)``, ``SumBackward0 (n2)``."""
 
 WORD = re.compile(r"(?<![\w'.])[A-Za-z_]\w*")
 
@@ -26,14 +26,14 @@ NAMING = (
     ev.DependenciesCounted,
     ev.ExecInfoPopulated,
 )
-"""The kinds whose sentences may name variables and Nodes without a number of them in the event."""
+"""The kinds of events whose sentences may name variables and Nodes without a number in the event."""
 
 ARTICLE = "a"
-"""In a sentence this is no variable; in a line of the program it is one."""
+"""A word that is no variable in a sentence but may be one in a line of the program."""
 
 
 def things_in_sentence(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
-    """In the order of the sentence, those with numbers first."""
+    """Yield the tensors and Nodes in the order of the sentence, those with numbers first."""
     text = " ".join(statement.text for statement in statements(trace, at))
     for found in NUMBERED.finditer(text):
         yield NodeThing(int(found["node"][1:])) if found["node"] else TensorThing(int(found["tensor"][1:]))
@@ -45,7 +45,7 @@ def things_in_sentence(trace: Trace, at: int) -> Iterator[TensorThing | NodeThin
 
 
 def _called(trace: Trace, at: int, word: str) -> Iterator[TensorThing | NodeThing]:
-    """The tensor that a variable names as of a step, or the last Node of a type that was made by then."""
+    """Yield the tensor that a variable names at a step, or the last Node of that type made by then."""
     columns = trace.columns
     for number, name in enumerate(columns.name_texts):
         if word not in (name, plain_node(name)):

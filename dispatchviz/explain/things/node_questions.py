@@ -1,6 +1,6 @@
-"""What is asked of a Node: who made it, what it saved, where its gradients go, when it runs.
+"""Questions about a Node: its maker, its saved tensors, the targets of its gradients, its runs.
 
-Answers are about the whole recording, names in them as of the step at which is asked.
+Answers are about the whole recording. Names in them are those of the step at which the question is asked.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from dispatchviz.foundation.english import listed
 KEPT = "Who keeps it alive?"
 
 NODES_LOOKED_AT = 2_000
-"""So many Nodes are looked at for the leaves that a Node leads back to."""
+"""The number of Nodes that are searched for the leaves that a Node leads to."""
 
 LONGEST_PATH = 5
-"""Of a longer path to a leaf the Nodes in its middle are counted."""
+"""The longest path to a leaf that is written in full. In longer paths the middle Nodes are counted."""
 
 
 def node_questions(trace: Trace, node: int, at: int) -> list[Question]:
-    """All questions, in the order in which they are told."""
+    """Return all questions, in the order in which they are shown."""
     return [
-        Question("Who made it?", tuple(_origins(trace, node, at)), none="it is older than the recording"),
+        Question("Who made it?", tuple(_origins(trace, node, at)), none="it was made before the recording began"),
         _of_steps(trace, node, at, "What did it save?", (ev.VariableSaved, ev.VariableNotSaved, ev.VariablesReleased),
                   "no tensor"),
         Question("Where do its gradients go? (next_functions: the Node, and which of its inputs)",
                  *_cut(list(_edges(trace, node, at))), none="no edges are recorded"),
         Question("Which leaves does it lead back to?", *_cut(list(_leaves(trace, node, at))),
-                 none=f"none among the {NODES_LOOKED_AT:,} Nodes nearest to it"),
+                 none=f"none among the nearest {NODES_LOOKED_AT:,} Nodes"),
         _of_steps(trace, node, at, "When does the engine run it?", (ev.NodeStarted, ev.NodeSkipped, ev.NodeFinished),
                   "it does not run in this recording", gradients=True),
         _kept(trace, node, at),
@@ -59,20 +59,20 @@ def _of_steps(
     none: str,
     gradients: bool = False,
 ) -> Question:
-    """What the events of some kinds that are about a Node say of it."""
+    """Return a question whose answers are a Node's events of some kinds."""
     codes = {trace.columns.code(kind) for kind in kinds}
     steps = [step for step in history(trace).events.steps(node) if trace.columns.kinds[step] in codes]
     if gradients:
         steps = sorted((*steps, *_written(trace, node, steps)))
-    told = nearest(steps, at)
-    answers = (answer for step in told if (answer := _said(trace, trace[step], at)) is not None)
-    return Question(asked, tuple(answers), len(steps) - len(told), none)
+    nearest_steps = nearest(steps, at)
+    answers = (answer for step in nearest_steps if (answer := _answer(trace, trace[step], at)) is not None)
+    return Question(asked, tuple(answers), len(steps) - len(nearest_steps), none)
 
 
 def _origins(trace: Trace, node: int, at: int) -> Iterator[Answer]:
     made = index(trace).nodes.get(node)
     if made is not None and made.known:
-        yield Answer("older than the recording, first met", made.seq)
+        yield Answer("made before the recording began; first used", made.seq)
     elif made is not None:
         who = by(trace, made.seq)
         yield Answer(f"made by {who}" if who else "made", made.seq)
@@ -111,7 +111,7 @@ def _leaves(trace: Trace, node: int, at: int) -> Iterator[Answer]:
 
 
 def paths_to_leaves(trace: Trace, node: int) -> Iterator[tuple[int, list[int]]]:
-    """Each AccumulateGrad that the edges of a Node lead to, with the shortest way to it, both ends included."""
+    """Yield each AccumulateGrad that the edges of a Node lead to, with the shortest path to it, both ends included."""
     known, came_from, waiting = index(trace), {node: node}, deque([node])
     while waiting and len(came_from) < NODES_LOOKED_AT:
         here = waiting.popleft()
@@ -137,29 +137,29 @@ def _path(trace: Trace, path: Sequence[int]) -> str:
     return " → ".join(names)
 
 
-# -- its end ---------------------------------------------------------------------------------------------------------
+# -- end of a tensor -------------------------------------------------------------------------------------------------
 
 
 def _kept(trace: Trace, node: int, at: int) -> Question:
-    """As of the step, or of its making if that is later."""
+    """Return the question of a Node's owners at the step, or at its creation if that is later."""
     made = index(trace).nodes.get(node)
     at = at if made is None else max(at, made.seq)
     if is_freed(trace, node, at):
-        return Question(KEPT, (), none="nobody: it is freed")
+        return Question(KEPT, (), none="nothing: it has been freed")
     kept = list(keepers(trace, node, at))
     answers, more = _cut(kept)
     return Question(KEPT, (*answers, *_cut(list(losses(trace, node, at)))[0]), more, _unknown(trace, node, at))
 
 
 def _no_end(trace: Trace) -> str:
-    return "that is not seen" if is_unseen(trace.header, ev.NodeDeleted) else "not in this recording"
+    return "the recording does not show it" if is_unseen(trace.header, ev.NodeDeleted) else "not in this recording"
 
 
 def _unknown(trace: Trace, node: int, at: int) -> str:
-    """What is said where nothing is known: a Node that is not freed is kept by something."""
+    """Return the text if no owner is known. Some owner exists, because the Node has not been freed."""
     tensors = [tensor_name(trace, tensor, at) for tensor in unknown_tensors(trace, node, at)[:MOST]]
     or_tensor = f"{listed(tensors, 'or')}, whose grad_fn it is, or " if tensors else ""
-    return f"{or_tensor}a reference in Python: the recording does not tell of those"
+    return f"{or_tensor}a Python reference, which the recording does not show"
 
 
 def _end(trace: Trace, node: int, at: int) -> Iterator[Answer]:
@@ -169,10 +169,10 @@ def _end(trace: Trace, node: int, at: int) -> Iterator[Answer]:
         yield Answer(f"freed{along}", end.seq, None if end.by is None else NodeThing(end.by))
 
 
-# -- what an event says of its Node ----------------------------------------------------------------------------------
+# -- facts about a Node in an event ----------------------------------------------------------------------------------
 
 
-def _said(trace: Trace, event: ev.AnyEvent, at: int) -> Answer | None:
+def _answer(trace: Trace, event: ev.AnyEvent, at: int) -> Answer | None:
     match event:
         case ev.VariableSaved(tensor=None):
             return Answer(f"{event.name}, which is undefined", event.seq)
@@ -186,7 +186,7 @@ def _said(trace: Trace, event: ev.AnyEvent, at: int) -> Answer | None:
         case ev.NodeStarted():
             return Answer(f"runs, receives {_gradients(trace, event.gradients, at)}", event.seq)
         case ev.NodeSkipped():
-            return Answer("is popped and not run: its gradients are not needed", event.seq)
+            return Answer("is popped but not run, because its gradients are not needed", event.seq)
         case ev.NodeFinished():
             return Answer(f"returns {_gradients(trace, event.gradients, at)}", event.seq)
         case ev.GradientAccumulated():
@@ -202,7 +202,7 @@ def _gradients(trace: Trace, tensors: Sequence[int | None], at: int) -> str:
 
 
 def _written(trace: Trace, node: int, steps: Sequence[int]) -> Iterator[int]:
-    """Where a Node that accumulates writes the gradient, within its runs."""
+    """Yield the steps at which an accumulating Node writes the gradient, within its runs."""
     made = index(trace).accumulators.get(node)
     if made is None:
         return

@@ -1,4 +1,4 @@
-"""Which tensors and Nodes a step is about, the main one first: what it makes or names, then what it works on."""
+"""The tensors and Nodes of a step, the main one first: its results and names, then its inputs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from dispatchviz.explain.trace_index.step_tensors import tensors_of
 from dispatchviz.explain.trace_index.trace_index import index
 
 MOST = 12
-"""So many things of a step are offered."""
+"""The number of things of a step that are offered."""
 
 CALLS_LOOKED_AT = 4
-"""So many of the calls of a line are looked at."""
+"""The number of calls of a line that are read."""
 
 
 def things_of(trace: Trace, at: int) -> list[TensorThing | NodeThing]:
-    """Each once; where an event has the number of none, those that its sentence names."""
+    """Return the tensors and Nodes of a step, each once. If the event has no numbers, those that its sentence names."""
     return _known(trace, _named(trace, where_raised(trace, at))) or _known(trace, things_in_sentence(trace, at))
 
 
@@ -63,7 +63,7 @@ def _named(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
 
 
 def _to_blame(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
-    """What a Node saved and was changed since: that is why it raises."""
+    """Yield the tensors that a Node saved and that have changed since, which is why it raises."""
     running = around(trace, at, ev.NodeStarted)
     if running is not None:
         saved = (event.tensor for event, _ in invalidated_of(trace, running.node, at))
@@ -71,7 +71,9 @@ def _to_blame(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
 
 
 def _results(trace: Trace, event: ev.AnyEvent) -> Iterator[int]:
-    """What a line binds to variables, the last first, what a call returns; neither needs to be there yet."""
+    """Yield the tensors that a line binds to variables, the last first, or that a call returns. They may not exist yet
+    at the step.
+    """
     columns = trace.columns
     if isinstance(event, ev.SourceLine):
         steps = trace.steps_of(ev.NameBound)
@@ -86,7 +88,7 @@ def _results(trace: Trace, event: ev.AnyEvent) -> Iterator[int]:
 
 
 def _of_first_calls(trace: Trace, line: int) -> Iterator[int]:
-    """What the first functions that a line calls get, those that its modules call included."""
+    """Yield the arguments of the first functions that a line calls, including those that its modules call."""
     for call in between(trace, ev.BindingEntered, line, trace.ends[line])[:CALLS_LOOKED_AT]:
         yield from tensors_of(trace, call)
 

@@ -1,4 +1,4 @@
-"""What can be asked about: a tensor, a Node, a cell of an operator's table."""
+"""Things with questions: a tensor, a Node, an entry of an operator's dispatch table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NodeThing(Struct, frozen=True, gc=False):
 
 
 class CellThing(Struct, frozen=True, gc=False):
-    """A cell of the table of an operator that PyTorch has."""
+    """An entry of the dispatch table of one of PyTorch's operators."""
 
     operator: str
     key: str

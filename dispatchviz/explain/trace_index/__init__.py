@@ -1,1 +1,1 @@
-"""An index of a trace: its tensors, Nodes and steps, their names and enclosing steps, looked up when asked for."""
+"""An index of a trace: its tensors, Nodes and steps, their names and enclosing steps, looked up on demand."""

@@ -1,4 +1,6 @@
-"""Follow a call from key to key: where its operator runs, and what a composite kernel calls in its place."""
+"""The way of a call from key to key: the keys at which its operator runs, and the operators that a composite kernel
+calls.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +18,26 @@ from dispatchviz.explain.trace_index.folded_steps import profiler_calls
 from dispatchviz.explain.trace_index.lookups import between
 
 COMPOSITE: tuple[ev.CellReason, ...] = ("math kernel", "nested kernel", "batched kernel")
-"""Why a cell holds a composite kernel: one that calls other operators, which bring their own derivatives."""
+"""The reasons for which a dispatch table entry holds a composite kernel, which calls other operators that have their
+own derivatives.
+"""
 
 
 class Chain(NamedTuple):
     """A call and the calls that pass it on."""
 
     operator: str
-    """As the program called it: ``aten::reshape``."""
+    """The operator as the program called it: ``aten::reshape``."""
     keys: tuple[str, ...]
     """The keys at which it runs, in order; never empty."""
     composite: bool
-    """A composite kernel ends the chain."""
+    """True if a composite kernel ends the chain."""
     parts: tuple[str, ...]
-    """The operators that the last kernel calls, each once; none of a backend's kernel, which does the work itself."""
+    """The operators that the last kernel calls, each once. Empty for a backend's kernel, which does the work itself."""
 
 
 def call_chain(trace: Trace, step: int) -> Chain | None:
-    """The chain of the call at a step; None if the step is no call."""
+    """Return the chain of the call at a step, or None if the step is not a call."""
     call = trace[step]
     if not isinstance(call, ev.Dispatched):
         return None
@@ -46,7 +50,7 @@ def call_chain(trace: Trace, step: int) -> Chain | None:
 
 
 def _links(trace: Trace, call: ev.Dispatched) -> Iterator[ev.Dispatched]:
-    """The call, and each call that passes it on to the next key."""
+    """Yield the call, and each call that passes it on to the next key."""
     link: ev.Dispatched | None = call
     while link is not None:
         yield link
@@ -54,9 +58,10 @@ def _links(trace: Trace, call: ev.Dispatched) -> Iterator[ev.Dispatched]:
 
 
 def _passed_on(trace: Trace, call: ev.Dispatched) -> ev.Dispatched | None:
-    """The redispatch that a kernel makes, or its new call of the same operator, as autocast and functorch make it.
+    """Return the redispatch that a kernel makes, or its new call of the same operator, which autocast and functorch
+    make.
 
-    The kernel of a backend does the work: if it calls its operator again, that is a part of its work.
+    A backend's kernel does the work, so its calls of the same operator are a part of that work.
     """
     if _is_composite(trace, call):
         return None
@@ -70,15 +75,15 @@ def _is_composite(trace: Trace, call: ev.Dispatched) -> bool:
 
 
 def inner_calls(trace: Trace, step: int) -> Iterator[ev.Dispatched]:
-    """The calls that the kernel of a call makes itself."""
+    """Yield the calls that the kernel of a call makes itself."""
     calls = (trace[inner] for inner in outermost(trace, step + 1, trace.ends[step]))
     return (call for call in calls if isinstance(call, ev.Dispatched))
 
 
 def outermost(trace: Trace, begin: int, end: int) -> Iterator[int]:
-    """The calls between two steps that are in no other call there, in no run of the engine and in no printing.
+    """Yield the calls between two steps that are not in another call, a run of the engine, or printing.
 
-    One pass over the columns: no event is read.
+    One pass over the columns; no event is decoded.
     """
     kinds, ends, call = trace.columns.kinds, trace.ends, trace.columns.code(ev.Dispatched)
     around = (ev.BackwardStarted, ev.TensorFormatted)
@@ -94,8 +99,9 @@ _OUTERMOST: WeakKeyDictionary[Trace, array[int]] = WeakKeyDictionary()
 
 
 def outermost_calls(trace: Trace) -> array[int]:
-    """The calls of operators that are in no other call, in no run of the engine and in no printing, without the
-    profiler's."""
+    """Return the calls of operators that are not in another call, a run of the engine, or printing, without those of
+    the profiler.
+    """
     known = _OUTERMOST.get(trace)
     if known is None:
         profilers = frozenset(profiler_calls(trace))

@@ -1,9 +1,10 @@
-"""Tensors that no variable names and that are one step away from one: the transpose of ``w``, ``x`` before ``.cuda()``.
+"""Names for tensors without a variable that are one step from one: the transpose of ``w``, ``x`` before ``.cuda()``.
 
-``x = torch.randn(2).cuda()`` binds the result of the last method. What that method was called on has no name: it is
-``x before .cuda()``. Which tensor it is follows from the calls, which methods there are from the program's source.
+``x = torch.randn(2).cuda()`` binds the result of the last method. The tensor on which that method was called has no
+name, so it is called ``x before .cuda()``. The calls identify the tensor, and the program's source identifies the
+methods.
 
-Not here: how a name reads as of a step (``display_names.py``).
+``display_names.py`` returns the name as of a step.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ from dispatchviz.explain.trace_index.lookups import KEPT
 from dispatchviz.explain.trace_index.trace_index import Derived, index
 
 TRANSPOSES = frozenset(("t", "transpose.int", "numpy_T", "mT", "permute", "swapaxes", "swapdims"))
-"""Operators that give the transpose of a matrix, if they exchange its dimensions."""
+"""The operators that return the transpose of a matrix if they swap its dimensions."""
 
 CONVERSIONS = frozenset(
     ("cuda", "cpu", "to", "type", "type_as", "double", "float", "half", "bfloat16", "int", "long", "short", "bool")
 )
-"""Methods that call ``aten::to``."""
+"""The methods that call ``aten::to``."""
 
 TRANSPOSED, BEFORE = ".T", " before ."
-"""How what is added to a name begins."""
+"""The beginnings of the text that is added to a name."""
 
 MOST_METHODS = 2
-"""A name has no more methods."""
+"""The largest number of methods in a name."""
 
 LONGEST = 12
-"""The arguments of a method are shown if they are no longer than this."""
+"""The largest length of a method's arguments that are shown."""
 
 
 def derived(trace: Trace, tensor: int) -> Derived | None:
-    """What a tensor is a step away from; None if it is a step away from none, or that is not known."""
+    """Return the tensor that is one step away, or None if there is none or it is not known."""
     known = index(trace).derived
     try:
         return known[tensor]
@@ -59,7 +60,9 @@ def _find(trace: Trace, tensor: int) -> Derived | None:
 
 
 def _transposed(trace: Trace, made: ev.TensorCreated) -> Derived | None:
-    """The matrix whose transpose a tensor is: both dimensions exchanged, on its memory, and neither changed since."""
+    """Return the matrix whose transpose a tensor is: both dimensions swapped, on the same memory, neither changed
+    since.
+    """
     known = index(trace)
     if len(made.shape) != 2 or not known.on_memory_known_before(made):
         return None
@@ -78,32 +81,32 @@ def _transposed(trace: Trace, made: ev.TensorCreated) -> Derived | None:
 
 
 def _receiver(trace: Trace, call: ev.Dispatched) -> int | None:
-    """The tensor that is ``self`` of a call; None if it has none."""
+    """Return the tensor that is ``self`` of a call, or None if it has none."""
     computed = within(trace, call.seq, ev.KeySetComputed)
     if computed is None or not computed.arguments or computed.arguments[0][0] != "self":
         return None
     return computed.arguments[0][1]
 
 
-# -- what a method was called on ---------------------------------------------------------------------------------------
+# -- receivers of methods ----------------------------------------------------------------------------------------------
 
 
 class _Method(NamedTuple):
     name: str
     text: str
-    """``to(device)``"""
+    """The method with its arguments: ``to(device)``."""
 
 
 class _Chain(NamedTuple):
-    """An assignment to a variable of what methods give, each called on what the one before gave."""
+    """An assignment of the result of chained methods to a variable."""
 
     variable: str
     methods: tuple[_Method, ...]
-    """The last one first."""
+    """The methods, last one first."""
 
 
 def _called_on(trace: Trace, made: ev.TensorCreated) -> Derived | None:
-    """The tensor that a statement binds, if this is what one of its last methods was called on."""
+    """Return the tensor that a statement binds, if one of its last methods was called on the given tensor."""
     line = source_line(trace, made.seq)
     chain = None if line is None else _chains(trace.header.sources.get(line.file, "")).get(line.line)
     bound = None if chain is None else _bound(trace, made.seq, chain.variable)
@@ -118,7 +121,7 @@ def _called_on(trace: Trace, made: ev.TensorCreated) -> Derived | None:
 
 
 def _bound(trace: Trace, since: int, variable: str) -> int | None:
-    """The tensor that the line of a step binds to a variable next."""
+    """Return the tensor that the line of a step binds to a variable next."""
     bindings = index(trace).holders.get(variable)
     place = 0 if bindings is None else bisect_right(bindings.steps, since)
     if bindings is None or place == len(bindings.steps):
@@ -128,7 +131,7 @@ def _bound(trace: Trace, since: int, variable: str) -> int | None:
 
 
 def _receivers(trace: Trace, tensor: int, chain: _Chain) -> Iterator[tuple[_Method, int]]:
-    """The methods, the last one first, each with the tensor that it was called on, as far as the calls show it."""
+    """Yield the methods, last one first, each with the tensor that it was called on, as far as the calls show it."""
     for method in chain.methods[:MOST_METHODS]:
         made = index(trace).tensors.get(tensor)
         call = None if made is None else maker(trace, made.seq, tensor)
@@ -136,7 +139,7 @@ def _receivers(trace: Trace, tensor: int, chain: _Chain) -> Iterator[tuple[_Meth
             return
         name = plain(call).partition(".")[0]
         if name != method.name and not (name in ("to", "_to_copy") and method.name in CONVERSIONS):
-            if method.name.endswith("_"):  # it gives the tensor that it was called on
+            if method.name.endswith("_"):  # it returns the tensor that it was called on
                 continue
             return
         called_on = _receiver(trace, call)
@@ -155,7 +158,7 @@ def _is_same_line(trace: Trace, step: int, other: int) -> bool:
 
 @lru_cache(maxsize=64)
 def _chains(text: str) -> Mapping[int, _Chain]:
-    """The statements of a file that bind what a method gives, by line."""
+    """Return the statements of a file that bind the result of a method, by line."""
     if ")." not in text and "]." not in text:
         return {}
     try:
@@ -179,7 +182,7 @@ def _chain(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> _Chain:
 
 
 def _methods(value: ast.expr | None) -> Iterator[_Method]:
-    """The methods of an expression that are called on what has no name."""
+    """Yield the methods of an expression that are called on an unnamed value."""
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not _is_path(value.func.value):
         arguments = ", ".join(ast.unparse(each) for each in (*value.args, *value.keywords))
         yield _Method(value.func.attr, f"{value.func.attr}({arguments if len(arguments) <= LONGEST else '...'})")
@@ -187,7 +190,7 @@ def _methods(value: ast.expr | None) -> Iterator[_Method]:
 
 
 def _is_path(value: ast.expr) -> bool:
-    """``torch``, ``self.net``."""
+    """Return whether an expression is a name or a dotted name: ``torch``, ``self.net``."""
     while isinstance(value, ast.Attribute):
         value = value.value
     return isinstance(value, ast.Name)

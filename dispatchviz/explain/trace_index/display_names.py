@@ -1,11 +1,11 @@
-"""What tensors and Nodes are called: by the user's variable where there is one, else by their number.
+"""The names of tensors and Nodes: the user's variable if there is one, else their number.
 
-A plain name, ``z``, is one that names the tensor as of the step: from where the program bound it until the variable
-went on to another. Before that it is ``z (t4)``, the tensor that ``z`` will name. Afterwards it is ``loss@3``, what
-``loss`` named in the third iteration of its line, or ``earlier z (t4)`` where there are no iterations to count.
+A plain name such as ``z`` is valid as of the step: from the binding by the program until the variable gets another
+tensor. Before that the name is ``z (t4)``: the tensor that ``z`` will name. Afterwards it is ``loss@3``: the tensor
+that ``loss`` named in the third iteration of its line. Without iterations it is ``earlier z (t4)``.
 
-A tensor that no variable ever names is called by one that is a step away (``derived_names.py``): ``w.T``, ``x before
-.cuda()``. The second is no expression, so code (``code_name``, ``with_names``) has the number.
+A tensor that never has a variable is named after a tensor that is one step away (``derived_names.py``): ``w.T``, ``x
+before .cuda()``. The second is not an expression, so code (``code_name``, ``with_names``) has the number instead.
 """
 
 from __future__ import annotations
@@ -19,50 +19,53 @@ from dispatchviz.explain.trace_index.trace_index import Index, index
 from dispatchviz.foundation.english import listed, plain_dtype, shaped
 
 MANY = 6
-"""Of so many tensors a sentence names only the first two."""
+"""The number of tensors from which a sentence names only the first two."""
 
 GRAD = ".grad"
 
 DEEPEST = 8
-"""So many gradients of gradients a name tells; in a damaged trace a tensor may be its own."""
+"""The greatest number of nested gradients in a name. In a damaged trace a tensor may be its own gradient."""
 
 _NUMBERED = re.compile(r"\bt(\d{1,18})\b")
 
 
 def tensor_name(trace: Trace, tensor: int, at: int) -> str:
-    """The user's name of a tensor as of a step: ``x``, ``x.grad``; else ``z (t5)``, ``x@3``, ``0.1``, ``x.T``,
-    ``x before .cuda()``, or ``t5``."""
+    """Return the user's name of a tensor as of a step: ``x``, ``x.grad``; else ``z (t5)``, ``x@3``, ``0.1``, ``x.T``,
+    ``x before .cuda()``, or ``t5``.
+    """
     named, grads = _known_name(trace, tensor, at)
     name = _name(trace, named, at)
     return f"({name}){grads}" if grads and BEFORE in name else name + grads
 
 
 def code_name(trace: Trace, tensor: int, at: int) -> str:
-    """The same, as a part of code: ``t5`` for what only words describe."""
+    """Return the name for use in code: ``t5`` for a tensor that only words describe."""
     named, grads = _known_name(trace, tensor, at)
     name = _name(trace, named, at)
     return (f"t{named}" if BEFORE in name else name) + grads
 
 
 def attribute(name: str, of: str) -> str:
-    """``x.grad``, ``(x before .cuda()).grad``"""
+    """Return the name of an attribute: ``x.grad``, ``(x before .cuda()).grad``."""
     return f"({name}).{of}" if BEFORE in name else f"{name}.{of}"
 
 
 def grad_name(trace: Trace, tensor: int, at: int) -> str:
-    """A tensor's ``.grad``: ``x.grad``."""
+    """Return the name of a tensor's ``.grad``: ``x.grad``."""
     return attribute(tensor_name(trace, tensor, at), "grad")
 
 
 def numbered(trace: Trace, tensor: int, at: int) -> str:
-    """The name, with the number where that is not said yet and the tensor has no variable: ``x.T (t5)``."""
+    """Return the name, with the number if the name does not include it and the tensor has no variable: ``x.T (t5)``."""
     name, number = tensor_name(trace, tensor, at), f"t{tensor}"
     is_known = name.endswith((number, f"({number})")) or index(trace).names.get(tensor) is not None
     return name if is_known or derived(trace, tensor) is None else f"{name} ({number})"
 
 
 def _known_name(trace: Trace, tensor: int, at: int) -> tuple[int, str]:
-    """The tensor itself, or the leaf whose ``.grad`` it is, or ``.grad.grad``, which is the other part."""
+    """Return the tensor itself, or the leaf whose ``.grad`` it is, and the suffix: empty, ``.grad`` or
+    ``.grad.grad``.
+    """
     known, grads = index(trace), ""
     while len(grads) < len(GRAD) * DEEPEST and not known.name(tensor, at):
         leaf = _leaf(known, tensor, at)
@@ -88,7 +91,7 @@ def _name(trace: Trace, tensor: int, at: int) -> str:
 
 
 def _derived_name(trace: Trace, tensor: int, at: int) -> str:
-    """By the name of the tensor that it is a step away from; empty if it is a step away from none that has one."""
+    """Return the name based on the tensor that is one step away; empty if there is no such tensor with a name."""
     found = derived(trace, tensor)
     if found is None:
         return ""
@@ -103,12 +106,12 @@ def _derived_name(trace: Trace, tensor: int, at: int) -> str:
     if lost:
         return f"earlier {known.shown(lost)}{found.suffix} (t{tensor})"
     coming = known.coming_name(found.tensor, at)
-    number = "" if known.holder(coming, at) is None else f" (t{tensor})"  # what has that name now may have one before
+    number = "" if known.holder(coming, at) is None else f" (t{tensor})"  # it may have had another name
     return f"{known.shown(coming)}{found.suffix}{number}" if coming else ""
 
 
 def _leaf(known: Index, tensor: int, at: int) -> int | None:
-    """The leaf whose ``.grad`` a tensor is as of a step."""
+    """Return the leaf whose ``.grad`` a tensor is as of a step."""
     leaf = known.leaves.get(tensor)
     if leaf is None or leaf == tensor:
         return None
@@ -116,26 +119,30 @@ def _leaf(known: Index, tensor: int, at: int) -> int | None:
 
 
 def tensor_names(trace: Trace, tensors: Iterable[int], at: int) -> str:
-    """``x``, ``x and y``, each tensor once; of many the first two: ``x, y and 11 more``."""
+    """Return a list of names, each tensor once: ``x``, ``x and y``; of many the first two: ``x, y and 11 more``."""
     names = [tensor_name(trace, tensor, at) for tensor in dict.fromkeys(tensors)]
     return listed(names if len(names) < MANY else [*names[:2], f"{len(names) - 2} more"])
 
 
 def described(trace: Trace, tensor: int, at: int) -> str:
-    """``[2, 2] float32 on cuda:0`` as of a step; empty if the trace does not say."""
+    """Return shape, dtype and device as of a step: ``[2, 2] float32 on cuda:0``; empty if the trace does not have
+    them.
+    """
     made, shape = index(trace).tensors.get(tensor), index(trace).shape(tensor, at)
     return "" if made is None or shape is None else f"{shaped(shape)} {plain_dtype(made.dtype)} on {made.device}"
 
 
 def node_name(trace: Trace, node: int, at: int | None = None) -> str:
-    """``AddBackward0 (n3)``; an AccumulateGrad shows its leaf: ``AccumulateGrad (x)``."""
+    """Return the name of a Node: ``AddBackward0 (n3)``. An AccumulateGrad shows its leaf: ``AccumulateGrad (x)``."""
     made = index(trace).nodes.get(node)
     leaf = leaf_of(trace, node, at)
     return f"{plain_node(made.name) if made else 'Node'} ({leaf or f'n{node}'})"
 
 
 def node_title(trace: Trace, node: int, at: int | None = None) -> str:
-    """As ``node_name``, without the number where the trace has one Node of that name: ``AddBackward0``."""
+    """Return the name of a Node, without the number if it is the only Node of that name in the trace:
+    ``AddBackward0``.
+    """
     known = index(trace)
     made = known.nodes.get(node)
     if made is None or node in known.accumulators or known.node_names.get(made.name, 0) > 1:
@@ -144,7 +151,7 @@ def node_title(trace: Trace, node: int, at: int | None = None) -> str:
 
 
 def leaf_of(trace: Trace, node: int, at: int | None = None) -> str:
-    """The name of the leaf whose AccumulateGrad a Node is; empty for other Nodes. Without a step: as it was made."""
+    """Return the name of the leaf of an AccumulateGrad; empty for other Nodes. Without a step: as of its creation."""
     made = index(trace).accumulators.get(node)
     if made is None:
         return ""
@@ -154,10 +161,10 @@ def leaf_of(trace: Trace, node: int, at: int | None = None) -> str:
 
 
 def plain_node(name: str) -> str:
-    """``AccumulateGrad`` for ``torch::autograd::AccumulateGrad``."""
+    """Return the name without namespaces: ``AccumulateGrad`` for ``torch::autograd::AccumulateGrad``."""
     return name.rpartition("::")[2]
 
 
 def with_names(trace: Trace, text: str, at: int) -> str:
-    """A text in which tensors are written by number (``[t3, t4]``), with the user's names instead."""
+    """Replace the numbers of tensors in a text (``[t3, t4]``) with the user's names."""
     return _NUMBERED.sub(lambda found: code_name(trace, int(found[1]), at), text)

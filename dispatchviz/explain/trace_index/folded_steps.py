@@ -1,8 +1,8 @@
-"""The steps that are shown at first. Folded are what printing a tensor takes, into the step that says so, and calls of
-the profiler's operators, which only mark where a stretch of time begins and ends.
+"""The steps that are shown at first. Folded are the steps that print a tensor, into the step that reports it, and the
+calls of the profiler's operators, which only mark the begin and end of a period.
 
-Printing ten numbers takes a hundred calls, and each step of an optimizer makes two calls of the profiler. A reader
-hardly ever asks about them. They are in the trace all the same; numbers of steps count them.
+Printing ten numbers takes a hundred calls, and each step of an optimizer makes two calls of the profiler. Readers
+rarely need them. They are still in the trace, and the numbers of steps count them.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 
 PROFILER = "profiler::"
-"""How the names of the profiler's operators begin (``torch/csrc/autograd/record_function_ops.cpp``)."""
+"""The beginning of the names of the profiler's operators (``torch/csrc/autograd/record_function_ops.cpp``)."""
 
 
 def unfolded(trace: Trace, begin: int = 0) -> Iterator[int]:
-    """The steps outside of printing and of the profiler, from one on; those inside too where printing fails, or where
-    the first step is inside."""
+    """Yield the steps from ``begin`` on that are outside printing and the profiler. Steps inside are included if
+    printing fails or if ``begin`` is inside.
+    """
     for steps in shown_ranges(trace, begin):
         yield from steps
 
 
 def shown_ranges(trace: Trace, begin: int = 0, profiler: bool = False) -> Iterator[range]:
-    """The same, as ranges of steps one after the other; with ``profiler`` its calls are shown, too."""
+    """Yield the same steps as ranges. With ``profiler`` its calls are shown too."""
     at = begin
     for step, shown in _folded(trace, profiler):
         if step >= at:
@@ -37,19 +38,19 @@ def shown_ranges(trace: Trace, begin: int = 0, profiler: bool = False) -> Iterat
 
 
 def _folded(trace: Trace, profiler: bool) -> Iterator[tuple[int, int]]:
-    """The steps whose inside is folded, each with 1 if its own row is shown, else 0."""
+    """Yield the steps whose contents are folded, each with 1 if its own row is shown, else 0."""
     printing = ((step, 1) for step in trace.steps_of(ev.TensorFormatted) if not _failed(trace, step))
     return merge(printing, ((step, 0) for step in (() if profiler else profiler_calls(trace))))
 
 
 def profiler_calls(trace: Trace) -> array[int]:
-    """The calls of the profiler's operators."""
+    """Return the calls of the profiler's operators."""
     calls = (steps for operator, _, steps in trace.columns.calls() if operator.startswith(PROFILER))
     return array("i", merge(*calls))
 
 
 def unfolded_events(trace: Trace, begin: int = 0) -> Iterator[ev.AnyEvent]:
-    """The events of ``unfolded``, read one after the other: none is looked up."""
+    """Yield the events of ``unfolded``, read in sequence without look-ups."""
     following = begin
     for event in map(trace.__getitem__, range(begin, len(trace))) if begin else trace:
         if event.seq >= following:

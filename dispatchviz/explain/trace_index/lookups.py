@@ -1,7 +1,7 @@
-"""Look-ups in the columns of a trace: what has a value from which step on, events of a kind, the nearest step.
+"""Look-ups in the columns of a trace: values that change at steps, events of a kind, the nearest step.
 
-A ``Lookup`` is a mapping whose values are looked up; ``Entries`` are the steps from which on something has a value,
-each value read when it is asked; ``StepsByKind`` are the steps about one tensor, Node or name, by kind of event.
+A ``Lookup`` is a mapping whose values are found on demand. ``Entries`` are the steps at which a value changes; each
+value is read on demand. ``StepsByKind`` are the steps about one tensor, Node or name, by kind of event.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 KEPT = 4096
-"""So many answers are kept; then they are looked up anew."""
+"""The number of answers that are cached before the cache is emptied."""
 
 
 class _Nothing(Enum):
@@ -33,11 +33,11 @@ class _Nothing(Enum):
 
 Nothing = Literal[_Nothing.NOTHING]
 NOTHING: Nothing = _Nothing.NOTHING
-"""In place of a value: the step does not tell one, or the file is damaged there."""
+"""The result for a step that has no value, or that is damaged in the file."""
 
 
 class Lookup(Mapping[K, V]):
-    """Values by key, each found by ``find`` when it is first asked for; what that gives None for is not there."""
+    """A mapping whose values are found by ``find`` on first access. Keys for which it returns None are missing."""
 
     def __init__(self, find: Callable[[K], V | None], keys: Iterable[K]) -> None:
         self._find, self._keys = find, keys
@@ -77,7 +77,7 @@ class Lookup(Mapping[K, V]):
 
 
 class Entries(Sequence[tuple[int, V]]):
-    """Steps in order, each with the value that something has from then on."""
+    """The steps at which a value changes, in order, each with the value that is valid from that step on."""
 
     def __init__(self, steps: Sequence[int], value: Callable[[int], V | Nothing]) -> None:
         self.steps, self._value = steps, value
@@ -85,11 +85,11 @@ class Entries(Sequence[tuple[int, V]]):
 
     @classmethod
     def some(cls, steps: Sequence[int], value: Callable[[int], V | Nothing]) -> Entries[V] | None:
-        """None if there are no steps."""
+        """Return the entries, or None if there are no steps."""
         return cls(steps, value) if len(steps) else None
 
     def latest(self, at: int) -> tuple[int, V] | None:
-        """The last entry that happened at or before a step; None if there was none yet."""
+        """Return the last entry at or before a step, or None if there is none yet."""
         for place in range(bisect_right(self.steps, at) - 1, -1, -1):
             step = self.steps[place]
             value = self._at(step)
@@ -106,14 +106,14 @@ class Entries(Sequence[tuple[int, V]]):
     def __getitem__(self, place: slice) -> list[tuple[int, V]]: ...
     def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
-            return list(self._told(self.steps[place]))
+            return list(self._entries(self.steps[place]))
         step = self.steps[place]
         return step, self._at(step)
 
     def __iter__(self) -> Iterator[tuple[int, V]]:
-        return self._told(self.steps)
+        return self._entries(self.steps)
 
-    def _told(self, steps: Iterable[int]) -> Iterator[tuple[int, V]]:
+    def _entries(self, steps: Iterable[int]) -> Iterator[tuple[int, V]]:
         for step in steps:
             value = self._at(step)
             if value is not NOTHING:
@@ -128,21 +128,21 @@ class Entries(Sequence[tuple[int, V]]):
 
 
 class StepsByKind:
-    """The steps of groups, by kind of event: no event is looked at."""
+    """The steps of groups, by kind of event. No event is decoded."""
 
     def __init__(self, columns: Columns, groups: Groups) -> None:
         self._groups, self._kinds = groups, columns.kinds
         self._code = columns.code
         self._wanted: dict[tuple[type[Any], ...], bytes] = {}
-        """Kinds to a table that has a one for their codes."""
+        """Tables with a one for the codes of some kinds."""
         self._codes: dict[int, tuple[Sequence[int], bytes]] = {}
-        """Numbers that were asked for lately to their steps and the kinds of these."""
+        """The steps of recently used numbers, with their kinds."""
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._groups)
 
     def steps(self, number: int, *kinds: type[Any]) -> Sequence[int]:
-        """The steps of a number whose events are of some kinds, in order."""
+        """Return the steps of a number whose events are of some kinds, in order."""
         steps, codes = self._codes.get(number) or self._look(number)
         chosen = codes.translate(self._wanted.get(kinds) or self._table(kinds))
         many = chosen.count(1)
@@ -165,43 +165,45 @@ E = TypeVar("E", bound=ev.Event)
 
 
 def between(trace: Trace, kind: type[ev.Event], begin: int, end: int) -> Sequence[int]:
-    """The steps of a kind from one step to another."""
+    """Return the steps of a kind from one step to another."""
     steps = trace.steps_of(kind)
     return steps[bisect_left(steps, begin) : bisect_right(steps, end)]
 
 
 def events_between(trace: Trace, kind: type[E], begin: int, end: int) -> Iterator[E]:
-    """The events of a kind from one step to another; those of damaged blocks are left out."""
+    """Yield the events of a kind from one step to another, without those of damaged blocks."""
     return (event for event in map(trace.__getitem__, between(trace, kind, begin, end)) if isinstance(event, kind))
 
 
 def created_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
-    """The steps at which Nodes appear, whatever made them."""
+    """Yield the steps at which Nodes appear, with any maker."""
     firsts = trace.columns.of_node.firsts
     return (step for step in between(trace, ev.NodeCreated, begin, end) if step in firsts)
 
 
 def last_event(trace: Trace, at: int, kind: type[E]) -> E | None:
-    """The last event of a kind up to a step; None if there was none yet."""
+    """Return the last event of a kind up to a step, or None if there is none yet."""
     return next(latest_first(trace, at, kind), None)
 
 
 def latest_first(trace: Trace, at: int, kind: type[E]) -> Iterator[E]:
-    """The events of a kind up to a step, backwards from there."""
+    """Yield the events of a kind up to a step, latest first."""
     steps = trace.steps_of(kind)
     for place in range(bisect_right(steps, at) - 1, -1, -1):
         event = trace[steps[place]]
-        if isinstance(event, kind):  # it is not where the file is damaged
+        if isinstance(event, kind):  # false if the file is damaged there
             yield event
 
 
 def uses_cuda(trace: Trace) -> bool:
-    """Return whether a program names it, or a tensor of it is made."""
+    """Return whether a program names cuda, or creates a tensor on it."""
     return any("cuda" in source for source in trace.header.sources.values()) or _has_tensor(trace)
 
 
 def _has_tensor(trace: Trace) -> bool:
-    """Looked up once for as many steps: every picture of a trace asks."""
+    """Return whether a trace has a tensor on cuda. Cached per number of steps, because every picture of a trace needs
+    it.
+    """
     steps, found = _known.get(trace, (-1, False))
     if steps != len(trace):
         made = (trace[step] for step in trace.steps_of(ev.TensorCreated))
@@ -211,17 +213,17 @@ def _has_tensor(trace: Trace) -> bool:
 
 
 _known: WeakKeyDictionary[Trace, tuple[int, bool]] = WeakKeyDictionary()
-"""For each trace, the number of steps at the time of the question, and the answer."""
+"""The number of steps of each trace at the time of the search, and the result."""
 
 
 def neighbor(steps: Sequence[int], at: int, forward: bool = True) -> int | None:
-    """The next of sorted steps on one side of a step; None if there is none."""
+    """Return the next of sorted steps on one side of a step, or None if there is none."""
     index = bisect_right(steps, at) if forward else bisect_left(steps, at) - 1
     return steps[index] if 0 <= index < len(steps) else None
 
 
 def next_of_kinds(trace: Trace, kinds: Iterable[type[Event]], at: int, forward: bool = True) -> int | None:
-    """The nearest step of any of some kinds."""
+    """Return the nearest step of any of some kinds."""
     found = [neighbor(trace.steps_of(kind), at, forward) for kind in kinds]
     known = [step for step in found if step is not None]
     return (min if forward else max)(known) if known else None

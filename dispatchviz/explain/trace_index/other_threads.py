@@ -1,7 +1,7 @@
-"""Steps of another thread than the line of the program before them is of.
+"""Steps of another thread than that of the program's line before them.
 
-An event is within the line that its own thread is on. A line is over for its thread when that reaches another one; so
-where something happens within a line although others have begun since, those are of other threads.
+An event is within the current line of its own thread. A line ends for its thread when the thread reaches another line.
+So if something happens within a line although other lines have begun since, those lines are of other threads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dispatchviz.core.record.trace_file.columns import NONE
 
 
 class _Lines:
-    """The lines of a trace that no event is around, and those of them that go on after another one has begun."""
+    """The lines of a trace that no event contains, and those of them that continue after another line has begun."""
 
     def __init__(self, trace: Trace) -> None:
         self.length = len(trace)
@@ -36,18 +36,18 @@ def _lines(trace: Trace) -> _Lines:
 
 
 def has_threads(trace: Trace) -> bool:
-    """Return whether lines of several threads have gone on at the same time."""
+    """Return whether lines of several threads have run at the same time."""
     return bool(_lines(trace).going_on)
 
 
 def lines_meanwhile(trace: Trace, begin: int, end: int) -> list[int]:
-    """The lines of other threads that go on within some steps, which begin with a line of the program."""
+    """Return the lines of other threads that run during some steps, which begin with a line of the program."""
     ends, going_on = trace.ends, _lines(trace).going_on
     return [step for step in going_on[: bisect_left(going_on, begin)] if begin <= ends[step] and step < end]
 
 
 def line_elsewhere(trace: Trace, step: int) -> int | None:
-    """The line that a step is within, if a line of another thread has begun since."""
+    """Return the line that contains a step, if a line of another thread has begun since."""
     lines = _lines(trace)
     if not lines.going_on:
         return None

@@ -1,4 +1,6 @@
-"""Whether the model or an installed PyTorch was recorded, and which kinds of events the latter cannot have."""
+"""The engine of a recording (the model or an installed PyTorch), and the kinds of events that the latter cannot
+have.
+"""
 
 from __future__ import annotations
 
@@ -20,32 +22,35 @@ Unseen = (
     | ev.VariableNotSaved
     | ev.VersionBumped
 )
-"""Kinds that a recording of an installed PyTorch cannot have, as far as somebody asks; their records say the same."""
+"""The kinds of events that a recording of an installed PyTorch cannot have, as far as they are queried. Their records
+state the same.
+"""
 
 UNSEEN_RUNNING: tuple[ev.HookKind, ...] = ("retains-grad hook",)
-"""Kinds of hooks of which a recording of an installed PyTorch is not told when they run."""
+"""The kinds of hooks whose runs a recording of an installed PyTorch cannot have."""
 
 
 def is_live(header: Header) -> bool:
-    """Return whether an installed PyTorch was recorded, and not the model."""
+    """Return whether the recording is of an installed PyTorch and not of the model."""
     return header.engine != "model"
 
 
 def is_unseen(header: Header, kind: type[Unseen]) -> bool:
-    """Return whether a recording cannot have events of a kind: that there are none says nothing then."""
+    """Return whether a recording cannot have events of a kind, so that their absence means nothing."""
     return is_live(header)
 
 
 def build_of(header: Header) -> str:
-    """Of the two builds whose registrations are known, that of a trace."""
+    """Return the build of a trace, one of the two builds whose registrations are known."""
     if is_live(header):
         return "cpu" if ", CPU build" in header.build else "cuda"
     return chosen_build()
 
 
 def engine_text(header: Header) -> str:
-    """On what: ``the model of PyTorch 2.13.0, cuda: CuPy``, ``PyTorch 2.13.0+cpu (installed, observed), cuda:
-    none (CPU build)``."""
+    """Return the engine of a trace: ``the model of PyTorch 2.13.0, cuda: CuPy``, ``PyTorch 2.13.0+cpu (installed,
+    observed), cuda: none (CPU build)``.
+    """
     if is_live(header):
         return f"PyTorch {header.pytorch} (installed, observed), cuda: {header.cuda}"
     return f"the model of PyTorch {header.pytorch}, cuda: {header.cuda}"

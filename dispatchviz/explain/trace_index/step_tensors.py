@@ -1,4 +1,4 @@
-"""Which tensors a step is about: those that it names, those of the call or the Node around it, then the variables."""
+"""The tensors of a step: those that it names, those of the call or Node around it, and then the variables."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from dispatchviz.explain.trace_index.trace_index import index, latest
 
 ONE = ("tensor", "result", "value", "base", "gradient", "tangent", "proxy", "output", "before", "after")
 MANY = ("tensors", "gradients")
-"""The fields of events that have numbers of tensors."""
+"""The fields of events that contain numbers of tensors."""
 
 BINDINGS_LOOKED_AT = 50
-"""So many of the latest assignments are looked at for variables: nobody reads more."""
+"""The number of latest assignments that are read for variables."""
 
 NODE_LOOKED_AT = 100
-"""So many of the last steps about a Node are looked at for what it has saved."""
+"""The number of last steps about a Node that are read for its saved tensors."""
 
 _NUMBERED = re.compile(r"\bt(\d{1,18})\b")
 
 
 def tensors_of(trace: Trace, at: int) -> list[int]:
-    """The tensors that a step and what is around it name, nearest first, as far as they are met by then."""
+    """Return the tensors that a step and the events around it name, nearest first, if they exist by then."""
     return _met(trace, at, (*_named(trace[at]), *_of_call(trace, at), *_of_node(trace, at)))
 
 
 def variables_of(trace: Trace, at: int) -> list[int]:
-    """The tensors that the variables assigned last name as of a step, the latest first, each with its ``.grad``."""
+    """Return the tensors of the variables assigned last as of a step, latest first, each with its ``.grad``."""
     steps, columns = trace.steps_of(ev.NameBound), trace.columns
     place = bisect_right(steps, at)
     bindings = (steps[before] for before in range(place - 1, max(place - 1 - BINDINGS_LOOKED_AT, -1), -1))
@@ -49,7 +49,7 @@ def _with_gradients(trace: Trace, tensors: Iterable[int], at: int) -> Iterator[i
 
 
 def _met(trace: Trace, at: int, tensors: Iterable[int]) -> list[int]:
-    """Each once, without Python numbers and what the trace does not know yet."""
+    """Return each tensor once, without Python numbers and without tensors that the trace does not have yet."""
     known = index(trace).tensors
     made = ((tensor, known.get(tensor)) for tensor in dict.fromkeys(tensors))
     return [tensor for tensor, event in made if event is not None and event.seq <= at and not event.wrapped_number]
@@ -73,17 +73,21 @@ def _named(event: ev.AnyEvent) -> Iterator[int]:
 
 
 def _other_number(event: ev.AnyEvent, field: str) -> bool:
-    """``before`` and ``after`` are versions and key sets mostly, in one event tensors."""
+    """Return whether a field is not a tensor. ``before`` and ``after`` are tensors in one kind of event, and versions
+    or key sets in others.
+    """
     return field in ("before", "after") and not isinstance(event, ev.GradientReduced)
 
 
 def _of_call(trace: Trace, at: int) -> Iterator[int]:
-    """The arguments of the dispatch around a step."""
+    """Yield the arguments of the dispatch around a step."""
     yield from parameters_of(trace, at)
 
 
 def parameters_of(trace: Trace, at: int) -> dict[int, str]:
-    """The arguments of the dispatch around a step, each with the first parameter that it is passed for: ``self``."""
+    """Return the arguments of the dispatch around a step, each with the first parameter that it is passed for:
+    ``self``.
+    """
     computed = arguments(trace, at) if trace.steps_of(ev.KeySetComputed) else None
     found: dict[int, str] = {}
     for name, tensor, _ in () if computed is None else computed.arguments:
@@ -92,7 +96,7 @@ def parameters_of(trace: Trace, at: int) -> dict[int, str]:
 
 
 def _of_node(trace: Trace, at: int) -> Iterator[int]:
-    """What the Node that runs receives, and what it has saved."""
+    """Yield the gradients that the running Node receives, and its saved tensors."""
     node = at_or_around(trace, at, ev.NodeStarted)
     if node is None:
         return

@@ -1,5 +1,6 @@
-"""One tensor as of a step: shape, strides, keys, version, memory, who saved it; what the trace does not say is left
-out."""
+"""A tensor as of a step: shape, strides, keys, version, memory, the Nodes that saved it. Facts that the trace does not
+have are left out.
+"""
 
 from __future__ import annotations
 
@@ -18,30 +19,30 @@ from dispatchviz.explain.trace_index.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.trace_index import Index, index
 
 MOST_MATES = 64
-"""Of memory that more tensors are on nobody looks for the version: it would mean to look at all of them."""
+"""The largest number of tensors on one memory for which the version is searched, because all of them must be read."""
 
 LOOKED_AT = 12
-"""So many of the last events about a tensor's version are looked at."""
+"""The number of last events about a tensor's version that are read."""
 
 SHOWN = 4
-"""So many others on the same memory, and so many Nodes, are named."""
+"""The number of other tensors on the same memory, and of Nodes, that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """That a Node keeps the tensor."""
+    """A Node that keeps the tensor."""
 
     node: str
     name: str
-    """Of the Node's member: ``self``."""
+    """The name of the Node's member: ``self``."""
     version: int
-    """At which it was saved."""
+    """The version at which it was saved."""
     seq: int
 
 
 @dataclass(frozen=True, slots=True)
 class TensorCard:
-    """What there is to show of a tensor."""
+    """The facts about a tensor."""
 
     number: int
     name: str
@@ -51,29 +52,29 @@ class TensorCard:
     device: str
     key_set: int
     requires_grad: bool
-    """``x.requires_grad``: of a view also if its base does, in whatever mode it was made."""
+    """The value of ``x.requires_grad``. A view also requires grad if its base does, in whichever mode it was made."""
     grad_fn: str
-    """The Node that made it; empty of a leaf, and of what has no history."""
+    """The Node that made it; empty for a leaf, and for a tensor without history."""
     version: int | None
-    """None if the trace does not tell it."""
+    """The version, or None if the trace does not have it."""
     storage: int
-    """-1 if it has no memory of its own."""
+    """The number of the storage; -1 if the tensor has no memory of its own."""
     base: str
-    """Whose view it is; empty if it is none that autograd knows."""
+    """The base of the view; empty if it is not a view that autograd knows."""
     mates: tuple[str, ...]
-    """Others on the same memory that were met by then, the newest first; at most a few."""
+    """Other tensors on the same memory that exist by then, newest first; at most a few."""
     more_mates: int
-    """How many others are not named."""
+    """The number of others that are not named."""
     saved: tuple[Saved, ...]
-    """By which Nodes it is kept, the latest first; at most a few."""
+    """The Nodes that keep it, latest first; at most a few."""
     made: int
     """The step at which it appeared."""
     numbers: str
-    """``[[0.1, 2.0], [3.0, nan]]``; empty if the trace does not tell them."""
+    """The elements, such as ``[[0.1, 2.0], [3.0, nan]]``; empty if the trace does not have them."""
 
 
 def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
-    """None if the trace does not know the tensor at that step."""
+    """Return the card of a tensor, or None if the trace does not have the tensor at that step."""
     known = index(trace)
     made = known.tensors.get(tensor)
     if made is None or made.seq > at:
@@ -102,13 +103,13 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
 
 
 def storage_of(trace: Trace, made: ev.TensorCreated, at: int) -> int:
-    """The storage of a tensor as of a step, or as it was made if that is still to come; -1 if it has none."""
+    """Return the storage of a tensor as of a step, or of its creation if that comes later; -1 if it has none."""
     taken = _taken_over(trace, made.tensor, max(at, made.seq))
     return made.storage if taken is None else taken.storage
 
 
 def _taken_over(trace: Trace, tensor: int, at: int) -> ev.GeometryChanged | None:
-    """The last ``x.data = y`` or ``x.set_(y)`` of a tensor."""
+    """Return the last ``x.data = y`` or ``x.set_(y)`` of a tensor."""
     steps = index(trace).steps_about(tensor, ev.GeometryChanged)
     place = bisect_right(steps, at)
     events = (trace[step] for step in steps[max(place - LOOKED_AT, 0) : place][::-1])
@@ -116,13 +117,13 @@ def _taken_over(trace: Trace, tensor: int, at: int) -> ev.GeometryChanged | None
 
 
 def _on_memory(trace: Trace, storage: int, at: int) -> list[int]:
-    """The tensors that came onto a storage by then and are on it still, in order, each once."""
+    """Return the tensors that came onto a storage by then and are still on it, in order, each once."""
     left = ((tensor, _taken_over(trace, tensor, at)) for tensor in _came_onto(trace, storage, at))
     return [tensor for tensor, taken in left if taken is None or taken.storage == storage]
 
 
 def _came_onto(trace: Trace, storage: int, at: int) -> list[int]:
-    """Those that came onto it, wherever they are now: they keep their version counter."""
+    """Return all tensors that came onto a storage, even if they have left it: they keep their version counter."""
     if storage < 0:
         return []
     steps = index(trace).about_storage(storage, ev.TensorCreated, ev.GeometryChanged)
@@ -134,10 +135,10 @@ def _came_onto(trace: Trace, storage: int, at: int) -> list[int]:
 
 
 def version_of(trace: Trace, tensor: int, at: int) -> int | None:
-    """The version of a tensor as of a step; None if the trace does not tell it.
+    """Return the version of a tensor as of a step, or None if the trace does not have it.
 
-    Tensors on one memory may have one version counter or several: a tensor and the views that autograd knows of it have
-    one, of others the events tell that have a number of the counter.
+    Tensors on one memory may have one version counter or several. A tensor and its views that autograd knows have the
+    same one. For other tensors the events with a number of the counter decide.
     """
     known = index(trace)
     made = known.tensors.get(tensor)
@@ -147,30 +148,29 @@ def version_of(trace: Trace, tensor: int, at: int) -> int | None:
         return None
     mates = list(dict.fromkeys((*_came_onto(trace, made.storage, at), tensor)))
     bumps = _steps(known, mates, at, ev.VersionBumped)
-    told = _told(trace, known, tensor, mates, at)
-    if told is None:
+    last = _last_counted(trace, known, tensor, mates, at)
+    if last is None:
         return _unchanged(known, made, mates) if not bumps else None
     for step in bumps[-LOOKED_AT:][::-1]:
         bump = trace[step]
-        if isinstance(bump, ev.VersionBumped) and bump.counter == told.counter:
+        if isinstance(bump, ev.VersionBumped) and bump.counter == last.counter:
             return bump.after
     if len(bumps) > LOOKED_AT:
         return None
-    return told.version if isinstance(told, ev.VariableSaved) else told.after
+    return last.version if isinstance(last, ev.VariableSaved) else last.after
 
 
 def _steps(known: Index, tensors: Iterable[int], at: int, *kinds: type[ev.Event]) -> list[int]:
-    """The steps of some kinds that are about one of these tensors, in order: of many the last ones, one more than are
-    looked at."""
+    """Return the last steps of some kinds about any of some tensors, in order, up to one more than are read."""
     found = (known.steps_about(tensor, *kinds) for tensor in tensors)
     ends = ((steps, bisect_right(steps, at)) for steps in found)
     return sorted(step for steps, end in ends for step in steps[max(end - LOOKED_AT - 1, 0) : end])
 
 
-def _told(
+def _last_counted(
     trace: Trace, known: Index, tensor: int, mates: Sequence[int], at: int
 ) -> ev.VersionBumped | ev.VariableSaved | None:
-    """The last event that tells the version counter of a tensor, of its base or of a view of that."""
+    """Return the last event with the version counter of a tensor, of its base, or of a view of that."""
     own = _steps(known, [tensor], at, ev.VersionBumped, ev.VariableSaved)
     others = _steps(known, mates, at, ev.VersionBumped, ev.VariableSaved)
     base, tensors = _base(known, tensor, at), trace.columns.tensors
@@ -188,20 +188,20 @@ def _base(known: Index, tensor: int, at: int) -> int:
 
 
 def _unchanged(known: Index, made: ev.TensorCreated, mates: Sequence[int]) -> int | None:
-    """0 on memory that is new and that nobody has written to, of a tensor that has a counter."""
+    """Return version 0 for a tensor with a counter on new memory without a write; otherwise None."""
     first = known.tensors.get(mates[0])
     return 0 if first is not None and first.how == "new" and made.key_set & _COUNTS else None
 
 
 _COUNTS = raw(DispatchKey.ADInplaceOrView)
-"""Tensors made in inference mode do not have this key, and no version counter."""
+"""The key that tensors made in inference mode, which have no version counter, do not have."""
 
 
-# -- who keeps it --------------------------------------------------------------------------------------------------
+# -- owners --------------------------------------------------------------------------------------------------------
 
 
 def _saved(trace: Trace, tensor: int, at: int) -> Iterator[Saved]:
-    """Those of the Nodes that saved it last and have not released it."""
+    """Yield the Nodes that saved the tensor last and have not released it."""
     steps = index(trace).steps_about(tensor, ev.VariableSaved)
     until = bisect_right(steps, at)
     latest = (steps[place] for place in range(until - 1, max(until - MOST_MATES, 0) - 1, -1))
@@ -220,7 +220,7 @@ def _released(trace: Trace, saved: int, at: int) -> bool:
 
 
 def key_set_of(trace: Trace, tensor: int, at: int) -> int | None:
-    """As a 64-bit number; None if the trace does not know the tensor at that step."""
+    """Return the key set as a 64-bit number, or None if the trace does not have the tensor at that step."""
     made = index(trace).tensors.get(tensor)
     if made is None or made.seq > at:
         return None
@@ -229,7 +229,7 @@ def key_set_of(trace: Trace, tensor: int, at: int) -> int | None:
 
 
 def strides_of(trace: Trace, tensor: int, at: int) -> tuple[int, ...] | None:
-    """In elements; None if the trace does not know the tensor at that step."""
+    """Return the strides in elements, or None if the trace does not have the tensor at that step."""
     event = _last(trace, index(trace).steps_about(tensor, ev.TensorCreated, ev.GeometryChanged), at)
     return event.stride if isinstance(event, ev.TensorCreated | ev.GeometryChanged) else None
 

@@ -1,8 +1,8 @@
-"""The numbers of a tensor as of a step, in recordings that have them, where nothing can have changed them.
+"""The elements of a tensor as of a step, in recordings that have them, as long as nothing can have changed them.
 
-The last recorded numbers of a tensor hold until something is written to its memory. While a call writes to it, the
-trace does not show how far the call is, so there are no numbers then. From the step on at which the recording reached
-its limit of numbers, no tensor has any.
+The last recorded elements of a tensor are valid until something is written to its memory. While a call writes to it,
+the trace does not show the progress of the call, so no elements are available. After the step at which the recording
+reached its limit of numbers, no tensor has any.
 """
 
 from __future__ import annotations
@@ -15,41 +15,43 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.trace_index import index
 
 LOOKED_AT = 32
-"""So many events about a memory are looked at, before a step and after it."""
+"""The number of events about a memory that are read, before a step and after it."""
 
 
 def numbers_of(trace: Trace, tensor: int, at: int) -> str:
-    """``[[0.1, 2.0], [3.0, nan]]``; empty if the trace does not tell them."""
+    """Return the elements, such as ``[[0.1, 2.0], [3.0, nan]]``; empty if the trace does not have them."""
     if not trace.steps_of(ev.NumbersRecorded) or at >= (end_of_numbers(trace) or at + 1):
         return ""
     steps = index(trace).steps_about(tensor, ev.NumbersRecorded, ev.GeometryChanged, ev.KeySetChanged)
     place = bisect_right(steps, at)
-    said = trace[steps[place - 1]] if place else None
-    if not isinstance(said, ev.NumbersRecorded) or not said.numbers:
+    recorded = trace[steps[place - 1]] if place else None
+    if not isinstance(recorded, ev.NumbersRecorded) or not recorded.numbers:
         return ""
-    about = index(trace).about_storage(said.storage, ev.NumbersRecorded)
-    since, until = bisect_right(about, said.seq), bisect_right(about, at)
+    about = index(trace).about_storage(recorded.storage, ev.NumbersRecorded)
+    since, until = bisect_right(about, recorded.seq), bisect_right(about, at)
     if until - since > LOOKED_AT or any(_wrote(trace, step) for step in about[since:until]):
         return ""
-    return "" if _is_being_written(trace, about[until : until + LOOKED_AT + 1], at) else said.numbers
+    return "" if _is_being_written(trace, about[until : until + LOOKED_AT + 1], at) else recorded.numbers
 
 
 def end_of_numbers(trace: Trace) -> int | None:
-    """The step from which on no numbers are recorded, since the recording has reached its limit; None without one."""
+    """Return the step after which no numbers are recorded, because the recording reached its limit; None if it did
+    not.
+    """
     steps = trace.steps_of(ev.NumbersRecorded)
     event = trace[steps[-1]] if steps else None
     return event.seq if isinstance(event, ev.NumbersRecorded) and event.last else None
 
 
 def outermost_call(trace: Trace, at: int) -> int | None:
-    """The step of the outermost call that a step is, or is within; None if there is none."""
+    """Return the step of the outermost call that a step is, or is in; None if there is none."""
     calls = [around.seq for around in trace.ancestors(at) if isinstance(around, ev.Dispatched)]
     return calls[-1] if calls else at if isinstance(trace[at], ev.Dispatched) else None
 
 
 def _is_being_written(trace: Trace, following: Sequence[int], at: int) -> bool:
-    """Return whether the outermost call around a step writes to the memory that these next events are about, or may do
-    so.
+    """Return whether the outermost call around a step writes, or may write, to the memory that these next events are
+    about.
     """
     call = outermost_call(trace, at)
     if call is None:

@@ -1,7 +1,7 @@
-"""The state of the thread as of a step: its guards, what they change, the modes that are on.
+"""The state of the thread as of a step: its guards, their changes, the active modes.
 
-Guards are found by walking outwards, the rest by the last event that tells it. What no event tells is as it is when a
-thread begins, which is how most recordings begin.
+Guards are found from the events around the step, the rest from the last event that has it. Before the first such event
+the state is that of a new thread, with which most recordings begin.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from dispatchviz.explain.trace_index.lookups import last_event, latest_first
 from dispatchviz.explain.trace_index.trace_index import index, latest
 
 STASH_ONE, STASH_ALL = "StashTorchDispatchModeGuard", "StashTorchDispatchStackGuard"
-"""Guards that take dispatch modes off the stack: the innermost one, or all."""
+"""The guards that remove dispatch modes from the stack: the innermost one, or all."""
 
 AUTOCAST_LOOKED_AT = 64
-"""So many changes of autocast are looked at: for more kinds of devices there is no autocast here."""
+"""The number of changes of autocast that are read. The model has no autocast for more kinds of devices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A guard that is open; key sets are 64-bit numbers, functionality bits alone."""
+    """A guard that is open. Its key sets are 64-bit numbers with functionality bits only."""
 
     name: str
     seq: int
@@ -39,16 +39,16 @@ class Guard:
     excludes: int
     no_longer_excludes: int
     is_mode: bool
-    """It is a dispatch mode, which acts like a guard."""
+    """True for a dispatch mode, which acts like a guard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A mode that is on or off, and the step that made it so; None: nothing did while it was recorded."""
+    """A mode that is on or off, and the step that set it. None if nothing set it during the recording."""
 
     on: bool
     why: str
-    """What switched it: ``torch.no_grad()``; empty if no event tells."""
+    """The code that switched it: ``torch.no_grad()``; empty if no event has it."""
     seq: int | None
 
 
@@ -60,34 +60,34 @@ class Autocast:
     """``cuda``."""
     on: bool
     dtype: str
-    """What it casts to: ``torch.float16``."""
+    """The dtype to which it casts: ``torch.float16``."""
     excluded: bool
-    """It was switched on, and a guard excludes its key here: so do the casts themselves."""
+    """True if it was turned on and a guard excludes its key here, as the casts themselves do."""
     seq: int
     """The step that switched it last."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadState:
-    """What a thread carries."""
+    """The state of a thread."""
 
     guards: tuple[Guard, ...]
-    """Outermost first; dispatch modes are among them."""
+    """The guards, outermost first, including dispatch modes."""
     grad: Switch
     inference: Switch
     autocast: tuple[Autocast, ...]
-    """For the kinds of devices for which it was ever switched."""
+    """The state of autocast, for the kinds of devices for which it was ever switched."""
     transforms: tuple[str, ...]
-    """functorch's stack, outermost first: ``vmap``, ``grad``."""
+    """The stack of functorch, outermost first: ``vmap``, ``grad``."""
     modes: tuple[str, ...]
-    """Dispatch modes that calls reach, outermost first."""
+    """The dispatch modes that calls reach, outermost first."""
     included: int
     """The thread's included key set."""
     excluded: int
 
     @property
     def is_plain(self) -> bool:
-        """Nothing is on that a thread does not begin with."""
+        """True if the state is that of a new thread."""
         casting = any(each.on or each.excluded for each in self.autocast)
         return self.grad.on and not (self.guards or self.inference.on or casting or self.transforms or self.modes)
 
@@ -102,18 +102,22 @@ TELLING = (
     ev.DynamicLayerPushed,
     ev.DynamicLayerPopped,
 )
-"""The kinds of events that tell of the thread."""
+"""The kinds of events that change the state of the thread."""
 
 
 @dataclass(slots=True)
 class _Last:
-    """The last answer of a trace: the header, the layout and the pane ask one after the other, a page of all steps."""
+    """The last result for a trace. The header, the layout and the pane read it one after the other, a page at all
+    steps.
+    """
 
     at: int
     state: ThreadState
 
     def holds(self, trace: Trace, at: int) -> bool:
-        """Return whether a step is the next one, within the same guards, and neither tells of the thread."""
+        """Return whether a step is the next one, within the same guards, and neither step changes the state of the
+        thread.
+        """
         columns, before = trace.columns, self.at
         kinds, parents = columns.kinds, columns.parents
         if at != before + 1 or parents[at] not in (before, parents[before]):
@@ -125,7 +129,7 @@ _states: WeakKeyDictionary[Trace, _Last] = WeakKeyDictionary()
 
 
 def thread_state(trace: Trace, at: int) -> ThreadState:
-    """The state after what a step tells has happened."""
+    """Return the state after the event of a step."""
     known = _states.get(trace)
     if known is None:
         known = _states[trace] = _Last(at, _found(trace, at))
@@ -151,7 +155,7 @@ def _found(trace: Trace, at: int) -> ThreadState:
 
 
 def open_guards(trace: Trace, at: int) -> list[ev.GuardEntered]:
-    """The guards that are open at a step, outermost first; one that ends here is not."""
+    """Return the guards that are open at a step, outermost first, without one that ends there."""
     event = trace[at]
     ended = event.parent if isinstance(event, ev.GuardLeft) else None
     around = (each for each in (event, *trace.ancestors(at)) if isinstance(each, ev.GuardEntered))
@@ -173,7 +177,7 @@ def _guards(trace: Trace, at: int) -> Iterator[Guard]:
 
 @cache
 def pytorch_guards() -> frozenset[str]:
-    """The names of guards: other names are those of dispatch modes."""
+    """Return the names of guards. Other names are those of dispatch modes."""
     from dispatchviz.core.thread import guards
 
     types = ((name, value) for name, value in vars(guards).items() if isinstance(value, type))
@@ -215,13 +219,13 @@ def _autocast(trace: Trace, at: int, excluded: int) -> tuple[Autocast, ...]:
 
 
 def _autocast_bit(device: str) -> int:
-    """The bit of a device's Autocast key; none of a device that no event of ours names."""
+    """Return the bit of a device's Autocast key, or 0 for a device that no event of ours names."""
     key = DispatchKey.__members__.get(f"Autocast{device.upper()}")
     return 0 if key is None else raw(key)
 
 
 def transforms(trace: Trace, at: int) -> list[str]:
-    """functorch's stack as of a step, outermost first: levels are counted from 1 without gaps."""
+    """Return the stack of functorch as of a step, outermost first. Levels are counted from 1 without gaps."""
     pushed, popped = last_event(trace, at, ev.DynamicLayerPushed), last_event(trace, at, ev.DynamicLayerPopped)
     if pushed is None:
         return []
@@ -231,7 +235,7 @@ def transforms(trace: Trace, at: int) -> list[str]:
 
 
 def _sets(trace: Trace, at: int) -> tuple[int, int]:
-    """The included and the excluded set, as the last event has them that tells."""
+    """Return the included and the excluded set from the last event that has them."""
     guard, left = last_event(trace, at, ev.GuardEntered), last_event(trace, at, ev.GuardLeft)
     call, casting = last_event(trace, at, ev.KeySetComputed), last_event(trace, at, ev.AutocastChanged)
     pushed, popped = last_event(trace, at, ev.DynamicLayerPushed), last_event(trace, at, ev.DynamicLayerPopped)

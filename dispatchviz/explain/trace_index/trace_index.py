@@ -1,8 +1,8 @@
-"""The tensors and Nodes of a trace, looked up in its columns when they are needed, and the paths of its parameters.
+"""The tensors and Nodes of a trace, looked up in its columns on demand, and the paths of its parameters.
 
-Every list is in order of happening, so a question "as of step n" is a bisection, and of a stored trace no event is
-decoded but the one that answers. Not here: the words (``display_names.py``), the neighborhood of one step
-(``enclosing_steps.py``), the kept answers (``lookups.py``).
+Every list is in order of occurrence, so a question "as of step n" is a bisection, and in a stored trace only the event
+with the answer is decoded. Names are in ``display_names.py``, the surroundings of a step in ``enclosing_steps.py``, and
+the caches in ``lookups.py``.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ E = TypeVar("E", bound=ev.Event)
 
 
 class Derived(NamedTuple):
-    """By which tensor another one is called that no variable names (``derived_names.py``)."""
+    """The tensor after which another tensor without a variable is named (``derived_names.py``)."""
 
     tensor: int
     suffix: str
-    """What comes behind that tensor's name: ``.T``; `` before .cuda()``, with which the name is no expression."""
+    """The text after that tensor's name: ``.T``, or `` before .cuda()``, with which the name is not an expression."""
 
 
 class Index:
-    """The facts of one trace by tensor, by Node and by name. It holds no reference to the trace itself."""
+    """The facts of a trace by tensor, by Node and by name. It holds no reference to the trace itself."""
 
     def __init__(self, trace: Trace) -> None:
         self._events, columns = trace.events, trace.columns
@@ -45,47 +45,49 @@ class Index:
         self._of_name, self._of_result = (StepsByKind(columns, each) for each in (columns.of_name, columns.of_result))
 
         self.names: Lookup[int, Entries[str]] = Lookup(self._names, of_tensor)
-        """Tensor to (step, variable name)."""
+        """For each tensor: (step, variable name)."""
         self._variables: Lookup[int, tuple[tuple[str, Sequence[int]], ...]] = Lookup(self._naming, of_tensor)
-        """Tensor to the variables that have ever named it, each once, and the steps at which these were bound."""
+        """For each tensor: the variables that have ever named it, each once, and the steps at which they were bound."""
         self.holders: Lookup[str, Entries[int]] = Lookup(self._holders, self._numbers)
-        """Variable name to (step, tensor)."""
+        """For each variable name: (step, tensor)."""
         self._unbindings: Lookup[str, Sequence[int]] = Lookup(self._unbound, self._numbers)
-        """Variable name to the steps at which it was taken from a tensor."""
+        """For each variable name: the steps at which it was removed from a tensor."""
         self.tensors: Lookup[int, ev.TensorCreated] = Lookup(self._last(of_tensor, ev.TensorCreated), of_tensor)
         self.shapes: Lookup[int, Entries[tuple[int, ...]]] = Lookup(self._shapes, of_tensor)
-        """Tensor to (step, its shape from then on)."""
+        """For each tensor: (step, its shape after that)."""
         self.requires_grad: Lookup[int, Entries[bool]] = Lookup(self._requires_grad, of_tensor)
-        """Tensor to (step, whether it requires grad from then on), views of what requires grad aside."""
+        """For each tensor: (step, whether it requires grad after that), except views of tensors that require grad."""
         self.views: Lookup[int, ev.ViewMade] = Lookup(self._last(of_tensor, ev.ViewMade), of_tensor)
         self.histories: Lookup[int, Entries[int | None]] = Lookup(self._histories, of_tensor)
-        """Tensor to (step, the Node that is its ``grad_fn`` from then on)."""
+        """For each tensor: (step, the Node that is its ``grad_fn`` after that)."""
         self.gradients: Lookup[int, Entries[int | None]] = Lookup(self._gradients, of_tensor)
-        """Leaf to (step, tensor that is its ``.grad`` from then on)."""
+        """For each leaf: (step, the tensor that is its ``.grad`` after that)."""
         self.leaves: Lookup[int, int] = Lookup(self._leaf, self._of_result)
-        """Tensor that is or was some leaf's ``.grad`` to that leaf."""
+        """For each tensor that is or was the ``.grad`` of a leaf: that leaf."""
         self.nodes: Lookup[int, ev.NodeCreated] = Lookup(self._last(of_node, ev.NodeCreated), of_node)
         self.edges: Lookup[int, ev.EdgesCollected] = Lookup(self._last(of_node, ev.EdgesCollected), of_node)
         self.accumulators: Lookup[int, ev.AccumulatorMade] = Lookup(self._last(of_node, ev.AccumulatorMade), of_node)
         self.functions: Lookup[int, int] = Lookup(self._function, of_node)
-        """Nodes of ``torch.autograd.Function`` to the step at which it was entered last."""
+        """For each Node of a ``torch.autograd.Function``: the step at which the Function was last entered."""
         self.function_outputs: Lookup[int, int] = Lookup(self._function_output, self._of_result)
-        """Tensor that a Function gives its caller to the step that says so."""
+        """For each tensor that a Function returns to its caller: the step that shows it."""
         self.node_names: Lookup[str, int] = Lookup(self._nodes_named, self._numbers)
-        """Name to the number of Nodes that have it."""
+        """For each name: the number of Nodes that have it."""
         self.transforms: Lookup[int, Entries[str]] = Lookup(self._transforms, {})
-        """Level to (step, transform that has it from then on)."""
+        """For each level: (step, the transform that has it after that)."""
         self.derived: dict[int, Derived | None] = {}
-        """Tensor to the one that it is a step away from, as far as that was asked."""
+        """For each tensor: the one that is one step away, as far as it has been searched."""
         self.inference: Entries[bool] = Entries(trace.steps_of(ev.InferenceModeChanged), self._inference)
 
     def holder(self, name: str, at: int) -> int | None:
-        """The tensor that a variable names as of a step."""
+        """Return the tensor that a variable names as of a step."""
         held = latest_entry(self.holders.get(name, ()), at)
         return None if held is None or not self._is_bound(name, held[0], at) else held[1]
 
     def name(self, tensor: int, at: int) -> str:
-        """Of the variables that name a tensor as of a step the one that was bound last; empty if there is none."""
+        """Return the variable that names a tensor as of a step. If there are several, the one bound last; empty if
+        there is none.
+        """
         found, bound, tensors = "", -1, self._columns.tensors
         for name, steps in self._variables.get(tensor, ()):
             place = bisect_right(steps, at)
@@ -96,13 +98,13 @@ class Index:
         return found
 
     def coming_name(self, tensor: int, at: int) -> str:
-        """The first name of a tensor that has had none up to a step; empty if it gets none."""
+        """Return the first name of a tensor that has had none up to a step; empty if it gets none."""
         named = self.names.get(tensor)
         return named[0][1] if named is not None and named.steps[0] > at else ""
 
     def lost_name(self, tensor: int, at: int) -> tuple[str, int]:
-        """The last name that a tensor had until a step, and in which iteration of its line it got it: 0 if nobody
-        knows.
+        """Return the last name that a tensor had before a step, and the iteration of its line in which it got it; 0 if
+        unknown.
         """
         named = latest_entry(self.names.get(tensor, ()), at)
         if named is None:
@@ -111,14 +113,16 @@ class Index:
         return named[1], 0 if event is None else event.turn
 
     def shown(self, name: str) -> str:
-        """A name as texts have it: a parameter's path is shortened where that says as much."""
+        """Return a name as it is shown: the path of a parameter is shortened if it remains clear."""
         if "." not in name:
             return name
         short = short_path(name, self._common_variable)
         return name if short in self._numbers else short
 
     def shown_module(self, path: str) -> str:
-        """The path of a module as its parameters' names have it: ``blocks.0`` where they are ``blocks.0.weight``."""
+        """Return the path of a module as in the names of its parameters: ``blocks.0`` if they are
+        ``blocks.0.weight``.
+        """
         return self.shown(f"{path}.weight").rpartition(".")[0]
 
     @cached_property
@@ -126,7 +130,7 @@ class Index:
         return common_variable(self._numbers)
 
     def _is_bound(self, name: str, since: int, at: int) -> bool:
-        """Return whether a name was not taken from its tensor again."""
+        """Return whether a name was not removed from its tensor again."""
         steps, tensors = self._unbindings.get(name, ()), self._columns.tensors
         place = bisect_right(steps, at)
         return not place or steps[place - 1] < since or tensors[steps[place - 1]] != tensors[since]
@@ -137,7 +141,7 @@ class Index:
         return entries is not None and latest(entries, at) == tensor
 
     def grad_needed(self, tensor: int, at: int) -> bool:
-        """Return whether a tensor requires grad as of a step: by itself, or because its base, which is no view,
+        """Return whether a tensor requires grad as of a step: by itself, or because its base, which is not a view,
         does.
         """
         if latest(self.requires_grad.get(tensor, ()), at):
@@ -146,19 +150,19 @@ class Index:
         return view is not None and view.seq <= at and bool(latest(self.requires_grad.get(view.base, ()), at))
 
     def history(self, tensor: int, at: int) -> int | None:
-        """The Node that is a tensor's ``grad_fn`` as of a step, as far as it was recorded."""
+        """Return the Node that is a tensor's ``grad_fn`` as of a step, as far as it was recorded."""
         return latest(self.histories.get(tensor, ()), at)
 
     def steps_about(self, tensor: int, *kinds: type[Any]) -> Sequence[int]:
-        """The steps of some kinds that are about a tensor, in order."""
+        """Return the steps of some kinds about a tensor, in order."""
         return self._of_tensor.steps(tensor, *kinds)
 
     def about_storage(self, storage: int, *kinds: type[Any]) -> Sequence[int]:
-        """The steps of some kinds that are about a memory, in order."""
+        """Return the steps of some kinds about a memory, in order."""
         return self._of_storage.steps(storage, *kinds)
 
     def shape(self, tensor: int, at: int) -> tuple[int, ...] | None:
-        """A tensor's shape as of a step; None if the trace does not say."""
+        """Return a tensor's shape as of a step, or None if the trace does not have it."""
         return latest(self.shapes.get(tensor, ()), at)
 
     def on_memory_known_before(self, event: ev.TensorCreated) -> bool:
@@ -169,12 +173,12 @@ class Index:
     # -- by tensor, by Node --------------------------------------------------------------------------------------------
 
     def _event(self, step: int, kind: type[E]) -> E | None:
-        """The event of a step, unless the file is damaged there."""
+        """Return the event of a step, or None if the file is damaged there."""
         event = self._events[step]
         return event if isinstance(event, kind) else None
 
     def _last(self, groups: StepsByKind, kind: type[E]) -> Callable[[int], E | None]:
-        """What finds the last event of a kind that is about a number."""
+        """Return a function that finds the last event of a kind about a number."""
 
         def found(number: int) -> E | None:
             steps = groups.steps(number, kind)
@@ -268,7 +272,7 @@ def _last(steps: Sequence[int]) -> int | None:
 
 
 def _common(few: Sequence[int], steps: Sequence[int]) -> frozenset[int]:
-    """The steps that are in both; the second ones are in order."""
+    """Return the steps that are in both. The second ones are in order."""
     places = ((step, bisect_left(steps, step)) for step in few)
     return frozenset(step for step, place in places if place < len(steps) and steps[place] == step)
 
@@ -277,14 +281,14 @@ _indexes: WeakKeyDictionary[Trace, Index] = WeakKeyDictionary()
 
 
 class _Latest:
-    """The trace that was asked for last, and its index: nearly always it is the next one, too. Keeps neither alive."""
+    """The trace used last, and its index, because it is nearly always used next too. Neither is kept alive."""
 
     trace: Callable[[], Trace | None] = staticmethod(lambda: None)
     index: Callable[[], Index | None] = staticmethod(lambda: None)
 
 
 def index(trace: Trace) -> Index:
-    """The index of a trace, made when first needed."""
+    """Return the index of a trace, created on first use."""
     if _Latest.trace() is trace and (same := _Latest.index()) is not None:
         return same
     found = _indexes.get(trace)
@@ -295,24 +299,25 @@ def index(trace: Trace) -> Index:
 
 
 def latest(entries: Sequence[tuple[int, T]], at: int) -> T | None:
-    """The value of the last entry that happened at or before a step; None if there was none yet."""
+    """Return the value of the last entry at or before a step, or None if there is none yet."""
     found = latest_entry(entries, at)
     return None if found is None else found[1]
 
 
 def latest_entry(entries: Sequence[tuple[int, T]], at: int) -> tuple[int, T] | None:
-    """The last entry that happened at or before a step; None if there was none yet."""
+    """Return the last entry at or before a step, or None if there is none yet."""
     if isinstance(entries, Entries):
         return entries.latest(at)
-    after: Any = (at + 1,)  # comes before all entries of the next step, whatever they hold: nothing else is compared
+    after: Any = (at + 1,)  # sorts before all entries of the next step, because nothing else is compared
     position = bisect_left(entries, after)
     return entries[position - 1] if position else None
 
 
 def common_variable(names: Iterable[str]) -> str:
-    """The variable with which all paths of a trace begin; empty if there are several, or none.
+    """Return the variable with which all paths of a trace begin; empty if there are several, or none.
 
-    One whose module is part of another does not count: ``block``, when ``net.blocks.0`` has the same parameters.
+    A variable whose module is part of another one does not count: ``block``, if ``net.blocks.0`` has the same
+    parameters.
     """
     paths = defaultdict(list)
     for name in names:
@@ -328,7 +333,7 @@ def common_variable(names: Iterable[str]) -> str:
 
 
 def short_path(name: str, variable: str) -> str:
-    """A path without the variable that all begin with, if it says enough."""
+    """Return a path without the variable that all paths begin with, if it remains clear."""
     path = name.removeprefix(f"{variable}.") if variable else name
     return path if "." in path and not path[0].isdigit() else name
 

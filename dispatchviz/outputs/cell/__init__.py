@@ -1,1 +1,1 @@
-"""What a notebook shows of a value: HTML that can be read without a kernel, and without scripts and styles."""
+"""The display of values in a notebook: HTML that can be read without a kernel, and without scripts and styles."""

@@ -1,4 +1,4 @@
-"""A trace in a notebook: the program, why it ended as it did, the backward graph, the log."""
+"""A trace in a notebook: the program, the reason why it ended as it did, the backward graph, the log."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ from dispatchviz.outputs.without_folders import new_name, without_folders
 
 LEVEL = "calls"
 MOST = 300
-"""Rows of the log that a notebook keeps of a trace."""
+"""The number of rows of the log that a notebook keeps."""
 
-FRAMELESS = "No page that steps, above this?"
+FRAMELESS = "Is there no interactive page above this text?"
 TRUST = (
-    "It is in the notebook, and shown once the notebook is trusted: the command Trust Notebook in JupyterLab, or "
-    "jupyter trust with the file's name. No kernel is needed. A site that takes frames out shows this text only."
+    "The page is in the notebook and appears once the notebook is trusted: use the command Trust Notebook in "
+    "JupyterLab, or run jupyter trust with the file's name. It needs no kernel. Sites that remove frames show only "
+    "this text."
 )
 
 
 def trace_html(trace: Trace, level: str = LEVEL, picture: bool = True, player: str = "") -> str:
-    """The card. ``player`` is a frame that is shown above it: the card is then what is left where frames are not."""
+    """Return the card of a trace as HTML. ``player`` is a frame above the card; where frames are removed, the card
+    remains.
+    """
     trace = without_folders(trace)
     log = folded(f"The log of {number_of_steps(len(trace))}", block(_log(trace, level)), is_open=not player)
     drawn = trace_svg(trace) if picture else None
@@ -43,14 +46,14 @@ def trace_html(trace: Trace, level: str = LEVEL, picture: bool = True, player: s
 
 
 def trace_markdown(trace: Trace, level: str = LEVEL) -> str:
-    """The same as Markdown, without the picture."""
+    """Return the card as Markdown, without the picture."""
     trace = without_folders(trace)
     sentences = [plain(shown(sentence)) for sentence in _sentences(trace)]
     return "\n\n".join([*sentences, "\n".join(fenced("\n".join(_log(trace, level))))])
 
 
 def trace_svg(trace: Trace) -> str | None:
-    """The backward graph; None if there is none."""
+    """Return the backward graph as SVG, or None if there is none."""
     if not trace.steps_of(ev.NodeCreated):
         return None
     graph = backward_graph(without_folders(trace))
@@ -58,7 +61,7 @@ def trace_svg(trace: Trace) -> str | None:
 
 
 def trace_text(trace: Trace) -> str:
-    """One line."""
+    """Return one line about a trace."""
     program, engine = shown(new_name(trace.header.program)), shown(engine_text(trace.header))
     return f"<Trace of {program} on {engine}: {number_of_steps(len(trace))}>"
 
@@ -74,11 +77,11 @@ def _sentences(trace: Trace) -> list[str]:
 
 
 def _log(trace: Trace, level: str) -> Sequence[str]:
-    """Its first rows, without the head."""
+    """Return the first rows of the log, without its head."""
     try:
         rows = list(islice(text_log(trace, 0, LogFilter(level)), 1, MOST + 2))
     except DispatchvizError as error:
         return [str(error)]
     if len(rows) > MOST:
-        rows[MOST:] = ["", "... show() opens the stepper, which has them all"]
+        rows[MOST:] = ["", "... show() opens the stepper, which shows all of it"]
     return rows

@@ -1,1 +1,1 @@
-"""Hand-outs: text in Markdown, pictures in files beside it."""
+"""Hand-outs: text in Markdown, with pictures in files beside it."""

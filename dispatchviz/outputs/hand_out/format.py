@@ -15,27 +15,29 @@ from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.outputs.written_files import STANDARD_OUTPUT, check_place, write_bytes, write_text
 
 HAND_OUT_MARK = "<!-- Written by dispatchviz lesson, which writes over it; without this line it does not. -->"
-"""The first line of a lesson's hand-out, which no reader of Markdown sees."""
+"""The first line of a lesson's hand-out. It is invisible in rendered Markdown."""
 
 STEPS_MARK = "<!-- Written by dispatchviz export, which writes over it; without this line it does not. -->"
 """The first line of a hand-out of steps."""
 
 
 def check_hand_out(path: str) -> None:
-    """Raise DispatchvizError if a lesson's hand-out cannot be written there, or would replace a file that is none."""
+    """Raise DispatchvizError if a lesson's hand-out cannot be written there, or if it would replace another kind of
+    file.
+    """
     if path != STANDARD_OUTPUT:
-        check_place(path, "hand-out of ours", lambda raw: raw.startswith(HAND_OUT_MARK.encode()))
+        check_place(path, "hand-out from dispatchviz", lambda raw: raw.startswith(HAND_OUT_MARK.encode()))
 
 
 def _check(path: str, suffix: str) -> None:
     folder = Path(pictures_folder(path))
     if folder.exists() and not folder.is_dir():
-        raise DispatchvizError(f"{folder} is there and is no folder, where the pictures of {path} would be")
-    check_place(path, "hand-out of steps of ours", lambda raw: raw.startswith(STEPS_MARK.encode()))
+        raise DispatchvizError(f"cannot write the pictures of {path}: {folder} exists and is not a folder")
+    check_place(path, "hand-out of steps from dispatchviz", lambda raw: raw.startswith(STEPS_MARK.encode()))
 
 
 def pictures_folder(path: str) -> str:
-    """The folder of a hand-out's pictures, beside it: its name without the suffix, and ``_files``."""
+    """Return the folder of a hand-out's pictures, beside it: its name without the suffix, and ``_files``."""
     return f"{Path(path).with_suffix('')}_files"
 
 
@@ -78,7 +80,7 @@ def _view(trace: Trace, view: str) -> Callable[[int], str]:
 
 
 def _graph(trace: Trace, at: int) -> bytes:
-    """Empty before there is one."""
+    """Return the backward graph as SVG; empty if there is none yet."""
     from dispatchviz.outputs.picture.graph_picture import backward_graph, picture
 
     graph = backward_graph(trace, at)

@@ -1,8 +1,8 @@
-"""Some steps of a trace as a hand-out: a heading for each line of the program, a table of what happened on it and why,
-and the backward graph as it was then.
+"""A hand-out of some steps of a trace: a heading for each line of the program, a table of its events and their reasons,
+and the backward graph at that point.
 
-The words are the stepper's. Pictures are files beside the page, since no host of Markdown shows what is written into
-it as data.
+The words are those of the stepper. Pictures are files beside the page, because hosts of Markdown do not show embedded
+data.
 """
 
 from __future__ import annotations
@@ -23,35 +23,37 @@ from dispatchviz.outputs.hand_out.marks import cell, code, fenced, plain
 from dispatchviz.outputs.log.log_filter import LogFilter, chosen_steps
 
 LEVEL = "calls"
-"""How much a hand-out has if nothing else is asked for."""
+"""The level of detail of a hand-out without ``--level``."""
 
 MOST_PICTURES = 12
 LONGEST_PROGRAM = 100
-"""Lines. Of a longer program only those are printed that are headings."""
+"""The number of lines of a program that is printed whole. For a longer program only the lines in headings are
+printed.
+"""
 
 INDENT = "&nbsp;&nbsp;"
 
 Draw = Callable[[Trace, int], bytes]
-"""The backward graph as of a step, as SVG; empty if there is nothing to draw."""
+"""A function that draws the backward graph as of a step as SVG. The result is empty if there is nothing to draw."""
 
 
 @dataclass
 class StepsPage:
-    """A page; its pictures are known when its lines have been read."""
+    """A hand-out page. Its pictures are complete once all its lines have been read."""
 
     trace: Trace
     steps: range
     wanted: LogFilter
     views: Sequence[tuple[str, Callable[[int], str]]] = ()
-    """Of each step of the page, these besides: a title, and what makes the text."""
+    """Additional views for each step: a title and the function that makes the text."""
     draw: Draw | None = None
     folder: str = ""
-    """Where its pictures are, as the page names them."""
+    """The folder of its pictures, as the page names it."""
     pictures: dict[str, bytes] = field(default_factory=dict)
-    """Name to content."""
+    """A mapping from file names to contents."""
 
     def lines(self) -> Iterator[str]:
-        """In order, without line ends. DispatchvizError if nothing of what is wanted is there."""
+        """Yield the lines in order, without line ends. Raise DispatchvizError if there are no such steps."""
         chosen = [step for step in chosen_steps(self.trace, self.wanted) if step in self.steps]
         yield from _head(self.trace, self.steps)
         lines = self.trace.columns.lines
@@ -119,7 +121,7 @@ def _table(trace: Trace, steps: Sequence[int], line: int) -> Iterator[str]:
 
 
 def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Steps, each with the number of those among them that it is within."""
+    """Yield each step with the number of chosen steps that contain it."""
     ends, around = trace.ends, list[int]()
     for step in steps:
         while around and around[-1] < step:
@@ -129,8 +131,10 @@ def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _pictured(trace: Trace, sections: Sequence[tuple[int, Sequence[int]]]) -> frozenset[int]:
-    """The places of the sections after which the graph is drawn: it grew there, or the engine ran. Of a line that runs
-    often, the first time; and the last section of all."""
+    """Return the sections after which the graph is drawn: it grew there, or the engine ran.
+
+    For a line that runs often it is the first time. The last section always has a graph.
+    """
     changes = set(trace.steps_of(ev.NodeCreated, ev.NodeStarted))
     places: dict[object, int] = {}
     grown = [place for place, (_, steps) in enumerate(sections) if _has(trace, steps, changes)]

@@ -1,1 +1,1 @@
-"""Logs of a trace, line by line: with the reasons, and as a debug build of PyTorch prints it."""
+"""Logs of a trace, line by line: with reasons, or as a debug build of PyTorch prints them."""

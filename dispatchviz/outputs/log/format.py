@@ -16,22 +16,24 @@ from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.outputs.written_files import STANDARD_OUTPUT, check_place, write_text
 
 BEGINS = re.compile(rb"[^\n]* on (the model of )?PyTorch [^\n]*, cuda: |\s*\[\w+\] op=\[")
-"""How a log begins."""
+"""The beginning of each kind of log."""
 
 
 def check_log(path: str, suffix: str = "") -> None:
-    """Raise DispatchvizError if a log cannot be written there, or would replace a file that is none."""
+    """Raise DispatchvizError if a log cannot be written there, or if it would replace another kind of file."""
     if taken := next((each for each in TRACES if path.lower().endswith(each)), ""):
-        raise DispatchvizError(f"{path} is the name of a trace, which --format jsonl writes: a log is no {taken}")
+        raise DispatchvizError(
+            f"{path} is the name of a trace (--format jsonl writes one): a log cannot end in {taken}"
+        )
     check_place(path, "log", BEGINS.match)
 
 
 def write_log(
     trace: Trace, form: str, path: str | None, wanted: Mapping[str, Any] | None = None, pager: bool = False
 ) -> None:
-    """Write the log in a form (``text``, ``torch`` or ``jsonl``), to standard output without a path.
+    """Write the log in a form (``text``, ``torch`` or ``jsonl``), to standard output if no path is given.
 
-    ``wanted`` has fields of the ``LogFilter`` of the text. Raises DispatchvizError if the trace has none of it.
+    ``wanted`` has fields of the text's ``LogFilter``. Raise DispatchvizError if the trace has no such steps.
     """
     if path and form == "jsonl":
         save_trace(trace, path)
@@ -50,7 +52,7 @@ def write_log(
 
 
 def log_lines(trace: Trace, form: str, wanted: Mapping[str, Any] | None = None) -> Iterable[str]:
-    """The lines of a log, without line ends."""
+    """Return the lines of a log, without line ends."""
     if form == "jsonl":
         return (encode(part).decode() for part in (trace.header, *trace.events))
     if form == "torch":

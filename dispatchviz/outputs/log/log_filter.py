@@ -1,7 +1,7 @@
-"""Which steps a log has: those of a level, of a line, of an operator, those outside of backward.
+"""The choice of the steps in a log: those of a level, of a line, of an operator, or outside of backward.
 
-The columns of the trace decide; of its events only lines are decoded, and only to find one. What was asked for brings
-along the lines and the steps that it is within, so that a reader knows where it is.
+The columns of the trace decide. Of its events only lines are decoded, and only to find one. The log also contains the
+lines and the steps around the chosen ones, so that a reader sees their context.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from dispatchviz.explain.trace_index.folded_steps import shown_ranges
 from dispatchviz.foundation.errors import DispatchvizError
 
 Mask = NDArray[np.bool_]
-"""Of each step whether it is chosen."""
+"""An array that says for each step whether it is chosen."""
 
 KINDS = {level.name: level.kinds for level in LEVELS}
-"""The levels by name; None where every kind is in it."""
+"""The kinds of events of each level, by its name; None for all kinds."""
 
 EVERYTHING = "all"
-"""The level that has it all."""
+"""The level that contains every kind."""
 
 
 @dataclass(frozen=True)
 class LogFilter:
-    """What was asked for; each part leaves out what it does not choose."""
+    """The filter of a log. Each field leaves out the steps that it does not choose."""
 
     level: str = EVERYTHING
     line: str = ""
-    """``6``, ``6-9``, ``forum.py:6``; what happens in functions that the line calls is chosen too."""
+    """``6``, ``6-9``, ``forum.py:6``. Steps in functions that the line calls are chosen too."""
     operator: str = ""
-    """By a name that people type; what happens within its calls is chosen too."""
+    """An operator by one of the names that people type. Steps within its calls are chosen too."""
     backward: bool = True
-    """Whether what happens within a backward is chosen; that there is one always is."""
+    """True if the steps within a backward are chosen. The start of the backward is always in the log."""
 
     @property
     def chooses(self) -> bool:
-        """True if it leaves anything out."""
+        """True if the filter leaves anything out."""
         return self != ALL_STEPS
 
 
@@ -55,7 +55,7 @@ ALL_STEPS = LogFilter()
 
 
 def chosen_steps(trace: Trace, wanted: LogFilter) -> Sequence[int]:
-    """The steps in order. Raises DispatchvizError, saying what there is, if nothing was done there."""
+    """Return the chosen steps in order. If there are none, raise DispatchvizError, which lists the possible choices."""
     chosen = np.zeros(len(trace), np.bool_)
     for steps in shown_ranges(trace, profiler=bool(wanted.operator)):
         chosen[steps.start : steps.stop] = True
@@ -66,7 +66,7 @@ def chosen_steps(trace: Trace, wanted: LogFilter) -> Sequence[int]:
     if not wanted.backward:
         chosen &= ~_within(trace, trace.steps_of(ev.BackwardStarted))
     if (wanted.line or wanted.operator) and not chosen.any():
-        raise DispatchvizError(f"no step of {trace.header.program} is all of that: {_words(wanted)}")
+        raise DispatchvizError(f"no step of {trace.header.program} matches all of these: {_words(wanted)}")
     if wanted.operator or wanted.line:
         chosen |= _around(trace, chosen)
     return np.flatnonzero(chosen & _of_level(trace, wanted.level)).tolist()
@@ -90,7 +90,7 @@ def _array(column: Sequence[int]) -> NDArray[np.int_]:
 
 
 def _within(trace: Trace, steps: Iterable[int], itself: bool = False) -> Mask:
-    """What happened within some steps."""
+    """Return the mask of the steps within some steps."""
     changes, ends = np.zeros(len(trace) + 1, np.int32), trace.ends
     for step in steps:
         changes[step if itself else step + 1] += 1
@@ -99,7 +99,7 @@ def _within(trace: Trace, steps: Iterable[int], itself: bool = False) -> Mask:
 
 
 def _around(trace: Trace, chosen: Mask) -> Mask:
-    """What the chosen steps are within, and the lines that they are on, with those that these were called from."""
+    """Return the mask of the steps and lines that contain the chosen steps, with the lines that called these lines."""
     columns = trace.columns
     parents, lines = _array(columns.parents), _array(columns.lines)
     around = np.zeros(len(trace) + 1, np.bool_)  # the last place is that of NONE
@@ -112,7 +112,7 @@ def _around(trace: Trace, chosen: Mask) -> Mask:
 
 
 def _callers(trace: Trace, steps: NDArray[np.int_]) -> NDArray[np.int_]:
-    """The lines from which those lines were called that are among some steps."""
+    """Return the lines from which the lines among some steps were called."""
     columns = trace.columns
     found = steps[_array(columns.kinds)[steps] == columns.code(ev.SourceLine)]
     events = (trace[step] for step in found.tolist())
@@ -124,7 +124,7 @@ def _callers(trace: Trace, steps: NDArray[np.int_]) -> NDArray[np.int_]:
 
 
 def _within_calls(trace: Trace, text: str) -> Mask:
-    """The calls of an operator, and what happened within them."""
+    """Return the mask of the calls of an operator and of the steps within them."""
     calls = trace.columns.calls()
     names = dict.fromkeys(operator for operator, _, _ in calls)
     if not names:
@@ -140,7 +140,7 @@ LINE = re.compile(r"(?:(?P<file>.+):)?(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?"
 
 
 def line_range(text: str) -> tuple[str, int, int]:
-    """File, first and last line. DispatchvizError for a text that no line can have."""
+    """Return file, first line and last line. Raise DispatchvizError for a text that no line can have."""
     match = LINE.fullmatch(text)
     first, last = (int(match["first"]), int(match["last"] or match["first"])) if match else (0, 0)
     if match is None:
@@ -149,7 +149,7 @@ def line_range(text: str) -> tuple[str, int, int]:
 
 
 def _on_line(trace: Trace, text: str) -> Mask:
-    """What happened on a line, and on those of functions that it called."""
+    """Return the mask of the steps on a line and on the lines of the functions that it called."""
     name, first, last = line_range(text)
     chosen: set[int] = set()
     places: dict[str, set[int]] = {}
@@ -160,7 +160,7 @@ def _on_line(trace: Trace, text: str) -> Mask:
         if there:
             places.setdefault(event.file, set()).add(event.line)
     if not chosen:
-        raise DispatchvizError(f"--line {text}: {_nothing_there(trace, name, first, places)}")
+        raise DispatchvizError(f"--line {text}: {_no_step_reason(trace, name, first, places)}")
     on_line = np.zeros(len(trace) + 1, np.bool_)
     on_line[list(chosen)] = True
     return on_line[_array(trace.columns.lines)]
@@ -172,15 +172,15 @@ def _lines(trace: Trace) -> Iterator[ev.SourceLine]:
 
 
 def is_in_file(file: str, name: str) -> bool:
-    """Return whether a file is meant by a name, which may be empty or leave out folders."""
+    """Return whether a name refers to a file. The name may be empty or leave out folders."""
     return not name or file == name or file.endswith(f"/{name}")
 
 
-def _nothing_there(trace: Trace, name: str, line: int, places: dict[str, set[int]]) -> str:
-    """Why no step is on a line, and on which there are some."""
+def _no_step_reason(trace: Trace, name: str, line: int, places: dict[str, set[int]]) -> str:
+    """Return the reason why no step is on a line, and the lines that have steps."""
     if not places:
         files = ", ".join(dict.fromkeys(event.file for event in _lines(trace)))
-        return f"no step is in a file of that name; there are steps in {files or 'none'}"
+        return f"no step is in a file with that name; there are steps in {files or 'none'}"
     file = trace.header.program if trace.header.program in places else next(iter(places))
     length = len(source_lines(trace, file))
     why = f"{file} has {length} lines" if length and not 0 < line <= length else f"nothing happens there in {file}"
@@ -188,11 +188,11 @@ def _nothing_there(trace: Trace, name: str, line: int, places: dict[str, set[int
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """``1-4, 7``."""
+    """Return numbers as ranges: ``1-4, 7``."""
     runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
     return ", ".join([*texts[:MOST], *(["..."] if len(texts) > MOST else [])])
 
 
 MOST = 20
-"""So many lines, or runs of lines, are listed where none was meant."""
+"""The number of lines, or of runs of lines, that the error lists."""

@@ -1,6 +1,6 @@
-"""The log on standard output: in colors where somebody sees them, through a pager where it is longer than the screen.
+"""The log on standard output: in colors in a terminal, and through a pager if it is longer than the screen.
 
-Every color stands beside a sign. Not here: the log's text (``text_log.py``), where it leaves
+Each color accompanies a sign. Not here: the log's text (``text_log.py``) and the output itself
 (``terminal_output.py``).
 """
 
@@ -32,7 +32,7 @@ LOOKS: dict[str, tuple[Styles, Styles]] = {
     "error": (("red", "bold"), ("red", "bold")),
     "unknown": (("dim",), ("dim",)),
 }
-"""Of each group the styles of its sign and of its text."""
+"""For each group, the styles of its sign and of its text."""
 
 _BY_SIGN = {sign: LOOKS[group] for group, sign in SIGNS.items()}
 
@@ -40,7 +40,7 @@ DIM: Styles = ("dim",)
 
 
 def print_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, pager: bool = True) -> None:
-    """The log of what is wanted, from a step on. Raises DispatchvizError if nothing of it is there."""
+    """Print the log of the chosen steps, starting at a step. Raise DispatchvizError if there are no such steps."""
     width = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
     if not shows_colors():
         print_plain(text_log(trace, begin, wanted, width), pager)
@@ -50,7 +50,7 @@ def print_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, pager
 
 
 def print_plain(lines: Iterable[str], pager: bool) -> None:
-    """Lines without colors; through a pager, if one is wanted and there is a terminal."""
+    """Print lines without colors, through a pager if one is wanted and there is a terminal."""
     if is_paged(pager):
         print_paged([line] for line in lines)
     else:
@@ -63,7 +63,7 @@ def is_paged(pager: bool) -> bool:
 
 
 def painted_row(row: LogRow) -> list[str]:
-    """A row of the log in its colors, for ``print_painted``."""
+    """Return a row of the log in its colors, for ``print_painted``."""
     if row.is_reason:
         return painted((row.text, DIM))
     sign, text = _BY_SIGN.get(row.sign, ((), ()))

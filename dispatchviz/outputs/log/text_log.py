@@ -1,11 +1,11 @@
-"""The trace as a plain log to read from top to bottom: a row per step, nested, with the reasons where a decision falls.
+"""The trace as a plain log that is read from top to bottom: a row for each step, nested, with reasons for decisions.
 
-Rule 1: the dispatch of a call that the program makes itself is explained; of the calls that kernels and formulas make
-inside it there are only the rows. A composite kernel counts as the program: it only makes such calls.
-Rule 2: nothing is explained twice: neither the same sentence nor the same lesson about the same operator.
-Rule 3: what printing a tensor takes is one row, which counts the calls.
+Rule 1: the log explains the dispatch of calls that the program makes itself. Calls that kernels and formulas make are
+only listed. A composite kernel counts as the program, because it only makes calls. Rule 2: nothing is explained twice,
+neither by the same sentence nor by the same lesson about the same operator. Rule 3: the calls that print a tensor are
+one row, which counts them.
 
-The texts come from ``explain``; here is only which of them are printed, and where.
+The texts come from ``explain``. This module only decides which of them are printed, and where.
 """
 
 from __future__ import annotations
@@ -28,28 +28,27 @@ from dispatchviz.foundation.shown_text import ShownLines, shown_lines
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
 
 WIDTH = 110
-"""Columns of the log; labels may run over, reasons are wrapped."""
+"""The width of the log in columns. Labels may be longer; reasons are wrapped."""
 
 
 class LogRow(NamedTuple):
-    """A line of the log, in parts that differ in looks."""
+    """A line of the log, in parts with different styles."""
 
     text: str
     margin: str = ""
-    """The number of a step, before all else."""
+    """The number of the step, at the beginning of the line."""
     sign: str = ""
-    """That of its group, after the number."""
+    """The sign of the event's group, after the number."""
     is_reason: bool = False
 
 
 def text_log(
     trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH, until: int | None = None
 ) -> ShownLines:
-    """The log line by line, without line ends; with ``begin`` from that step on, below the rows that it is within, and
-    with ``until`` up to the step before that.
+    """Return the lines of the log, without line ends, from step ``begin`` to the step before ``until``.
 
-    The reason of that step is given in any case. Text of the program is shown, nothing in it commands a terminal.
-    Raises DispatchvizError if nothing of what is wanted is there.
+    The rows around step ``begin`` come first, and its reason is always given. The text of the program is escaped, so
+    that it cannot control a terminal. Raise DispatchvizError if there are no such steps.
     """
     return ShownLines(f"{row.margin}{row.sign}{row.text}" for row in log_rows(trace, begin, wanted, width, until))
 
@@ -57,7 +56,9 @@ def text_log(
 def log_rows(
     trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH, until: int | None = None
 ) -> Iterator[LogRow]:
-    """The same in parts, reasons wrapped to a width; their text is as the trace has it. Raises at once."""
+    """Return the rows of the log, with reasons wrapped to a width and text as the trace has it. Errors are raised at
+    once.
+    """
     events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
     if until is not None:
         events = itertools.takewhile(lambda pair: pair[0].seq < until, events)
@@ -76,7 +77,7 @@ def _all(trace: Trace, begin: int) -> tuple[Events, _Reasons]:
 
 
 def _chosen(trace: Trace, begin: int, wanted: LogFilter) -> tuple[Events, _Reasons | _Errors]:
-    """Rows that are not all: each is indented by the rows that it is within. Only the whole level gives reasons."""
+    """Return a selection of the rows, each indented by the rows that contain it. Only the whole level has reasons."""
     steps = chosen_steps(trace, wanted)
     context = set(trace.columns.ancestors(begin)) if begin else ()
     events = ((trace[step], depth) for step, depth in _nested(trace, (s for s in steps if s >= begin or s in context)))
@@ -84,7 +85,7 @@ def _chosen(trace: Trace, begin: int, wanted: LogFilter) -> tuple[Events, _Reaso
 
 
 def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Steps, each with the number of those among them that it is within."""
+    """Yield each step with the number of chosen steps that contain it."""
     ends, open_ = trace.ends, list[int]()
     for step in steps:
         while open_ and open_[-1] < step:
@@ -94,15 +95,15 @@ def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: int, wide: int) -> Iterator[LogRow]:
-    """The rows of events, and the reasons that are due."""
+    """Yield the rows of events, with the reasons that are due."""
     width, depths = len(str(max(len(trace) - 1, 0))), trace.depths
     threads = _Threads(trace)
     for event, depth in events:
         seq, kind = event.seq, type(event)
         if kind is ev.SourceLine:
             yield LogRow("")
-        if goes_on := threads.goes_on(event):
-            yield LogRow(f" {goes_on}", f"{'':{width}} ", SIGNS["program"])
+        if continuation := threads.continuation(event):
+            yield LogRow(f" {continuation}", f"{'':{width}} ", SIGNS["program"])
         indent = "  " * depth
         yield LogRow(f" {indent}{KINDS[kind].label(trace, event)}", f"{seq:>{width}} ", sign(event))
         reason = reasons.due(event, depths[seq])
@@ -115,14 +116,16 @@ def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: i
 
 
 class _Threads:
-    """Which line the rows are of, where several threads run. It is shown each event, in order."""
+    """The line to which the rows belong, if several threads run. It receives each event in order."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace, self._several = trace, has_threads(trace)
         self._elsewhere: int | None = None
 
-    def goes_on(self, event: ev.AnyEvent) -> str:
-        """That another line goes on here than that of the row above; empty if none does, or if a line begins."""
+    def continuation(self, event: ev.AnyEvent) -> str:
+        """Return a remark that another line continues here than in the row above; empty if none does, or if a line
+        begins.
+        """
         if not self._several:
             return ""
         before, self._elsewhere = self._elsewhere, line_elsewhere(self._trace, event.seq)
@@ -131,7 +134,7 @@ class _Threads:
         outer = self._trace.ancestors(event.seq)
         line = next((each for each in reversed(list(outer)) if isinstance(each, ev.SourceLine)), None)
         where = "" if line is None else f"line {line.line}{f' in {line.function}' if line.function else ''} "
-        return f"({where}goes on, in another thread than above)"
+        return f"({where}continues, on another thread than above)"
 
 
 def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
@@ -146,11 +149,11 @@ def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
 
 
 def _observed(header: Header) -> Iterator[LogRow]:
-    """The build, how it differs, and that some facts of it cannot be seen; nothing of the model."""
+    """Yield the build, its differences and the number of facts that cannot be seen; nothing for the model."""
     if header.build:
         yield LogRow(f"build: {header.build}")
     if header.differs:
-        yield LogRow("otherwise than in PyTorch 2.13:")
+        yield LogRow("differences from PyTorch 2.13:")
         yield from (LogRow(f"  {sentence}") for sentence in header.differs)
     if header.blind_spots:
         many = f"{len(header.blind_spots)} kind{'s' * (len(header.blind_spots) > 1)} of facts"
@@ -158,7 +161,7 @@ def _observed(header: Header) -> Iterator[LogRow]:
 
 
 class _Call:
-    """A dispatch that is open, and whether it belongs to a call of the program."""
+    """An open dispatch, and whether it belongs to a call of the program."""
 
     __slots__ = ("depth", "event", "own")
 
@@ -166,22 +169,22 @@ class _Call:
         self.event = event
         self.depth = depth
         self.own: bool | None = None
-        """None until somebody asks."""
+        """None until it is decided."""
 
 
 class _Errors:
-    """Of rows without reasons only errors give theirs."""
+    """The reasons of a log that only explains errors."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
 
     def due(self, event: ev.AnyEvent, depth: int) -> str:
-        """The reason of an error."""
+        """Return the reason of an error, and an empty text for another event."""
         return why_here(self._trace, event.seq) if isinstance(event, ev.ErrorRaised) else ""
 
 
 class _Reasons:
-    """Which reasons are due, and which have been given. It is shown each event, in order."""
+    """The reasons that are due and those that have been given. It receives each event in order."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -189,7 +192,7 @@ class _Reasons:
         self._open: list[_Call] = []
 
     def due(self, event: ev.AnyEvent, depth: int) -> str:
-        """The reason of an event if it is to be given now, and then it counts as given; else empty."""
+        """Return the reason of an event if it is due, and note that it is given; otherwise return an empty text."""
         calls = self._open
         while calls and calls[-1].depth >= depth:
             calls.pop()
@@ -212,9 +215,9 @@ class _Reasons:
         return sentence or why_here(self._trace, event.seq)
 
     def _lesson(self, event: ev.AnyEvent) -> Hashable:
-        """What a reason teaches: the same for two events of which the second need not be explained.
+        """Return the lesson of a reason. Two events with the same lesson are explained only once.
 
-        None: its own words, which nothing else says.
+        None means that the reason's own words are its lesson.
         """
         operator = self._open[-1].event.operator if self._open else ""
         match event:
@@ -252,7 +255,7 @@ class _Reasons:
 
 
 def broken(sentence: str, begin: str, width: int) -> Iterator[str]:
-    """The lines of a sentence, each with the same beginning; long beginnings leave room for 50 characters."""
+    """Yield the lines of a sentence, each with the same beginning. A long beginning leaves room for 50 characters."""
     room = max(width - len(begin), 50)
     start, end = 0, len(sentence)
     if _is_odd(sentence):
@@ -272,5 +275,5 @@ def broken(sentence: str, begin: str, width: int) -> Iterator[str]:
 
 
 def _is_odd(sentence: str) -> bool:
-    """Return whether there are blanks that are not kept as they are."""
+    """Return whether a sentence contains blanks that wrapping would change."""
     return not sentence or "  " in sentence or "\n" in sentence or sentence[0] == " " or sentence[-1] == " "

@@ -1,7 +1,7 @@
 """The trace as the lines that a debug build of PyTorch prints under ``TORCH_SHOW_DISPATCH_TRACE=1``.
 
-Mirrors ``_print_dispatch_trace`` in ``aten/src/ATen/core/dispatch/Dispatcher.cpp``: a line per dispatch, indented by
-one space per dispatch that it is within, itself included.
+It mirrors ``_print_dispatch_trace`` in ``aten/src/ATen/core/dispatch/Dispatcher.cpp``: a line for each dispatch,
+indented by one space for each dispatch that contains it, including itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dispatchviz.foundation.shown_text import ShownLines
 
 
 def torch_log(trace: Trace) -> ShownLines:
-    """One line per dispatch, in order, without line ends."""
+    """Return one line for each dispatch, in order, without line ends."""
     return ShownLines(_lines(trace))
 
 

@@ -1,4 +1,4 @@
-"""A trace as one HTML page that steps."""
+"""A trace as one HTML page with steps."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.outputs.written_files import check_place, write_bytes
 
 BEGINS = re.compile(rb'<meta name="generator" content="dispatchviz player">')
-"""A page of ours has this in its first bytes."""
+"""The text in the first bytes of each of our pages."""
 
 
 def check_page(path: str, suffix: str = "") -> None:
-    """Raise DispatchvizError if a page cannot be written there, or would replace a file that is none of ours."""
-    check_place(path, "page of ours", BEGINS.search)
+    """Raise DispatchvizError if a page cannot be written there, or if it would replace a file that is not ours."""
+    check_place(path, "page from dispatchviz", BEGINS.search)
 
 
 def _write(trace: Trace, request: Request) -> str:
@@ -27,8 +27,8 @@ def _write(trace: Trace, request: Request) -> str:
 
 PAGE = Format(
     suffixes=(".html",),
-    named="a page that steps",
-    help="a page that steps through the trace, for any browser, without a network",
+    named="an interactive page",
+    help="an interactive page that steps through the trace, in any browser, without a network",
     docs="docs/how-to/html-player.md",
     check=check_page,
     write=_write,

@@ -1,4 +1,4 @@
-"""The backward graph in step as data: pictures that are laid out once, and how each Node looks from step to step."""
+"""The backward graph as data: pictures that are laid out once, and the look of each Node from step to step."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from dispatchviz.outputs.picture.picture_options import USUAL, Options
 from dispatchviz.outputs.picture.svg import RenderError
 
 MOST_SCENES = 24
-"""So many graphs are drawn: the first ones, and the last."""
+"""The number of graphs that are drawn: the first ones and the last."""
 
 MOST_WHOLE = 300
-"""A graph with more Nodes is drawn folded only."""
+"""The number of Nodes above which a graph is only drawn folded."""
 
 MOST_OPENED = 8
-"""So many boxes of a folded graph can be unfolded one by one."""
+"""The number of boxes of a folded graph that can be unfolded one by one."""
 
 LEAST_FOLDED = 0.8
-"""A graph is drawn folded, too, if that leaves no more than this part of its boxes."""
+"""The part of its boxes to which folding must reduce a graph; otherwise it is not drawn folded too."""
 
 COMES_AND_GOES = (
     ev.BackwardStarted,
@@ -48,11 +48,11 @@ COMES_AND_GOES = (
     ev.HookRegistered,
     ev.HookRemoved,
 )
-"""Events that may change what a Node shows without being about it."""
+"""Events that may change the look of a Node that they do not mention."""
 
 
 def graph_data(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, object]:
-    """The scenes that some of the steps in ``kept`` show, the words for each state."""
+    """Return the scenes for the steps in ``kept``, and the words for each state."""
     found = scenes(trace)
     drawn = _drawn(found, kept)
     return {
@@ -80,7 +80,7 @@ def _scene(trace: Trace, scene: Scene, lines: Lines) -> dict[str, object] | None
 
 
 def _life(trace: Trace, scene: Scene, number: int, lines: Lines) -> dict[str, object]:
-    """The steps at which a Node looks otherwise than before, with its state there and what is written in its box."""
+    """Return the steps at which the look of a Node changes, with its state and the texts in its box."""
     steps, states, texts = list[int](), list[str](), list[list[int]]()
     for step in _steps(trace, scene, number):
         graph = scene.graph_at(trace, step)
@@ -97,7 +97,7 @@ def _life(trace: Trace, scene: Scene, number: int, lines: Lines) -> dict[str, ob
 
 
 def _steps(trace: Trace, scene: Scene, number: int) -> Iterator[int]:
-    """The steps at which something may happen to a Node."""
+    """Yield the steps at which a Node may change."""
     known = history(trace)
     first = known.events.first(number)
     about = {first, *known.events.steps(number), *trace.steps_of(*COMES_AND_GOES)}
@@ -112,7 +112,7 @@ def _steps(trace: Trace, scene: Scene, number: int) -> Iterator[int]:
 
 
 def _hooked(trace: Trace) -> set[int]:
-    """Steps at which a hook comes or goes, which may be one of any Node, and those after them."""
+    """Return the steps at which a hook is added or removed, which may affect any Node, and the steps after them."""
     found = trace.steps_of(ev.HookRegistered, ev.HookRemoved)
     return {*found, *(trace.ends[step] + 1 for step in found)}
 
@@ -121,7 +121,7 @@ def _hooked(trace: Trace) -> set[int]:
 
 
 def _layouts(trace: Trace, scene: Scene, graph: BackwardGraph, lines: Lines) -> Iterator[dict[str, object]]:
-    """The pictures of a graph: the one to begin with, then those with more or less unfolded."""
+    """Yield the pictures of a graph: the first one to show, then those with more or fewer boxes unfolded."""
     for wanted in _wanted(graph):
         yield from _layout(trace, scene, graph, wanted, lines)
 
@@ -131,21 +131,24 @@ class _Wanted:
     """A picture of a graph."""
 
     name: str
-    """Of what is folded in it."""
+    """The name of the parts that are folded."""
     folded: bool = False
     expand: tuple[str, ...] = ()
     options: Options = USUAL
     parents: Mapping[str, str] = field(default_factory=dict)
-    """If modules are boxes, and none is unfolded: each of them, and the one that it is in or nothing."""
+    """A mapping from each module to the one that contains it, or to an empty text. It is only filled if modules are
+    boxes and none is unfolded.
+    """
 
     def fold(self, graph: BackwardGraph) -> Fold:
-        """What is in which box."""
+        """Return the graph's Nodes by box."""
         return fold_graph(graph, MOST, self.expand, self.options.cluster, self.options.boxed)
 
 
 def _wanted(graph: BackwardGraph) -> Iterator[_Wanted]:
-    """Of a big graph the folded one first; with frames around modules if the graph is of modules; then the folded one
-    with one box unfolded."""
+    """Yield the pictures of a graph. For a big graph the folded one is first. Then follow pictures with frames around
+    modules, if there are modules, and the folded picture with one box unfolded.
+    """
     boxes = list(_boxes(graph, fold_graph(graph, MOST, ())))
     is_whole = len(graph) <= MOST_WHOLE
     folds = len(boxes) <= LEAST_FOLDED * len(graph) or not is_whole
@@ -162,8 +165,11 @@ MODULES = Options(cluster="module")
 
 
 def _boxed(graph: BackwardGraph, base: _Wanted) -> Iterator[_Wanted]:
-    """Each module as one box; then with one of them unfolded, and those that it is in. Nothing of a folded graph in
-    which nothing repeats: the whole one has these boxes, too."""
+    """Yield the picture with each module as one box, and then those with one module unfolded, together with the modules
+    around it.
+
+    A folded graph in which nothing repeats has no such pictures, because the whole graph has the same boxes.
+    """
     if base.folded and len(graph) <= MOST_WHOLE and not any(repeats(_with_boxes(base, ()).fold(graph).items)):
         return
     parents, ways = dict[str, str](), [tuple[str, ...]()]
@@ -183,7 +189,7 @@ def _with_boxes(base: _Wanted, opened: tuple[str, ...]) -> _Wanted:
 
 
 def _modules(fold: Fold) -> Iterator[str]:
-    """What is one box because it comes from one module."""
+    """Yield the modules that are drawn as one box."""
     return (section.module for section in sections(fold.items) if section.module)
 
 
@@ -194,7 +200,7 @@ def _selectors(graph: BackwardGraph, nodes: Iterable[int]) -> tuple[str, ...]:
 def _layout(
     trace: Trace, scene: Scene, graph: BackwardGraph, wanted: _Wanted, lines: Lines
 ) -> Iterator[dict[str, object]]:
-    """A picture, and of a folded one what each box stands for; none if it cannot be drawn."""
+    """Yield a picture, with the contents of its boxes if it is folded; yield nothing if it cannot be drawn."""
     try:
         drawn = picture(graph, ".svg", wanted.folded, wanted.expand, wanted.options)
     except RenderError:
@@ -211,14 +217,14 @@ _UNSEEN = re.compile(r'<\?xml[^>]*>\s*|<!DOCTYPE[^>]*>\s*|<!--.*?-->\s*| xml:spa
 
 
 def _compact(svg: str) -> str:
-    """A picture without what a page does not need."""
+    """Return a picture without the parts that a page does not need."""
     return _UNSEEN.sub("", svg)
 
 
 def _folded_boxes(
     trace: Trace, scene: Scene, graph: BackwardGraph, fold: Fold, lines: Lines
 ) -> dict[str, dict[str, object]]:
-    """The Nodes of each box, and its texts before the backward and as they are drawn."""
+    """Return the Nodes of each box, and its texts before the backward and as drawn."""
     before = _box_texts(scene.graph_at(trace, scene.started), fold, graph)
     after = _box_texts(graph, fold, graph)
     order = fold_order(graph)
@@ -236,7 +242,7 @@ def _folded_boxes(
 
 
 def _box_texts(graph: BackwardGraph, fold: Fold, whole: BackwardGraph) -> dict[int, list[str]]:
-    """The texts of the boxes by their first Node; none while the graph is not yet what is folded."""
+    """Return the texts of the boxes by their first Node; empty while the graph is not yet the one that is folded."""
     if fold_order(graph) != fold_order(whole):
         return {}
     return {box.node.number: _texts(box) for box in folded_picture(graph, fold).boxes if box.node is not None}
@@ -247,7 +253,7 @@ def _texts(box: Box) -> list[str]:
 
 
 def _boxes(graph: BackwardGraph, fold: Fold) -> Iterator[list[int]]:
-    """The Nodes of each box of a folded graph."""
+    """Yield the Nodes of each box of a folded graph."""
     order = fold_order(graph)
     for positions in _positions(fold.items, ()):
         yield [order[at] for at in positions]

@@ -1,4 +1,4 @@
-"""The page within the output of a notebook's cell: it goes on stepping in a saved notebook, without a kernel."""
+"""The page in the output of a notebook cell. It can be stepped through in a saved notebook, without a kernel."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from dispatchviz.outputs.page.player_page import player_page
 from dispatchviz.outputs.without_folders import without_folders
 
 MOST_STEPS = 1000
-"""A longer trace is shown without its page, which takes seconds to make, and would make the notebook big."""
+"""The number of steps above which a trace is shown without its page. The page would take seconds to make and would make
+the notebook big.
+"""
 
 
 def notebook_player(trace: Trace) -> str:
-    """The page in a frame; empty of a trace without steps, and of a long one."""
+    """Return the page in a frame; empty for a trace without steps and for a long one."""
     if not 0 < len(trace) <= MOST_STEPS:
         return ""
     trace = without_folders(trace)

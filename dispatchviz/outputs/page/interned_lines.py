@@ -1,4 +1,4 @@
-"""Lines of the stepper's panes as data: every text, span and line once, by its number."""
+"""Lines of the stepper's panes as data: each text, span and line once, by its number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE, CUT, SHADED = 1, 2, 4
 
 
 class Lines:
-    """The table of the lines of one page; number 0 is the empty text, and the empty line."""
+    """The table of the lines of a page. Number 0 is the empty text and the empty line."""
 
     def __init__(self) -> None:
         self._texts: dict[str, int] = {"": 0}
@@ -31,11 +31,11 @@ class Lines:
         self._add(Line())
 
     def text(self, text: str) -> int:
-        """The number of a text."""
+        """Return the number of a text."""
         return self._texts.setdefault(text, len(self._texts))
 
     def span(self, text: str, role: str = "") -> int:
-        """The number of a text in a role."""
+        """Return the number of a text in a role."""
         known = self._spans.get((text, role))
         if known is None:
             known = self._spans[text, role] = len(self._spans)
@@ -44,7 +44,7 @@ class Lines:
         return known
 
     def number(self, row: Line) -> int:
-        """The number of a line."""
+        """Return the number of a line."""
         known = self._lines.get(row)
         if known is None:
             known = self._lines[row] = len(self._lines)
@@ -52,7 +52,7 @@ class Lines:
         return known
 
     def numbers(self, rows: Iterable[Line]) -> tuple[int, ...]:
-        """The numbers of some lines."""
+        """Return the numbers of some lines."""
         return tuple(map(self.number, rows))
 
     def _add(self, row: Line) -> None:
@@ -67,7 +67,7 @@ class Lines:
             column.append(fact)
 
     def data(self) -> dict[str, object]:
-        """The table as it stands in the file: in columns, each as ``COLUMNS`` says."""
+        """Return the table as the file contains it: in columns, each encoded as ``COLUMNS`` says."""
         columns = {
             **templates(self._texts),
             "span_texts": self._span_texts,
@@ -80,7 +80,9 @@ class Lines:
 
 
 def _without_step(key: str, goto: int | None) -> str:
-    """A key with a sign for the step that its row leads to: many differ in nothing else."""
+    """Return a key with a placeholder for the step to which its row leads, because many keys differ only in that
+    step.
+    """
     step = f"{goto}"
     return f"{STEP}{key.removeprefix(step)}" if goto is not None and key.split(" ")[0] == step else key
 
@@ -91,8 +93,11 @@ NUMBER = re.compile(r"(?<!\d)(?:0|[1-9]\d{0,8})(?!\d)")
 
 
 def templates(texts: Iterable[str]) -> dict[str, list[Any]]:
-    """Texts as templates, each once, with ``HOLE`` where a number stands, and the numbers, as differences from those of
-    the last text of that template: texts of a loop differ in numbers alone."""
+    """Return texts as templates, with ``HOLE`` for each number, and the numbers.
+
+    Each template is kept once. The numbers are differences from the last text of the same template, because the texts
+    of a loop differ only in numbers.
+    """
     known: dict[str, int] = {}
     of_texts, numbers, last = list[int](), list[int](), dict[int, list[int]]()
     for text in texts:
@@ -107,7 +112,9 @@ def templates(texts: Iterable[str]) -> dict[str, list[Any]]:
 HOLE = "\x00"
 
 COLUMNS_OF_LINES = ("lines", "keys", "values", "gotos", "indents", "flags")
-"""Of each line: the number of its spans, key and value, one more than the step that it leads to, indent, flags."""
+"""The columns of lines: the number of the spans, key and value, the step to which the line leads plus one, indent,
+flags.
+"""
 
 
 def _as_they_are(column: list[Any]) -> list[Any]:
@@ -137,5 +144,6 @@ COLUMNS: dict[str, Callable[[list[Any]], object]] = {
     "indents": written,
     "flags": written,
 }
-"""How each column is written, so that it takes least room: numbers as they are, as what they differ by from the ones
-before, or as how recent they are."""
+"""The encoding of each column that takes the least room: numbers as they are, as differences from the ones before, or
+by how recent they are.
+"""

@@ -1,7 +1,8 @@
-"""Of which steps a page has every pane: all of a short program; of a long one what is not a repeat, and its ends.
+"""The choice of the steps for which a page contains each pane: all steps of a short program. Of a long one it keeps its
+beginning, its end and the steps that do not repeat others.
 
-Of a loop the first iterations and the last one are no repeats. Where that is still too much, the beginning and the end
-are kept.
+The first iterations of a loop and its last one do not count as repeats. If that is still too much, only the beginning
+and the end are kept.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from dispatchviz.explain.outline.line_rows import LineRows, RowKind
 from dispatchviz.explain.outline.outline import Outline
 
 MOST = 4_000
-"""So many steps are kept in full; each takes some milliseconds to make."""
+"""The number of steps that are kept in full. Each takes some milliseconds to make."""
 
 ITERATIONS = 2
-"""So many iterations of a loop are kept, besides the last."""
+"""The number of iterations of a loop that are kept, besides the last."""
 
 
 def kept_steps(trace: Trace) -> Set[int]:
-    """The steps whose costly panes, questions and sub-steps are in the file."""
+    """Return the steps whose costly panes, questions and sub-steps are in the file."""
     if len(trace) <= MOST:
         return frozenset(range(len(trace)))
     repeated = bytearray(len(trace))
@@ -31,7 +32,7 @@ def kept_steps(trace: Trace) -> Set[int]:
 
 
 def _repeats(rows: LineRows) -> Iterator[tuple[int, int]]:
-    """The stretches of steps of iterations that repeat others."""
+    """Yield the ranges of steps in iterations that repeat others."""
     for row in range(len(rows)):
         if rows.kind(row) is RowKind.ITERATION and ITERATIONS < rows.numbers[row] < rows.counts.get(
             rows.parents[row], 0

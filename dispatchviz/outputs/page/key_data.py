@@ -1,4 +1,4 @@
-"""The keys of the page: those actions of the stepper's keymap that it has, with their words, and a few of its own."""
+"""The keys of the page: the actions of the stepper's keymap that it has, with their texts, and some of its own."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ ACTIONS = (
     *("frames", "engine", "traceback", "then_and_now", "registration", "app.enter", "app.autoplay"),
     *("zoom", "zoom(False)", "app.page(1)", "app.page(-1)", "predict", "present", "copy_link", "help"),
 )
-"""Those of the stepper's actions that the page has."""
+"""The actions of the stepper that the page has."""
 
-TOLD = {
-    "toggle_mark": "set a mark here and name it, or remove it; continue stops at marks, and the link has them",
-    "ask_breakpoint": "breakpoint: continue stops at line 6, or at the steps that have these words",
-    "app.ask_thing": "ask who made, saved, changed, uses a tensor or Node of this step",
-    "then_and_now": "then and now: what many have read of this, what is so; why it is so",
-    "app.enter": "unfold and go in; in another pane: it alone, or where its row leads",
+HELP = {
+    "toggle_mark": "set a mark here and name it, or remove it; continue stops at marks, and the link contains them",
+    "ask_breakpoint": "breakpoint: continue stops at a line such as 6, or at the steps with these words",
+    "app.ask_thing": "ask what made, saved, changed or uses a tensor or Node of this step",
+    "then_and_now": "then and now: what older articles say about this step, and what is true today",
+    "app.enter": "unfold and go in; in another pane: zoom it, or follow its row",
     "breakpoints": "list the breakpoints and go to their stops",
-    "ask_step": "a step by its number, +10, 50%",
+    "ask_step": "go to a step: 37, +10, 50%",
     "copy_link": "copy a link that opens this page at this step",
-    "predict": "predict: be asked before it is shown; again: no more",
+    "predict": "predict mode: outcomes stay hidden (?) until you guess; again: off",
     "help": "this help",
-    "pane(1)": "the steps; chosen panes follow the step again",
+    "pane(1)": "the steps; the panes follow the step again",
     "app.row(1)": "the row below",
     "app.row(-1)": "the row above",
-    "zoom": "the chosen pane alone, and back",
-    "zoom(False)": "close what is open; all panes again",
+    "zoom": "zoom the chosen pane, and back",
+    "zoom(False)": "close the dialog; show all panes again",
 }
-"""What an action does here, where that is less than in the stepper."""
+"""The texts of actions that do less here than in the stepper."""
 
 OWN = (
-    Key("theme", ("D",), "Page", "dark or light"),
+    Key("theme", ("D",), "Page", "dark or light colors"),
     Key("print", ("ctrl+p",), "Page", "print this step and the list of steps"),
-    Key("graph('in')", ("plus",), "Backward graph (while it is chosen)", "nearer"),
-    Key("graph('out')", ("minus",), "Backward graph (while it is chosen)", "further away"),
-    Key("graph('fit')", ("0",), "Backward graph (while it is chosen)", "all of it"),
+    Key("graph('in')", ("plus",), "Backward graph (while it is chosen)", "zoom in"),
+    Key("graph('out')", ("minus",), "Backward graph (while it is chosen)", "zoom out"),
+    Key("graph('fit')", ("0",), "Backward graph (while it is chosen)", "fit the whole graph"),
     Key("graph('move')", ("up", "down", "left", "right"), "Backward graph (while it is chosen)", "move the picture"),
-    Key("graph('fold')", ("enter",), "Backward graph (while it is chosen)", "fold or unfold what repeats"),
+    Key("graph('fold')", ("enter",), "Backward graph (while it is chosen)", "fold or unfold repeats"),
     Key(
         "graph('modules')",
         ("asterisk",),
         "Backward graph (while it is chosen)",
-        "modules as frames, as boxes, as neither",
+        "show modules as frames, as boxes, or not at all",
     ),
 )
-"""What the stepper does not have."""
+"""The actions that the stepper does not have."""
 
 BROWSER = {
     "right": "ArrowRight",
@@ -81,11 +81,13 @@ BROWSER = {
     "right_square_bracket": "]",
     "left_square_bracket": "[",
 }
-"""The names of keys in a browser, where they are others."""
+"""The browser's names of keys, where they differ."""
 
 
 def key_data() -> list[dict[str, object]]:
-    """The table, in the order of the help: action, keys as the browser tells them, as they are shown, group, words."""
+    """Return the table in the order of the help: action, keys as the browser reports them, keys as they are shown,
+    group, text.
+    """
     table = {key.action: key for key in KEYMAP}
     groups = (*GROUPS, *dict.fromkeys(key.group for key in OWN))
     keys = [*(table[action] for action in ACTIONS), *OWN]
@@ -98,7 +100,7 @@ def _row(key: Key) -> dict[str, object]:
         "keys": list(_browser_keys(key)),
         "shown": key.shown,
         "group": key.group,
-        "help": TOLD.get(key.action, key.help),
+        "help": HELP.get(key.action, key.help),
     }
 
 

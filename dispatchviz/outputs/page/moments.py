@@ -1,8 +1,8 @@
-"""Between which steps nothing can change in what panes say of tensors, Nodes and the engine.
+"""Ranges of steps in which the contents of panes about tensors, Nodes and the engine cannot change.
 
-Most steps are a call's way through the dispatcher. They tell nothing of a tensor or a Node: what a pane says of these
-is at such a step what it was at the one before. Every other kind of event may change it: at its own step, within it,
-and behind its end. So may a new kind, until it is named here.
+Most steps are a call's way through the dispatcher. They concern no tensor and no Node, so those panes show the same as
+at the step before. Every other kind of event may change them: at its own step, within it and after its end. The same
+holds for a new kind of event, until it is listed here.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ WAY: Kinds = (
     ev.InplaceChecked,
     ev.Printed,
 )
-"""What tells nothing of tensors and Nodes that another event does not tell."""
+"""Events that report nothing about tensors and Nodes that another event does not report."""
 
 NO_TENSOR: Kinds = (*WAY, ev.BindingEntered, ev.Dispatched)
-"""What changes nothing of a tensor but that a call has got it."""
+"""Events that change nothing about a tensor, except that a call receives it."""
 
 NO_NODE: Kinds = (*NO_TENSOR, ev.TensorCreated, ev.ViewMade)
-"""What changes nothing of a Node: it is told with events of its own what it has of a tensor that is made."""
+"""Events that change nothing about a Node. Separate events report what a Node has of a new tensor."""
 
 
 def moment(trace: Trace, at: int, quiet: Kinds) -> int:
-    """The number of the stretch of steps that a step is in, where kinds in ``quiet`` begin and end none."""
+    """Return the number of the range that contains a step. Events of the kinds in ``quiet`` begin and end no range."""
     known = _begins.setdefault(trace, {})
     if quiet not in known:
         known[quiet] = _found(trace, quiet)
@@ -58,4 +58,4 @@ def _found(trace: Trace, quiet: Kinds) -> Sequence[int]:
 
 
 _begins: WeakKeyDictionary[Trace, dict[Kinds, Sequence[int]]] = WeakKeyDictionary()
-"""The steps that begin a stretch."""
+"""The steps that begin a range."""

@@ -1,8 +1,8 @@
 """The panes at every step, as tracks of lines.
 
-Rows are made anew where what they depend on is another: a call's key set and cell once, an operator's table once, the
-text of a source once for each line that is lit, what is said of tensors, Nodes and the engine once for each stretch of
-steps in which nothing is told of them (``moments.py``).
+Rows are made again only if their input changes: a call's key set and cell once, an operator's table once, the text of a
+source once for each highlighted line. The rows about tensors, Nodes and the engine are made once for each range of
+steps without events about them (``moments.py``).
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from dispatchviz.views.panes.source_pane import view_rows
 from dispatchviz.views.text.styled_line import Line
 
 WIDTH = 100
-"""Columns for which the panes lay out their tables."""
+"""The width in columns for which the panes lay out their tables."""
 
 COSTLY = (GRAPH, TENSORS, ENGINE, NODE, STRUCTURED)
-"""Panes that change with nearly every step: of a long program they are kept for some steps only."""
+"""Panes that change with nearly every step. For a long program they are kept for some steps only."""
 
 Made = tuple[Hashable, Callable[[], Iterable[Line]]]
-"""What a pane depends on, and what makes its rows."""
+"""The input of a pane, and the function that makes its rows."""
 
 
 class Pane:
-    """One pane from step to step."""
+    """A pane from step to step."""
 
     def __init__(self, number: int, trace: Trace, lines: Lines) -> None:
         self._number, self._trace, self._lines = number, trace, lines
@@ -65,7 +65,7 @@ class Pane:
         self._others = [(title, made, Track()) for title, made in OTHERS.get(number, ())]
 
     def show(self, at: int, is_kept: bool) -> None:
-        """Note what it shows at a step, or that this is not kept."""
+        """Record the rows of a step, or that they are not kept."""
         said = nothing(self._number, self._trace, at)
         self.empty.show(at, () if said is None else (self._lines.number(said),))
         for how, made, track in self._others:
@@ -89,7 +89,7 @@ class Pane:
         return self._known[how, on]
 
     def data(self) -> dict[str, object]:
-        """The pane as it stands in the file."""
+        """Return the pane as the file contains it."""
         title = PANES[self._number][0]
         others = [{"title": how, "rows": track.data()} for how, _, track in self._others]
         return {
@@ -102,7 +102,7 @@ class Pane:
 
 
 def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[str, object]]:
-    """All panes; the costly ones at the steps that are kept."""
+    """Return all panes. The costly ones have rows at the kept steps."""
     panes = [Pane(number, trace, lines) for number in PANES]
     for pane in panes:
         for at in range(len(trace)):
@@ -118,14 +118,14 @@ def _always(module: str) -> Callable[[Trace, int], Made]:
     return lambda trace, at: (at, lambda: rows(trace, at, WIDTH))
 
 
-def _told(module: str, quiet: Kinds, about: Callable[[Trace, int], Hashable]) -> Callable[[Trace, int], Made]:
-    """What is told of tensors or Nodes, and which of them a step is about."""
+def _by_moment(module: str, quiet: Kinds, about: Callable[[Trace, int], Hashable]) -> Callable[[Trace, int], Made]:
+    """Return a function for the rows of a pane about tensors or Nodes. ``about`` names those that a step concerns."""
     rows = rows_of(module)
     return lambda trace, at: ((moment(trace, at, quiet), about(trace, at)), lambda: rows(trace, at, WIDTH))
 
 
 def _tensors(trace: Trace, at: int) -> Hashable:
-    """The tensors of a step, as which arguments, and the call that may be writing to them."""
+    """Return the tensors of a step, the parameters they are passed to, and the call that may be writing to them."""
     return tuple(tensors_of(trace, at)), tuple(parameters_of(trace, at).items()), outermost_call(trace, at)
 
 
@@ -158,7 +158,9 @@ def _named(frames: Iterable[Frame]) -> tuple[tuple[str, str, int, str], ...]:
 
 
 def _whole_stack(how: ShownStack, trace: Trace, at: int) -> Made:
-    """The short stack, the guards between its functions, and what the last one calls at the step that enters it."""
+    """Return the input of the whole stack: the short stack, the guards between its functions, and whether the step
+    enters the last function.
+    """
     frames = call_stack(trace, at)
     last = frames[-1].seq if frames else -1
     guards = tuple(each.seq for each in trace.ancestors(at) if isinstance(each, ev.GuardEntered) and each.seq < last)
@@ -183,7 +185,7 @@ OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Made]]]] = {
     CALLS: [(title, partial(_whole_stack, how)) for how, title in calls_pane.TITLES.items() if how != "short"],
     ENGINE: [("", partial(_engine, whole=True))],
 }
-"""What else a pane shows if the reader wants it, in the order in which a key goes through them: its title and rows."""
+"""Other contents of a pane that a reader can choose, in the order of the key: title and rows."""
 
 ON: dict[int, Callable[[Trace, int], Made]] = {
     KEYS: _key_set,
@@ -191,9 +193,9 @@ ON: dict[int, Callable[[Trace, int], Made]] = {
     CALLS: _stack,
     SOURCE: _source,
     TABLE: _table,
-    GRAPH: _told("graph_pane", NO_NODE, lambda trace, at: None),
-    NODE: _told("node_pane", NO_NODE, node_of_step),
-    TENSORS: _told("tensors_pane", NO_TENSOR, _tensors),
+    GRAPH: _by_moment("graph_pane", NO_NODE, lambda trace, at: None),
+    NODE: _by_moment("node_pane", NO_NODE, node_of_step),
+    TENSORS: _by_moment("tensors_pane", NO_TENSOR, _tensors),
     ENGINE: partial(_engine, whole=False),
 }
 """Panes whose rows are the same at many steps."""

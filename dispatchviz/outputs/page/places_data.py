@@ -1,4 +1,6 @@
-"""Where a sequence of two keys leads: all steps of each name in the keymap, found as the stepper finds the next."""
+"""The targets of sequences of two keys: all steps of each name in the keymap, found as the stepper finds the next
+one.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from dispatchviz.views.cursor.targets import TARGETS, Find
 
 
 def places_data(trace: Trace) -> dict[str, str]:
-    """The steps of each name, as differences."""
+    """Return the steps of each name, as differences."""
     outline = Outline(trace, 0)
     return {name: written(differences(_steps(trace, outline, find))) for name, find in TARGETS.items()}
 

@@ -1,4 +1,4 @@
-"""All that a page shows of a trace, as one value that JSON can hold."""
+"""All data that a page shows of a trace, as one value for JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.outputs.page.key_data import key_data
 from dispatchviz.outputs.page.pane_tracks import pane_tracks
 from dispatchviz.outputs.page.places_data import places_data
 from dispatchviz.outputs.page.question_data import question_data
-from dispatchviz.outputs.page.said_data import said_data
+from dispatchviz.outputs.page.remarks_data import remarks_data
 from dispatchviz.outputs.page.step_texts import step_texts
 from dispatchviz.outputs.page.then_data import then_data
 from dispatchviz.outputs.page.tracks import Track
@@ -31,11 +31,11 @@ from dispatchviz.views.text.marked_terms import with_terms
 from dispatchviz.views.text.styled_line import Line, line
 
 FORMAT = 1
-"""Of the data; the page that reads it is in the same file."""
+"""The version of the data. The page that reads it is in the same file."""
 
 
 def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
-    """The data of a page of a trace that has steps; ``guide``: a lesson that it is read with."""
+    """Return the data of a page for a trace that has steps. ``guide`` is the lesson of the page, if there is one."""
     code_colors.load()
     lines, kept = Lines(), kept_steps(trace)
     mistakes(trace)
@@ -62,7 +62,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "texts": step_texts(trace, lines, kept),
         "then": then_data(trace, lines),
         "keys": key_data(),
-        "said": said_data(guide),
+        "remarks": remarks_data(guide),
         "about": {number: lines.text(text) for number, text in ABOUT.items()},
         "legend": LEGEND,
         "left_out": lines.number(_left_out(trace)),
@@ -73,7 +73,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
 
 
 def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, object]]:
-    """What happens at each step and the rule behind it; where each step is."""
+    """Return the sentence and rule of each step, and the place of each step."""
     why, where = Track(), Track()
     for at in range(len(trace)):
         why.show(at, lines.numbers(with_terms(trace, row) for row in why_lines(trace, at)))
@@ -82,13 +82,15 @@ def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, obje
 
 
 def _first_notes(trace: Trace, first: int) -> list[Line]:
-    """What the program did, and the keys that matter; of one that left off its last step says why."""
+    """Return a summary of the program and the keys that matter. For a program that stopped with an error it is empty,
+    because the last step gives the reason.
+    """
     return [] if isinstance(trace[first], ProgramRaised) else first_notes(trace, first)
 
 
 def _left_out(trace: Trace) -> Line:
-    """What a pane says of a step at which it is not in the file."""
-    text = "Not in this file: of a program of so many steps it has this pane where nothing is repeated."
+    """Return the line that a pane shows at a step for which it is not in the file."""
+    text = "Not in this file: in a long program, steps that repeat others come without this pane."
     program = trace.header.program
     if not program.endswith(".py"):
         return line((text, "dim"))
@@ -97,11 +99,11 @@ def _left_out(trace: Trace) -> Line:
 
 
 STEP = "STEP"
-"""Stands for the number of the step."""
+"""A placeholder for the number of the step."""
 
 
 def _lesson(trace: Trace, guide: Guide, lines: Lines) -> list[dict[str, object]]:
-    """The places of a lesson in their order: the step, what is said, whether the reader is asked there."""
+    """Return the places of a lesson in order: the step, its rows, whether the reader is asked there."""
     session = Session(trace, guide=guide)
     found = []
     for number, place_of in enumerate(guide.places):
@@ -114,6 +116,6 @@ def _lesson(trace: Trace, guide: Guide, lines: Lines) -> list[dict[str, object]]
 
 
 def _elsewhere(trace: Trace, guide: Guide, lines: Lines) -> tuple[int, ...]:
-    """What a lesson says while the reader looks at another step than its own."""
+    """Return the lesson's text for steps other than its own."""
     session = Session(trace, guide=guide)
     return lines.numbers(said(session, session.cursor.goto(0 if guide.place.step else 1)).rows)

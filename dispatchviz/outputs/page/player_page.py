@@ -1,8 +1,8 @@
-"""The page: template, style sheet, scripts and a trace's data, joined to one file that asks nobody for anything.
+"""The page: template, style sheet, scripts and a trace's data, joined to one file that needs no network.
 
-Its content security policy names the style sheet and the scripts by their hashes and allows nothing else: no request,
-no other script, whatever texts the trace has. All but a few lines (``boot.js``) is JSON, compressed, in a block that no
-browser executes.
+Its content security policy names the style sheet and the scripts by their hashes and allows nothing else: no request
+and no other script, whichever texts the trace has. All but a few lines (``boot.js``) is compressed JSON in a block that
+no browser executes.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ SCRIPTS = (
     "paper.js",
     "page.js",
 )
-"""In the order in which they are joined to one; each uses those before it."""
+"""The scripts in the order in which they are joined. Each uses those before it."""
 
 
 def player_page(trace: Trace, guide: Guide | None = None) -> bytes:
-    """A trace as one HTML file; with the passages of a lesson if there is a guide. The same trace gives the same bytes.
+    """Return a trace as one HTML file, with the passages of a lesson if there is a guide.
 
-    Raises DispatchvizError if nothing was recorded.
+    The same trace gives the same bytes. Raise DispatchvizError if nothing was recorded.
     """
     if not len(trace):
         raise DispatchvizError(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
@@ -66,7 +66,7 @@ def player_page(trace: Trace, guide: Guide | None = None) -> bytes:
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:
-    """The template with a part for each ``{{name}}``; what a part contains is not looked at again."""
+    """Return the template with a part in place of each ``{{name}}``. The parts themselves are not searched again."""
     pieces = template.split("{{")
     filled = [pieces[0]]
     for piece in pieces[1:]:
@@ -76,13 +76,13 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 
 def _packed(page: dict[str, object]) -> str:
-    """JSON, compressed, in characters that mean nothing in HTML."""
+    """Return compressed JSON in characters that have no meaning in HTML."""
     packed = gzip.compress(msgspec.json.encode(page), 9, mtime=0)
     return base64.b85encode(packed).translate(bytes.maketrans(SPECIAL, PLAIN)).decode()
 
 
 SPECIAL, PLAIN = b"<>&{}`", b"/,.:[]"
-"""Characters of base 85 that mean something elsewhere, and those that stand for them."""
+"""The characters of base 85 that have a meaning elsewhere, and their replacements."""
 
 
 def _hash(text: str) -> str:
@@ -96,7 +96,7 @@ def _asset(name: str) -> str:
 
 
 def _lean(text: str) -> str:
-    """A script or a style sheet without what only its authors read: comments on lines of their own, indents."""
+    """Return a script or a style sheet without indents and without comments on lines of their own."""
     return "".join(f"{line.strip()}\n" for line in COMMENT.sub("", text).splitlines() if line.strip())
 
 

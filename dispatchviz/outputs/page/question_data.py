@@ -1,4 +1,4 @@
-"""Questions before answers as data: each with what is known, its choices, and what is said to each of them."""
+"""Questions before answers as data: each with the known facts, its choices, and the verdict on each choice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from dispatchviz.views.replies import NO_MORE
 
 
 def question_data(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, object]:
-    """The questions that the steps in ``kept`` answer, in order, and what must be hidden before they are answered."""
+    """Return the questions that the steps in ``kept`` answer, in order, and what must be hidden until they are
+    answered.
+    """
     steps = sorted(step for step in trace.steps_of(*REVEALING) if step in kept)
     topics: dict[tuple[object, ...], int] = {}
     asked = [one for step in steps if (one := prediction_at(trace, step)) is not None]
@@ -43,6 +45,8 @@ def _question(trace: Trace, asked: Prediction, lines: Lines, topic: int) -> dict
 
 
 def _cells(trace: Trace) -> list[list[int]]:
-    """Per call its step, and how many steps later its cell is chosen: until then two panes would tell it."""
+    """Return for each call its step, and the number of steps until its cell is chosen. Until then two panes would
+    reveal the cell.
+    """
     chosen = ((step, within(trace, step, ev.KernelSelected)) for step in trace.steps_of(ev.Dispatched))
     return [[step, cell.seq - step] for step, cell in chosen if cell is not None]

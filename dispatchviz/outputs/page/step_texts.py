@@ -1,6 +1,7 @@
-"""What the reader asks of a step and sees over the page: the things in it, its history, its traceback, its other side.
+"""Texts about a step that open over the page: its tensors and Nodes, its operator's history, its traceback, its
+matching step in the other direction.
 
-Of a long program this is there for the steps that are kept, as the costly panes are.
+For a long program they exist only for the kept steps, as the costly panes do.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Rows = Callable[[Trace, int], list[Line]]
 
 
 def step_texts(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, object]:
-    """By action: the title of its text, the text at each step, what is said where there is none."""
+    """Return for each action: the title, the text at each step, and the remark for steps without text."""
     known = uses(trace)
     while not known.complete:
         known.go_on()
@@ -58,38 +59,40 @@ def _text(heading: str, none: str, rows: Rows, trace: Trace, lines: Lines, kept:
 
 
 def _crossed(trace: Trace, at: int) -> list[Line]:
-    """Where the other side of a step is, or why there is none."""
+    """Return the row that leads to the other side of a step (forward or backward), or the reason why there is none."""
     found = crossing(trace, at)
     return [line((f" {found.said}", "hint"), goto=found.seq)]
 
 
 class _Things:
-    """What can be asked of each thing of a step; made once for as long as nothing is told of tensors and Nodes."""
+    """The answers about each tensor and Node of a step. They are made once for each range of steps without events about
+    them.
+    """
 
     def __init__(self) -> None:
         self._known: dict[TensorThing | NodeThing, tuple[int, list[Line]]] = {}
         self._many: dict[TensorThing | NodeThing, bool] = {}
 
     def rows(self, trace: Trace, at: int) -> list[Line]:
-        """One thing below the other."""
+        """Return the rows for all tensors and Nodes of a step."""
         return [row for thing in things_of(trace, at) for row in self._rows(trace, thing, at)]
 
     def _rows(self, trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
         now = moment(trace, at, WAY if self._has_many_uses(trace, thing) else NO_TENSOR)
         if thing not in self._known or self._known[thing][0] != now:
-            self._known[thing] = now, _asked(trace, thing, at)
+            self._known[thing] = now, _answers(trace, thing, at)
         return self._known[thing][1]
 
     def _has_many_uses(self, trace: Trace, thing: TensorThing | NodeThing) -> bool:
-        """So many that those near a step are told."""
+        """Return whether a tensor has more uses than are listed, so that only those near the step are."""
         if thing not in self._many:
             used = used_by(trace, thing.number, uses(trace)) if isinstance(thing, TensorThing) else []
             self._many[thing] = len(used) > MOST
         return self._many[thing]
 
 
-def _asked(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
-    """What can be asked of a thing, and the answers."""
+def _answers(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
+    """Return the questions about a tensor or Node, with their answers."""
     return [
         line((title(trace, thing, at), "bold"), (f"  {description(trace, thing, at)}", "dim")),
         *question_rows(trace, questions(trace, thing, at), WIDTH),
@@ -103,14 +106,16 @@ def _traceback(trace: Trace, at: int) -> list[Line]:
 
 
 class _Histories:
-    """Of operators that the program registers something for; of all others the command that tells it."""
+    """The histories of operators for which the program registers something. For other operators it is the command that
+    prints the history.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._registered = trace.steps_of(ev.OperatorDefined, ev.KernelRegistered)
         self._known: dict[Hashable, list[Line]] = {}
 
     def rows(self, trace: Trace, at: int) -> list[Line]:
-        """Those of a step; made once for as many registrations."""
+        """Return the history at a step. It is made once for each number of registrations."""
         until = statements.end(trace, at) if isinstance(trace[at], ev.SourceLine) else at
         on = operator_here(trace, at), bisect_right(self._registered, until)
         if on not in self._known:
@@ -126,6 +131,6 @@ def _history(trace: Trace, at: int, operator: str) -> Iterator[Line]:
     elif operator not in pytorch_operators():
         yield line(f"{refusal(trace, at)}.")
     else:
-        yield line(f"{shown(operator)} is PyTorch's, and this program registers nothing for it.")
+        yield line(f"{shown(operator)} is PyTorch's own operator, and this program registers nothing for it.")
         yield line("Its history is long and the same in every program. In a terminal: ")
         yield line(f"dispatchviz table {shown(operator)} --history")

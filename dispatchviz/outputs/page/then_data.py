@@ -1,6 +1,6 @@
-"""Then and now as data: every statement and reason once, and in which order they stand at which step.
+"""Then and now as data: every statement and reason once, and their order at each step.
 
-The order is that of the stepper at the last step before that lists without detail: what is within a call shares it.
+The order is that of the stepper at the last step before that is listed without detail. Steps within a call share it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.views.details.then_and_now_rows import TEXTS, THEN_AND_NOW, WHY, Block, block_rows, blocks_at
 
 MOST_PLACED = 200
-"""So many steps have an order of their own."""
+"""The number of steps that have an order of their own."""
 
 
 def then_data(trace: Trace, lines: Lines) -> dict[str, object]:
-    """The rows of each entry and where it is to be seen from step to step; per list its title and what is in it."""
+    """Return the rows of each entry, the steps that show it, and the title and contents of each list."""
     rows = block_rows()
     numbers = {ident: number for number, ident in enumerate(rows, 1)}
     tracks, places = (Track(), Track()), [Track() for _ in ("", *rows)]
@@ -43,7 +43,7 @@ def _placed_steps(trace: Trace) -> Sequence[int]:
 
 
 def _list(blocks: Sequence[Block], numbers: dict[str, int], lines: Lines) -> Iterator[int]:
-    """Entries, and headings as the negative numbers of their texts."""
+    """Yield the numbers of entries, and headings as the negative numbers of their texts."""
     heading = ""
     for block in blocks:
         if block.heading != heading:

@@ -1,7 +1,7 @@
-"""What a pane shows from step to step: its lists of lines, each once, and at which steps another one is shown.
+"""The contents of a pane from step to step: its lists of lines, each once, and the steps at which the list changes.
 
-A list is written as what differs from the one before it, and now and then whole, so that a page finds any of them by a
-few.
+A list is written as its difference from the one before it. Some lists are written whole, so that a page can rebuild any
+list from a few others.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from itertools import pairwise
 from dispatchviz.outputs.page.written_numbers import written
 
 WHOLE_EVERY = 24
-"""After so many lists one is written whole."""
+"""The number of lists after which one is written whole."""
 
 LEFT_OUT = -1
-"""Shown where a step's list is not in the file."""
+"""The mark of a step whose list is not in the file."""
 
 
 class Track:
-    """The lists of one pane; steps must be told in order."""
+    """The lists of one pane. Steps must be added in order."""
 
     def __init__(self) -> None:
         self._lists: dict[tuple[int, ...], int] = {}
@@ -27,11 +27,11 @@ class Track:
         self._shown: list[int] = []
 
     def show(self, at: int, rows: tuple[int, ...]) -> None:
-        """From a step on these lines are shown."""
+        """Show these lines from a step on."""
         self._note(at, self._lists.setdefault(rows, len(self._lists)))
 
     def leave_out(self, at: int) -> None:
-        """From a step on nothing is known."""
+        """Mark the lines as unknown from a step on."""
         self._note(at, LEFT_OUT)
 
     def _note(self, at: int, shown: int) -> None:
@@ -40,19 +40,23 @@ class Track:
             self._shown.append(shown)
 
     def data(self) -> dict[str, object]:
-        """The track as it stands in the file: steps and numbers of lists as differences."""
+        """Return the track as the file contains it: steps and numbers of lists as differences."""
         steps, shown = written(differences(self._steps)), written(differences(self._shown))
         return {"steps": steps, "shown": shown, "lists": encoded(self._lists)}
 
 
 def differences(numbers: Iterable[int], first: int = 0) -> list[int]:
-    """Each number less the one before it, the first less ``first``."""
+    """Return each number minus the one before it, and the first minus ``first``."""
     return [after - before for before, after in pairwise((first, *numbers))]
 
 
 def encoded(lists: Iterable[tuple[int, ...]]) -> list[list[int]]:
-    """Each list whole, behind -1, or as how many begin and end as the one before does, and what is between:
-    its first number as a difference, too, from the one in its place before."""
+    """Return each list in one of two forms.
+
+    A whole list begins with -1, and its numbers follow as differences. The other form gives how many numbers at the
+    beginning and the end are the same as in the list before, and then the numbers between. The first of them is the
+    difference from the number in its place before.
+    """
     found: list[list[int]] = []
     before: tuple[int, ...] = ()
     for number, numbers in enumerate(lists):

@@ -1,7 +1,7 @@
-"""The overview as data: rows of the user's lines, the events of each level, the texts of each, moves between places.
+"""The overview as data: rows of the user's lines, the events of each level, their texts, moves between places.
 
-Items are stretches of steps within each other or apart, so a page makes the tree of a level from where they begin and
-end.
+Items are ranges of steps that are nested or separate. So a page can build the tree of a level from their beginnings and
+ends.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from dispatchviz.views.layout.needed_panes import order
 from dispatchviz.views.text.styled_line import line
 
 GAP = "   "
-"""Between two things that happened in a row."""
+"""The separator of two facts in a row."""
 
 
 def tree_data(trace: Trace, lines: Lines) -> dict[str, object]:
-    """The tree at every level, and what every step is."""
+    """Return the tree at every level, and the data of each step."""
     outlines = [Outline(trace, level) for level in range(len(LEVELS))]
     whole = outlines[-1]
     return {
-        "levels": [{"name": level.name, "told": level.told} for level in LEVELS],
+        "levels": [{"name": level.name, "help": level.told} for level in LEVELS],
         "signs": SIGNS,
         "steps": _steps(trace, lines, outlines),
         "rows": [_line_row(whole, row, lines) for row in range(len(whole.lines)) if whole.lines.shown[row]],
@@ -43,7 +43,7 @@ def tree_data(trace: Trace, lines: Lines) -> dict[str, object]:
 
 
 def _steps(trace: Trace, lines: Lines, outlines: list[Outline]) -> dict[str, object]:
-    """What there is for each event: its kind, the first level that lists it, where it ends, its texts."""
+    """Return the data of each event: its kind, the first level that lists it, its end, its texts."""
     columns, whole = trace.columns, outlines[-1]
     levels = bytearray([len(LEVELS) - 1]) * len(trace)
     for level in reversed(range(len(LEVELS) - 1)):
@@ -62,7 +62,7 @@ def _steps(trace: Trace, lines: Lines, outlines: list[Outline]) -> dict[str, obj
 
 
 def _event(trace: Trace, outline: Outline, step: int, lines: Lines) -> tuple[int, int, int]:
-    """The label of a step; what stands in its row of the tree, and what happened in it."""
+    """Return the label of a step, the text of its row in the tree, and the facts in that row."""
     event = trace[step]
     named = lines.span(shown(label(trace, step)), group(event))
     if outline.lines.at(step):
@@ -76,9 +76,7 @@ def _facts(facts: list[Fact], lines: Lines) -> int:
 
 
 def _line_row(outline: Outline, row: int, lines: Lines) -> list[int]:
-    """A line of the program, an iteration, a call: kind, where it begins, its length, its text, facts, the line's
-    number.
-    """
+    """Return the row of a line, an iteration or a call: kind, beginning, length, text, facts, the line's number."""
     begin, texts = outline.lines.begins[row], row_texts(outline, ~row)
     is_statement = outline.kind(~row) is RowKind.STATEMENT
     number = _line_number(outline.trace, begin) if is_statement else 0
@@ -86,7 +84,7 @@ def _line_row(outline: Outline, row: int, lines: Lines) -> list[int]:
 
 
 def _run(outline: Outline, first: int, lines: Lines) -> list[int]:
-    """Registrations one after the other: the same of them."""
+    """Return the row of consecutive registrations."""
     item = MANY + first
     texts = row_texts(outline, item)
     assert texts[0][0] == heading(outline, item)
@@ -104,7 +102,7 @@ def _line_number(trace: Trace, step: int) -> int:
 
 
 def _kinds(trace: Trace) -> dict[int, dict[str, object]]:
-    """What holds for all events of a kind: its sign's group, the panes it needs, whether it is a call or an error."""
+    """Return the data of each kind of event: the group of its sign, its panes, whether it is a call or an error."""
     return {code: _kind(trace[steps[0]]) for code, steps in trace.columns.of_kind.items() if len(steps)}
 
 

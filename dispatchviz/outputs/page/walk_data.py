@@ -1,4 +1,4 @@
-"""The sub-steps of key-set cards as data: for each call that begins at a step its stages, with lines and sentence."""
+"""The sub-steps of key-set cards as data: the stages of each call that begins at a step, with lines and sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchviz.views.panes.key_set_pane import rows_at, title_at
 
 
 def walk_data(trace: Trace, lines: Lines, kept: Iterable[int]) -> dict[str, object]:
-    """Per call its step, and for each stage a list of lines, the title of the pane, the sentence."""
+    """Return for each call its step, and for each stage a list of lines, the title of the pane, the sentence."""
     lists: dict[tuple[int, ...], int] = {}
     calls = [
         [step, *(_stage(trace, step, stage, lines, lists) for stage in stages_at(trace, step))]

@@ -1,8 +1,8 @@
 """Columns of numbers as text.
 
-A number is written in digits of two kinds: leading ones, as many as it needs, and one of the others, which ends it.
-Plain JSON arrays need no code for this, but were measured: compressed alike, they make the page of
-``examples/forum.py`` 3.2 % bigger, 153.5 kB, above the 150 kB that a test allows, that of ``examples/mlp.py`` 4.6 %.
+A number is written in digits of two kinds: any number of leading digits and one final digit. Plain JSON arrays would
+need no code, but they were measured: compressed alike, they make the page of ``examples/forum.py`` 3.2 % bigger, which
+a test of its size does not allow, and that of ``examples/mlp.py`` 4.6 %.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 DIGITS = "".join(char for char in map(chr, range(ord(" "), ord("~") + 1)) if char not in '"\\')
-"""Characters that JSON writes as themselves."""
+"""Characters that JSON writes unescaped."""
 
 ENDING = 64
-"""So many of them end a number, the others lead."""
+"""The number of digits that end a number. The others are leading digits."""
 
 RECENT = 512
-"""So many different numbers are recent ones."""
+"""The number of different numbers that count as recent."""
 
 
 def written(numbers: Iterable[int]) -> str:
-    """Numbers, negative ones too, one after the other."""
+    """Return numbers, which may be negative, as one text."""
     return "".join(map(_digits, numbers))
 
 
@@ -36,7 +36,7 @@ def _digits(number: int) -> str:
 
 
 def read(text: str) -> Iterator[int]:
-    """The numbers again."""
+    """Yield the numbers of a text."""
     value = 0
     for digit in map(DIGITS.index, text):
         if digit >= ENDING:
@@ -48,7 +48,9 @@ def read(text: str) -> Iterator[int]:
 
 
 def as_recent(numbers: Iterable[int]) -> Iterator[int]:
-    """Each number as how many others came since it came last; below zero as how far it is from the largest so far."""
+    """Yield each number as the count of other numbers since its last use. A negative value is the distance from the
+    largest number so far.
+    """
     seen: list[int] = []
     largest = -1
     for number in numbers:
@@ -65,7 +67,7 @@ def as_recent(numbers: Iterable[int]) -> Iterator[int]:
 
 
 def from_recent(written: Iterable[int]) -> Iterator[int]:
-    """The numbers again."""
+    """Yield the original numbers."""
     seen: list[int] = []
     largest = -1
     for place in written:

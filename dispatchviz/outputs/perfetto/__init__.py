@@ -1,1 +1,1 @@
-"""A trace as Perfetto and Chrome open it: slices, arrows and counters, named as ``torch.profiler`` names them."""
+"""A trace for Perfetto and Chrome: slices, arrows and counters, with the names that ``torch.profiler`` uses."""

@@ -11,7 +11,7 @@ from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.outputs.written_files import check_place, write_pieces
 
 BEGINS = re.compile(rb'\{"dispatchviz_trace_events":')
-"""How a file of ours begins (``trace_json.py``); one that a profiler wrote does not."""
+"""The beginning of our files (``trace_json.py``). A profiler's file begins differently."""
 
 
 def _is_ours(raw: bytes) -> bool:
@@ -19,7 +19,7 @@ def _is_ours(raw: bytes) -> bool:
 
 
 def _check(path: str, suffix: str) -> None:
-    check_place(path, "trace for Perfetto of ours", _is_ours)
+    check_place(path, "Perfetto trace from dispatchviz", _is_ours)
 
 
 def _write(trace: Trace, request: Request) -> str:
@@ -32,8 +32,8 @@ def _write(trace: Trace, request: Request) -> str:
 
 PERFETTO = Format(
     suffixes=(".json", ".json.gz"),
-    named="what Perfetto opens",
-    help="for ui.perfetto.dev and chrome://tracing, as torch.profiler writes it",
+    named="a Perfetto trace",
+    help="a timeline for ui.perfetto.dev and chrome://tracing, as torch.profiler writes it",
     docs="docs/how-to/share.md",
     check=_check,
     write=_write,

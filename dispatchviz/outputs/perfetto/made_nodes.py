@@ -1,5 +1,6 @@
-"""What is known of Nodes when the engine runs them: their names, the hooks before their formulas, the Node that a
-CopySlices has inside it."""
+"""The Nodes that a trace has made so far: their names, the hooks before their formulas, the Node inside a
+CopySlices.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +9,27 @@ from dispatchviz.core.record.events.hook_events import BEFORE_NODE
 
 COPY_SLICES = "torch::autograd::CopySlices"
 LARGEST = (1 << 64) - 1
-"""UINT64_MAX, which AccumulateGrad has as its sequence number: it is no number of a call."""
+"""UINT64_MAX, the sequence number of each AccumulateGrad. It is not the number of a call."""
 
 
 class MadeNodes:
-    """It is shown each event, in order."""
+    """The Nodes so far. It receives each event in order."""
 
     def __init__(self) -> None:
         self.made: dict[int, ev.NodeCreated] = {}
         self.functions: set[int] = set()
-        """Those whose formula is the program's own."""
+        """Nodes whose formula belongs to the program."""
         self.inside: dict[int, int] = {}
-        """Of each CopySlices the Node of the operator that wrote: made by the same kernel, just before."""
+        """For each CopySlices the Node of the operator that wrote, which the same kernel made just before."""
         self._last: tuple[int | None, int] = None, -1
-        """The Node made last, and within what."""
+        """The newest Node, and the step that contains it."""
         self._leaves: dict[int, int] = {}
-        """Of a leaf, its AccumulateGrad."""
+        """The leaf of each AccumulateGrad."""
         self._hooks: dict[int, list[int | None]] = {}
-        """Of each Node or leaf (as the number below -1), the hooks before it."""
+        """The pre hooks of each Node or leaf (a leaf is a number below -1)."""
 
     def see(self, event: ev.AnyEvent) -> None:
-        """A Node, or what will run before it, may be new."""
+        """Note a new Node, or something that will run before it."""
         match event:
             case ev.NodeCreated():
                 self._create(event)
@@ -52,7 +53,7 @@ class MadeNodes:
             self._last = event.parent, event.node
 
     def hooks_before(self, node: int) -> int:
-        """How many hooks run before its formula."""
+        """Return the number of hooks that run before a Node's formula."""
         leaf = self._leaves.get(node)
         return len(self._hooks.get(node, ())) + (len(self._hooks.get(-2 - leaf, ())) if leaf is not None else 0)
 

@@ -1,8 +1,8 @@
-"""From which step to which the engine evaluates a Node, its formula runs, a custom Function is applied: slices of
-``torch.profiler``.
+"""The first and last steps of ``torch.profiler``'s slices: the evaluation of a Node, its formula, the application of a
+custom Function.
 
-``Engine::evaluate_function`` calls the hooks before the formula and those after it, checks what it returned
-(``validate_outputs``) and adds it to the input buffers; ``Node::operator()`` is the formula alone.
+``Engine::evaluate_function`` calls the hooks before the formula and those after it, checks the formula's results
+(``validate_outputs``) and adds them to the input buffers; ``Node::operator()`` is the formula alone.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ NEXT = (
     ev.NodeStarted, ev.NodeSkipped, ev.BackwardFinished, ev.FinalCallbackCalled, ev.GradModeChanged, ev.StreamChanged,
     ev.ErrorRaised,
 )  # fmt: skip
-"""What follows a Node within a backward and is no part of it."""
+"""Events that follow a Node within a backward and do not belong to it."""
 
 
 def evaluated_until(trace: Trace, started: ev.NodeStarted) -> int:
-    """The last step at which a Node is evaluated: what it returned has been added to the buffers."""
+    """Return the last step of a Node's evaluation, when its results have been added to the buffers."""
     siblings, step = trace.columns.siblings, started.seq
     last = trace.ends[step]
     while (step := siblings[step]) > last:
@@ -31,7 +31,7 @@ def evaluated_until(trace: Trace, started: ev.NodeStarted) -> int:
 
 
 def applied_until(trace: Trace, entered: ev.FunctionEntered) -> int:
-    """The last step of ``Function.apply``: what the forward returned has got its history."""
+    """Return the last step of ``Function.apply``, when the results of the forward have their history."""
     siblings, step = trace.columns.siblings, entered.seq
     last = trace.ends[step]
     while (step := siblings[step]) > last:
@@ -46,9 +46,9 @@ def applied_until(trace: Trace, entered: ev.FunctionEntered) -> int:
 
 
 def formula_of(trace: Trace, started: ev.NodeStarted, hooks: int) -> tuple[int, int] | None:
-    """The first and the last step of its formula; it begins with the step that tells of the last hook before it.
+    """Return the first and the last step of a Node's formula. The first one is the event of the last hook before it.
 
-    None if one of the ``hooks`` before it raised.
+    Return None if one of the ``hooks`` before it raised an error.
     """
     parts = list(trace.children(started.seq))
     first = next((at for at in range(len(parts) - 1, -1, -1) if _is_before(parts[at])), -1) + 1
@@ -60,13 +60,13 @@ def formula_of(trace: Trace, started: ev.NodeStarted, hooks: int) -> tuple[int, 
 
 
 def replaced_before(trace: Trace, started: ev.NodeStarted, begin: int) -> bool:
-    """Return whether a hook before the formula, which begins at a step, returned other gradients."""
+    """Return whether a hook before the formula, which starts at step ``begin``, returned other gradients."""
     hooks = (part for part in trace.children(started.seq) if part.seq <= begin and isinstance(part, ev.HookRan))
     return any(hook.replaced for hook in hooks)
 
 
 def _raised(parts: list[ev.AnyEvent]) -> bool:
-    """Return whether a Node has not returned, and nothing of it is known but a line of the program or an error."""
+    """Return whether a Node has not returned, and only lines of the program or an error are known about it."""
     if any(isinstance(part, ev.NodeFinished) for part in parts):
         return False
     first = next((part for part in parts if not isinstance(part, ev.GradientCaptured)), None)
@@ -74,10 +74,10 @@ def _raised(parts: list[ev.AnyEvent]) -> bool:
 
 
 def inside_copy_slices(trace: Trace, started: ev.NodeStarted) -> tuple[int, int, int] | None:
-    """The first and the last step of the function within a CopySlices, and the gradient that it is called with.
+    """Return the first and the last step of the function within a CopySlices, and the gradient that it is called with.
 
-    ``CopySlices::apply`` clones the part of the gradient that was written to, calls the function, and copies what that
-    returns into the gradient. None if it did not come so far.
+    ``CopySlices::apply`` clones the part of the gradient that was written to, calls the function, and copies its result
+    into the gradient. Return None if it stopped before that.
     """
     calls = [part for part in trace.children(started.seq) if isinstance(part, ev.Dispatched)]
     cloned = next((at for at, call in enumerate(calls) if call.operator == "aten::clone"), None)
@@ -106,7 +106,7 @@ def _is_before(event: ev.AnyEvent) -> bool:
 
 
 def _after(trace: Trace, parts: list[ev.AnyEvent], first: int) -> int:
-    """The place of the first part that comes behind the formula."""
+    """Return the index of the first part after the formula."""
     for at in range(first, len(parts)):
         part = parts[at]
         if isinstance(part, ev.NodeFinished | ev.VariablesReleased):
@@ -119,7 +119,7 @@ def _after(trace: Trace, parts: list[ev.AnyEvent], first: int) -> int:
 
 
 def _reduction(trace: Trace, parts: list[ev.AnyEvent], first: int, reduced: int) -> int:
-    """The call of ``sum`` that a gradient went through, of which an event tells afterwards."""
+    """Return the index of the ``sum`` call that reduced a gradient. Its event follows later."""
     event = parts[reduced]
     assert isinstance(event, ev.GradientReduced)
     for at in range(first, reduced):
@@ -132,7 +132,9 @@ def _reduction(trace: Trace, parts: list[ev.AnyEvent], first: int, reduced: int)
 
 
 def _casts(trace: Trace, parts: list[ev.AnyEvent], first: int, end: int) -> int:
-    """The first of the casts with which the formula is followed, if a gradient has not its input's dtype."""
+    """Return the index of the first cast after the formula. PyTorch casts gradients that do not have their input's
+    dtype.
+    """
     while end > first and _is_cast(trace, parts[end - 1]):
         end -= 1
     return end
@@ -148,7 +150,9 @@ def _is_cast(trace: Trace, part: ev.AnyEvent) -> bool:
 
 
 def _lines_of(parts: list[ev.AnyEvent], first: int, ran: int, function: str) -> int:
-    """The line of the program with which a hook began, of which an event tells when it has returned."""
+    """Return the index of the program's line with which a hook began. The hook's own event comes when it has
+    returned.
+    """
     lines = ((at, parts[at]) for at in range(first, ran))
     begun = (at for at, part in lines if isinstance(part, ev.SourceLine) and part.function.endswith(function))
     return next(begun, ran)

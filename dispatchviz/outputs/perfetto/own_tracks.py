@@ -1,5 +1,6 @@
-"""What PyTorch's profiler has not: rows of the program's lines, of all dispatches with their keys and kernels, of
-guards, and the engine's ready queues, as counters and as the time that each Node waits."""
+"""Rows that PyTorch's profiler does not have: the program's lines, all dispatches with their keys and kernels, guards,
+and the engine's ready queues, as counters and as the time that each Node waits.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +17,18 @@ from dispatchviz.outputs.perfetto.profiler_slices import Slice
 
 LINES, DISPATCHES, KEYS, GUARDS = range(1, 5)
 TRACKS = {LINES: "lines", DISPATCHES: "dispatches and kernels", KEYS: "keys", GUARDS: "guards"}
-"""Rows besides those of the profiler, for each thread."""
+"""The rows besides those of the profiler, for each thread."""
 
 
 class OwnSlice(NamedTuple):
-    """A slice of one of these rows."""
+    """A slice of one of our own rows."""
 
     track: int
     slice: Slice
 
 
 class Waits(NamedTuple):
-    """A Node waits in a ready queue from a step up to another one."""
+    """The time that a Node waits in a ready queue, from a step to another."""
 
     begin: int
     end: int
@@ -38,7 +39,7 @@ class Waits(NamedTuple):
 
 
 class Length(NamedTuple):
-    """So many Nodes wait in a ready queue from a step on."""
+    """The number of Nodes in a ready queue from a step on."""
 
     step: int
     queue: str
@@ -46,17 +47,17 @@ class Length(NamedTuple):
 
 
 class OwnTracks:
-    """It is shown each event, in order."""
+    """Our own rows. It receives each event in order."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._queued: dict[int, tuple[int, str, int]] = {}
-        """Of each Node that waits: since when, in which queue, its sequence number."""
+        """For each waiting Node: the step since which it waits, its queue, its sequence number."""
         self._names: dict[int, str] = {}
         self._lengths: dict[str, int] = {}
 
     def see(self, event: ev.AnyEvent, row: int) -> Iterator[OwnSlice | Waits | Length]:
-        """What begins at a step, and the waits that end there."""
+        """Yield the slices that begin at a step, and the waits that end there."""
         match event:
             case ev.SourceLine():
                 args = {"file": event.file, "line": event.line, "function": event.function}
@@ -100,7 +101,7 @@ class OwnTracks:
 
 
 def _changes(header: Header, event: ev.GuardEntered) -> dict[str, str]:
-    """What a guard changes of the thread's sets."""
+    """Return the changes that a guard makes to the thread-local sets."""
     return {
         "included before": own_shown(header, event.included_before),
         "included": own_shown(header, event.included),

@@ -1,6 +1,7 @@
-"""The slices and arrows that ``torch.profiler`` writes of a program, out of its trace: same names, same nesting.
+"""The slices and arrows that ``torch.profiler`` writes for a program, computed from its trace: same names, same
+nesting.
 
-A slice is what a ``RecordFunction`` spans: an operator's ``call``, boxed or not, and no ``redispatch``
+A slice is the range of a ``RecordFunction``: an operator's ``call``, boxed or not, and no ``redispatch``
 (``Dispatcher.h``); a Node that the engine evaluates, and its formula (``engine.cpp``, ``Node::operator()``); a custom
 Function's ``apply``; ``detach`` in its autograd kernel (``VariableTypeManual.cpp``). An arrow leads from the call that
 made a Node to that Node (``generateForwardBackwardLink`` in ``torch/csrc/profiler/kineto_shim.cpp``).
@@ -43,21 +44,23 @@ UNOBSERVED = frozenset(
         "profiler::_record_function_exit",
     }
 )
-"""Operators of which the profiler is not told (``aten/src/ATen/core/dispatch/ObservedOperators.cpp``)."""
+"""Operators that the profiler does not record (``aten/src/ATen/core/dispatch/ObservedOperators.cpp``)."""
 
 OBSERVED = frozenset({"call", "callBoxed"})
-"""The methods of the dispatcher that tell it."""
+"""The dispatcher's methods that the profiler records."""
 
 RECORDING_KERNELS = {"VariableType::detach": "detach", "VariableType::detach_": "detach_"}
-"""Kernels that tell it themselves, and as what."""
+"""Kernels that the profiler records, and the names of their slices."""
 
 
 PYTHON_FALLBACK = {"mode": "PythonDispatchMode", "subclass": "PythonSubclass"}
-"""As what the Python key's fallback tells it of a ``__torch_dispatch__`` (``PythonFallbackKernel.cpp``)."""
+"""The names of slices for a ``__torch_dispatch__`` that the fallback of the Python key calls
+(``PythonFallbackKernel.cpp``).
+"""
 
 
 class Slice(NamedTuple):
-    """What happened in a thread from a step up to another one, that one included."""
+    """A range of steps in a thread, including the last one."""
 
     begin: int
     end: int
@@ -65,20 +68,20 @@ class Slice(NamedTuple):
     name: str
     args: dict[str, Any]
     is_between: bool = False
-    """It begins between the step before and the first one: no event tells of its beginning."""
+    """True if it begins between its first step and the step before. No event reports that it begins."""
 
     @property
     def starts(self) -> float:
-        """When it begins: at a step, or in the gap before it (``LASTS``)."""
+        """The time at which it begins: a step, or the gap before it (``LASTS``)."""
         return self.begin - (1 - LASTS) / 2 if self.is_between else self.begin
 
 
 LASTS = 0.5
-"""So much of a step its slices last: a gap is left to the next one."""
+"""The part of a step that its slices take. The gap belongs to the next slice."""
 
 
 class Arrow(NamedTuple):
-    """From the beginning of one slice to that of another."""
+    """An arrow from the beginning of one slice to that of another."""
 
     number: int
     begin: float
@@ -88,7 +91,7 @@ class Arrow(NamedTuple):
 
 
 class ProfilerSlices:
-    """What the profiler would have written; it is shown each event, in order."""
+    """The slices and arrows that the profiler would have written. It receives each event in order."""
 
     def __init__(self, trace: Trace, threads: Threads) -> None:
         self._trace = trace
@@ -98,15 +101,15 @@ class ProfilerSlices:
         self._ready: dict[int, list[Slice | Arrow]] = {}
         """Slices that begin at later steps."""
         self._forward: dict[tuple[int, int], Slice] = {}
-        """By forward thread and sequence number: the call that began last."""
+        """The latest call by forward thread and sequence number."""
         self._nodes = MadeNodes()
         self._recording: dict[int, bool] = {}
-        """Of each thread whether grad mode is on."""
+        """For each thread, whether grad mode is on."""
         self._calls = trace.steps_of(ev.Dispatched)
         self._arrows = 0
 
     def see(self, event: ev.AnyEvent) -> Iterator[Slice | Arrow]:
-        """The slices that begin at a step, and arrows that end there."""
+        """Yield the slices that begin at a step, and arrows that end there."""
         self._sizes.see(event)
         self._nodes.see(event)
         yield from self._ready.pop(event.seq, ())
@@ -132,7 +135,7 @@ class ProfilerSlices:
         return Slice(begin, self._trace.ends[begin] if end is None else end, self._rows[begin], name, args)
 
     def _is_next_handler(self, entered: ev.TorchDispatchEntered) -> bool:
-        """Return whether another one of the same call returned NotImplemented."""
+        """Return whether another handler of the same call returned NotImplemented."""
         around = [] if entered.parent is None else self._trace.children(entered.parent)
         return any(one.seq < entered.seq for one in around if isinstance(one, ev.TorchDispatchEntered))
 
@@ -155,7 +158,7 @@ class ProfilerSlices:
         yield made
 
     def _kernel(self, entered: ev.KernelEntered) -> Slice:
-        """Of a kernel that tells the profiler of its first argument."""
+        """Return the slice of a kernel for which the profiler records the first argument."""
         outer = within(self._trace, entered.parent, ev.KeySetComputed) if entered.parent is not None else None
         tensors = [tensor for _, tensor, _ in outer.arguments[:1]] if outer is not None else []
         args = self._sizes.of_tensors(tensors) if tensors else {}
@@ -182,49 +185,51 @@ class ProfilerSlices:
     def _node(self, started: ev.NodeStarted) -> Iterator[Slice | Arrow]:
         number = self._number_of(started.node, started.sequence_nr)
         span = formula_of(self._trace, started, self._nodes.hooks_before(started.node))
-        next_one = span is not None and not self._is_told(started.seq, span[0])
+        next_one = span is not None and not self._records_between(started.seq, span[0])
         until = evaluated_until(self._trace, started)
         yield self._slice(started.seq, EVALUATE + started.name, number if next_one else {}, until)
         if span is not None:
             sizes = self._sizes.of_tensors(started.gradients)
             if replaced_before(self._trace, started, span[0]):
                 sizes.pop("Input Strides", None)  # a hook must keep the sizes, and may return other strides
-            yield from self._from(started.seq, self._slice(span[0], started.name, number | sizes, span[1]))
+            yield from self._formula_slices(started.seq, self._slice(span[0], started.name, number | sizes, span[1]))
         if started.node in self._nodes.inside:
             yield from self._inside(started, self._nodes.inside[started.node])
 
     def _inside(self, started: ev.NodeStarted, node: int) -> Iterator[Slice | Arrow]:
-        """The function that a CopySlices calls."""
+        """Yield the function that a CopySlices calls, with its arrow."""
         span, made = inside_copy_slices(self._trace, started), self._nodes.made[node]
         if span is not None:
             begin, end, gradient = span
             args = self._number_of(node, made.sequence_nr) | self._sizes.of_tensors([gradient])
-            formula = self._slice(begin, made.name, args, end)._replace(is_between=True)  # behind the clone
-            yield from self._from(started.seq, formula)
+            formula = self._slice(begin, made.name, args, end)._replace(is_between=True)  # after the clone
+            yield from self._formula_slices(started.seq, formula)
 
     def _number_of(self, node: int, sequence_nr: int) -> dict[str, Any]:
         made = self._nodes.made.get(node)
         thread = made.thread if made is not None else 1
         return {} if sequence_nr == LARGEST else {"Sequence number": sequence_nr, "Fwd thread id": thread}
 
-    def _from(self, step: int, formula: Slice) -> Iterator[Slice | Arrow]:
-        """A formula with its arrow: what begins later than a step is given then."""
+    def _formula_slices(self, step: int, formula: Slice) -> Iterator[Slice | Arrow]:
+        """Yield a formula with its arrow, or keep them until the step at which the formula begins."""
         parts: list[Slice | Arrow] = [formula, *self._arrow(formula)]
         if formula.begin == step:
             yield from parts
         else:
             self._ready.setdefault(formula.begin, []).extend(parts)
 
-    def _is_told(self, begin: int, end: int) -> bool:
-        """Return whether the profiler is told of anything between two steps: ``set_autograd_evaluate`` gives the number
-        of a formula to the slice just before it (``torch/csrc/profiler/collection.cpp``).
+    def _records_between(self, begin: int, end: int) -> bool:
+        """Return whether the profiler records anything between two steps.
+
+        ``set_autograd_evaluate`` gives the number of a formula to the slice just before it
+        (``torch/csrc/profiler/collection.cpp``).
         """
         calls = self._calls
         between = calls[bisect_right(calls, begin) : bisect_left(calls, end)]
         return any(event.how in OBSERVED for event in map(self._trace.__getitem__, between))  # type: ignore[union-attr]
 
     def _arrow(self, formula: Slice) -> Iterator[Arrow]:
-        """From the call of the forward that has the same number, if there is one; each call has one arrow."""
+        """Yield the arrow from the forward call with the same number, if there is one. Each call has one arrow."""
         key = formula.args.get("Fwd thread id", 0), formula.args.get("Sequence number", NO_NUMBER)
         call = self._forward.pop(key, None)
         if call is not None:

@@ -1,7 +1,7 @@
 """The sequence number that a thread would give to its next Node (``at::sequence_number::peek``).
 
-``torch.profiler`` writes it beside each call with an autograd key in grad mode, and so finds the call that made a Node.
-It is not an event; it is what the next Node of the thread has.
+``torch.profiler`` writes it beside each call with an autograd key in grad mode, and uses it to find the call that made
+a Node. No event reports it; it is the number of the thread's next Node.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dispatchviz.outputs.perfetto.threads import Threads
 
 
 class SequenceNumbers:
-    """Of each thread, the numbers that it gave."""
+    """The sequence numbers that each thread gave."""
 
     def __init__(self, trace: Trace, threads: Threads) -> None:
         self._ends = trace.ends
         self._all_seen = not is_live(trace.header) and not trace.header.only
-        """Whether a Node that is not in the trace was not made."""
+        """True if every Node that was made is in the trace."""
         self._threads = threads
         self._steps: dict[int, list[int]] = {}
         self._given: dict[int, list[int]] = {}
@@ -33,7 +33,7 @@ class SequenceNumbers:
                 self._given.setdefault(row, []).append(made.sequence_nr)
 
     def peek(self, step: int) -> int | None:
-        """The number as of a step; None if the trace does not tell."""
+        """Return the number as of a step, or None if the trace does not have it."""
         row = self._threads.of_step[step]
         steps, given = self._steps.get(row, []), self._given.get(row, [])
         place = bisect_right(steps, step)

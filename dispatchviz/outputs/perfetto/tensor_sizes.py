@@ -1,5 +1,8 @@
-"""The sizes and strides of the arguments of a call, as ``torch.profiler`` writes them: one entry for each parameter of
-the schema, empty for what is no tensor, a list of entries for a list of tensors, none of which may be undefined."""
+"""The sizes and strides of a call's arguments, as ``torch.profiler`` writes them.
+
+There is one entry for each parameter of the schema. It is empty for an argument that is not a tensor, and a list of
+entries for a list of tensors without undefined ones.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,20 @@ from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.explain.calls.binding_frames import pytorch_signature
 
 Geometry = tuple[Sequence[int], Sequence[int]]
-"""Sizes, strides."""
+"""Sizes and strides."""
 
 NOTHING: Geometry = ((), ())
 
 
 class TensorSizes:
-    """What is known of tensors; it is shown each event, in order."""
+    """The sizes and strides of tensors so far. It receives each event in order."""
 
     def __init__(self) -> None:
         self._known: dict[int, Geometry] = {}
         self._defined: dict[str, dict[str, str]] = {}
 
     def see(self, event: ev.AnyEvent) -> None:
-        """A tensor may be new or changed, an operator defined."""
+        """Note a new or changed tensor, or an operator that is defined."""
         if isinstance(event, ev.TensorCreated | ev.GeometryChanged):
             self._known[event.tensor] = event.shape, event.stride
         elif isinstance(event, ev.OperatorDefined):
@@ -38,7 +41,7 @@ class TensorSizes:
             self._defined[event.operator] = _names(schema)
 
     def of_call(self, operator: str, computed: ev.KeySetComputed) -> dict[str, Any]:
-        """``Input Dims`` and ``Input Strides`` of a call."""
+        """Return the ``Input Dims`` and ``Input Strides`` of a call."""
         parameters = self._defined.get(operator) or _parameters(operator)
         found: dict[str, Any] = dict.fromkeys(parameters, NOTHING)
         for name, tensor, _ in computed.arguments:
@@ -55,7 +58,7 @@ class TensorSizes:
         return _written(found.values())
 
     def of_tensors(self, tensors: Iterable[int | None]) -> dict[str, Any]:
-        """The same of what a Node receives."""
+        """Return the same for the gradients that a Node receives."""
         return _written(self._known.get(tensor, NOTHING) if tensor is not None else NOTHING for tensor in tensors)
 
 
@@ -77,9 +80,9 @@ def _parameters(operator: str) -> dict[str, str]:
 
 
 def _names(schema: FunctionSchema) -> dict[str, str]:
-    """The parameters, each with its type."""
+    """Return the names of the parameters with their types."""
     return {argument.name: argument.type for argument in schema.arguments}
 
 
 OPTIONAL = "Tensor?[]"
-"""The type of a list of which the profiler writes nothing."""
+"""The type of a list for which the profiler writes nothing."""

@@ -1,8 +1,8 @@
-"""Which thread each step of a trace is of: PyTorch's profiler has a row of slices for each.
+"""The thread of each step in a trace. PyTorch's profiler has a row of slices for each thread.
 
-The thread of the program is the first. An engine's thread is known by its name (``pt_autograd_0``). A line is of
-another thread if the program's own top level did not call its function, or if it goes on while others have begun since.
-The Nodes that it makes say of which one; a line that makes none is in the row that became free last.
+The program's thread is the first. An engine's thread is identified by its name (``pt_autograd_0``). A line belongs to
+another thread if the program's own top level did not call its function, or if it continues while other lines have begun
+since. The Nodes that a line makes identify its thread. A line that makes none goes to the row that became free last.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
 
 MAIN, UNKNOWN = 1, 0
-"""What PyTorch calls the program's thread, and what it calls none."""
+"""PyTorch's number of the program's thread, and a number for an unknown thread."""
 
 CALLER = ("", "caller")
-"""What ``NodeStarted.thread`` says of the thread that called backward."""
+"""The values of ``NodeStarted.thread`` for the thread that called backward."""
 
 
 class Threads:
@@ -26,33 +26,33 @@ class Threads:
 
     def __init__(self, trace: Trace) -> None:
         self.names = ["the program's thread"]
-        """Of each row."""
+        """The name of each row."""
         self.numbers = [MAIN]
-        """Of each row what PyTorch calls its thread, as far as the Nodes tell."""
+        """PyTorch's number of each row's thread, as far as the Nodes report it."""
         self._ends = [-1]
-        """The last step of the line that was put into each row last."""
+        """For each row, the last step of the latest line in it."""
         self.of_step = array("i", bytes(4 * len(trace)))
-        """Of each step, its row."""
+        """The row of each step."""
         self._within: dict[int, int] = {}
-        """Of a step, the row that the next one within it is in, if that is not its own."""
+        """For a step, the row of the next step inside it, if that is a different row."""
         self._fill(trace)
 
     def _fill(self, trace: Trace) -> None:
         parents, ends, rows = trace.columns.parents, trace.ends, self.of_step
         lines = set(trace.steps_of(ev.SourceLine))
         elsewhere, makers = _lines_elsewhere(trace), _makers(trace)
-        turns = set(trace.steps_of(ev.NodeStarted, ev.BackwardFinished))
+        switches = set(trace.steps_of(ev.NodeStarted, ev.BackwardFinished))
         for step in range(len(trace)):
             parent = parents[step]
             if parent == NONE:
                 rows[step] = self._of_line(step, ends[step], step in elsewhere, makers) if step in lines else 0
-            elif step in turns:
-                rows[step] = self._turn(trace[step], rows[parent])
+            elif step in switches:
+                rows[step] = self._engine_row(trace[step], rows[parent])
             else:
                 rows[step] = self._within.get(parent, rows[parent])
 
     def _of_line(self, step: int, end: int, elsewhere: bool, makers: Mapping[int, int]) -> int:
-        """The row of its thread, or one in which no line goes on."""
+        """Return the row of a line's thread, or a row in which no line continues."""
         number = makers.get(step, UNKNOWN)
         free = [row for row in range(1 if elsewhere else 0, len(self._ends)) if self._ends[row] < step]
         own = [row for row in free if self.numbers[row] == number != UNKNOWN]
@@ -72,8 +72,8 @@ class Threads:
         self.numbers.append(UNKNOWN)
         self._ends.append(end)
 
-    def _turn(self, event: ev.AnyEvent, outer: int) -> int:
-        """What the engine does from here on is of the thread that runs this Node."""
+    def _engine_row(self, event: ev.AnyEvent, outer: int) -> int:
+        """Return the row of the thread that runs a Node. Later steps of the engine belong to it too."""
         name = event.thread if isinstance(event, ev.NodeStarted) else ""
         row = outer if name in CALLER else self._named(name)
         if event.parent is not None:
@@ -87,11 +87,13 @@ class Threads:
 
 
 def _lines_elsewhere(trace: Trace) -> set[int]:
-    """The lines of functions that a thread began with, and of what these call. Of a part of a program, which need not
-    begin at its top level, it is not known."""
+    """Return the lines of functions that a thread began with, and the lines that they call.
+
+    It is empty for a part of a program that does not begin at the top level, because then this is unknown.
+    """
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     found = set[int]()
-    for step, place, caller in zip(steps, columns.places, columns.callers, strict=False):  # whatever a file says
+    for step, place, caller in zip(steps, columns.places, columns.callers, strict=False):  # a file may have any lengths
         known = place < len(columns.line_places)
         if caller in found or (caller == NONE and known and columns.line_places[place].function):
             found.add(step)
@@ -99,7 +101,7 @@ def _lines_elsewhere(trace: Trace) -> set[int]:
 
 
 def _makers(trace: Trace) -> dict[int, int]:
-    """Of lines in which a Node was made, the thread that made it."""
+    """Return the thread of each line in which a Node was made."""
     found = dict[int, int]()
     for step in trace.steps_of(ev.NodeCreated):
         made, line = trace[step], step

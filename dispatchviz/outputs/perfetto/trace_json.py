@@ -1,7 +1,7 @@
-"""The file: Chrome's trace events as JSON, an event a line, written while the trace is read.
+"""The file: Chrome's trace events as JSON, one event on each line, written while the trace is read.
 
-The model has no clock: a step takes a microsecond, so the place in the picture is the step's number, and a slice
-ends in the middle of its last step. The shortest is half a step: Perfetto shows nothing of a slice without length.
+The model has no clock. A step takes a microsecond, so its time is its number. A slice ends in the middle of its last
+step. The shortest slice takes half a step, because Perfetto does not show a slice without length.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.outputs.perfetto.profiler_slices import LASTS, Arrow, ProfilerS
 from dispatchviz.outputs.perfetto.threads import Threads
 
 MARK = '{"dispatchviz_trace_events":'
-"""How such a file begins; who reads it passes over a name that it does not know."""
+"""The beginning of the file. Readers skip a name that they do not know."""
 
 PROCESS = 1
 CLOCK = "no time was measured: a step of the trace takes 1 microsecond, so ts is the number of the step"
@@ -29,7 +29,7 @@ CHUNK = 1 << 16
 
 
 def perfetto_chunks(trace: Trace) -> Iterator[bytes]:
-    """The file in pieces."""
+    """Yield the file in pieces."""
     piece = bytearray()
     for line in _lines(trace):
         piece += line
@@ -40,7 +40,7 @@ def perfetto_chunks(trace: Trace) -> Iterator[bytes]:
 
 
 def compressed(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same as gzip, without a time in it: the same program gives the same bytes."""
+    """Yield the pieces compressed by gzip, without a time stamp. So the same program gives the same bytes."""
     packer = zlib.compressobj(wbits=31)
     for chunk in chunks:
         yield packer.compress(chunk)
@@ -86,7 +86,7 @@ def _events(trace: Trace) -> Iterator[dict[str, Any]]:
 
 
 def _thread(row: int, track: int = 0) -> int:
-    """The number of a row: those of one thread follow each other."""
+    """Return the number of a row. The rows of one thread follow each other."""
     return row + 1 if track == 0 else (row + 1) * 100 + track
 
 
@@ -121,8 +121,9 @@ def _slice(made: Slice, category: str, thread: int, args: dict[str, Any]) -> dic
 
 
 INSIDE = 0.125
-"""How far behind its beginning an arrow is tied to a slice. Where one slice begins another one has ended, and Chrome's
-viewer takes either of them."""
+"""The distance from the beginning of a slice at which an arrow is attached. Where one slice begins another one has
+ended, and Chrome's viewer takes either of them.
+"""
 
 
 def _arrow(made: Arrow) -> Iterator[dict[str, Any]]:

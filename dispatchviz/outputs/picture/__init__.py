@@ -1,1 +1,1 @@
-"""The backward graph, drawn: as DOT, as a picture file, as lanes in a terminal."""
+"""Pictures of the backward graph: as DOT, as a picture file, as lanes in a terminal."""

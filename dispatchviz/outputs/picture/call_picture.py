@@ -1,6 +1,6 @@
-"""The forward calls of a trace as a picture: a box for each line and each call, on the left what calls.
+"""The forward calls of a trace as a picture: a box for each line and each call, with the caller on the left.
 
-A box has a row for each key that the call is dispatched to; arrows start at the row whose kernel makes the call.
+A box has a row for each key that the call is dispatched to. Arrows start at the row whose kernel makes the call.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
 from dispatchviz.outputs.picture.svg import RenderError
 
 MOST = 120
-"""Boxes of calls."""
+"""The largest number of boxes for calls."""
 
 LONGEST = 80
-"""Of a text."""
+"""The largest length of a text."""
 
 LINE = {"style": "rounded,filled", "fillcolor": "#FAFAF5", "color": "#8A8A6A"}
 CALL = {"style": "filled", "fillcolor": "#FFFFFF", "color": "#005B8F"}
 
 
 def call_picture(trace: Trace, first: int = 0, last: int | None = None) -> DrawnPicture:
-    """The calls that begin at some steps. RenderError if there is none."""
+    """Return the picture of the calls that begin in a range of steps. Raise RenderError if there is none."""
     graph = call_graph(trace, first, last)
     if not graph.lines:
         raise RenderError("nothing to draw: no operator is called at these steps outside of a backward pass")
@@ -41,11 +41,11 @@ PAGE = {"rankdir": "LR", "ordering": "out", "ranksep": "0.5", "nodesep": "0.12"}
 
 
 def _title(trace: Trace, graph: CallGraph) -> Iterator[str]:
-    yield f"Calls of {trace.header.program}, without what runs in backward passes"
+    yield f"Calls of {trace.header.program}, without the calls in backward passes"
     yield "Arrows: from a line or a kernel to the operators that it calls, from top to bottom"
     yield "A row: the key that the call is dispatched to, and the kernel of its cell; the next row is a redispatch"
     if _repeated(graph):
-        yield "×: so many calls that are alike; those of a line are put together"
+        yield "× 3: three calls that are alike, from one line or kernel"
 
 
 def _repeated(graph: CallGraph) -> bool:
@@ -60,7 +60,7 @@ def _repeated(graph: CallGraph) -> bool:
 
 def _note(work: _Drawing, graph: CallGraph) -> str:
     left = work.left_out + graph.left_out
-    return f"{left:,} more calls are not drawn: --steps A-B or --step N says which ones to draw" if left else ""
+    return f"{left:,} more calls are not drawn: --steps A-B or --step N selects others" if left else ""
 
 
 class _Drawing:

@@ -1,4 +1,4 @@
-"""Which picture of a trace is wanted, and the picture: what the command line and ``Trace`` offer besides the graph."""
+"""The choice of a picture: the kinds that the command line and ``Trace`` offer besides the graph."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from dispatchviz.outputs.picture.picture_options import USUAL, Options
 from dispatchviz.outputs.picture.svg import RenderError
 
 Kind = Literal["backward", "calls", "decision", "table", "classes"]
-"""The backward graph; the forward calls; how one call is dispatched; its operator's table; its kernel's classes."""
+"""The backward graph; the forward calls; the dispatch of one call; its operator's table; its kernel's classes."""
 
 KINDS: tuple[Kind, ...] = ("backward", "calls", "decision", "table", "classes")
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What somebody asks for."""
+    """The requested picture."""
 
     kind: Kind = "backward"
     steps: tuple[int, int] | None = None
-    """From the first to the last one; equal for a single step. None: the usual ones of the kind."""
+    """The first and the last step, which are equal for a single step. None means the usual steps for the kind."""
     folded: bool | None = None
-    """As ``BackwardGraph.render`` takes it, of a backward graph."""
+    """The argument ``folded`` of ``BackwardGraph.render``, for a backward graph."""
     expand: tuple[str, ...] = ()
     options: Options = USUAL
 
 
 def chosen_picture(trace: Trace, suffix: str, chosen: Chosen) -> Picture:
-    """What a file with one of ``picture_file.SUFFIXES`` holds.
+    """Return the content of a file with one of ``picture_file.SUFFIXES``.
 
-    Raises RenderError if the step has no such thing, or what draws it is missing; DispatchvizError if ``expand`` names
-    no Node.
+    Raise RenderError if the step has nothing to draw or if a program that draws is missing. Raise DispatchvizError if
+    ``expand`` names no Node.
     """
     _check_steps(trace, chosen)
     if chosen.kind == "backward":
@@ -64,7 +64,7 @@ def _check_steps(trace: Trace, chosen: Chosen) -> None:
 
 
 def drawn_picture(trace: Trace, kind: Kind, steps: tuple[int, int] | None) -> DrawnPicture:
-    """A picture that is no backward graph. RenderError if the step has no such thing."""
+    """Return a picture that is not a backward graph. Raise RenderError if the step has nothing to draw."""
     if kind == "calls":
         from dispatchviz.outputs.picture.call_picture import call_picture
 
@@ -74,7 +74,9 @@ def drawn_picture(trace: Trace, kind: Kind, steps: tuple[int, int] | None) -> Dr
 
 
 def _around(trace: Trace, steps: tuple[int, int]) -> tuple[int, int]:
-    """Of a single step all that it contains, or the outermost call that it is in."""
+    """Return the steps of the picture. For a single step they are those of the outermost call around it, or those of
+    its line.
+    """
     first, last = steps
     if first != last:
         return steps
@@ -108,29 +110,29 @@ def _table(trace: Trace, step: int) -> DrawnPicture:
     if found is None:
         raise RenderError(f"nothing to draw: step {step} is in no call of an operator")
     if not found.rows:
-        raise RenderError(f"nothing to draw: {found.operator} is no operator of PyTorch's own, whose table is known")
+        raise RenderError(f"nothing to draw: {found.operator} is not PyTorch's own operator, so its table is unknown")
     order = {} if found.kept else registration_order(found.operator, build_of(trace.header))
     rows = [row for row in found.rows if row.key in DispatchKey.__members__]
     cell = next(row for row in rows if row.key == found.chosen.key)
-    same = cell.kernel == found.chosen.kernel  # else the program has put another one there
+    same = cell.kernel == found.chosen.kernel  # otherwise the program has replaced it
     chosen = cell.cell if same else None
     return table_picture(found.operator, rows, order, chosen=chosen, registered=_registered(found))
 
 
 def _registered(found: OperatorCells) -> list[str]:
-    """What the program itself registered for the operator by then."""
+    """Return the registrations that the program had made for the operator by then."""
     return [f"{key}: {kernel or 'removed'} (step {step})" for key, kernel, step in found.registered]
 
 
 def registration_order(operator: str, build: str) -> dict[tuple[str, str], int]:
-    """Kernel and key or alias to the number of the registration."""
+    """Return the number of each registration by kernel and key or alias."""
     registry = pytorch(build)
     entry = registry.get(operator)
     return numbered(registration_history(entry, registry, build)) if entry else {}
 
 
 def numbered(history: RegistrationHistory) -> dict[tuple[str, str], int]:
-    """The same of a history."""
+    """Return the same for a history."""
     steps = history.steps
     return {(step.kernel, step.key): step.number for step in reversed(steps) if step.kernel}
 

@@ -1,4 +1,4 @@
-"""How the dispatcher decides one call, as a picture: from the arguments' key sets down to the kernel."""
+"""The dispatch of one call as a picture: from the arguments' key sets down to the kernel."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
 from dispatchviz.outputs.picture.svg import RenderError
 
 WIDEST = 64
-"""Sentences are wrapped at so many characters."""
+"""The number of characters at which sentences are wrapped."""
 
 TITLES = {
     ARGUMENTS: "argument {}",
     UNITED: "{}: the keys of all arguments",
-    INCLUDED: "included by the thread",
-    EXCLUDED: "excluded by the thread",
+    INCLUDED: "thread-local include set",
+    EXCLUDED: "thread-local exclude set",
     MASK: "the operator's mask: keys whose kernel falls through",
-    WINNER: "what is left, the highest key first",
+    WINNER: "remaining key set, the highest key first",
 }
-"""Of the lanes of a call."""
+"""The titles of the lanes of a call."""
 
 FILLS = {"": "#D3E7F5", "=": "#D3E7F5", "+": "#DFF0D8", "−": "#F3DDEB"}
-"""By what is done with the keys."""
+"""The colors for what happens to the keys."""
 
 
 def decision_picture(trace: Trace, at: int) -> DrawnPicture:
-    """The dispatch that a step is or is within. RenderError if it is in none."""
+    """Return the picture of the dispatch at or around a step. Raise RenderError if there is none."""
     call = at_or_around(trace, at, ev.Dispatched) if 0 <= at < len(trace) else None
     card, cell = (key_set_card(trace, at), cell_card(trace, at)) if call else (None, None)
     if call is None or card is None:
@@ -51,7 +51,7 @@ def decision_picture(trace: Trace, at: int) -> DrawnPicture:
 
 
 def _lanes(pen: Pen, card: KeySetCard) -> str:
-    """A box for each set; the arguments' sets stand beside each other. Gives the name of the last box."""
+    """Draw a box for each set, with the arguments' sets beside each other. Return the name of the last box."""
     before: list[str] = []
     for number, lane in enumerate(lanes(card)):
         name = f"lane{number}"
@@ -77,7 +77,7 @@ def _lane_label(pen: Pen, card: KeySetCard, lane: Lane) -> str:
 
 
 def _cell(pen: Pen, cell: CellCard, before: str) -> None:
-    """The cell with the candidates for it, and the kernel in it."""
+    """Draw the cell with the candidates for it, and the kernel in it."""
     taken = [
         f"{'→ ' if each.taken else ''}{each.source}: {each.kernel if each.taken else each.outcome}"
         for each in cell.candidates
@@ -94,10 +94,10 @@ def _cell(pen: Pen, cell: CellCard, before: str) -> None:
 
 
 def _reasons(pen: Pen, card: KeySetCard) -> None:
-    """Why each key is in the set or not, in a box of its own."""
+    """Draw the reason why each key is in the set or not, in a box of its own."""
     lines = [line for name, why in card.reasons for line in _reason(name, why)]
     if lines:
-        label = f"{{{pen.text('why each key is there or not')}|{pen.lines(lines)}}}"
+        label = f"{{{pen.text('why each key is in the set or not')}|{pen.lines(lines)}}}"
         pen.box("reasons", label, style="filled", fillcolor="#FAFAF5", color="#8A8A6A")
 
 

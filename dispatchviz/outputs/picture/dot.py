@@ -1,7 +1,7 @@
-"""The backward graph as DOT text: what is written in each box and drawn between them.
+"""The backward graph as DOT text: the texts in the boxes, and the edges between them.
 
 Boxes are record shapes, because one of the layout programs drops HTML-like labels without an error. The same graph
-gives the same bytes: boxes are called by the trace's numbers. Turning the text into a picture is ``svg.py``'s work.
+gives the same bytes, because boxes are named by the trace's numbers. ``svg.py`` makes a picture from the text.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.picture.picture_options import USUAL, Options
 
 MOST_USES = 6
-"""A Node that more edges lead to gets a small stand-in per further use: with all edges in one point, laying out a graph
-in which a leaf is used some hundred times takes minutes."""
+"""The number of edges to a Node above which each further use gets a small stand-in. With all edges at one point, laying
+out a graph in which a leaf is used some hundred times takes minutes.
+"""
 
 MOST_PORTS = 8
-"""A Node with more edges writes their numbers on the edges, not into the box."""
+"""The number of edges above which a Node writes their numbers on the edges and not into the box."""
 
 MOST_INPUTS = 4
-"""Of more tensors than this that a backward requests, the title only says how many."""
+"""The number of tensors requested by a backward above which the title only counts them."""
 
 LONGEST = 48
-"""Values are cut at this length."""
+"""The length at which values are cut."""
 
 MANY = 1000
-"""From so many boxes on, the layout program is set to stop improving early."""
+"""The number of boxes from which on the layout program is set to stop improving early."""
 
 FONT = "DejaVu Sans"
-"""The widest of the usual fonts: its replacement where it is missing needs no more room."""
+"""The widest of the usual fonts. If it is missing, its replacement needs no more room."""
 
 Look = tuple[str, str, str, str]
 """Fill, line, style and width of the line."""
@@ -69,22 +70,22 @@ LOOKS: dict[State, Look] = {
     State.CAPTURED: ("#F3DDEB", "#8A3A69", "dotted", "2"),
     State.FAILED: ("#FFFFFF", "#000000", "dashed", "4"),
 }
-"""Of each state; distinguished without color by the line, and by text in any case."""
+"""The look of each state. The line distinguishes states without color, and a text names each state anyway."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """DOT text, and what the picture made from it must show."""
+    """DOT text, and the texts that its picture must show."""
 
     source: str
     texts: tuple[str, ...]
-    """Every text of every label, as it must be readable in the picture."""
+    """Each text of each label, as it must be readable in the picture."""
     boxes: int
     edges: int
 
 
 def drawing(graph: BackwardGraph, options: Options = USUAL) -> Drawing:
-    """Draw a graph; gradients flow along the arrows, from the roots on top down to the leaves."""
+    """Draw a graph. Gradients flow along the arrows, from the roots at the top down to the leaves."""
     pen, changes = Pen(), changes_of(graph, options)
     for node in graph:
         _draw_node(pen, graph, node, options, changes)
@@ -99,27 +100,29 @@ def drawing(graph: BackwardGraph, options: Options = USUAL) -> Drawing:
         *frames_legend(options),
     ]
     if _draw_parents(pen, graph):
-        title.append("Dotted arrows: to the Node during whose run a Node was made (parent in anomaly mode)")
+        title.append("Dotted arrows: to the Node that was running when a Node was made (parent in anomaly mode)")
     if made := _made_while_running(graph):
         _draw_makers(pen, graph, made)
-        title.append("Dashed open arrows: from the Node during whose run a Node was made")
+        title.append("Dashed open arrows: from the Node that was running when a Node was made")
     paths = {f"n{node}": path for node, path in _frames(graph, options, made).items()}
     draw_frames(pen, {name: paths.get(name.partition("e")[0], ()) for name in pen.names})
     return pen.drawing(title)
 
 
 Frame = tuple[str, str]
-"""What makes it another frame, and the lines of its title."""
+"""The identity of a frame, and the lines of its title."""
 
 
 def _frames(graph: BackwardGraph, options: Options, made: dict[int, int]) -> dict[int, tuple[Frame, ...]]:
-    """Around each Node, from the outermost: the backward during which it was made, then its groups."""
+    """Return the frames around each Node, from the outermost: the backward during which it was made, then its
+    groups.
+    """
     paths = groups(graph, options.cluster)
     return {node: (*_backward_frame(graph, node, made), *map(frame_of, paths.get(node, ()))) for node in graph.nodes}
 
 
 def frame_of(group: Group) -> Frame:
-    """The frame of a group."""
+    """Return the frame of a group."""
     return str(group.key), group.title
 
 
@@ -134,7 +137,7 @@ def _backward_frame(graph: BackwardGraph, node: int, made: dict[int, int]) -> tu
 
 
 def when(graph: BackwardGraph, options: Options) -> Iterator[str]:
-    """As of which step, if that is not the end; what is compared with."""
+    """Yield the step of the graph, if it is not the last one, and the step that it is compared with."""
     if graph.at < len(graph.trace) - 1:
         yield f"as of step {graph.at}"
     if options.since is not None:
@@ -150,7 +153,7 @@ def frames_legend(options: Options) -> Iterator[str]:
                 "function call around it"
             )
         case "function":
-            yield "Frames: calls of functions of the program"
+            yield "Frames: calls of the program's functions"
         case "line":
             yield "Frames: lines of the program"
         case "none":
@@ -165,7 +168,7 @@ class Pen:
     edges: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    """Of all boxes, in order."""
+    """The names of all boxes, in order."""
 
     def box(self, name: str, label: str, **attributes: str) -> None:
         self.names.append(name)
@@ -186,17 +189,19 @@ class Pen:
         self.edges += [f"  first -> {name} [style=invis]" for name in names]
 
     def text(self, text: str) -> str:
-        """A text escaped for any label, records too, and remembered; an empty one would crash the layout."""
+        """Return a text escaped for any label, including records, and remember it. An empty text would crash the
+        layout.
+        """
         label = as_drawn(text)
         self.texts.append(label)
         return "".join(_ESCAPES.get(char, char) for char in label)
 
     def lines(self, texts: Iterable[str]) -> str:
-        """Line that begin at the left."""
+        """Return lines that are aligned to the left."""
         return "".join(f"{self.text(text)}\\l" for text in texts)
 
     def drawing(self, title: Iterable[str], name: str = "backward", **page: str) -> Drawing:
-        """All that was drawn, under a title; ``page`` has attributes of the whole."""
+        """Return the drawing under a title. ``page`` has attributes of the whole picture."""
         limits = {"nslimit": "2", "nslimit1": "2"} if len(self.names) > MANY else {}
         label = nohtml(self.lines(title))
         head = [
@@ -227,21 +232,23 @@ _ARROW = {"fontname": FONT, "fontsize": "10", "color": "#333333", "arrowsize": "
 
 
 def legend(graph: BackwardGraph, ordered: bool = True) -> Iterator[str]:
-    """What the signs mean, and what the backward was asked for; ``ordered``: boxes have the order of the Nodes."""
-    yield "Arrows: where the gradients go"
+    """Yield the legend: the meaning of the signs, and the tensors that the backward was asked for. ``ordered`` is True
+    if boxes show the order of the Nodes.
+    """
+    yield "Arrows: the direction in which gradients flow"
     if ordered and any(node.order for node in graph.outlines()):
         yield "1st, 2nd, ...: the order in which the engine ran the Nodes"
     if graph.inputs:
         requested = listed(graph.inputs) if len(graph.inputs) <= MOST_INPUTS else f"{len(graph.inputs)} tensors"
         by = "backward(inputs=)" if graph.accumulate else "grad()"
-        yield f"{by} requested {requested}: what does not lead there is not needed"
+        yield f"{by} requested {requested}: Nodes that do not lead there are not needed"
     yield from saved_legend(graph)
     if graph.header.cuda.startswith("emulated") and uses_cuda(graph.trace):
         yield f"cuda: {graph.header.cuda}"
 
 
 def saved_legend(graph: BackwardGraph) -> Iterator[str]:
-    """How much memory the saved tensors keep. Of a big graph too many Nodes would have to be looked at."""
+    """Yield how much memory the saved tensors keep. A big graph has too many Nodes to look at."""
     count, storages, freed = saved_bytes(graph.trace, graph) if len(graph) <= MANY else (0, 0, False)
     if storages:
         where = "1 storage" if storages == 1 else f"{storages} storages, each counted once"
@@ -249,7 +256,7 @@ def saved_legend(graph: BackwardGraph) -> Iterator[str]:
 
 
 def changes_of(graph: BackwardGraph, options: Options) -> GraphChanges | None:
-    """What has changed since the step that is asked for."""
+    """Return the changes since the requested step, or None."""
     return None if options.since is None else GraphChanges(graph.trace, options.since)
 
 
@@ -266,17 +273,19 @@ def _draw_node(pen: Pen, graph: BackwardGraph, node: GraphNode, options: Options
 
 
 CHANGED = {"penwidth": "3"}
-"""Of a Node that has changed since the step that is compared with."""
+"""The look of a Node that has changed since the compared step."""
 
 
 def node_link(pen: Pen, graph: BackwardGraph, node: GraphNode) -> dict[str, str]:
-    """A Node's box leads to the step of the forward call that made it, whose operator and line stand in its tooltip."""
+    """Return a link from a Node's box to the step of the forward call that made it. The tooltip shows the call's
+    operator and line.
+    """
     made = made_at(graph.trace, node.number)
     return {} if made is None else pen.link(made.step, [node.title, *_made_texts(made)])
 
 
 def _made_texts(made: Made) -> Iterator[str]:
-    """``made by aten::add.Tensor, step 12``; ``forum.py:6``."""
+    """Yield the origin of a Node: ``made by aten::add.Tensor, step 12``; ``forum.py:6``."""
     by = f"by {made.operator}, " if made.operator else "at "
     yield f"made {by}step {made.step}"
     if made.place:
@@ -284,7 +293,7 @@ def _made_texts(made: Made) -> Iterator[str]:
 
 
 def look(node: GraphNode) -> dict[str, str]:
-    """The colors and lines of a Node's box."""
+    """Return the colors and lines of a Node's box."""
     fill, line, style, width = LOOKS[node.state]
     colors = {"style": f"filled,{style}", "fillcolor": fill, "color": line, "penwidth": width}
     shape = "Mrecord" if node.leaf else "record"
@@ -312,7 +321,7 @@ def _facts(graph: BackwardGraph, node: GraphNode, options: Options = USUAL) -> I
 
 
 def extras(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
-    """What few Nodes have: to do with views, hooks."""
+    """Yield facts that few Nodes have: views and hooks."""
     if view := view_text(graph.trace, node, graph.at):
         yield shortened(view, LONGEST)
     for hook in hooks(graph.trace, node, graph.at):
@@ -321,7 +330,7 @@ def extras(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
 
 
 def gradients(node: GraphNode) -> Iterator[str]:
-    """The shapes of the gradients that a Node receives: ``gradient [2, 2]``, numbered if there are several."""
+    """Yield the shapes of the gradients that a Node receives: ``gradient [2, 2]``, numbered if there are several."""
     for index, tensor in enumerate(node.inputs):
         number = f" {index}" if len(node.inputs) > 1 else ""
         if tensor and tensor.shape is not None:
@@ -329,7 +338,7 @@ def gradients(node: GraphNode) -> Iterator[str]:
 
 
 def saved_text(saved: SavedTensor) -> str:
-    """``self=x [2, 2] version 0``."""
+    """Return the text of a saved tensor: ``self=x [2, 2] version 0``."""
     if saved.tensor is None:
         return f"{saved.name}=undefined"
     shape = "" if saved.tensor.shape is None else f" {shaped(saved.tensor.shape)}"
@@ -337,7 +346,7 @@ def saved_text(saved: SavedTensor) -> str:
 
 
 def edge_text(edge: GraphEdge, index: int) -> str:
-    """What an edge belongs to in the forward: ``self=x``; its number if that is unknown."""
+    """Return the argument and tensor of an edge in the forward: ``self=x``; its number if they are unknown."""
     if not edge.argument:
         return str(index)
     return f"{edge.argument}={edge.tensor}" if edge.tensor else edge.argument
@@ -349,7 +358,7 @@ def has_ports(node: GraphNode) -> bool:
 
 
 def _ports(pen: Pen, node: GraphNode, options: Options) -> str:
-    """A row of the box with a field for each edge, the empty ones too."""
+    """Return a row of the box with a field for each edge, including empty ones."""
     if not options.says("edges") or not has_ports(node):
         return ""
     fields = (
@@ -382,11 +391,11 @@ def _draw_edge(
 
 
 PARENT = {"style": "dotted", "color": "#8A3A69", "class": "parent", "constraint": "false"}
-"""Of an edge to the parent in anomaly mode: no gradient takes it."""
+"""The look of an edge to the parent in anomaly mode. No gradient takes it."""
 
 
 def _draw_parents(pen: Pen, graph: BackwardGraph) -> bool:
-    """Return whether there are any. A parent that is in another graph gets a stand-in with its name."""
+    """Draw edges to parents. Return whether there are any. A parent in another graph gets a stand-in with its name."""
     parents = {node.number: node.parent for node in graph if node.parent is not None}
     for number, title in dict(parents.values()).items():
         if number not in graph.nodes:
@@ -397,21 +406,23 @@ def _draw_parents(pen: Pen, graph: BackwardGraph) -> bool:
 
 
 ELSEWHERE = {"style": "dotted", "fontsize": "11", "margin": "0.08,0.03", "color": "#555555"}
-"""Of a Node of another graph."""
+"""The look of a Node of another graph."""
 
 
 def _made_while_running(graph: BackwardGraph) -> dict[int, int]:
-    """The Nodes that were made while another one ran, to that one; without those that say so as parents."""
+    """Return the Nodes that were made while another one ran, each with that one. Nodes with a recorded parent are left
+    out.
+    """
     found = {node.number: made_in(graph.trace, node.number) for node in graph if node.parent is None and not node.leaf}
     return {node: maker for node, maker in found.items() if maker is not None}
 
 
 MADE = {"style": "dashed", "color": "#2F6B3C", "class": "made", "constraint": "false", "arrowhead": "vee"}
-"""Of an arrow from a Node to one that was made while it ran."""
+"""The look of an arrow from a Node to one that was made while it ran."""
 
 
 def _draw_makers(pen: Pen, graph: BackwardGraph, made: dict[int, int]) -> None:
-    """A frame around what was made during a backward, and arrows from the Nodes that ran then."""
+    """Draw arrows from the Nodes that ran to the Nodes that were made meanwhile."""
     for number in dict.fromkeys(made.values()):
         if number not in graph.nodes:
             pen.box(f"n{number}", pen.text(node_title(graph.trace, number, graph.at)), **ELSEWHERE)
@@ -427,11 +438,11 @@ FRAME = {
     "labeljust": "r",
     "margin": "16",
 }
-"""Around boxes that belong together."""
+"""The look of a frame around boxes that belong together."""
 
 
 def draw_frames(pen: Pen, paths: Mapping[str, Sequence[Frame]]) -> None:
-    """The frames around boxes, within each other, by the names of the boxes."""
+    """Draw nested frames around boxes, given by the names of the boxes."""
     inside: dict[tuple[Frame, ...], list[str]] = defaultdict(list)
     for name, path in paths.items():
         if path:
@@ -451,11 +462,11 @@ def _draw_within(pen: Pen, inside: dict[tuple[Frame, ...], list[str]], path: tup
 
 
 UNUSED = {"style": "dashed", "color": "#888888", "class": "unused"}
-"""Of an edge along which nothing goes in this backward."""
+"""The look of an edge along which no gradient goes in this backward."""
 
 
 def draw_empty(pen: Pen, tail: str, name: str) -> None:
-    """A short stub, so that one sees which output goes nowhere."""
+    """Draw a short stub, which shows an output that leads nowhere."""
     stub = {"shape": "plain", "fontsize": "11", "fontcolor": "#444444", "class": "empty"}
     pen.box(f"{name}_empty", pen.text("no gradient"), **stub)
     pen.edge(tail, f"{name}_empty", id=name, style="dashed", arrowhead="none")
@@ -469,12 +480,14 @@ def edge_label(pen: Pen, node: GraphNode, index: int, edge: GraphEdge, target: G
 
 
 def node_texts(graph: BackwardGraph, node: GraphNode) -> tuple[str, str, list[str]]:
-    """What is written in a Node's box, as the picture has it: its title, its state (maybe empty), the lines below."""
+    """Return the texts of a Node's box, as the picture shows them: its title, its state (which may be empty), the lines
+    below.
+    """
     lines = [as_drawn(text) for text in _facts(graph, node)]
     state = state_text(graph, node)
     return as_drawn(node.title), state and as_drawn(state), lines
 
 
 def as_drawn(text: str) -> str:
-    """A text as a label shows it."""
+    """Return a text as a label shows it."""
     return " ".join(shown(text).split()) or "(blank)"

@@ -1,4 +1,4 @@
-"""A drawing as a picture: files by suffix, and the picture in a notebook."""
+"""A drawing as a picture: files by suffix, and the display in a notebook."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ from dispatchviz.outputs.picture.svg import RenderError, pdf, svg
 
 @dataclass(frozen=True, slots=True)
 class DrawnPicture:
-    """What ``trace.call_graph()`` and its like give."""
+    """A picture, as ``trace.call_graph()`` and its siblings return it."""
 
     drawing: Drawing = field(repr=False)
     note: str = ""
-    """What is left out; empty if nothing is."""
+    """The parts that are left out; empty if nothing is."""
 
     def dot(self) -> str:
-        """In Graphviz's language."""
+        """Return the picture in Graphviz's language."""
         return self.drawing.source
 
     def svg(self, *, theme: Theme = "light") -> str:
-        """As SVG. RenderError if no layout program can draw it."""
+        """Return the picture as SVG. Raise RenderError if no layout program can draw it."""
         return svg(self.drawing, theme)
 
     def _repr_svg_(self) -> str:
-        """For notebooks."""
+        """Return the SVG for notebooks."""
         return self.svg()
 
     def _repr_html_(self) -> str:
-        """The same, for a notebook that is not trusted: an image, which nothing takes out."""
+        """Return the picture for a notebook that is not trusted: an image, which no front end removes."""
         from dispatchviz.outputs.cell.html import image
 
         return image(self.svg(), "A picture of the trace")
 
     def data(self, suffix: str, theme: Theme = "light") -> bytes:
-        """The content of a file of one of ``picture_file.SUFFIXES``. RenderError if it cannot be made."""
+        """Return the content of a file with one of ``picture_file.SUFFIXES``. Raise RenderError if it cannot be
+        made.
+        """
         check_theme(suffix, theme)
         forms: dict[str, Callable[[], bytes]] = {
             ".dot": lambda: self.drawing.source.encode(),
@@ -51,17 +53,17 @@ class DrawnPicture:
         return forms[suffix]()
 
     def render(self, path: str | Path, *, theme: Theme = "light") -> str:
-        """Write the file, by the suffix of its name; give the note. RenderError if that cannot be done."""
+        """Write the file in the format of its suffix. Return the note. Raise RenderError if that fails."""
         write_picture(path, self.data(suffix_of(path), theme))
         return self.note
 
 
 SUFFIXES = (".dot", ".svg", ".png", ".pdf")
-"""Of the files that can be written."""
+"""The suffixes of the files that can be written."""
 
 
 def suffix_of(path: str | Path) -> str:
-    """One of ``SUFFIXES``. RenderError for a file with another."""
+    """Return one of ``SUFFIXES``. Raise RenderError for a file with another suffix."""
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
@@ -70,15 +72,15 @@ def suffix_of(path: str | Path) -> str:
 
 
 def check_theme(suffix: str, theme: Theme) -> None:
-    """Raise RenderError for a theme that pictures of a form do not have."""
+    """Raise RenderError if pictures with this suffix do not have the theme."""
     if theme == "auto" and suffix != ".svg":
-        raise RenderError(f"the theme auto is for .svg, which a browser draws: a {suffix} is light or dark")
+        raise RenderError(f"the theme auto is only for .svg, which a browser draws: choose light or dark for {suffix}")
     if theme == "dark" and suffix not in (".svg", ".png"):
-        raise RenderError(f"the theme dark is for .svg and .png: a {suffix} is light")
+        raise RenderError(f"the theme dark is only for .svg and .png: a {suffix} is always light")
 
 
 def write_picture(path: str | Path, data: bytes) -> None:
-    """Write the file. RenderError if that cannot be done."""
+    """Write the file. Raise RenderError if that fails."""
     target = Path(path)
     try:
         write_whole(target, data)

@@ -1,4 +1,4 @@
-"""A folded backward graph as DOT text: a cluster for each frame."""
+"""A folded backward graph as DOT text, with a cluster for each frame."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def folded_drawing(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -
 
 
 def title(graph: BackwardGraph, picture: FoldedPicture) -> Iterator[str]:
-    """The lines above the picture."""
+    """Yield the lines above the picture."""
     drawn = sum(box.node is not None for box in picture.boxes)
     yield f"Backward graph of {graph.header.program}: {len(graph):,} Nodes in {drawn:,} boxes"
     yield from legend(graph, any(": " in box.state for box in picture.boxes))
     if picture.frames:
-        yield "A frame: the same Nodes many times over, one iteration after the other; the first iteration is drawn"
+        yield "A frame: Nodes that repeat, one iteration after the other; only the first iteration is drawn"
     lines = [line for box in picture.boxes for line in box.lines]
     if any(DOWN in line for line in lines):
-        yield f"Nodes in one box: each leads to the next line ({DOWN}) and to what is in brackets"
+        yield f"Nodes in one box: each leads to the next line ({DOWN}) and to the Nodes in brackets"
         yield "leaf x: the AccumulateGrad of x"
     if any(f"{OTHERS}{end}" in line for line in lines for end in ",)") or any(line.endswith(OTHERS) for line in lines):
-        yield f"leaf x{OTHERS}: in each turn the AccumulateGrad of another tensor"
+        yield f"leaf x{OTHERS}: the AccumulateGrad of another tensor in each iteration"
     if any(f".{ANOTHER}." in line for line in lines):
-        yield f"leaf a.{ANOTHER}.b: in each iteration that of another tensor, with another word for {ANOTHER}"
+        yield f"leaf a.{ANOTHER}.b: the same, with another word for {ANOTHER} in each iteration"
 
 
 class _Writer:
@@ -62,7 +62,7 @@ class _Writer:
         self._drawn: set[str] = set()
 
     def write(self, frames: Mapping[str, Sequence[Frame]]) -> None:
-        """All boxes and arrows, and frames around the boxes, by name."""
+        """Write all boxes and arrows, and frames around the boxes, by name."""
         for box in self._picture.boxes:
             self._box(box)
         for arrow in self._picture.arrows:

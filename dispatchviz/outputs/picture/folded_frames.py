@@ -1,4 +1,4 @@
-"""The frames of a folded picture: around what repeats, and around what comes from one module, function or line."""
+"""The frames of a folded picture: around repeats, and around the Nodes of one module, function or line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchviz.outputs.picture.picture_options import Options
 
 
 def folded_frames(graph: BackwardGraph, fold: Fold, picture: FoldedPicture, options: Options) -> dict[str, list[Frame]]:
-    """The frames around each box, from the outermost."""
+    """Return the frames around each box, from the outermost."""
     work = _Frames(graph, fold, picture, options)
     return {box.name: list(work.around(box)) for box in picture.boxes}
 
@@ -32,8 +32,10 @@ class _Frames:
         self._sections = {section.start: section for section in sections(fold.items)}
 
     def around(self, box: Box) -> Iterator[Frame]:
-        """A repeat is within the groups that all its turns are in, and around those within an iteration; the group that
-        is a iteration has no frame besides that of the repeat.
+        """Yield the frames of a box.
+
+        A repeat is within the groups that contain all its iterations, and around the groups within an iteration. A
+        group that is one whole iteration has no frame besides that of the repeat.
         """
         first, last = self._groups(box)
         outside = 0
@@ -45,8 +47,8 @@ class _Frames:
         yield from self._framed(first[outside:], last[outside:])
 
     def _groups(self, box: Box) -> tuple[Path, Path]:
-        """Of a box's Nodes in the first iterations and in the last ones; without any those of the frame that it is
-        in.
+        """Return the groups of a box's Nodes in the first iterations and in the last ones, without the groups of the
+        frame around it.
         """
         if box.node is None:
             around = self._whole[box.within[-1]] if box.within else ()
@@ -71,7 +73,7 @@ def _title(group: Group, other: Group) -> str:
 
 
 def _around_module(module: str, first: Path, last: Path) -> tuple[Path, Path]:
-    """The groups around a box that is a module."""
+    """Return the groups around a box that is a module."""
     titles = [_title(group, other) for group, other in zip(first, last, strict=False)]
     depth = titles.index(module) if module in titles else len(titles)
     return first[:depth], last[:depth]

@@ -1,8 +1,8 @@
-"""A folded backward graph as boxes, frames and arrows: what is written in each, and which arrow stands for which edges.
+"""A folded backward graph as boxes, frames and arrows: their texts, and the edges that each arrow represents.
 
-Of a repeat the first iteration is drawn, in a frame. Edges to the next iteration lead to a small box at its end, from
-which one leads to what comes after the last iteration. Not here: how a graph is folded (``explain/graph/folding.py``),
-DOT (``folded_dot.py``).
+Only the first iteration of a repeat is drawn, in a frame. Edges to the next iteration lead to a small box at its end,
+and from there an arrow leads to the Nodes after the last iteration. Not here: how a graph is folded
+(``explain/graph/folding.py``), DOT (``folded_dot.py``).
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from dispatchviz.outputs.picture.folded_texts import Texts
 from dispatchviz.outputs.picture.picture_options import USUAL, Options
 
 Path = tuple[Repeat, ...]
-"""The repeats that something is drawn in, the outermost first."""
+"""The repeats around something, from the outermost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One Node, the Nodes of a section, or where a frame is left."""
+    """A Node, the Nodes of a section, or the exit of a frame."""
 
     name: str
     title: str
     state: str
     lines: tuple[str, ...]
     ports: tuple[str, ...]
-    """A text for each edge; empty if they all leave at the bottom."""
+    """A text for each edge; empty if all edges leave at the bottom."""
     node: GraphNode | None
-    """Whose colors it has; None: of no Node."""
+    """The Node that determines the colors; None if there is none."""
     looks: State
     within: Path
     stands_for: str = ""
-    """At the end of a frame: the box that an edge leads to in the next iteration."""
+    """For the exit of a frame: the box that an edge leads to in the next iteration."""
     is_changed: bool = False
-    """Since the step that is compared with."""
+    """True if it has changed since the compared step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From a box to a box."""
+    """An arrow between two boxes."""
 
     tail: str
     port: int | None
@@ -53,12 +53,12 @@ class Arrow:
     label: str = ""
     is_unused: bool = False
     edges: int = 1
-    """So many edges of what is drawn."""
+    """The number of edges that the arrow represents."""
 
 
 @dataclass
 class FoldedPicture:
-    """All of it."""
+    """A folded graph as a picture."""
 
     boxes: list[Box] = field(default_factory=list)
     frames: dict[Repeat, tuple[str, ...]] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class FoldedPicture:
 
 
 def folded_picture(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -> FoldedPicture:
-    """Boxes and arrows of a folded graph."""
+    """Return the boxes and arrows of a folded graph."""
     work = _Drawing(graph, fold, options)
     for item in fold.items:
         work.draw(item, ())
@@ -76,7 +76,7 @@ def folded_picture(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a position is drawn, and in which iterations of the repeats around it the Node is."""
+    """The box of a position, and the iterations of the repeats around it in which the Node is."""
 
     item: int | Section
     path: Path
@@ -134,7 +134,7 @@ class _Drawing:
     # -- arrows -------------------------------------------------------------------------------------------------------
 
     def join(self) -> None:
-        """All arrows, those of the same kind between two boxes as one."""
+        """Draw all arrows. Arrows of the same kind between two boxes become one."""
         found: dict[tuple[str, int | None, str, str, bool], int] = {}
         for box in list(self.picture.boxes):
             for arrow in self._arrows(box):
@@ -170,8 +170,8 @@ class _Drawing:
     def _lead(
         self, tail: str, port: int | None, at: int, number: int, link: Link, path: Path, note: str
     ) -> Iterator[Arrow]:
-        """The arrow for an edge, as it is in the first iteration of each repeat of ``path``, and what follows from
-        it.
+        """Yield the arrow for an edge as it is in the first iteration of each repeat of ``path``, and the arrows that
+        follow from it.
         """
         if link is None:
             yield Arrow(tail, port, self._end(tail, port, path), note)
@@ -197,7 +197,9 @@ class _Drawing:
     def _to_next_iteration(
         self, tail: str, port: int | None, at: int, number: int, link: Link, path: Path
     ) -> Iterator[Arrow]:
-        """To a small box for the Node of the next iteration; from there to where the last iterations lead instead."""
+        """Yield the arrow to a small box for the Node of the next iteration, and from there to the target of the last
+        iterations.
+        """
         assert link is not None
         repeat = path[-1]
         ahead = (link[0] - repeat.start) // repeat.period
@@ -217,7 +219,7 @@ class _Drawing:
         yield Arrow(tail, port, self._next[key], self.texts.input_text(link))
 
     def _out(self, tail: str, port: int | None, at: int, number: int, link: Link, path: Path) -> Iterator[Arrow]:
-        """Out of a repeat from each iteration: to the same Node, or to another one from each."""
+        """Yield the arrow out of a repeat, from each iteration to the same Node or to a different one."""
         repeat = path[-1]
         links = [self._link(repeat, at, number, link, iteration) for iteration in range(repeat.iterations)]
         if len(set(links)) == 1:
@@ -237,7 +239,7 @@ class _Drawing:
             yield from self._lead(tail, port, there, number, links[iterations[0]], path[:-1], note)
 
     def _notes(self, links: Sequence[Link], iterations: Sequence[int], repeat: Repeat) -> str:
-        """``from 3 iterations, input_nr 2 … 0``."""
+        """Return the note on an arrow: ``from 3 iterations, input_nr 2 … 0``."""
         which = f"{SEVERAL}{len(iterations):,} iterations"
         inputs = [link[1] for link in links if link]
         if len(set(inputs)) > 1:
@@ -249,7 +251,7 @@ class _Drawing:
         return which
 
     def _link(self, repeat: Repeat, at: int, number: int, link: Link, iteration: int) -> Link:
-        """Where an edge of the first iteration leads in a later one."""
+        """Return the target of an edge of the first iteration in a later one."""
         return later_link(repeat, iteration, at - repeat.start, number, link) if iteration else link
 
     def _end(self, tail: str, port: int | None, path: Path) -> str:
@@ -260,7 +262,7 @@ class _Drawing:
         return box
 
     def _place(self, at: int) -> _Place:
-        """Where a position is drawn."""
+        """Return the place at which a position is drawn."""
         path: list[Repeat] = []
         iterations: list[int] = []
         items = self.fold.items
@@ -276,16 +278,16 @@ class _Drawing:
 
 
 SEVERAL = "from "
-"""How the label of an arrow begins that stands for edges to different places, and says so."""
+"""The beginning of the label of an arrow that represents edges to different places."""
 
 _NEXT = ("next iteration", "{} iterations on")
 
 
 def name(at: int) -> str:
-    """The identifier of the box that begins at a position."""
+    """Return the identifier of the box that begins at a position."""
     return f"p{at}"
 
 
 def iteration_text(iteration: int, repeat: Repeat) -> str:
-    """``iteration 3``; the last one is called so."""
+    """Return ``iteration 3`` or ``the last iteration``."""
     return "last iteration" if iteration == repeat.iterations - 1 else f"iteration {iteration + 1}"

@@ -1,5 +1,5 @@
-"""What is written in the boxes and frames of a folded graph: of many Nodes what they share, and from where to where the
-rest goes.
+"""The texts in the boxes and frames of a folded graph: the facts that many Nodes share, and the ranges of the
+others.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from dispatchviz.foundation.english import shaped, shortened
 from dispatchviz.outputs.picture.dot import LONGEST, edge_text, extras, gradients
 
 MOST_LINES = 14
-"""Of a box."""
+"""The largest number of lines in a box."""
 
 WIDE = 84
-"""Lines of boxes of many Nodes are cut at this length."""
+"""The length at which lines in boxes of many Nodes are cut."""
 
 NBSP = "\N{NO-BREAK SPACE}"
 
 MOST_ITERATIONS = 4096
-"""So many iterations are looked at for the names of their leaves."""
+"""The number of iterations whose leaves are read for names."""
 
 MADE = "└ "
-"""Before what was made by the line above."""
+"""The beginning of a line with the Nodes that the line above made."""
 
 URGENT = (State.FAILED, State.RUNNING, State.QUEUED, State.WAITING, State.CAPTURED, State.CREATED)
-"""Which state gives a box of many Nodes its colors: the first of these that one of them is in."""
+"""The states in the order in which they determine the colors of a box of many Nodes."""
 
 
 class Texts:
@@ -48,28 +48,28 @@ class Texts:
         self._places = UserPlaces(graph.trace)
 
     def node(self, at: int) -> GraphNode:
-        """The Node at a position."""
+        """Return the Node at a position."""
         return self._graph[self._order[at]]
 
     def is_pruned(self, at: int) -> bool:
-        """Nothing goes there in this backward."""
+        """Return whether no gradient goes there in this backward."""
         return self._graph.outline(self._order[at]).state is State.PRUNED
 
     def outlines(self, positions: Iterable[int]) -> Iterator[NodeOutline]:
-        """The Nodes at some positions, without their tensors."""
+        """Return the Nodes at some positions, without their tensors."""
         return (self._graph.outline(self._order[at]) for at in positions)
 
     # -- of Nodes -----------------------------------------------------------------------------------------------------
 
     def title(self, positions: Sequence[int]) -> str:
-        """``AddBackward0``, ``AccumulateGrad (a … f)``."""
+        """Return the title of a box: ``AddBackward0``, ``AccumulateGrad (a … f)``."""
         node, last = self.node(positions[0]), self.node(positions[-1])
         if node.leaf is None or last.leaf is None:
             return node.name
         return shortened(f"{node.name} ({varying(node.leaf.name, last.leaf.name)})", LONGEST)
 
     def state(self, positions: Sequence[int]) -> tuple[str, State]:
-        """How far the engine is with them, in words, and whose colors they have."""
+        """Return the engine's progress with some Nodes, in words, and the state that determines their colors."""
         found = Counter(node.state for node in self.outlines(positions))
         looks = next((state for state in URGENT if state in found), max(found, key=lambda state: found[state]))
         if len(positions) == 1:
@@ -82,14 +82,14 @@ class Texts:
         return ", ".join(texts), looks
 
     def change(self, positions: Iterable[int], changes: GraphChanges) -> str:
-        """What has become of the Nodes of a box since: ``new``, ``3 new, 2 was waiting``."""
+        """Return the changes in the Nodes of a box: ``new``, ``3 new, 2 was waiting``."""
         nodes = [*self.outlines(positions)]
         found = Counter(changes.text(node.number, node.state) for node in nodes)
         del found[""]
         return ", ".join(text if count == len(nodes) else f"{count:,} {text}" for text, count in found.items())
 
     def facts(self, positions: Sequence[int]) -> Iterator[str]:
-        """The lines of a box: of the first Node, and of the last one where that differs."""
+        """Yield the lines of a box: the facts of the first Node, and those of the last one where they differ."""
         node, last = self.node(positions[0]), self.node(positions[-1])
         other = f" (last iteration {last.number_text})" if last.number_text != node.number_text else ""
         yield f"sequence_nr {node.number_text}{other}" + (
@@ -102,13 +102,13 @@ class Texts:
         yield from extras(self._graph, node)
 
     def port(self, node: GraphNode, number: int, is_many: bool) -> str:
-        """What an edge belongs to in the forward."""
+        """Return the argument of an edge in the forward."""
         edge = node.edges[number]
         text = edge.argument or str(number) if is_many else edge_text(edge, number)
         return shortened(text, LONGEST // 2)
 
     def input_text(self, link: Link) -> str:
-        """Which input an edge leads to, where there are several."""
+        """Return the input that an edge leads to, if there are several."""
         if link is None:
             return ""
         several = len(self.node(link[0]).inputs) > 1
@@ -117,7 +117,7 @@ class Texts:
     # -- of sections and repeats --------------------------------------------------------------------------------------
 
     def frame(self, repeat: Repeat, path: Sequence[Repeat]) -> tuple[str, ...]:
-        """What a frame stands for."""
+        """Return the title of a frame."""
         nodes = list(self.outlines(range(repeat.start, repeat.stop)))
         size = nodes[0].name if repeat.period == 1 else f"{repeat.period:,} Nodes"
         inner = "" if path else f": {self._numbered(nodes)}"
@@ -126,9 +126,11 @@ class Texts:
         return (*title, f"{repeat.iterations:,} times {size}{inner}", *self._progress(repeat, path))
 
     def _named_iterations(self, repeat: Repeat, path: Sequence[Repeat]) -> str:
-        """``layers.11 … layers.0 (Block.forward)``: what the paths of each iteration's leaves begin with, and the
-        function that made it; empty if the iterations have no leaves with paths of their own. Within the iterations of
-        other repeats the same of all of these: ``layers.*.value … layers.*.query``.
+        """Return the shared paths of the leaves in each iteration, and the function that made it: ``layers.11 …
+        layers.0 (Block.forward)``.
+
+        The result is empty if the iterations have no leaves with paths of their own. Within other repeats it is the
+        part that all their iterations share: ``layers.*.value … layers.*.query``.
         """
         starts = [repeat.start + iteration * repeat.period for iteration in range(repeat.iterations)]
         paths = [shared_path(self._modules(range(at, at + repeat.period))) for at in starts]
@@ -140,19 +142,21 @@ class Texts:
         return f"{first} … {last}" + (f" ({by})" if by else "")
 
     def _path_in_all_iterations(self, at: int, repeat: Repeat, path: Sequence[Repeat]) -> str:
-        """What the paths of the leaves of one iteration begin with, in all iterations of the repeats around it."""
+        """Return the shared beginning of the paths of one iteration's leaves, in all iterations of the repeats around
+        it.
+        """
         iterations = islice(everywhere(at, path), MOST_ITERATIONS)
         return in_all_iterations(
             [*dict.fromkeys(shared_path(self._modules(range(p, p + repeat.period))) for p in iterations)]
         )
 
     def _modules(self, positions: Iterable[int]) -> list[str]:
-        """The modules whose parameters the Nodes at some positions accumulate."""
+        """Return the modules whose parameters the Nodes at some positions accumulate."""
         names = (leaf_name(self._graph, self._order[at]) for at in positions)
         return [module for name in names if (module := module_of(name))]
 
     def _function(self, positions: Iterable[int]) -> str:
-        """The innermost function of the program of which one call made all Nodes at some positions."""
+        """Return the innermost function of the program that made all Nodes at some positions in one call."""
         calls = common_path([self._places.calls(self._order[at]) for at in positions])
         return calls[-1].title if calls else ""
 
@@ -160,7 +164,7 @@ class Texts:
         return self._graph.outline(self._order[at])
 
     def section(self, section: Section, path: Sequence[Repeat]) -> Iterable[str]:
-        """The lines of a box of many Nodes."""
+        """Return the lines of a box of many Nodes."""
         if section.function:
             return self._by_line(section, path)
         if section.module:
@@ -168,7 +172,7 @@ class Texts:
         return self.tree(section, path) if section.is_tree else self.kinds(section)
 
     def _by_line(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
-        """Each line of the program that made some of them in a row, and below it the Nodes."""
+        """Yield each line of the program that made several of the Nodes in a row, and the Nodes below it."""
         runs = [(line, [*run]) for line, run in groupby(range(section.start, section.stop), self._line)]
         for line, run in runs[: MOST_LINES // 2]:
             yield shortened(self._places.text(line) if line else "elsewhere", WIDE)
@@ -176,13 +180,13 @@ class Texts:
             texts = [f"{count}{NBSP}×{NBSP}{kind}" if count > 1 else kind for kind, count in kinds.items()]
             yield from wrap(f"{MADE}{', '.join(texts)}", WIDE, break_on_hyphens=False)
         if len(runs) > MOST_LINES // 2:
-            yield f"and {len(runs) - MOST_LINES // 2} more stretches of lines"
+            yield f"and {len(runs) - MOST_LINES // 2} more ranges of lines"
 
     def _line(self, at: int) -> Place | None:
         return self._places.line(self._order[at])
 
     def _progress(self, repeat: Repeat, path: Sequence[Repeat]) -> Iterator[str]:
-        """How many iterations are done while a backward is under way."""
+        """Yield the number of finished iterations, while a backward runs."""
         if path or self._graph.graph_task is None:
             return
         firsts = self.outlines(range(repeat.start, repeat.stop, repeat.period))
@@ -190,14 +194,14 @@ class Texts:
             yield "its first Node: " + ", ".join(f"{count:,} {state.value}" for state, count in found.items())
 
     def range_title(self, positions: Sequence[int]) -> str:
-        """``16 Nodes: sequence_nr 589 … 580``."""
+        """Return the title of a range: ``16 Nodes: sequence_nr 589 … 580``."""
         return f"{len(positions):,} Nodes: {self._numbered(self.outlines(positions))}"
 
     def _numbered(self, nodes: Iterable[NodeOutline]) -> str:
         return f"sequence_nr {numbers(nodes)}"
 
     def kinds(self, section: Section) -> Iterator[str]:
-        """How many of each kind."""
+        """Yield the number of Nodes of each kind."""
         inside = range(section.start, section.stop)
         found = Counter(node.name for node in self.outlines(inside)).most_common()
         yield from (f"{count:,} × {kind}" for kind, count in found[:MOST_LINES])
@@ -205,32 +209,34 @@ class Texts:
             yield f"and {len(found) - MOST_LINES} more kinds"
 
     def _crossing(self, section: Section, path: Sequence[Repeat]) -> str:
-        """``edges: 1 in, 2 out``; where the last iterations have others than the first ones, theirs, too."""
+        """Return the number of edges across the border: ``edges: 1 in, 2 out``. If the last iterations differ from the
+        first ones, both are given.
+        """
         places = [[*everywhere(at, path)] for at in range(section.start, section.stop)]
         first, last = (self._edges({iterations[which] for iterations in places}) for which in (0, -1))
         coming, leaving = (varying(one, other) for one, other in zip(first, last, strict=True))
         return f"edges: {coming} in, {leaving} out"
 
     def _edges(self, inside: Collection[int]) -> tuple[int, int]:
-        """How many edges lead to some positions from elsewhere, and from them elsewhere."""
+        """Return the number of edges that lead into some positions, and the number that lead out."""
         leaving = sum(head not in inside for at in inside for head in self._heads[at])
         within = sum(len(self._heads[at]) for at in inside) - leaving
         return sum(self._uses[at] for at in inside) - within, leaving
 
     @cached_property
     def _heads(self) -> list[list[int]]:
-        """For each position those that its edges lead to."""
+        """The targets of the edges of each position."""
         places = {number: at for at, number in enumerate(self._order)}
         edges = (self._graph.outline(number).edges for number in self._order)
         return [[places[edge[0]] for edge in each if edge and edge[0] in places] for each in edges]
 
     @cached_property
     def _uses(self) -> Counter[int]:
-        """How many edges lead to each position."""
+        """The number of edges that lead to each position."""
         return Counter(head for heads in self._heads for head in heads)
 
     def tree(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
-        """The Nodes in a row, each leading to the next line; in brackets where its other edges lead."""
+        """Yield the Nodes in a row, each leading to the next line. Brackets show the targets of the other edges."""
         lines = [
             f"{count} × {text}" if (count := len(list(same))) > 1 else text
             for text, same in groupby(self._spine(section, path))
@@ -254,7 +260,7 @@ class Texts:
             at = down[0] if down and down[0] < section.stop else None
 
     def _sizes(self, section: Section) -> Callable[[Link], tuple[int, int]]:
-        """By how far an edge leads: the one that leads out is first, then the one with the most Nodes behind it."""
+        """Return a key that orders edges: first the edge that leads out, then the one with the most Nodes behind it."""
         below = dict.fromkeys(range(section.start, section.stop), 1)
         leaves = set[int]()
         for at in reversed(range(section.start, section.stop)):
@@ -274,7 +280,7 @@ class Texts:
         return size
 
     def _branch(self, link: Link, section: Section, path: Sequence[Repeat]) -> str:
-        """``TBackward0 (x)``."""
+        """Return the Nodes along an edge: ``TBackward0 (x)``."""
         if link is None:
             return "none"
         rest = [self._branch(found, section, path) for found in self._fold.edges[link[0]]]
@@ -282,7 +288,7 @@ class Texts:
         return self._named(link[0], path) + to + (f" ({', '.join(rest)})" if rest else "")
 
     def _named(self, at: int, path: Sequence[Repeat]) -> str:
-        """``AddBackward0``; of an AccumulateGrad ``leaf x``."""
+        """Return ``AddBackward0``, or ``leaf x`` for an AccumulateGrad."""
         node = self.node(at)
         if node.leaf is None:
             return node.name
@@ -292,11 +298,13 @@ class Texts:
 
 
 DOWN = "↓"
-"""Stands for the edge that leads to the next line, or out of the box after the last one."""
+"""The sign for the edge that leads to the next line, or out of the box after the last one."""
 
 
 def numbers(nodes: Iterable[NodeOutline]) -> str:
-    """``589 … 580``: from the largest sequence number to the smallest; ``max`` of leaves alone."""
+    """Return the range of sequence numbers, from the largest to the smallest: ``589 … 580``. It is ``max`` if all Nodes
+    are leaves.
+    """
     found = [node.sequence_nr for node in nodes if node.sequence_nr != NO_NUMBER]
     if not found:
         return "max"
@@ -305,7 +313,7 @@ def numbers(nodes: Iterable[NodeOutline]) -> str:
 
 
 def varying(one: object, other: object) -> str:
-    """The text, if both are the same; else both."""
+    """Return the text if both are the same, otherwise both."""
     return str(one) if one == other else f"{one} … {other}"
 
 
@@ -318,7 +326,7 @@ def _attributes(node: GraphNode) -> Iterable[str]:
 
 
 def _saved(node: GraphNode) -> Iterator[str]:
-    """Without the names of the tensors, which are others in each iteration."""
+    """Yield the saved tensors without their names, which differ in each iteration."""
     kept = "freed" if node.released else "saved"
     for saved in node.variables:
         shape = shaped(saved.tensor.shape) if saved.tensor and saved.tensor.shape is not None else "undefined"

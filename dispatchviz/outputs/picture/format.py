@@ -1,4 +1,4 @@
-"""Pictures: the backward graph, or another one that is asked for."""
+"""Pictures: the backward graph, or another one that was requested."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ BEGINS = {
     ".png": re.compile(rb"\x89PNG"),
     ".pdf": re.compile(rb"%PDF-"),
 }
-"""How a picture of each form begins."""
+"""The beginning of a picture in each form."""
 
 PICTURES = tuple(BEGINS)
 
 
 def check_picture(path: str, suffix: str) -> None:
-    """Raise DispatchvizError if a picture of that form cannot be written there, or would replace what is none."""
+    """Raise DispatchvizError if a picture cannot be written there, or if it would replace another kind of file."""
     check_place(path, f"{suffix} picture", BEGINS[suffix].match)
 
 
@@ -30,7 +30,7 @@ def _write(trace: Trace, request: Request) -> str:
 
     drawn = chosen_picture(without_folders(trace), request.suffix, request.chosen or Chosen())
     write_bytes(request.path, drawn.data)
-    more = "--expand RANGE, such as 3-7, draws the Nodes with these sequence numbers one by one, --no-fold all of them"
+    more = "--expand RANGE, such as 3-7, draws the Nodes with these sequence numbers one by one, --no-fold all Nodes"
     return f"{drawn.note}; {more}" if drawn.is_folded else drawn.note
 
 

@@ -1,8 +1,8 @@
-"""The backward graph with its pictures: what ``trace.backward_graph()`` gives, and files by suffix.
+"""The backward graph with its pictures: the value of ``trace.backward_graph()``, and files by suffix.
 
-What is in the graph is decided in ``explain/graph/backward_graph.py``, what of it is folded in ``folding.py`` there,
-what is drawn in ``dot.py`` and ``folded_dot.py``. A picture is made in any case: what Graphviz cannot lay out is drawn
-plainly.
+``explain/graph/backward_graph.py`` decides the contents of the graph, ``folding.py`` there which parts are folded, and
+``dot.py`` and ``folded_dot.py`` here how they are drawn. There is always a picture: if Graphviz cannot lay out a graph,
+it is drawn as rows.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ from dispatchviz.outputs.picture.svg import RenderError, check_size, pdf, svg
 from dispatchviz.outputs.picture.theme import themed
 
 FOLDED_ABOVE = 150
-"""Nodes. A graph with more is folded unless somebody asks for all of it."""
+"""The number of Nodes above which a graph is folded, unless all of it was requested."""
 
 MOST = 100
-"""So many boxes a folded graph has at most, besides those that were asked for."""
+"""The largest number of boxes in a folded graph, besides those that were requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What a file holds, and what should be said of it."""
+    """The content of a file, and a note about it."""
 
     data: bytes
     note: str = ""
-    """How big the graph is and what was folded, or why it is drawn plainly; empty if all is drawn as always."""
+    """The size of the graph and what was folded, or the reason why it is drawn as rows; empty if all of it is drawn as
+    usual.
+    """
     is_folded: bool = False
 
 
@@ -46,7 +48,7 @@ class BackwardGraph(explain.BackwardGraph):
     """The backward Nodes as of a step, as a value that can draw itself."""
 
     def dot(self) -> str:
-        """The whole graph in Graphviz's language."""
+        """Return the whole graph in Graphviz's language."""
         return drawing(self).source
 
     def svg(
@@ -59,22 +61,22 @@ class BackwardGraph(explain.BackwardGraph):
         theme: Theme = "light",
         since: int | None = None,
     ) -> str:
-        """The picture; its arguments are those of the method ``render``."""
+        """Return the picture. The arguments are those of the method ``render``."""
         return picture(self, ".svg", folded, tuple(expand), Options(detail, cluster, theme, since)).data.decode()
 
     def __repr__(self) -> str:
         return f"<Backward graph of {shown(self.header.program)}: {len(self):,} Node{'' if len(self) == 1 else 's'}>"
 
     def _repr_svg_(self) -> str | None:
-        """What a notebook shows; nothing of an empty graph."""
+        """Return the SVG for notebooks, or None for an empty graph."""
         return self.svg() if len(self) else None
 
     def _repr_html_(self) -> str:
-        """The same, for a notebook that is not trusted: an image, which nothing takes out."""
+        """Return the picture for a notebook that is not trusted: an image, which no front end removes."""
         from dispatchviz.outputs.cell.html import image, paragraph
 
-        told = f"The backward graph of {self.header.program}"
-        return image(self.svg(), told) if len(self) else paragraph(f"{told} has no Nodes.")
+        alt = f"The backward graph of {self.header.program}"
+        return image(self.svg(), alt) if len(self) else paragraph(f"{alt} has no Nodes.")
 
     def _repr_markdown_(self) -> str:
         from dispatchviz.outputs.hand_out.marks import fenced
@@ -92,24 +94,24 @@ class BackwardGraph(explain.BackwardGraph):
         theme: Theme = "light",
         since: int | None = None,
     ) -> str:
-        """Write the picture, by suffix: .svg, .png, .pdf or .dot. Gives a note if anything is to be said of it.
+        """Write the picture in the format of its suffix: .svg, .png, .pdf or .dot. Return a note, which may be empty.
 
-        ``folded``: what repeats is drawn once, other Nodes in a row as one box; left out, this is done if there are
-        more than 150 Nodes, and never in a .dot file. ``expand`` names Nodes that are drawn one by one nevertheless: by
-        sequence number (``"585"``), by range (``"580-589"``), by the name of a Node or a leaf. ``detail`` says how much
-        is written, each more than the one before: ``"names"``, ``"edges"``, ``"saved"``, ``"all"``. ``cluster`` draws
-        frames around what comes from one ``"module"``, ``"function"`` or ``"line"``. ``theme`` is ``"light"`` or
-        ``"dark"``, or ``"auto"``: an SVG that does as its reader's browser prefers. ``since`` is an earlier step: what
-        has changed since then is marked.
+        ``folded`` draws repeats once, and other Nodes in a row as one box. By default graphs with more than 150 Nodes
+        are folded, but never in a .dot file. ``expand`` names Nodes that are drawn one by one nevertheless: by sequence
+        number (``"585"``), by range (``"580-589"``), by the name of a Node or a leaf. ``detail`` says how much is
+        written, each more than the one before: ``"names"``, ``"edges"``, ``"saved"``, ``"all"``. ``cluster`` draws
+        frames around the Nodes of one ``"module"``, ``"function"`` or ``"line"``. ``theme`` is ``"light"``, ``"dark"``
+        or ``"auto"``, which is an SVG that follows the reader's browser. ``since`` is an earlier step; changes since
+        then are marked.
 
-        Raises RenderError for another suffix, for an empty graph, and if the file cannot be written; DispatchvizError
-        for a name that fits no Node.
+        Raise RenderError for another suffix, for an empty graph, and if the file cannot be written. Raise
+        DispatchvizError for a name that fits no Node.
         """
         return render(self, path, folded, tuple(expand), Options(detail, cluster, theme, since))
 
 
 def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
-    """As ``explain.backward_graph.backward_graph``."""
+    """Return the graph of ``explain.backward_graph.backward_graph``, as a value that can draw itself."""
     with collector_waits():
         graph = explain.backward_graph(trace, at, of)
     return BackwardGraph(**vars(graph))
@@ -122,7 +124,9 @@ def render(
     expand: Collection[str] = (),
     options: Options = USUAL,
 ) -> str:
-    """Write a picture of a graph, by the suffix of the file's name. Gives a note, as ``BackwardGraph.render`` does."""
+    """Write a picture of a graph in the format of the file's suffix. Return a note, as ``BackwardGraph.render``
+    does.
+    """
     drawn = picture(graph, suffix_of(path), folded, expand, options)
     write_picture(path, drawn.data)
     return drawn.note
@@ -135,10 +139,10 @@ def picture(
     expand: Collection[str] = (),
     options: Options = USUAL,
 ) -> Picture:
-    """What a file with one of ``picture_file.SUFFIXES`` holds.
+    """Return the content of a file with one of ``picture_file.SUFFIXES``.
 
-    Raises RenderError for an empty graph, and for a PDF or a PNG if what they need is missing; DispatchvizError if
-    ``expand`` names no Node.
+    Raise RenderError for an empty graph, and for a PDF or a PNG if the programs for it are missing. Raise
+    DispatchvizError if ``expand`` names no Node.
     """
     check_theme(suffix, options.theme)
     with collector_waits():
@@ -175,7 +179,7 @@ def _made(graph: explain.BackwardGraph, fold: Fold | None, suffix: str, options:
         text = svg(_drawing(graph, fold, options), options.theme)
     except RenderError as error:
         text = themed(_plain(graph, fold), options.theme)
-        note = "; ".join(filter(None, [note, f"{error}; this one has a row for each box"]))
+        note = "; ".join(filter(None, [note, f"{error}; so the picture has a row for each box"]))
     finish: dict[str, Callable[[str], bytes]] = {".svg": str.encode, ".png": png}
     return Picture(finish[suffix](text), note, fold is not None)
 
@@ -200,16 +204,16 @@ def _plain(graph: explain.BackwardGraph, fold: Fold | None) -> str:
 
 
 def fold_note(graph: explain.BackwardGraph, fold: Fold) -> str:
-    """``748 Nodes are folded into 15 boxes: 12 times 61 Nodes and 3 times 2 Nodes``"""
-    found = [f"{repeat.iterations:,} times {_what(repeat, fold)}" for repeat in repeats(fold.items)]
+    """Return the note about folding: ``748 Nodes are folded into 15 boxes: 12 times 61 Nodes and 3 times 2 Nodes``."""
+    found = [f"{repeat.iterations:,} times {_repeated_nodes(repeat, fold)}" for repeat in repeats(fold.items)]
     shown = found if len(found) <= MOST_NAMED else [*found[:MOST_NAMED], f"{len(found) - MOST_NAMED} more repeats"]
     which = f": {listed(shown)}" if found else ""
     return f"{len(graph):,} Nodes are folded into {boxes(fold.items):,} boxes{which}"
 
 
-def _what(repeat: Repeat, fold: Fold) -> str:
+def _repeated_nodes(repeat: Repeat, fold: Fold) -> str:
     return fold.names[repeat.start] if repeat.period == 1 else f"{repeat.period:,} Nodes"
 
 
 MOST_NAMED = 3
-"""Repeats in a note."""
+"""The number of repeats that a note lists."""

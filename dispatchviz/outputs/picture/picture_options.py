@@ -1,4 +1,4 @@
-"""How a picture is to look: how much is said in it, what its frames are, its colors."""
+"""The options of a picture: its level of detail, its frames, its colors."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from dispatchviz.explain.graph.folded_modules import Boxed
 from dispatchviz.explain.graph.node_groups import Cluster
 
 Detail = Literal["names", "edges", "saved", "all"]
-"""Each says what the ones before it say, and more: the Nodes' names; what their edges belong to; what they save, their
-numbers, hooks and views; and what made them, topological numbers and the bytes that they keep."""
+"""The levels of detail. Each adds to the one before: the Nodes' names; the arguments of their edges; their saved
+values, numbers, hooks and views; their origins, topological numbers and the bytes that they keep.
+"""
 
 DETAILS: tuple[Detail, ...] = ("names", "edges", "saved", "all")
 CLUSTERS: tuple[Cluster, ...] = ("module", "function", "line", "none")
 
 Theme = Literal["light", "dark", "auto"]
-"""``auto``: as the reader's browser prefers; only an SVG can be."""
+"""The theme. ``auto`` follows the reader's browser and is only for an SVG."""
 
 THEMES: tuple[Theme, ...] = ("light", "dark", "auto")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a reader may choose."""
+    """The options that a reader may choose."""
 
     detail: Detail = "saved"
     cluster: Cluster = "none"
     theme: Theme = "light"
     since: int | None = None
-    """A step: what has changed since then is marked."""
+    """A step. Changes since then are marked."""
     boxed: Boxed | None = None
-    """Of a folded graph with frames around modules: each module is one box instead."""
+    """True for a folded graph with frames around modules in which each module is one box instead."""
 
     def says(self, detail: Detail) -> bool:
-        """Return whether that much is said."""
+        """Return whether the picture has this level of detail."""
         return DETAILS.index(self.detail) >= DETAILS.index(detail)
 
 

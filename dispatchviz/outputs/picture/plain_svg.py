@@ -1,7 +1,6 @@
-"""A backward graph as SVG without any layout program: a row for each box, lines at the left, gradients flow down.
+"""A backward graph as SVG without a layout program: a row for each box, lines at the left, gradients flow down.
 
-What is drawn where Graphviz is missing, gives up or takes too long. A row costs the same however many
-there are.
+It is drawn if Graphviz is missing, gives up or takes too long. Each row costs the same, however many there are.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ ROW, LANE, DOT = 22, 14, 5
 """Height of a row, width of a lane, radius of a Node's dot."""
 
 MOST_LANES = 200
-"""Lines that are drawn beside each other; further ones are drawn over the last."""
+"""The number of lines that are drawn beside each other. Further lines are drawn over the last one."""
 
 LONGEST = 160
-"""Of a row's text."""
+"""The largest length of a row's text."""
 
 
 def plain_svg(picture: FoldedPicture, title: Iterable[str]) -> str:
-    """The picture; the same graph gives the same text."""
+    """Return the picture. The same graph gives the same text."""
     rows = _in_order(picture)
     lines = [*title]
     top = ROW * (len(lines) + 1)
@@ -46,7 +45,9 @@ def plain_svg(picture: FoldedPicture, title: Iterable[str]) -> str:
 
 
 def _in_order(picture: FoldedPicture) -> list[Box]:
-    """By position; what has none comes after the last box that leads to it. Stubs of empty edges are left out."""
+    """Return the boxes by position. A box without a position follows the last box that leads to it. Stubs of empty
+    edges are left out.
+    """
     boxes = [box for box in picture.boxes if box.node is not None]
     extra = [box for box in picture.boxes if box.node is None and not box.name.endswith("_empty")]
     rank = {box.name: (float(box.name[1:]), 0) for box in boxes}
@@ -61,15 +62,15 @@ def _in_order(picture: FoldedPicture) -> list[Box]:
 
 
 class _Lanes:
-    """Which line goes where: all edges to a box share one."""
+    """The lanes of the lines. All edges to a box share one."""
 
     def __init__(self, rows: Sequence[Box], arrows: Iterable[Arrow], top: int) -> None:
         self._rows = {box.name: at for at, box in enumerate(rows)}
         self._top = top
         self.x: list[int] = []
-        """Of each row's dot."""
+        """The x coordinate of each row's dot."""
         self.width: list[int] = []
-        """Where each row's text begins."""
+        """The x coordinate of each row's text."""
         self._parts: list[str] = []
         self._active: list[int | None] = []
         leaving: dict[int, list[int]] = defaultdict(list)
@@ -80,7 +81,7 @@ class _Lanes:
             self._row(at, sorted(set(leaving[at])))
 
     def drawn(self) -> list[str]:
-        """The lines."""
+        """Return the lines."""
         return self._parts
 
     def _row(self, at: int, targets: Sequence[int]) -> None:

@@ -1,6 +1,6 @@
 """SVG to PNG, by the extra ``png``.
 
-Where there are no fonts, its renderer leaves the texts out without an error: that is checked.
+If there are no fonts, its renderer leaves out the texts without an error, so this module checks for them.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from math import sqrt
 from dispatchviz.outputs.picture.svg import FONTS, RenderError
 
 DPI = 96
-"""SVG sizes are in points of 1/72 inch; without this the renderer takes them as pixels of unknown size."""
+"""The resolution. SVG sizes are in points of 1/72 inch; without this the renderer takes them as pixels of unknown
+size.
+"""
 
 ZOOM = 2.0
-"""Pixels per CSS pixel: sharp on a projector."""
+"""The number of pixels for each CSS pixel, which is sharp on a projector."""
 
 MOST_PIXELS = 80_000_000
-"""A bigger picture is made smaller: it would need more memory than many machines have."""
+"""The number of pixels above which a picture is made smaller. It would need more memory than many machines have."""
 
 
 def png(picture: str) -> bytes:
-    """The picture as PNG.
+    """Return the picture as PNG.
 
-    Raises RenderError if the extra is not installed, the renderer fails, or no text comes out.
+    Raise RenderError if the extra is not installed, the renderer fails, or the picture has no text.
     """
     if "<text" in picture and _drawn(SAMPLE.format("x")) == _drawn(SAMPLE.format("")):
         raise RenderError("the PNG would have no texts, because no font was found: install one (fonts-dejavu-core)")
@@ -49,4 +51,4 @@ def _zoom(picture: str) -> float:
 
 SAMPLE = f"""\
 <svg xmlns="http://www.w3.org/2000/svg" width="30" height="30"><text y="20" font-family="{FONTS}">{{}}</text></svg>"""
-"""A picture with one text in the fonts of ours."""
+"""A picture with one text in our fonts."""

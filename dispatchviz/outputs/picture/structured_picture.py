@@ -1,4 +1,5 @@
-"""The classes of a structured kernel as a picture: a box a class, the bases on the left, the objects on the right.
+"""The classes of a structured kernel as a picture: a box for each class, the bases on the left, the objects on the
+right.
 
 Arrows lead from a class to its base, as in class diagrams.
 """
@@ -14,7 +15,7 @@ from dispatchviz.outputs.picture.dot import Drawing, Pen
 from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
 
 WIDEST = 54
-"""What a member does is wrapped at so many characters."""
+"""The number of characters at which the text of a member is wrapped."""
 
 LOOKS = {
     "": "#FFFFFF",
@@ -22,16 +23,16 @@ LOOKS = {
     "in-place": "#FDF6C9",
     "out": "#F3DDEB",
 }
-"""Fill by form; the name of the class ends in it, too."""
+"""The fill of each form. The name of a class ends in its form too."""
 
 
 def render(family: Family, path: str) -> None:
-    """Write the picture, by the suffix of the file's name. RenderError if that cannot be done."""
+    """Write the picture in the format of the file's suffix. Raise RenderError if that fails."""
     DrawnPicture(class_drawing(family)).render(path)
 
 
 def class_drawing(family: Family) -> Drawing:
-    """All classes of a family; two keys may have classes of the same name."""
+    """Return the drawing of all classes of a family. Two keys may have classes of the same name."""
     pen = Pen()
     numbers: dict[str, int] = {}
     for number, each in enumerate(family.classes):
@@ -48,14 +49,16 @@ def _title(family: Family) -> Iterator[str]:
 
 
 def _label(pen: Pen, family: Family, each: StructuredClass) -> str:
-    """The name, the file, the members; in a picture from left to right the fields are one below the other."""
+    """Return the label of a class: name, file, members. In a picture from left to right the fields are one below the
+    other.
+    """
     wrapper = family.wrapper(each.key, each.form) if each.form else None
     made = [f"for aten::{wrapper.operator} at {wrapper.key}"] if wrapper else []
     head = [each.name, each.file.rpartition("/")[2] if each.form else each.file, *made]
-    members = pen.lines(part for member in each.members for part in _said(member))
+    members = pen.lines(part for member in each.members for part in _texts(member))
     return "|".join(filter(None, [pen.lines(head), members]))
 
 
-def _said(member: Member) -> list[str]:
+def _texts(member: Member) -> list[str]:
     sign = "● " if member.overrides else ""
     return textwrap.wrap(f"{sign}{member.name}: {member.does}", WIDEST, break_on_hyphens=False)

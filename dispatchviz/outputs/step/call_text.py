@@ -1,6 +1,7 @@
 """One call on one screen, to paste into an issue: key sets, mask, winner, table entry, redispatches, Node.
 
-At most ``MOST`` lines, none wider than ``WIDTH``. What a recording of an installed PyTorch does not see is left out.
+It has at most ``MOST`` lines, none wider than ``WIDTH``. Facts that a recording of an installed PyTorch does not see
+are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ LABEL = 14
 
 
 def call_lines(trace: Trace, operator: str, line: str = "") -> list[str]:
-    """The screen of the first call of an operator, on a line if one is given. DispatchvizError if there is none."""
+    """Return the screen of the first call of an operator, on a line if one is given. Raise DispatchvizError if there is
+    none.
+    """
     wanted = set(every_operator(operator, tuple(dict.fromkeys(name for name, _, _ in trace.columns.calls()))))
     steps = chosen_steps(trace, LogFilter(operator=operator, line=line))
     found = (event for step in steps if isinstance(event := trace[step], ev.Dispatched))
@@ -50,7 +53,7 @@ def _head(trace: Trace, call: ev.Dispatched, calls: int) -> Iterator[str]:
 
 
 def _dispatch(trace: Trace, call: ev.Dispatched) -> Iterator[str]:
-    """How a call or a redispatch came to its kernel."""
+    """Yield how a call or a redispatch came to its kernel."""
     computed, chosen = within(trace, call.seq, ev.KeySetComputed), within(trace, call.seq, ev.KernelSelected)
     yield f"{call.how} {call.operator}"
     yield from _computed(trace, computed) if computed is not None else _passed(trace, call)
@@ -88,7 +91,7 @@ def _cell(chosen: ev.KernelSelected) -> str:
 
 
 def _inner(trace: Trace, call: ev.Dispatched) -> Iterator[str]:
-    """The Node that is recorded, the redispatches, and the other operators that the kernels call."""
+    """Yield the Node that is recorded, the redispatches, and the other operators that the kernels call."""
     events = [trace[step] for step in range(call.seq + 1, trace.ends[call.seq] + 1)]
     for event in events:
         if isinstance(event, ev.NodeCreated) and not event.name.endswith("AccumulateGrad"):

@@ -1,5 +1,5 @@
-"""A view of a step as JSON: its lines with the role of each part, where they lead and what they are about, and the
-value that they were made of, where that is a plain one.
+"""A view of a step as JSON: its lines with the role of each part, where they lead and which tensor or Node they are
+about; and the value behind the view, if it is plain.
 
 The text of the lines is that of ``step_text.py``. An event within a value is an array, as in a trace file. A 64-bit key
 set is a number, as there; JavaScript rounds it.
@@ -41,13 +41,14 @@ VALUES: Mapping[str, Callable[[Trace, int], Any]] = {
     "tensors": lambda trace, at: [tensor_card(trace, tensor, at) for tensor in tensors_of(trace, at)],
     "engine": lambda trace, at: engine_state(trace, at),
 }
-"""Of these views what they are made of; the others are made line by line."""
+"""The views that are made from a value, with the function that returns it. The other views are made line by line."""
 
 
 def step_json(trace: Trace, at: int, views: Iterable[str] = (), width: int = WIDTH) -> dict[str, Any]:
-    """A step with some of its views, without any all but the log: plain values, for any encoder of JSON.
+    """Return a step with some of its views; if none is named, with all of them except the log. All values are plain, so
+    any JSON encoder accepts them.
 
-    DispatchvizError if no view is called so.
+    Raise DispatchvizError for an unknown view.
     """
     names = tuple(views) or tuple(name for name in view_names() if name != LOG)
     event = trace[at]
@@ -64,7 +65,7 @@ def step_json(trace: Trace, at: int, views: Iterable[str] = (), width: int = WID
 
 
 def view_json(trace: Trace, at: int, name: str, width: int = WIDTH) -> dict[str, Any]:
-    """One view: ``lines``, and ``value`` where there is one. DispatchvizError if no view is called so."""
+    """Return one view: ``lines``, and ``value`` if there is one. Raise DispatchvizError for an unknown view."""
     check_view(name)
     made: dict[str, Any] = {"lines": list(_lines(trace, at, name, width))}
     if name in VALUES:
@@ -73,13 +74,15 @@ def view_json(trace: Trace, at: int, name: str, width: int = WIDTH) -> dict[str,
 
 
 def print_json(trace: Trace, step: int | None, name: str | None) -> None:
-    """Print a step with one view, without a name with all of them; without a step that at which the stepper opens."""
+    """Print a step with one view, or with all of them if no name is given. The default step is the one at which the
+    stepper opens.
+    """
     shown = step_json(trace, step_shown(trace, step), [name] if name else (), text_width())
     print_json_lines(encoded(shown).split("\n"))
 
 
 def encoded(value: dict[str, Any]) -> str:
-    """As JSON, indented."""
+    """Return a value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
@@ -102,12 +105,12 @@ def _line(row: Line, spans: Iterable[Span]) -> dict[str, Any]:
 
 
 def _thing(thing: Thing) -> dict[str, Any]:
-    """``{"kind": "tensor", "number": 3}``"""
+    """Return a tensor or Node as JSON: ``{"kind": "tensor", "number": 3}``."""
     return {"kind": type(thing).__name__.removesuffix("Thing").lower(), **msgspec.structs.asdict(thing)}
 
 
 def _event(event: AnyEvent) -> dict[str, Any]:
-    """An event's fields by name, after its kind."""
+    """Return an event's fields by name, after its kind."""
     fields = msgspec.to_builtins(msgspec.structs.asdict(event))
     return {"kind": type(event).__name__, **fields}
 
@@ -117,5 +120,5 @@ def _plain(value: Any) -> Any:
 
 
 def _encoded(value: Any) -> Any:
-    """Of what JSON has not: an event by its fields, any other by its text."""
+    """Return a value that JSON does not have: an event by its fields, anything else as text."""
     return str(value)

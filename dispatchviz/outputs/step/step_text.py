@@ -1,9 +1,10 @@
-"""A step in the words of the stepper's panes, as plain text: for pipes, for screen readers, for whoever has no stepper.
+"""A step in the words of the stepper's panes, as plain text: for pipes, for screen readers, and where there is no
+stepper.
 
-Every pane of ``views/panes/pane_list.py`` is a view of the same name. The others: ``why`` is the sentence and the rule,
-``stack`` the whole call chain, ``things`` what ``i`` answers of the tensors and Nodes of the step, ``registration`` how
-the table of its operator was filled, ``then-and-now`` what many have read of it beside PyTorch 2.13, ``because`` the
-reasons.
+Every pane of ``views/panes/pane_list.py`` is a view of the same name. The other views: ``why`` is the sentence and the
+rule, ``stack`` the whole call chain, ``things`` the answers of ``i`` about the tensors and Nodes of the step,
+``registration`` how the table of its operator was filled, ``then-and-now`` older articles' statements compared with
+PyTorch 2.13, ``because`` the reasons.
 """
 
 from __future__ import annotations
@@ -36,29 +37,30 @@ from dispatchviz.views.text.styled_line import Line, Span, line
 
 WHY, STACK, THINGS, REGISTRATION, LOG = "why", "stack", "things", "registration", "log"
 THEN_AND_NOW, BECAUSE = "then-and-now", "because"
-"""The views that are no panes: the sentence and the rule of a step, all of PyTorch's functions that it is in, the
-questions of its tensors and Nodes, the history of its operator's table, the log from the step on; statements of texts
-that many have read, and reasons."""
+"""The views that are not panes: the sentence and the rule of a step, all of PyTorch's functions around it, the
+questions about its tensors and Nodes, the history of its operator's table, the log from the step on, older articles'
+statements, and reasons.
+"""
 
 WIDTH = 100
-"""Columns where there is no terminal and COLUMNS says nothing."""
+"""The width in columns if there is no terminal and COLUMNS is not set."""
 
 NARROWEST = 20
 
 
 def view_names() -> tuple[str, ...]:
-    """What there is to see of a step."""
+    """Return the names of all views of a step."""
     panes = map(_name, (module for _, module in PANES.values()))
     return (WHY, *panes, STACK, THINGS, REGISTRATION, THEN_AND_NOW, BECAUSE, LOG)
 
 
 def _name(module: str) -> str:
-    """``key-set`` of ``key_set_pane``."""
+    """Return the view's name, such as ``key-set`` for ``key_set_pane``."""
     return module.removesuffix("_pane").replace("_", "-")
 
 
 def check_view(name: str) -> None:
-    """DispatchvizError, with the names that there are, if no view is called so."""
+    """Raise DispatchvizError, with the names of all views, if there is no view with this name."""
     names = view_names()
     if name not in names:
         close = difflib.get_close_matches(name, names, 1)
@@ -67,7 +69,7 @@ def check_view(name: str) -> None:
 
 
 def print_view(trace: Trace, step: int | None, name: str, pager: bool = True) -> None:
-    """Print one view of a step, without one of that at which the stepper opens."""
+    """Print one view of a step. The default step is the one at which the stepper opens."""
     at = step_shown(trace, step)
     if name == LOG:
         print_log(trace, at, pager=pager)
@@ -76,13 +78,15 @@ def print_view(trace: Trace, step: int | None, name: str, pager: bool = True) ->
 
 
 def view_text(trace: Trace, step: int, name: str, width: int = WIDTH) -> str:
-    """One view of a step as text that wide, without colors; DispatchvizError if no view is called so."""
+    """Return one view of a step as text of a given width, without colors. Raise DispatchvizError for an unknown
+    view.
+    """
     check_view(name)
     return "\n".join("".join(text for text, _ in spans) for _, spans in view_rows(trace, step, name, width))
 
 
 def view_rows(trace: Trace, step: int, name: str, width: int = WIDTH) -> Iterator[tuple[Line, list[Span]]]:
-    """The lines of a view but the log, each with what of it is printed."""
+    """Yield the lines of a view, except those of the log, each with the part of it that is printed."""
     return ((row, _without_end(row)) for row in _rows(trace, step, name, width))
 
 
@@ -102,18 +106,22 @@ def print_backtrace(frames: Sequence[Frame], heading: str, shown: ShownFrames, p
 
 
 ShownFrames = Literal["all", "fewer", "folded"]
-"""Of a real stack: every frame; what is not PyTorch's as one row; what is the same in every call, too."""
+"""The frames of a real stack that are shown: all; with those outside PyTorch as one row; also with those that are the
+same in every call as one row.
+"""
 
 
 def step_shown(trace: Trace, step: int | None) -> int:
-    """The step of a view: without one that at which the stepper opens. DispatchvizError if there is none."""
+    """Return the step of a view. The default is the one at which the stepper opens. Raise DispatchvizError if there is
+    no such step.
+    """
     if len(trace) == 0:
         raise DispatchvizError(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
     return Session(trace, step).cursor.at
 
 
 def print_step(trace: Trace, at: int, pager: bool = True) -> None:
-    """Print the whole step: where it is, the sentence and all panes."""
+    """Print the whole step: its place, the sentence and all panes."""
     _print(_step(trace, at, text_width()), pager)
 
 
@@ -131,7 +139,7 @@ def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
 
 
 def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
-    """The lines of a view of a step, none wider than that."""
+    """Yield the lines of a view of a step, none wider than ``width``."""
     own: dict[str, Callable[[], Iterable[Line]]] = {
         WHY: lambda: why_lines(trace, at),
         STACK: lambda: whole_rows(trace, at, width),
@@ -167,7 +175,7 @@ def _because(trace: Trace, at: int, width: int) -> Iterable[Line]:
 
 
 def _things(trace: Trace, at: int, width: int) -> Iterator[Line]:
-    """Each tensor and Node of the step with its questions; it takes as long as all calls take to look through."""
+    """Yield the tensors and Nodes of the step with their questions. It looks through all calls of the trace."""
     things = things_of(trace, at)
     if not things:
         yield line("Step ", str(at), " is about no tensor and no Node.")
@@ -181,7 +189,7 @@ def _things(trace: Trace, at: int, width: int) -> Iterator[Line]:
 
 
 def text_width() -> int:
-    """How wide text may be where it is printed, in columns."""
+    """Return the width for printed text, in columns."""
     return max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST)
 
 
@@ -195,7 +203,7 @@ COLORS = {
     "text-warning": "yellow",
     "text-error": "red",
 }
-"""A terminal's own colors for those of the stepper's themes."""
+"""The terminal's own colors for those of the stepper's themes."""
 
 
 def _print(rows: Iterator[Line], pager: bool) -> None:
@@ -205,7 +213,7 @@ def _print(rows: Iterator[Line], pager: bool) -> None:
 
 
 def _without_end(row: Line) -> list[Span]:
-    """The spans without the blanks at the end, which fill a column."""
+    """Return the spans without trailing blanks, which fill a column."""
     spans = list(row.spans)
     while spans and not spans[-1][0].strip():
         spans.pop()
@@ -213,9 +221,9 @@ def _without_end(row: Line) -> list[Span]:
 
 
 def _looks() -> dict[str, tuple[str, ...]]:
-    """The styles of each role of the stepper's palette."""
+    """Return the styles of each role in the stepper's palette."""
     from dispatchviz.views.text import code_colors
-    from dispatchviz.views.text.roles import ROLES  # brings Textual, for colors alone
+    from dispatchviz.views.text.roles import ROLES  # imports Textual, which only colors need
 
     code_colors.load()
     looks: dict[str, tuple[str, ...]] = {}

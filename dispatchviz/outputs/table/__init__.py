@@ -1,1 +1,1 @@
-"""Events as rows of a table, for whoever asks about many traces at once."""
+"""Events as rows of a table, for queries over many traces."""

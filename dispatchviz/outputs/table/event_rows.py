@@ -1,7 +1,7 @@
 """The events of a trace as columns of numbers and texts, some thousands of rows at a time.
 
-What rows are about is read from the trace's columns; of the events only those are decoded that begin a line of the
-program. Not here: a file of them (``parquet.py``).
+The contents of rows are read from the trace's columns; only events that begin a line of the program are decoded. Not
+here: the file (``parquet.py``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Texts:
-    """A column of texts: of each row a number, -1 for none, that stands for one of ``values``."""
+    """A column of texts: for each row the number of one of ``values``, or -1 for none."""
 
     numbers: Numbers
     values: Sequence[str]
@@ -31,16 +31,16 @@ class Texts:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows; every column has as many entries. A number below 0 says that there is none."""
+    """Some rows. Each column has the same number of entries. A number below 0 means that there is no value."""
 
     first: int
-    """The ``seq`` of the first row; the others follow."""
+    """The ``seq`` of the first row. The others follow."""
     kinds: Texts
     parents: Numbers
     depths: Numbers
     ends: Numbers
     source_lines: Numbers
-    """``seq`` of the SourceLine on which each happened."""
+    """The ``seq`` of the SourceLine around each row."""
     files: Texts
     lines: Numbers
     functions: Texts
@@ -51,7 +51,7 @@ class Rows:
 
 
 class _Names(dict[str, int]):
-    """Texts to their numbers."""
+    """The numbers of texts."""
 
     def __missing__(self, text: str) -> int:
         self[text] = number = len(self)
@@ -59,17 +59,19 @@ class _Names(dict[str, int]):
 
 
 class _Places:
-    """Where in the program's files the steps of a trace are: what its SourceLines say, read as far as rows ask."""
+    """The places of a trace's steps in the program's files, from its SourceLine events. They are read only as far as
+    rows need them.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._trace, self._steps = trace, _array(trace.steps_of(SourceLine))
         self._read = 0
-        self._told = np.full((len(self._steps) + 1, 3), NONE, np.int32)
-        """File, line and function of each SourceLine; the last row says that there is none."""
+        self._found = np.full((len(self._steps) + 1, 3), NONE, np.int32)
+        """File, line and function of each SourceLine. The last row means that there is none."""
         self.files, self.functions = _Names(), _Names()
 
     def of(self, source_lines: Numbers, end: int) -> Numbers:
-        """File, line and function for each number of a SourceLine; all of them are before ``end``."""
+        """Return file, line and function for each number of a SourceLine. All numbers are below ``end``."""
         until = int(np.searchsorted(self._steps, end))
         for at in range(self._read, until):
             self._read_one(at)
@@ -77,23 +79,23 @@ class _Places:
         found = np.searchsorted(self._steps, source_lines)
         is_there = np.append(self._steps, NONE)[found] == source_lines  # -1 is found at the front
         found[~is_there] = len(self._steps)
-        told: Numbers = self._told[found]
-        return told
+        numbers: Numbers = self._found[found]
+        return numbers
 
     def _read_one(self, at: int) -> None:
         event = self._trace[int(self._steps[at])]
         if isinstance(event, SourceLine):  # not if that part of the file is damaged
-            self._told[at] = self.files[event.file], event.line, self.functions[event.function]
+            self._found[at] = self.files[event.file], event.line, self.functions[event.function]
 
 
 class EventRows:
-    """The rows of a trace, asked for from the first one on."""
+    """The rows of a trace, which are requested from the first one on."""
 
     def __init__(self, trace: Trace) -> None:
         self._columns, self._places = trace.columns, _Places(trace)
 
     def rows(self, first: int, end: int) -> Rows:
-        """Those of the events from ``first`` to before ``end``."""
+        """Return the rows of the events from ``first`` to before ``end``."""
 
         def some(column: Sequence[int]) -> Numbers:
             return _array(column[first:end])
@@ -121,7 +123,7 @@ class EventRows:
         )
 
     def let_go(self) -> None:
-        """Let go of the parts of the file that stand in memory: rows are asked for once."""
+        """Release the parts of the file that are in memory. Rows are requested only once."""
         mapped = getattr(self._columns.kinds, "obj", None)
         if isinstance(mapped, mmap.mmap) and hasattr(mapped, "madvise"):
             mapped.madvise(mmap.MADV_DONTNEED)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_table(path: str, suffix: str = "") -> None:
-    """Raise DispatchvizError if a table cannot be written there, or would replace a file that is none of ours."""
+    """Raise DispatchvizError if a table cannot be written there, or if it would replace a file that is not ours."""
     from dispatchviz.outputs.table.parquet import check_parquet, is_ours
 
     check_parquet()
@@ -33,7 +33,7 @@ def check_table(path: str, suffix: str = "") -> None:
 
 
 def export_table(runs: Iterable[Run], path: str | Path) -> None:
-    """Write some traces as one table; to standard output for ``-``. Raises DispatchvizError if that cannot be done."""
+    """Write some traces as one table; ``-`` is standard output. Raise DispatchvizError if that fails."""
     from dispatchviz.outputs.table.parquet import write
 
     runs = (dataclasses.replace(run, trace=without_folders(run.trace)) for run in runs)
@@ -47,7 +47,7 @@ def export_table(runs: Iterable[Run], path: str | Path) -> None:
 
 
 def run_name(source: str | Path) -> str:
-    """The run of a program's or a trace's file in a table: the file's name without its suffix."""
+    """Return the name of a run in a table: the name of the program's or trace's file without its suffix."""
     name = Path(source).name
     suffix = next((each for each in TRACES if name.lower().endswith(each)), "")
     return name[: -len(suffix)] if suffix else Path(name).stem

@@ -1,7 +1,7 @@
-"""Traces to a Parquet file, by the extra ``parquet``: an event a row, for DuckDB, Spark, Ray Data, pandas.
+"""Traces as a Parquet file, by the extra ``parquet``: one row for each event, for DuckDB, Spark, Ray Data, pandas.
 
-It is written a row group at a time, so that a long trace needs no more memory than a short one. Not here: what the
-columns hold (``event_rows.py``), what is asked of them (``many-traces.md``).
+It is written one row group at a time, so that a long trace needs no more memory than a short one. Not here: the
+contents of the columns (``event_rows.py``), example queries (``many-traces.md``).
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT_KEY, TRACES_KEY = "dispatchviz.format", "dispatchviz.traces"
-"""In the file's metadata: the version of the format, and the runs with their headers, without the program's text."""
+"""Keys of the file's metadata: the version of the format, and the runs with their headers, without the program's
+text.
+"""
 
 ROW_GROUP = 1 << 16
-"""Rows of a row group, at least; a query reads several at a time."""
+"""The smallest number of rows in a row group. A query reads several groups at a time."""
 
 TEXTS = ("run", "kind", "file", "function", "operator", "key")
 """Columns whose texts repeat, which are stored as numbers and a dictionary."""
@@ -35,12 +37,12 @@ TEXTS = ("run", "kind", "file", "function", "operator", "key")
 
 @dataclass(frozen=True)
 class Run:
-    """A trace among those of a table."""
+    """One of the traces in a table."""
 
     name: str
     trace: Trace
     source: str
-    """What errors call it."""
+    """The name of the trace in errors."""
 
 
 def check_parquet() -> None:
@@ -54,7 +56,9 @@ def check_parquet() -> None:
 
 
 def is_ours(file: BinaryIO) -> bool:
-    """Return whether an open file is a Parquet file that was written here: its last bytes tell, without the library."""
+    """Return whether an open file is a Parquet file that was written here. Its last bytes decide, without the
+    library.
+    """
     size = file.seek(0, io.SEEK_END)
     file.seek(max(size - 8, 0))
     length, magic = file.read(4), file.read(4)
@@ -67,12 +71,13 @@ def is_ours(file: BinaryIO) -> bool:
 def write(runs: Iterable[Run], stream: BinaryIO) -> None:
     """Write the table of some traces, one after the other.
 
-    Raises DispatchvizError if the extra is not installed or rows of two traces could not be told apart, and OSError.
+    Raise DispatchvizError if the extra is not installed or if rows of two traces would have the same identity, and
+    OSError.
     """
     check_parquet()
     import pyarrow.parquet as pq
 
-    schema, told = _schema(), dict[tuple[str, int], Header]()
+    schema, headers = _schema(), dict[tuple[str, int], Header]()
     with (
         io.BufferedWriter(_Kept(stream), 1 << 20) as sink,  # closed while the stream is open, after an error too
         pq.ParquetWriter(
@@ -81,35 +86,37 @@ def write(runs: Iterable[Run], stream: BinaryIO) -> None:
             compression="zstd",
             use_dictionary=list(TEXTS),
             write_statistics=[name for name in schema.names if name != "event"],
-            store_schema=False,  # texts are texts to who reads them, however they are stored
+            store_schema=False,  # readers get plain texts, however they are stored
         ) as writer,
     ):
         table = None
-        for table in _row_groups(_tables(_distinct(runs, told), schema)):
+        for table in _row_groups(_tables(_distinct(runs, headers), schema)):
             writer.write_table(table, row_group_size=len(table))
         if table is None:
             writer.write_table(schema.empty_table())  # pyarrow 18 cannot read a file of no row groups
-        headers = [{"run": name, "header": header} for (name, _), header in told.items()]
-        writer.add_key_value_metadata({FORMAT_KEY: str(FORMAT), TRACES_KEY: encode(headers).decode()})
+        described = [{"run": name, "header": header} for (name, _), header in headers.items()]
+        writer.add_key_value_metadata({FORMAT_KEY: str(FORMAT), TRACES_KEY: encode(described).decode()})
 
 
-def _distinct(runs: Iterable[Run], told: dict[tuple[str, int], Header]) -> Iterator[Run]:
-    """The runs, and in ``told`` their headers without the program's text. DispatchvizError if two are the same one."""
+def _distinct(runs: Iterable[Run], headers: dict[tuple[str, int], Header]) -> Iterator[Run]:
+    """Yield the runs, and put their headers without the program's text into ``headers``. Raise DispatchvizError if two
+    runs are the same.
+    """
     sources = dict[tuple[str, int], str]()
     for run in runs:
         header = run.trace.header
         place = run.name, header.rank
-        if place in told:
+        if place in headers:
             raise DispatchvizError(
                 f"{sources[place]} and {run.source} are both rank {header.rank} of run {run.name}: "
                 "rename one of them, or export it alone with another --run"
             )
-        told[place], sources[place] = msgspec.structs.replace(header, sources={}), run.source
+        headers[place], sources[place] = msgspec.structs.replace(header, sources={}), run.source
         yield run
 
 
 class _Kept(io.RawIOBase):
-    """A stream that stays open when what writes to it is closed."""
+    """A stream that stays open when its writer is closed."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -142,7 +149,7 @@ def _schema() -> pa.Schema:
 
 
 def _row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables that are as large as a row group; what is left at the end is smaller."""
+    """Yield the same rows in tables of the size of a row group. The last table may be smaller."""
     import pyarrow as pa
 
     waiting, count = list[pa.Table](), 0
@@ -157,7 +164,7 @@ def _row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _tables(runs: Iterable[Run], schema: pa.Schema) -> Iterator[pa.Table]:
-    """The rows of traces, in tables of one trace, no larger than a row group."""
+    """Yield the rows of traces, in tables of one trace, no larger than a row group."""
     for run in runs:
         rows, first, lines, count = EventRows(run.trace), 0, list[bytes](), 0
         for some, raw in lines_of(run.trace.events):
@@ -210,7 +217,7 @@ def _texts(texts: Texts) -> pa.Array:
 
 
 def _strings(raw: bytes, count: int) -> pa.Array:
-    """The lines of a text as an array: no text is made of each."""
+    """Return the lines of a text as an array, without making a Python string for each."""
     import pyarrow as pa
 
     characters = np.frombuffer(raw, np.uint8)

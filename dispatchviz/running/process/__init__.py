@@ -1,1 +1,1 @@
-"""A program's process: how it ends, what it writes, its signals and its children, as Python does it on its own."""
+"""The process of a program: how it ends, its output, its signals and its children, all as under Python itself."""

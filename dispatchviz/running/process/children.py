@@ -1,7 +1,8 @@
-"""Processes that a program begins. A forked child goes on without being recorded; one that begins anew (``subprocess``,
-``multiprocessing`` by spawn or forkserver, ``os.exec``) finds the model when it imports torch and is not recorded.
+"""Processes that a program begins.
 
-How a new process finds the model is in ``for_children/sitecustomize.py``.
+A forked child continues without being recorded. A process that begins anew (``subprocess``, ``multiprocessing`` by
+spawn or forkserver, ``os.exec``) finds the model when it imports torch, and is not recorded.
+``for_children/sitecustomize.py`` makes it find the model.
 """
 
 from __future__ import annotations
@@ -24,41 +25,43 @@ _FOLDER = str(Path(__file__).parent / "for_children")
 
 
 class Family:
-    """Whether this process is a child that the program forked, and which children it forked or began."""
+    """The relatives of this process: whether it is a child that the program forked, and the children that it forked or
+    began.
+    """
 
     def __init__(
         self, in_child: Callable[[], None], forked: Callable[[int], None], begun: Callable[[int], object] = id
     ) -> None:
         self.is_child = False
         self.in_child = in_child
-        """Called in a forked child, before anything else runs there."""
+        """The function that is called in a forked child before anything else runs there."""
         self.forked = forked
-        """Called in the parent with the child's number."""
+        """The function that is called in the parent with the child's number."""
         self.begun = begun
-        """The same of a child that is a new Python (``subprocess``, ``multiprocessing`` by spawn)."""
+        """The same for a child that is a new Python (``subprocess``, ``multiprocessing`` by spawn)."""
 
 
 _running: list[Family] = []
-"""That of the program that runs, and behind it that of a recording within the program."""
+"""The families of the running program and of a recording within it."""
 
 
 @contextmanager
 def in_family(family: Family) -> Iterator[None]:
-    """Inside the block the program's children are noticed."""
+    """Notice the program's children inside the block."""
     fork, pty_fork = os.fork, os.forkpty
 
     def forked(number: int) -> int:
-        _tell_parent(family, number)
+        _notify_parent(family, number)
         return number
 
     def forked_with_terminal(found: tuple[int, int]) -> tuple[int, int]:
-        _tell_parent(family, found[0])
+        _notify_parent(family, found[0])
         return found
 
     _running.append(family)
     vars(os).update(fork=_followed(fork, forked), forkpty=_followed(pty_fork, forked_with_terminal))
     try:
-        with _new_pythons_told(family):
+        with _new_pythons_noticed(family):
             yield
     finally:
         vars(os).update(fork=fork, forkpty=pty_fork)
@@ -66,10 +69,10 @@ def in_family(family: Family) -> Iterator[None]:
 
 
 @contextmanager
-def _new_pythons_told(family: Family) -> Iterator[None]:
-    """Inside the block the family is told of each process that begins with Python's executable.
+def _new_pythons_noticed(family: Family) -> Iterator[None]:
+    """Call ``family.begun`` for each process that starts Python's executable, inside the block.
 
-    ``multiprocessing`` calls the function of ``_posixsubprocess``, ``subprocess`` has a name of its own for it.
+    ``multiprocessing`` calls the function of ``_posixsubprocess``; ``subprocess`` has a name of its own for it.
     """
     before = [
         (module, name)
@@ -94,8 +97,8 @@ def _new_pythons_told(family: Family) -> Iterator[None]:
 
 
 def _is_python(args: Any, executables: Any) -> bool:
-    """Return whether a new process is a Python that runs code of the program; ``multiprocessing`` has helpers of its
-    own.
+    """Return whether a new process is a Python that runs code of the program. The helpers of ``multiprocessing`` do not
+    count.
     """
     named = [os.path.basename(os.fsdecode(one)) for one in [*args[:1], *executables[:1]]]
     is_helper = any(b"multiprocessing.resource_tracker" in os.fsencode(one) for one in args[1:])
@@ -103,13 +106,13 @@ def _is_python(args: Any, executables: Any) -> bool:
 
 
 def _followed(function: Callable[[], T], then: Callable[[T], T]) -> Callable[[], T]:
-    """Call one function after the other without a frame of Python's in between: where threads run, Python 3.12 and
-    later warn of a fork, and of the line that calls.
+    """Return a function that calls one function after the other, without a Python frame in between. If threads run,
+    Python 3.12 and later warn of a fork and name the calling line.
     """
     return map(then, iter(function, object())).__next__
 
 
-def _tell_parent(family: Family, number: int) -> None:
+def _notify_parent(family: Family, number: int) -> None:
     if number:
         resume_all()
         if not family.is_child:
@@ -118,7 +121,7 @@ def _tell_parent(family: Family, number: int) -> None:
 
 @contextmanager
 def model_on_the_path() -> Iterator[None]:
-    """Inside the block new processes find the model."""
+    """Let new processes find the model inside the block."""
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = _FOLDER if not before else _FOLDER + os.pathsep + before
     try:

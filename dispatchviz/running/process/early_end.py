@@ -1,6 +1,7 @@
 """Ends of a process before its program is over, which would lose its trace: SIGTERM, SIGHUP, ``os._exit``, ``os.exec``.
 
-The trace is finished first, then the process ends as it would have. SIGKILL and the like leave what is on disk.
+The trace is completed first, and then the process ends as usual. SIGKILL and similar signals leave only the part that
+is on disk.
 """
 
 from __future__ import annotations
@@ -21,44 +22,44 @@ from dispatchviz.running.process.signal_watch import signals_watched
 
 _signal: Any = importlib.import_module("_signal")
 _install, _installed = _signal.signal, _signal.getsignal
-"""Without what ``signal.signal`` and ``signal.getsignal`` make of an integer."""
+"""``signal.signal`` and ``signal.getsignal`` without their conversion of integers."""
 
 PATIENCE = 2.0
-"""Seconds; what is busy for longer does not end by itself."""
+"""The time in seconds to wait while the recorder is busy. If it is busy for longer, it will not end by itself."""
 
 PAUSE = 0.001
-"""Seconds between two looks."""
+"""The time in seconds between two checks."""
 
 
 class Keeper(Protocol):
-    """Keeps the trace of a program that runs."""
+    """The keeper of a running program's trace."""
 
     @property
     def busy(self) -> bool:
-        """Events are being made or written: whoever interrupts that must not finish."""
+        """True while events are made or written. Code that interrupts this must not complete the trace."""
 
     def finish(self, reason: str = "") -> None:
-        """The trace is complete, and the file as well; a second call does nothing."""
+        """Complete the trace and its file. A second call does nothing."""
 
     def give_up(self) -> None:
-        """In a forked child: nothing is recorded or written here, and what belongs to the parent is not touched."""
+        """Record and write nothing more, because this is a forked child. The parent's files are not touched."""
 
 
 class NoKeeper:
-    """For a recording that nobody keeps if the process ends."""
+    """The keeper of a recording that is lost if the process ends."""
 
     busy = False
 
     def finish(self, reason: str = "") -> None:
-        """Nothing is kept."""
+        """Do nothing, because nothing is kept."""
 
     def give_up(self) -> None:
-        """Nothing is there."""
+        """Do nothing, because there is nothing to give up."""
 
 
 @contextmanager
 def finished_first(keeper: Keeper) -> Iterator[None]:
-    """Inside the block no early end of the process loses the trace."""
+    """Protect the trace from early ends of the process inside the block."""
     with _signals(keeper), _exits(keeper):
         yield
 
@@ -67,38 +68,38 @@ def finished_first(keeper: Keeper) -> Iterator[None]:
 
 
 class _Handler(int):
-    """Handles a signal as the default does, after the trace is finished.
+    """A handler that completes the trace and then handles a signal as the default does.
 
-    It equals SIG_DFL, so that a program that asks for the handler is told what it would be told without us. The
-    function in C takes it for the callable that it is.
+    It equals SIG_DFL, so that a program that asks for the handler gets the usual answer. The C function accepts it
+    because it is callable.
     """
 
     keeper: Keeper
     ends: _Ends
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Never finishes in the middle of the recorder's work: the signal comes again right after."""
+        """Handle the signal, but not during the recorder's work. In that case the signal is sent again right after."""
         if self.keeper.busy:
             threading.Thread(target=_send_again, args=(self.keeper, number), daemon=True).start()
         else:
-            self.ends.by(number)
+            self.ends.by_signal(number)
 
     def arrived(self, number: int) -> None:
-        """The main thread has not handled a signal for some time: it waits, or is about to."""
+        """Handle a signal that the main thread has not handled for some time, because it waits or is about to."""
         if _installed(number) is self:
             _wait_while_busy(self.keeper)
-            self.ends.by(number)
+            self.ends.by_signal(number)
 
 
 class _Ends:
-    """Ends the process once, whichever thread is told of a signal."""
+    """The end of the process, which happens once, whichever thread handles a signal."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
         self._lock = threading.Lock()
 
-    def by(self, number: int) -> None:
-        """Finish the trace and end the process by a signal; does nothing where that is done already."""
+    def by_signal(self, number: int) -> None:
+        """Complete the trace and end the process by a signal. Do nothing if this has already begun."""
         if self._lock.acquire(blocking=False):
             with suppress(Exception):
                 self._keeper.finish(f"ended by {signal.Signals(number).name}")
@@ -106,10 +107,10 @@ class _Ends:
 
 
 def die_of(number: int) -> None:
-    """End the process by a signal, as one that never heard of us."""
+    """End the process by a signal, as without dispatchviz."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(number, signal.SIG_DFL)
-    else:  # only the main thread may ask Python for that
+    else:  # Python allows this only in the main thread
         importlib.import_module("ctypes").pythonapi.PyOS_setsig(number, None)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)
@@ -128,7 +129,9 @@ def _wait_while_busy(keeper: Keeper) -> None:
 
 @contextmanager
 def _signals(keeper: Keeper) -> Iterator[None]:
-    """Handlers where the default was in force: a program's own stays, and so does what ``nohup`` ignores."""
+    """Install handlers for signals with the default action, inside the block. The program's own handlers stay, and so
+    do signals that ``nohup`` ignores.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -147,7 +150,7 @@ def _signals(keeper: Keeper) -> Iterator[None]:
 
 
 def default_signals_again() -> None:
-    """In a forked child: signals end it as they end every process."""
+    """Restore the default signals in a forked child, so that they end it as usual."""
     for number in _ending():
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, signal.SIG_DFL)

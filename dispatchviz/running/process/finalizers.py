@@ -1,7 +1,7 @@
-"""What ``weakref.finalize`` keeps for a program, apart from what the process has of its own.
+"""The finalizers of ``weakref.finalize`` for a program, separate from those of the process.
 
-Python runs the finalizers of a process once, when it ends. A program ends before its process does: its finalizers run
-then, each program's own and nobody else's.
+Python runs the finalizers of a process once, when it ends. A program ends before its process does. Its own finalizers
+run then, and no others.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Any
 from weakref import finalize
 
 _STATE = ("_registry", "_shutdown", "_registered_with_atexit", "_dirty")
-"""Attributes of the class: the finalizers, whether they have run, whether ``atexit`` runs them, whether some came."""
+"""The attributes of the class: the finalizers, whether they have run, whether ``atexit`` runs them, whether there are
+new ones.
+"""
 
 
 class _Registry(dict[Any, Any]):
-    """The finalizers of a program. Those from before are found, too, but are none of those that run at its end."""
+    """The finalizers of a program. Earlier ones are found too, but they do not run at the program's end."""
 
     def __init__(self, outer: dict[Any, Any]) -> None:
         super().__init__()
@@ -34,7 +36,7 @@ class _Registry(dict[Any, Any]):
 
 @contextmanager
 def finalizers_apart() -> Iterator[None]:
-    """Inside the block finalizers are those of a program that begins; ``atexit`` is asked anew to run them."""
+    """Give the program finalizers of its own inside the block. They are registered with ``atexit`` again."""
     kept = {name: getattr(finalize, name) for name in _STATE}
     try:
         _set({**dict.fromkeys(_STATE, False), "_registry": _Registry(kept["_registry"])})

@@ -1,6 +1,6 @@
-"""What a program changes of the interpreter is put back when it has ended, since the process goes on.
+"""Restoration of the interpreter's state after a program, because the process continues.
 
-Its streams and hooks, the folder, tracers, limits, signals, warnings, the collector.
+It covers its streams and hooks, the folder, tracers, limits, signals, warnings, the garbage collector.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from typing import Any
 _HOOKS = ("stdin", "stdout", "stderr", "excepthook", "displayhook", "unraisablehook", "breakpointhook")
 
 DEPTH_OF_THE_MACHINE = 100
-"""So many frames more than PyTorch's C++ takes an operator of the model, with its recorder, in Python."""
+"""The number of additional Python frames that an operator of the model, with its recorder, needs compared with
+PyTorch's C++.
+"""
 
 
 @contextmanager
 def put_back_afterwards() -> Iterator[None]:
-    """After the block the interpreter is as it was before."""
+    """Restore the interpreter's state after the block."""
     hooks = {name: getattr(sys, name) for name in _HOOKS}
     thread_hook, folder = threading.excepthook, _folder()
     tracer, profiler = sys.gettrace(), sys.getprofile()
@@ -44,7 +46,7 @@ def put_back_afterwards() -> Iterator[None]:
 
 @contextmanager
 def _keyboard_put_back() -> Iterator[None]:
-    """``exit()`` closes ``sys.stdin`` before it raises SystemExit; keys come from there afterwards."""
+    """Restore ``sys.stdin``, which ``exit()`` closes before it raises SystemExit. Keys come from there afterwards."""
     keyboard = _keyboard()
     try:
         yield
@@ -55,7 +57,7 @@ def _keyboard_put_back() -> Iterator[None]:
 
 
 def _keyboard() -> str:
-    """The terminal that is standard input; empty if there is none."""
+    """Return the terminal that is standard input; empty if there is none."""
     try:
         return os.ttyname(0)
     except (OSError, AttributeError):  # AttributeError: on Windows
@@ -77,7 +79,7 @@ def _reopen(keyboard: str) -> None:
 def _folder() -> str:
     try:
         return os.getcwd()
-    except OSError:  # it is gone
+    except OSError:  # the folder no longer exists
         return ""
 
 
@@ -93,7 +95,7 @@ def _collector_put_back() -> Iterator[None]:
 
 @contextmanager
 def _signals_put_back() -> Iterator[None]:
-    """Handlers of the program's own, and its timers, end with it."""
+    """Remove the program's own handlers and timers after the block."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -116,8 +118,9 @@ def _stop_timers() -> None:
 
 @contextmanager
 def _deeper() -> Iterator[None]:
-    """Inside the block recursion may go as deep as under Python: the frames below the program are not counted, nor are
-    those that the machine takes."""
+    """Allow the same depth of recursion as under Python inside the block. The frames below the program and those of the
+    machine do not count.
+    """
     get, put = sys.getrecursionlimit, sys.setrecursionlimit
     limit, extra = get(), _depth() + DEPTH_OF_THE_MACHINE
 

@@ -1,4 +1,4 @@
-"""Registrations that hold while a line of a program runs: what is tried by changing the line.
+"""Registrations that last while a line of a program runs, to try the effect of changing the line.
 
 Not here: the changed program (``explain/comparison/what_if``).
 """
@@ -16,23 +16,23 @@ from dispatchviz.torch import library
 
 @contextmanager
 def falls_through(operator: str, key: str) -> Iterator[None]:
-    """In the block calls of an operator pass a key by. Errors as of ``torch.library``."""
+    """Let calls of an operator fall through a key inside the block. Errors are those of ``torch.library``."""
     with _registered(operator, key, library.fallthrough_kernel, False, sys._getframe(2)):
         yield
 
 
 @contextmanager
 def registered(operator: str, key: str) -> Iterator[None]:
-    """In the block the cell of a key has a Python function, which calls the kernel that was in that cell.
+    """Put a Python function into the cell of a key inside the block. It calls the kernel that was in the cell.
 
-    RuntimeError if the cell was empty.
+    Raise RuntimeError if the cell was empty.
     """
     before = library.get_kernel(operator, key)
 
-    def in_place_of_it(keys: Any, *args: Any, **kwargs: Any) -> Any:
+    def replacement(keys: Any, *args: Any, **kwargs: Any) -> Any:
         return before.call_boxed(keys, *args, **kwargs)
 
-    with _registered(operator, key, in_place_of_it, True, sys._getframe(2)):
+    with _registered(operator, key, replacement, True, sys._getframe(2)):
         yield
 
 
@@ -40,7 +40,7 @@ def registered(operator: str, key: str) -> Iterator[None]:
 def _registered(
     operator: str, key: str, kernel: Callable[..., Any], with_keyset: bool, line: FrameType
 ) -> Iterator[None]:
-    """A registration that the program makes on a line."""
+    """Register a kernel inside the block, as if the program did so on a line."""
     namespace, _, name = operator.partition("::")
     made = library.Library.made_at(f"{line.f_code.co_filename}:{line.f_lineno}", namespace, "IMPL")
     try:

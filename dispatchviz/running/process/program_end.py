@@ -1,7 +1,7 @@
-"""How a program ends, as under Python itself: what leaves it is shown by ``sys.excepthook``, its threads are waited
-for, then come the functions that it registered with ``atexit``.
+"""The end of a program, as under Python itself: ``sys.excepthook`` shows the error that left it, its threads are waited
+for, and then the functions run that it registered with ``atexit``.
 
-Not here: how the process ends then (``cli``), how its trace does (``early_end.py``, ``program.py``).
+Not here: the end of the process (``cli``) and of the trace (``early_end.py``, ``program.py``).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ T = TypeVar("T")
 
 
 class End(NamedTuple):
-    """How a program ended."""
+    """The end of a program."""
 
     status: int
-    """As a shell sees it."""
+    """The exit status for a shell."""
     error: BaseException | None = None
-    """What left the program, unless it only exits."""
+    """The error that left the program; None if it only exits."""
     signal: int = 0
     """The signal by which its process ends."""
 
 
 def run_to_its_end(begin: Callable[[dict[str, Any]], None], space: dict[str, Any], shows_errors: bool) -> End:
-    """Run a program as Python does, to the end; ``begin`` runs it in its namespace.
+    """Run a program to its end, as Python does. ``begin`` runs it in its namespace.
 
-    ``shows_errors``: errors are shown also if it has no hook for that of its own.
+    With ``shows_errors`` errors are shown even if the program has no hook of its own for that.
     """
     with finalizers_apart(), _exit_functions() as functions:
         try:
@@ -74,7 +74,7 @@ def _after(error: BaseException, shows_errors: bool) -> End:
 
 
 def _show(hook: Callable[..., Any] | None, error: BaseException) -> None:
-    """Show an error as Python does. Raises SystemExit if the hook does."""
+    """Show an error as Python does. Raise SystemExit if the hook does."""
     if hook is None:
         _say("sys.excepthook is missing")
         _display(error)
@@ -108,7 +108,7 @@ def _flush() -> None:
 
 
 def _exit_status(error: SystemExit) -> int:
-    """What a shell sees of ``sys.exit``; text is printed."""
+    """Return the exit status of ``sys.exit`` for a shell. A text is printed."""
     code = error.code
     if code is None:
         return 0
@@ -122,7 +122,7 @@ def _exit_status(error: SystemExit) -> int:
 
 
 def clear_main(space: dict[str, Any]) -> None:
-    """What the program's variables hold goes, as when Python ends; unless threads are left that may use it."""
+    """Delete the program's variables, as when Python ends, unless remaining threads may use them."""
     if threading.active_count() == 1:
         for private in (True, False):
             for name in list(space):
@@ -138,7 +138,7 @@ def _is_private(name: str) -> bool:
 
 
 def _wait_for_threads() -> None:
-    """Until those that are no daemons are over; Ctrl+C ends the waiting."""
+    """Wait for all threads that are not daemons. Ctrl+C ends the waiting."""
     with suppress(KeyboardInterrupt):
         _end_executors()
         own = threading.current_thread()
@@ -160,32 +160,34 @@ def _end_executors() -> None:
 
 
 class _ExitFunctions:
-    """What a program registers with ``atexit``: called when the program ends, not when this process does."""
+    """The functions that a program registers with ``atexit``. They are called when the program ends, not when this
+    process does.
+    """
 
     def __init__(self) -> None:
         self._functions: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = []
 
     def register(self, func: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Callable[P, T]:
-        """As ``atexit.register``."""
+        """Register a function, like ``atexit.register``."""
         if not callable(func):
             raise TypeError("the first argument must be callable")
         self._functions.append((func, args, kwargs))
         return func
 
     def unregister(self, func: Callable[..., Any], /) -> None:
-        """As ``atexit.unregister``."""
+        """Unregister a function, like ``atexit.unregister``."""
         self._functions[:] = [entry for entry in self._functions if entry[0] != func]
 
     def count(self) -> int:
-        """As ``atexit._ncallbacks``."""
+        """Return the number of functions, like ``atexit._ncallbacks``."""
         return len(self._functions)
 
     def clear(self) -> None:
-        """As ``atexit._clear``."""
+        """Remove all functions, like ``atexit._clear``."""
         self._functions.clear()
 
     def call(self) -> None:
-        """The last one first; what one raises is only reported."""
+        """Call the functions, the last one first. Errors are only reported."""
         while self._functions:
             function, args, kwargs = self._functions.pop()
             try:
@@ -197,18 +199,19 @@ class _ExitFunctions:
 
 @contextmanager
 def _unrecorded() -> Iterator[None]:
-    """Finalizers put back what is left, such as registrations: no line of the program does that.
+    """Stop recording inside the block. Finalizers undo remaining changes, such as registrations, which no line of the
+    program does.
 
-    NB: what a finalizer of the program's own computes there is not recorded either.
+    NB: computations in the program's own finalizers are not recorded either.
     """
     if recorder.listening is not None:
-        recorder.listening.registrations_change()  # what was noted is told as it was
+        recorder.listening.registrations_change()  # earlier notes describe the old registrations
     with recorder.paused():
         yield
 
 
 class _Unraisable(NamedTuple):
-    """What ``sys.unraisablehook`` is given; Python does not give its own type away."""
+    """The argument of ``sys.unraisablehook``. Python does not expose its own type."""
 
     exc_type: type[BaseException]
     exc_value: BaseException
@@ -218,7 +221,7 @@ class _Unraisable(NamedTuple):
 
 
 def _report(function: Callable[..., Any], error: BaseException) -> None:
-    """What a function raised, as Python reports it at its end."""
+    """Report the error of a function as Python does at its end."""
     without_our_frames(error)
     text = "Exception ignored in atexit callback"
     with suppress(Exception):

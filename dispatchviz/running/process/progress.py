@@ -1,7 +1,7 @@
-"""A line on the terminal while a program is recorded for long: events, seconds, how to stop it.
+"""A line on the terminal during a long recording: events, seconds, how to stop it.
 
-It is written where the cursor is at the beginning of a line, and erased before the program writes the next one: the
-program's own lines stay as they are. Without a terminal on stderr there is none.
+It is written when the cursor is at the beginning of a line, and erased before the program writes, so the program's own
+lines are unchanged. If stderr is not a terminal, there is no line.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dispatchviz.core.record.worker import Worker, without_collections
-from dispatchviz.running.process.standard_output import told_before
+from dispatchviz.running.process.standard_output import reporting_before_writes
 
 PATIENCE = 2.0
-"""Seconds after which a run counts as long."""
+"""The number of seconds after which a run counts as long."""
 
 HINT_PATIENCE = 5.0
-"""Seconds after which a hint tells how a run takes less time."""
+"""The number of seconds after which a hint shows how to make a run faster."""
 
 LIMIT_HINT = (
-    "a recorded program takes many times as long: --limit 1000000 records its beginning, the rest runs at full speed"
+    "a recorded program runs many times slower: --limit 1000000 records its beginning, and the rest runs at full speed"
 )
 
 INTERVAL = 0.5
-"""Seconds from one look to the next."""
+"""The number of seconds between two updates."""
 
 ERASED = "\r\x1b[K"
 
 
 class Progress:
-    """The line of a recording that goes on."""
+    """The line of a recording in progress."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Progress:
         hint: str = "",
         hint_patience: float = HINT_PATIENCE,
     ) -> None:
-        """``hint`` is a line that is written once, after so many seconds."""
+        """Create the line. ``hint`` is another line, written once after ``hint_patience`` seconds."""
         self._count, self._write, self._patience = count, write, patience
         self._hint, self._hint_patience = hint, hint_patience
         self._begun = time.monotonic()
@@ -56,9 +56,10 @@ class Progress:
         self._at_line_start = True
 
     def update(self) -> None:
-        """Show how far a long recording is, unless the program left a line unfinished or waits, as for ``input``.
+        """Show the progress of a long recording, unless the program has written an unfinished line or waits, as in
+        ``input``.
 
-        Waits for nobody: a signal's handler that forks while the program writes waits for this to end.
+        It never blocks: a signal's handler that forks while the program writes waits for this to end.
         """
         if self._lock.acquire(blocking=False):
             try:
@@ -78,7 +79,7 @@ class Progress:
             self._shown = True
 
     def before_writing(self, text: str) -> None:
-        """The program is about to write that to the terminal."""
+        """Erase the line, because the program is about to write a text to the terminal."""
         if os.getpid() != self._process:  # a forked child has no line, and its parent's lock may be taken for good
             return
         with self._lock:
@@ -87,7 +88,7 @@ class Progress:
                 self._at_line_start = text.endswith("\n")
 
     def erase(self) -> None:
-        """Leave the terminal as the program has it."""
+        """Erase the line and leave the terminal as the program has it."""
         if os.getpid() != self._process:
             return
         with self._lock:
@@ -103,13 +104,16 @@ class Progress:
 
 @contextmanager
 def progress_of(count: Callable[[], int], hint: str = "") -> Iterator[None]:
-    """Inside the block a recording that takes long shows how far it is, if somebody sees it on stderr."""
+    """Show the progress of a long recording inside the block, if stderr is a terminal."""
     if sys.stderr is None or not _is_terminal(2):
         yield
         return
     progress = Progress(count, _to_terminal, hint=hint)
     worker = Worker(lambda: without_collections(progress.update), INTERVAL)
-    with told_before(sys.stdout, progress.before_writing), told_before(sys.stderr, progress.before_writing):
+    with (
+        reporting_before_writes(sys.stdout, progress.before_writing),
+        reporting_before_writes(sys.stderr, progress.before_writing),
+    ):
         try:
             yield
         finally:
@@ -119,7 +123,7 @@ def progress_of(count: Callable[[], int], hint: str = "") -> Iterator[None]:
 
 @contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Inside the block a line of a terminal on stderr says what is going on: what writes there erases it first."""
+    """Show a line on a terminal at stderr while the block runs. Other output there erases it first."""
     if sys.stderr is None or not _is_terminal(2):
         yield
         return

@@ -1,8 +1,9 @@
-"""Signals that arrive while the program's main thread waits in C++: a thread of ours handles them.
+"""Signals that arrive while the program's main thread waits in C++. One of our threads handles them.
 
-Python runs a handler in the main thread, between two instructions, so one that waits for another rank would never run.
-Python's own handler in C also writes the number of each signal into a file (``signal.set_wakeup_fd``). That file is
-ours as long as the program has none, and the program is told that there is none.
+Python runs a handler in the main thread, between two instructions. So the handler of a thread that waits for another
+rank would never run. Python's own C handler also writes the number of each signal into a file
+(``signal.set_wakeup_fd``). That file is ours as long as the program has none, and the program gets the answer that
+there is none.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import Any
 from dispatchviz.core.record.worker import Worker, without_collections
 
 INTERVAL = 0.2
-"""Seconds between two looks: so long the main thread has to run the handler itself."""
+"""The number of seconds between two checks, in which the main thread has time to run the handler itself."""
 
 
 @contextmanager
 def signals_watched(arrived: Callable[[int], None]) -> Iterator[None]:
-    """Inside the block ``arrived`` is called, in another thread, with the number of each signal that Python handles, if
-    it arrived before the last look. To be entered in the main thread."""
+    """Call ``arrived`` in another thread inside the block, with the number of each signal that Python handles, if it
+    arrived before the last check. Enter the block in the main thread.
+    """
     watch = _Watch(arrived)
     worker = Worker(lambda: without_collections(watch.look), INTERVAL)
     _watches.append(watch)
@@ -42,7 +44,7 @@ class _Watch:
         os.set_blocking(self._read, False)
         os.set_blocking(self._write, False)
         self._before = b""
-        """Numbers that came at the last look."""
+        """The numbers that arrived before the last check."""
         self._original = signal.set_wakeup_fd
         self._programs = self._original(self._write, warn_on_full_buffer=False)
         signal.set_wakeup_fd = self._set
@@ -50,7 +52,7 @@ class _Watch:
             self._original(self._programs)
 
     def _set(self, fd: Any, /, **kwargs: Any) -> int:
-        """As ``signal.set_wakeup_fd``."""
+        """Set the program's file, like ``signal.set_wakeup_fd``."""
         self._original(fd, **kwargs)
         if fd == -1:
             self._original(self._write, warn_on_full_buffer=False)
@@ -58,7 +60,7 @@ class _Watch:
         return before
 
     def look(self) -> None:
-        """Tells of what came before the last look."""
+        """Report the signals that arrived before the last check."""
         before, self._before = self._before, self._written()
         for number in before:
             self._arrived(number)
@@ -70,7 +72,7 @@ class _Watch:
             return b""
 
     def end(self) -> None:
-        """Python writes into the program's file, if there is one."""
+        """Stop watching. If the program has a file, Python writes into it."""
         _watches.remove(self)
         signal.set_wakeup_fd = self._original
         if self._programs == -1:
@@ -83,7 +85,7 @@ _watches: list[_Watch] = []
 
 
 def _in_child() -> None:
-    """Without this a signal to a forked child would be read in its parent."""
+    """Stop watching in a forked child. Otherwise a signal to the child would be read in its parent."""
     for watch in reversed(_watches.copy()):
         watch.end()
 

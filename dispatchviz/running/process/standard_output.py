@@ -1,7 +1,7 @@
-"""What a program writes to its standard output is told where it is written; the stream stays Python's own object, of
-its type and encoding, with its buffers.
+"""Notices of the text that a program writes to its standard output, at the moment of writing. The stream stays Python's
+own object, with its type, encoding and buffers.
 
-The stream and its buffer get a ``write`` of their own in their instance's namespace, which ``print`` looks up too.
+The stream and its buffer get a ``write`` of their own in the namespace of the instance, where ``print`` looks too.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
 
 @contextmanager
-def told_of_writes(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
-    """Inside the block ``tell`` is called with what is written to a stream; gives what ends that at once."""
+def told_of_writes(stream: TextIO | None, report: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
+    """Call ``report`` with each text that is written to a stream, inside the block. Yield a function that ends this at
+    once.
+    """
     if stream is None:  # there is no descriptor 1
         yield lambda: None
         return
-    writes = _Writes(stream, tell)
+    writes = _Writes(stream, report)
     try:
         yield writes.stop
     finally:
@@ -30,8 +32,10 @@ def told_of_writes(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterato
 
 
 @contextmanager
-def told_before(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[None]:
-    """Inside the block ``tell`` is called with what is about to be written to a stream, or with nothing at a flush."""
+def reporting_before_writes(stream: TextIO | None, report: Callable[[str], Any]) -> Iterator[None]:
+    """Call ``report`` before each write to a stream with its text, and with an empty text before a flush, inside the
+    block.
+    """
     if stream is None or not hasattr(stream, "__dict__"):
         yield
         return
@@ -39,15 +43,15 @@ def told_before(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[N
     before = {name: own[name] for name in names if name in own}
     write, flush = stream.write, stream.flush
 
-    def telling_write(text: str, /) -> int:
-        tell(text if isinstance(text, str) else "")
+    def reporting_write(text: str, /) -> int:
+        report(text if isinstance(text, str) else "")
         return write(text)
 
-    def telling_flush() -> None:
-        tell("")
+    def reporting_flush() -> None:
+        report("")
         flush()
 
-    own.update(write=telling_write, flush=telling_flush)
+    own.update(write=reporting_write, flush=reporting_flush)
     try:
         yield
     finally:
@@ -57,13 +61,13 @@ def told_before(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[N
 
 
 class _Writes:
-    def __init__(self, stream: TextIO, tell: Callable[[str], Any]) -> None:
+    def __init__(self, stream: TextIO, report: Callable[[str], Any]) -> None:
         self._stream: Any = stream
         self._buffer: Any = getattr(stream, "buffer", None) if os.linesep == "\n" else None
-        self._tell = tell
+        self._report = report
         self._lock = threading.RLock()
         self._pending = bytearray()
-        """What the stream holds back, encoded: it comes by once more when the buffer gets it."""
+        """The encoded text that the stream holds back. It arrives a second time when the buffer receives it."""
         self._write = stream.write
         vars(stream)["write"] = self.text
         if self._buffer is not None:
@@ -71,13 +75,13 @@ class _Writes:
             vars(self._buffer)["write"] = self.bytes
 
     def stop(self) -> None:
-        """The stream and its buffer are as they were."""
+        """Restore the stream and its buffer."""
         for part in (self._stream, self._buffer):
             if part is not None:
                 vars(part).pop("write", None)
 
     def text(self, text: str, /) -> int:
-        """Instead of the stream's ``write``."""
+        """Replace the stream's ``write``."""
         with self._lock:
             if self._buffer is not None:
                 with own_errors_suppressed(
@@ -85,24 +89,24 @@ class _Writes:
                 ):  # the stream itself says so
                     self._pending += text.encode(self._stream.encoding, self._stream.errors)
             written = self._write(text)
-            self._tell(text)
+            self._report(text)
             return written
 
     def bytes(self, data: Any, /) -> int:
-        """Instead of the buffer's ``write``: bytes of the program's own, or text that was told of before."""
+        """Replace the buffer's ``write``, which receives the program's own bytes, or text that was reported before."""
         with self._lock:
             if self._pending and self._pending.startswith(bytes(data)):
                 del self._pending[: len(data)]
                 return int(self._write_bytes(data))
             written = int(self._write_bytes(data))
             self._pending.clear()
-            self._tell(bytes(data).decode(sys.getdefaultencoding(), "surrogateescape"))
+            self._report(bytes(data).decode(sys.getdefaultencoding(), "surrogateescape"))
             return written
 
 
 @contextmanager
 def on_stderr() -> Iterator[None]:
-    """Inside the block standard output is stderr, for the program, the processes that it begins, and ``os.write``."""
+    """Send standard output to stderr inside the block, for the program, its child processes and ``os.write``."""
     stdout: Any = sys.stdout
     if stdout is None:
         yield
@@ -112,7 +116,7 @@ def on_stderr() -> Iterator[None]:
     else:
         with _descriptor_1_is_2():
             lines = stdout.line_buffering
-            stdout.reconfigure(line_buffering=True)  # what comes first on stderr shall be seen first
+            stdout.reconfigure(line_buffering=True)  # keeps the order of the output on stderr
             yield
             with suppress(ValueError):  # the program closed it
                 stdout.reconfigure(line_buffering=lines)
@@ -133,7 +137,7 @@ def _descriptor_1_is_2() -> Iterator[None]:
     saved = os.dup(1)
     try:
         os.dup2(2, 1)
-    except OSError:  # nobody listens on 2 either
+    except OSError:  # descriptor 2 is closed too
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
         yield

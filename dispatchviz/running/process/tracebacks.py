@@ -1,4 +1,4 @@
-"""Tracebacks as PyTorch would leave them: frames of this package are taken out, and errors that it handled itself."""
+"""Tracebacks as PyTorch would leave them, without frames of this package and without errors that it handled itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGE = str(Path(__file__).parents[2]) + os.sep
 
 
 def without_our_frames(error: BaseException) -> None:
-    """Take them out of the traceback of an error, of what led to it, and of what it groups."""
+    """Remove our frames from the traceback of an error, of the errors that led to it, and of those that it groups."""
     known: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -31,7 +31,9 @@ def without_our_frames(error: BaseException) -> None:
 
 
 def users_part(trace: TracebackType | None) -> TracebackType | None:
-    """The same traceback without frames of this package; an example that ships in it is the user's program."""
+    """Return the same traceback without frames of this package. An example that ships in it counts as the user's
+    program.
+    """
     kept = []
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -39,22 +41,24 @@ def users_part(trace: TracebackType | None) -> TracebackType | None:
             kept.append(trace)
         trace = trace.tb_next
     rest = None
-    for part in reversed(kept[: sys.getrecursionlimit()]):  # Python prints no more than so many, the last ones
+    for part in reversed(kept[: sys.getrecursionlimit()]):  # Python prints at most this number of frames
         rest = TracebackType(rest, part.tb_frame, part.tb_lasti, part.tb_lineno)
     return rest
 
 
 def _is_ours(context: BaseException | None) -> bool:
-    """Return whether an error came and went within this package: PyTorch raises none there."""
+    """Return whether an error was raised and handled within this package, where PyTorch raises none."""
     return context is not None and context.__traceback__ is not None and users_part(context.__traceback__) is None
 
 
 LONGEST = 20_000
-"""So many characters of a traceback are kept, its end."""
+"""The number of characters of a traceback that are kept, from its end."""
 
 
 def traceback_of(error: BaseException) -> str:
-    """What Python prints of an error that leaves the program; empty if that raises, and of an interrupt."""
+    """Return the text that Python prints for an error that leaves the program. It is empty if printing raises an error,
+    and for an interrupt.
+    """
     if isinstance(error, KeyboardInterrupt):
         return ""
     try:
@@ -64,7 +68,7 @@ def traceback_of(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """``str`` of an error, or what Python says if that raises."""
+    """Return ``str`` of an error, or Python's text if that raises an error."""
     try:
         return str(error)
     except Exception:

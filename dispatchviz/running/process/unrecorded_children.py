@@ -1,6 +1,6 @@
-"""Processes that a recorded program begins and that the trace does not have, as sentences for its header.
+"""Sentences for a trace's header about child processes that are not in the trace.
 
-The sentences have no process numbers: the same program gives the same trace.
+The sentences have no process numbers, so the same program gives the same trace.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ FORKED, NEW_PYTHON = "forked process", "new Python process"
 
 
 class UnrecordedChildren:
-    """Counts them by their kind, and keeps before which step the first one began."""
+    """The number of children of each kind, and the step before which the first one began."""
 
     def __init__(self, steps: Callable[[], int]) -> None:
-        """``steps`` tells how many steps are recorded so far."""
+        """Create the counter. ``steps`` returns the number of steps recorded so far."""
         self._steps = steps
         self._first: dict[str, int] = {}
         self._count: dict[str, int] = {}
 
     def forked(self, number: int) -> None:
-        """The program forked a child."""
+        """Count a child that the program forked."""
         self._add(FORKED)
 
     def begun(self, number: int) -> None:
-        """The program began a new Python."""
+        """Count a new Python that the program began."""
         self._add(NEW_PYTHON)
 
     def _add(self, kind: str) -> None:
@@ -33,7 +33,7 @@ class UnrecordedChildren:
         self._count[kind] = self._count.get(kind, 0) + 1
 
     def sentences(self) -> tuple[str, ...]:
-        """A sentence for each kind."""
+        """Return a sentence for each kind."""
         return tuple(_sentence(kind, self._count.get(kind, 1), step) for kind, step in self._first.items())
 
 

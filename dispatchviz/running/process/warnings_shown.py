@@ -1,8 +1,8 @@
-"""Telling of the warnings that Python shows: those that pass the filters, whoever issued them.
+"""Notices of the warnings that Python shows: those that pass the filters, from any source.
 
-Every one of them goes through ``warnings._showwarnmsg``, from C too, which then looks for a ``showwarning`` of the
-program's and for ``catch_warnings(record=True)``. Only that private function is replaced: the public ones, the
-filters and the registries of modules are the program's alone.
+Each one goes through ``warnings._showwarnmsg``, from C too, which then looks for a ``showwarning`` of the program and
+for ``catch_warnings(record=True)``. Only that private function is replaced. The public ones, the filters and the
+registries of modules belong to the program alone.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 
 from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
-Tell = Callable[[str, str, str, int], object]
-"""Gets the category's name, the text, file and line."""
+Report = Callable[[str, str, str, int], object]
+"""A function that takes the category's name, the text, the file and the line."""
 
 
 @contextmanager
-def told_of_warnings(tell: Tell) -> Iterator[None]:
-    """Inside the block every warning that is shown is told first."""
+def told_of_warnings(report: Report) -> Iterator[None]:
+    """Call ``report`` for every warning before it is shown, inside the block."""
     space: dict[str, Any] = vars(warnings)
     show = space["_showwarnmsg"]
 
     def showwarnmsg(shown: warnings.WarningMessage) -> None:
-        with own_errors_suppressed(Exception):  # a text that cannot be made is for Python to complain of
-            tell(shown.category.__name__, str(shown.message), shown.filename, shown.lineno)
+        with own_errors_suppressed(Exception):  # Python itself reports a text that cannot be made
+            report(shown.category.__name__, str(shown.message), shown.filename, shown.lineno)
         show(shown)
 
     space["_showwarnmsg"] = showwarnmsg

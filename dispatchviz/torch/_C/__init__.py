@@ -1,6 +1,6 @@
-"""``torch._C``: keys and key sets, guards, libraries, and what the dispatcher reports of itself.
+"""``torch._C``: keys and key sets, guards, libraries, and queries about the dispatcher.
 
-What is here has the signatures, the texts and the types of errors of PyTorch's binding.
+Functions here have the signatures, messages and error types of PyTorch's bindings.
 """
 
 from __future__ import annotations

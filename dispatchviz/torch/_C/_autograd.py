@@ -1,7 +1,7 @@
 """``torch._C._autograd``: saved-tensor hooks (``torch/csrc/autograd/init.cpp``).
 
-NB: in PyTorch, a SavedTensor cannot be made by a call, and hooks may be kept from those that trace
-(``_saved_tensors_hooks_set_tracing``); the profiler's names are there too.
+NB: in PyTorch, a SavedTensor cannot be created by a call, and hooks can be disabled for tracing
+(``_saved_tensors_hooks_set_tracing``). PyTorch's module also has the profiler's names.
 """
 
 from __future__ import annotations

@@ -18,35 +18,37 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 class ImperativeEngine:
-    """``torch._C._ImperativeEngine``"""
+    """The class of the engine, ``torch._C._ImperativeEngine``."""
 
     run_backward = staticmethod(run_backward)
 
     def queue_callback(self, callback: Callable[[], Any]) -> None:
-        """Runs ``callback`` at the end of the running backward. RuntimeError outside of one."""
+        """Run ``callback`` at the end of the running backward. Raise RuntimeError outside of one."""
         graph_task.queue_callback(callback)
 
     def is_checkpoint_valid(self) -> bool:
-        """False inside a backward that runs a part of its graph only.
+        """Return False inside a backward that runs only a part of its graph, else True.
 
-        NB: in PyTorch, also in a backward nested into such a one.
+        NB: PyTorch also returns False in a backward nested inside one of these.
         """
         task = thread.state.graph_task
         return task is None or not task.exec_info
 
 
 def _current_graph_task_id() -> int:
-    """-1 outside of a backward."""
+    """Return the id of the running graph task, or -1 outside of a backward."""
     return graph_task.current_graph_task_id()
 
 
 def _current_autograd_node() -> Node | None:
-    """The Node being evaluated."""
+    """Return the Node that is being evaluated, or None."""
     return thread.state.current_node
 
 
 def _will_engine_execute_node(node: Any) -> bool:
-    """Return whether the running backward runs a Node. RuntimeError outside of one, or for something else."""
+    """Return whether the running backward runs a Node. Raise RuntimeError outside of one, and for anything but a
+    Node.
+    """
     if not isinstance(node, Node):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
     task = thread.state.graph_task
@@ -56,7 +58,9 @@ def _will_engine_execute_node(node: Any) -> bool:
 
 
 def _increment_version(tensors: Iterable[Tensor]) -> None:
-    """Bumps the version of a tensor written to without an operator. RuntimeError for anything but tensors."""
+    """Increment the version of tensors that were written to without an operator. Raise RuntimeError for anything but
+    tensors.
+    """
     if recorder.active is not None:
         recorder.active.entered_from_python()
     if not hasattr(type(tensors), "__iter__"):
@@ -69,12 +73,14 @@ def _increment_version(tensors: Iterable[Tensor]) -> None:
 
 
 def _is_grad_layout_enforcement_enabled() -> bool:
-    """Return whether this thread's first gradients are held to the layout contract."""
+    """Return whether first gradients in this thread must follow the layout contract."""
     return thread.state.grad_layout_enforced
 
 
 def _set_grad_layout_enforcement_enabled(enabled: Any) -> None:
-    """Switch that for this thread. TypeError for no bool."""
+    """Set whether first gradients in this thread must follow the layout contract. Raise TypeError for anything but a
+    bool.
+    """
     if not isinstance(enabled, bool):
         found = type(enabled).__name__
         raise TypeError(
@@ -87,7 +93,7 @@ def _set_grad_layout_enforcement_enabled(enabled: Any) -> None:
 
 
 def set_anomaly_enabled(*args: Any, **kwargs: Any) -> None:
-    """``set_anomaly_enabled(enabled, check_nan=True)``. TypeError for anything but bools."""
+    """``set_anomaly_enabled(enabled, check_nan=True)``. Raise TypeError for anything but bools."""
     given = {**dict(zip(("enabled", "check_nan"), args, strict=False)), **kwargs}
     if "enabled" not in given:
         raise TypeError('set_anomaly_enabled() missing 1 required positional arguments: "enabled"')

@@ -1,4 +1,4 @@
-"""``torch._C._fft``: what ``torch.fft`` is made of."""
+"""``torch._C._fft``: the bindings behind ``torch.fft``."""
 
 from __future__ import annotations
 

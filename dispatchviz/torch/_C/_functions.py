@@ -1,6 +1,6 @@
 """``torch._C._functions``: the classes of Nodes (``torch/csrc/autograd/functions/init.cpp``).
 
-NB: in PyTorch, Nodes of generated classes cannot be made by a call; here they can.
+NB: in PyTorch, Nodes of generated classes cannot be created by a call; here they can.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dispatchviz.torch.missing_names import missing
 
 _SOURCES = (nodes, accumulate_grad, basic_nodes, copy_nodes, list_nodes)
 _NO_CLASSES = ("Node", "TraceableFunction", "GraphRoot", "Identity")
-"""What the modules have beside the classes that PyTorch shows."""
+"""Names in these modules that PyTorch does not expose as classes of Nodes."""
 
 
 def _classes() -> dict[str, type[Node]]:
@@ -27,7 +27,7 @@ def _is_shown(name: str, value: object) -> bool:
 
 
 class DelayedError(basic_nodes.DelayedError):
-    """Takes its message as bytes."""
+    """A ``DelayedError`` that takes its message as bytes."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ _CLASSES = {**_classes(), "DelayedError": DelayedError}
 
 
 def __getattr__(name: str) -> Any:
-    """A class of Nodes by its name."""
+    """Return a class of Nodes by its name."""
     if name in _CLASSES:
         return _CLASSES[name]
     raise missing(__name__, name)

@@ -28,44 +28,44 @@ _add_batch_dim, _remove_batch_dim = add_batch_dim, remove_batch_dim
 
 
 def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
-    """A vmap begins; its level."""
+    """Begin a vmap and return its level."""
     if randomness not in ("error", "same", "different"):
         raise RuntimeError("randomness argument must be error, same, or different.")
     return init_and_push(VmapInterpreter, batch_size, randomness)
 
 
 def _vmap_decrement_nesting() -> int:
-    """The vmap on top is over; its level."""
+    """End the innermost vmap and return its level."""
     return pop_and_delete().level
 
 
 def _grad_increment_nesting() -> int:
-    """A grad begins; its level."""
+    """Begin a grad and return its level."""
     return init_and_push(GradInterpreter, prev_grad_mode())
 
 
 def _grad_decrement_nesting() -> int:
-    """The grad on top is over; its level."""
+    """End the innermost grad and return its level."""
     return pop_and_delete().level
 
 
 def _jvp_increment_nesting() -> int:
-    """A jvp begins; its level."""
+    """Begin a jvp and return its level."""
     return init_and_push(JvpInterpreter, prev_fwd_grad_mode())
 
 
 def _jvp_decrement_nesting() -> int:
-    """The jvp on top is over; its level."""
+    """End the innermost jvp and return its level."""
     return pop_and_delete().level
 
 
 def current_level() -> int:
-    """Of the transform on top."""
+    """Return the level of the innermost transform."""
     return layers()[-1].level
 
 
 def are_transforms_active() -> bool:
-    """Return whether there is one."""
+    """Return whether a transform is active."""
     return bool(layers())
 
 
@@ -73,17 +73,17 @@ def are_transforms_active() -> bool:
 
 
 def _unwrap_batched(self: Tensor, level: int) -> tuple[Tensor, int | None]:
-    """The value and the batch dimension (bdim), if the tensor is batched at this level."""
+    """Return the value and the batch dimension (bdim, None unless the tensor is batched at this level)."""
     return unwrap_at_level(self, level)
 
 
 def _wrap_for_grad(self: Tensor, level: int) -> Tensor:
-    """A tensor of that level of grad."""
+    """Return the tensor wrapped at this level of grad."""
     return make_tensor_wrapper(self, layers()[level - 1].interpreter)
 
 
 def _unwrap_for_grad(self: Tensor, level: int) -> Tensor:
-    """The tensor that a wrapper of that level wraps; another tensor unchanged."""
+    """Return the tensor inside a wrapper of this level, and any other tensor unchanged."""
     unwrapped: Tensor = unwrap_for_grad(self, level)
     return unwrapped
 
@@ -92,22 +92,22 @@ def _unwrap_for_grad(self: Tensor, level: int) -> Tensor:
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
-    """Return whether it is a BatchedTensor."""
+    """Return whether the tensor is a BatchedTensor."""
     return maybe_get_batched_impl(tensor) is not None
 
 
 def is_gradtrackingtensor(tensor: Tensor) -> bool:
-    """Return whether ``grad`` or ``jvp`` wrapped it."""
+    """Return whether ``grad`` or ``jvp`` wrapped the tensor."""
     return maybe_get_tensor_wrapper(tensor) is not None
 
 
 def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
-    """Return whether some transform wrapped it."""
+    """Return whether a transform wrapped the tensor."""
     return maybe_get_level(tensor) != -1
 
 
 def get_unwrapped(tensor: Tensor) -> Tensor:
-    """The wrapped tensor. RuntimeError for an ordinary tensor."""
+    """Return the wrapped tensor. Raise RuntimeError for an ordinary tensor."""
     wrapped = maybe_get_batched_impl(tensor) or maybe_get_tensor_wrapper(tensor)
     if wrapped is None:
         raise RuntimeError("No wrappers present!")
@@ -115,13 +115,13 @@ def get_unwrapped(tensor: Tensor) -> Tensor:
 
 
 def maybe_get_level(tensor: Tensor) -> int:
-    """The level that wrapped it; -1 for an ordinary tensor."""
+    """Return the level that wrapped the tensor, or -1 for an ordinary tensor."""
     wrapped = maybe_get_batched_impl(tensor) or maybe_get_tensor_wrapper(tensor)
     return -1 if wrapped is None else wrapped.level
 
 
 def maybe_get_bdim(tensor: Tensor) -> int:
-    """The batch dimension (bdim); -1 without one."""
+    """Return the batch dimension (bdim), or -1 if there is none."""
     impl = maybe_get_batched_impl(tensor)
     return -1 if impl is None else impl.bdim
 
@@ -130,7 +130,7 @@ def maybe_get_bdim(tensor: Tensor) -> int:
 
 
 def _set_vmap_fallback_enabled(enabled: bool) -> None:
-    """Off, an operator without a batch rule raises."""
+    """Set whether an operator without a batch rule falls back to a loop or raises."""
     loop_fallback.settings.enabled = enabled
 
 
@@ -139,5 +139,5 @@ def _is_vmap_fallback_enabled() -> bool:
 
 
 def _set_vmap_fallback_warning_enabled(enabled: bool) -> None:
-    """Off, the loop does not warn."""
+    """Set whether the fallback loop warns."""
     loop_fallback.settings.warning_enabled = enabled

@@ -1,4 +1,4 @@
-"""``torch._C._linalg``: what ``torch.linalg`` is made of."""
+"""``torch._C._linalg``: the bindings behind ``torch.linalg``."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _TO = PythonArgParser(
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None, bool, Any]:
-    """What the arguments of ``Tensor.to`` and ``Module.to`` request: device, dtype, non_blocking, memory format."""
+    """Parse the arguments of ``Tensor.to`` and ``Module.to``: device, dtype, non_blocking, memory format."""
     index, values = _TO.parse(args, kwargs)
     if index == 0:
         device, dtype, non_blocking, _, name = values

@@ -1,4 +1,4 @@
-"""``torch._C._special``: what ``torch.special`` is made of."""
+"""``torch._C._special``: the bindings behind ``torch.special``."""
 
 from __future__ import annotations
 

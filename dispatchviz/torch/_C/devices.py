@@ -27,7 +27,7 @@ _KEYS = {
     "mtia": "MTIA",
     "privateuseone": "PrivateUse1",
 }
-"""By device type, in the order in which errors list them; None for those of Caffe2, which have no key."""
+"""Device type -> key, in the order in which errors list the types. None for Caffe2's types, which have no key."""
 
 _CAFFE2 = (
     '0 INTERNAL ASSERT FAILED at "c10/core/TensorOptions.h":663, please report a bug to PyTorch. This is a '

@@ -1,7 +1,7 @@
 """``torch._C._dispatch_library``: libraries from Python, and kernels that tests of the dispatcher register.
 
-Mirrors ``_DispatchModule`` of ``torch/csrc/utils/python_dispatch.cpp``. What a library registered goes when the object
-does, or with ``reset``.
+Mirrors ``_DispatchModule`` of ``torch/csrc/utils/python_dispatch.cpp``. The registrations of a library are removed with
+the object, or by ``reset``.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ def _alias_analysis(text: str) -> str:
 
 
 def _returns_its_argument(helper: str, debug: str) -> Kernel:
-    """A typed kernel from a tensor to itself; those of one helper are one function."""
+    """Return a typed kernel from a tensor to itself. Kernels of one helper share one function."""
     return Kernel(helper, lambda ks, tensor: tensor, debug, cpp=T_T, pointer=helper)
 
 
 alive: weakref.WeakSet[_DispatchModule] = weakref.WeakSet()
-"""All that have not gone yet."""
+"""All libraries that are still alive."""
 
 
 class _DispatchModule:
-    """A library; methods that give it back may be chained."""
+    """A library. Methods that return it can be chained."""
 
     __module__ = "torch._C"
 
@@ -94,7 +94,7 @@ class _DispatchModule:
         "tags: collections.abc.Sequence[torch._C.Tag] = []) -> str"
     )
     def define(self, schema: str, alias_analysis: str = "", tags: Any = ()) -> str:
-        """The name as it was written, without the overload."""
+        """Define an operator and return its name as written, without the overload."""
         op = self._library.def_(schema, alias_analysis=_alias_analysis(alias_analysis))
         if tags:
             tags_of[op.name] = list(tags)
@@ -158,7 +158,9 @@ class _DispatchModule:
     "linenum: typing.SupportsInt | typing.SupportsIndex = 0) -> torch._C._DispatchModule"
 )
 def _dispatch_library(kind: str, name: str, dispatch: str, file: str = "", linenum: int = 0) -> _DispatchModule:
-    """RuntimeError for an unknown kind, an unknown key, and for what such a library may not be."""
+    """Create a library. Raise RuntimeError for an unknown kind or key, and for arguments that the kind does not
+    allow.
+    """
     key = _key(dispatch)
     made = _DispatchModule.__new__(_DispatchModule)
     made._library = Library(kind, name, key, where=f"{file}:{linenum}")
@@ -170,4 +172,4 @@ def _dispatch_library(kind: str, name: str, dispatch: str, file: str = "", linen
 
 @bound("_dispatch_clear_leaked_python_filenames() -> None")
 def _dispatch_clear_leaked_python_filenames() -> None:
-    """Nothing is leaked here."""
+    """Do nothing: the model leaks no file names."""

@@ -10,7 +10,7 @@ __all__ = ["_enter_dual_level", "_exit_dual_level", "_is_fwd_grad_enabled", "_se
 
 
 def _exit_dual_level(*, level: int) -> None:
-    """Close a level. RuntimeError if it is not the innermost."""
+    """Close a level. Raise RuntimeError if it is not the innermost."""
     if level < 0:
         raise RuntimeError("Dual level must be a positive number.")
     exit_dual_level(level)
@@ -22,7 +22,7 @@ def _is_fwd_grad_enabled() -> bool:
 
 
 def _set_fwd_grad_enabled(enabled: bool) -> None:
-    """TypeError for what is not a bool."""
+    """Set whether forward mode AD is enabled in this thread. Raise TypeError for anything but a bool."""
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
     thread.state.fw_grad_mode = enabled

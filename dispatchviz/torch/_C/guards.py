@@ -1,7 +1,7 @@
 """The guards of ``torch._C``, and the thread's key sets (``torch/csrc/utils/python_dispatch.cpp``, ``python_raii.h``).
 
-PyTorch binds its guards in two ways. One takes effect in ``with`` and may be entered again. The other, older one takes
-effect when it is made and lasts until it is left or garbage.
+PyTorch binds its guards in two ways. The newer kind takes effect in ``with`` and may be entered again. The older kind
+takes effect when it is created, and lasts until it is left or garbage collected.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _RAIIGuard(_ContextManager):
         self.__del__ = deletion(partial(self._made.__exit__, None, None, None))
 
     def __enter__(self) -> None:
-        """It is in effect already, or over."""
+        """Do nothing: the guard is already in effect, or over."""
 
     def __exit__(self, kind: Any, error: Any, at: Any) -> None:
         self.__del__ = NO_DELETION
@@ -101,7 +101,7 @@ class _ForceDispatchKeyGuard(_ContextManager):
 
 
 class _PreserveDispatchKeyGuard(_ContextManager):
-    """Writes the sets back at its end."""
+    """A guard that restores the thread-local include and exclude sets on exit."""
 
     @bound(_class("_PreserveDispatchKeyGuard"), "torch._C._PreserveDispatchKeyGuard")
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class _PreserveDispatchKeyGuard(_ContextManager):
 
 
 class _SetExcludeDispatchKeyGuard(_ContextManager):
-    """Excludes or includes a key; its exit queries with the key and leaves the backend's bit behind."""
+    """A guard that excludes or includes a key. Its exit queries the key and leaves the backend's bit behind."""
 
     @bound(
         "__init__(self: torch._C._SetExcludeDispatchKeyGuard, arg0: torch._C.DispatchKey, arg1: bool) -> None",
@@ -187,7 +187,9 @@ class _EnablePreDispatch(_ContextManager):
 
 
 def _is_in(key: DispatchKey, raw: int) -> bool:
-    """All bits: after excluding AutogradCUDA, AutogradCPU does not seem to be excluded, although it is."""
+    """Return whether all bits of the key are in the set. If AutogradCUDA is excluded, this denies that AutogradCPU is
+    too.
+    """
     return raw & KEY_BITS[key] == KEY_BITS[key]
 
 

@@ -1,8 +1,8 @@
-"""``torch._C._dispatch_*``: questions about keys, operators, kernels and tables; the conj and neg bits, set by hand.
+"""``torch._C._dispatch_*``: queries about keys, operators, kernels and tables, and setters of the conj and neg bits.
 
 Mirrors ``initDispatchBindings`` of ``torch/csrc/utils/python_dispatch.cpp``.
 
-NB: in PyTorch, lists of operators come in the order of a hash map; here in order of registration.
+NB: PyTorch lists operators in the order of a hash map, the model in order of registration.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _dispatch_check_invariants(name: str) -> None:
 
 @bound("_dispatch_check_all_invariants() -> None")
 def _dispatch_check_all_invariants() -> None:
-    """Of every operator that was looked up; the others have no stored table that could be stale."""
+    """Check every operator that was looked up; the others have no stored table that could be stale."""
     for op in list(process.operators.made()):
         dump.check_invariants(op)
 
@@ -176,7 +176,7 @@ def _dispatch_get_all_op_names() -> list[str]:
 
 @bound("_dispatch_pystub(arg0: str, arg1: str) -> tuple[str, str] | None")
 def _dispatch_pystub(name: str, overload: str) -> tuple[str, str] | None:
-    """NB: in PyTorch, C++ libraries may name the Python module of their fake kernels; here none does."""
+    """Return None. NB: in PyTorch, C++ libraries may name the Python module of their fake kernels; here none does."""
     return None
 
 
@@ -201,7 +201,7 @@ def _dispatch_has_kernel_for_any_dispatch_key(name: str, keys: Any) -> bool:
 
 @bound("_dispatch_kernel_for_dispatch_key_is_fallthrough(arg0: str, arg1: c10::DispatchKey) -> bool")
 def _dispatch_kernel_for_dispatch_key_is_fallthrough(name: str, key: K) -> bool:
-    """NB: in PyTorch, the process ends if there is no such operator."""
+    """Return whether the kernel is a fallthrough. NB: in PyTorch, the process ends if the operator does not exist."""
     op = existing_op(name)
     kernel = op.kernel(key)
     if kernel is None:
@@ -232,31 +232,32 @@ def _dispatch_print_registrations_for_dispatch_key(dispatch_key: str) -> None:
 
 
 def _log_api_usage_once(event: str, /) -> None:
-    """Tells nobody, as a PyTorch in which no program has set a logger (``LogAPIUsageOnceFromPython`` in
-    ``torch/csrc/Module.cpp``). TypeError if it is no text."""
+    """Do nothing, as a PyTorch without an API usage logger (``LogAPIUsageOnceFromPython`` in
+    ``torch/csrc/Module.cpp``). Raise TypeError for anything but a string.
+    """
     if not isinstance(event, str):
         raise TypeError("bad argument type for built-in operation")
 
 
 @bound("_set_conj(arg0: torch.Tensor, arg1: bool) -> None")
 def _set_conj(tensor: Tensor, conj: bool) -> None:
-    """Change the tensor's key set and nothing else."""
+    """Set the conjugate bit in the tensor's key set, and change nothing else."""
     conj_neg_bits.set_conj(tensor, conj)
 
 
 @bound("_set_neg(arg0: torch.Tensor, arg1: bool) -> None")
 def _set_neg(tensor: Tensor, neg: bool) -> None:
-    """Change the tensor's key set and nothing else."""
+    """Set the negative bit in the tensor's key set, and change nothing else."""
     conj_neg_bits.set_neg(tensor, neg)
 
 
 @bound("_set_autograd_fallback_mode(arg0: str) -> None")
 def _set_autograd_fallback_mode(mode: str) -> None:
-    """``nothing`` or ``warn``. RuntimeError for ``error`` and for other strings."""
+    """Set the mode, ``nothing`` or ``warn``. Raise RuntimeError for ``error`` and for other strings."""
     autograd_fallback.set_autograd_fallback_mode(mode)
 
 
 @bound("_get_autograd_fallback_mode() -> str")
 def _get_autograd_fallback_mode() -> str:
-    """``warn`` unless it was changed."""
+    """Return the mode, ``warn`` by default."""
     return autograd_fallback.get_autograd_fallback_mode()

@@ -1,4 +1,5 @@
-"""``torch._C._DispatchOperatorHandle`` and ``torch._C._SafeKernelFunction``: an operator, and a kernel in a cell of it.
+"""``torch._C._DispatchOperatorHandle`` and ``torch._C._SafeKernelFunction``: an operator, and the kernel of one of its
+dispatch table entries.
 
 Mirrors ``ophandle_call_boxed`` and its neighbors in ``torch/csrc/utils/python_dispatch.cpp``.
 """
@@ -24,7 +25,7 @@ pybind.CONVERTERS["torch._C._DispatchOperatorHandle"] = pybind.instances_of(_Dis
 
 
 class _SafeKernelFunction:
-    """The kernel that a cell of the dispatch table had when it was looked up."""
+    """The kernel that a dispatch table entry had when it was looked up."""
 
     __module__ = "torch._C"
 
@@ -51,12 +52,14 @@ class _SafeKernelFunction:
 
 
 def find_op(name: str) -> OperatorEntry | None:
-    """``findOp``: also an operator that was only implemented. RuntimeError for what is no operator's name."""
+    """``findOp``: find an operator, even one that was only implemented. Raise RuntimeError for an invalid operator
+    name.
+    """
     return process.get(str(parse_name(name)))
 
 
 def existing_op(name: str) -> OperatorEntry:
-    """RuntimeError if there is none."""
+    """Return the operator. Raise RuntimeError if there is none."""
     op = find_op(name)
     if op is None:
         raise RuntimeError(f"operator {name} does not exist")
@@ -78,16 +81,16 @@ def _dispatch_call_boxed(handle: _DispatchOperatorHandle, *args: Any, **kwargs: 
 
 @bound("_dispatch_set_report_error_callback(arg0: torch._C._DispatchOperatorHandle, arg1: object) -> None")
 def _dispatch_set_report_error_callback(handle: _DispatchOperatorHandle, callback: Any) -> None:
-    handle._entry.report_error_callback = lambda key: callback(key)  # None is called, too
+    handle._entry.report_error_callback = lambda key: callback(key)  # even None is called
 
 
 @bound(
     "_dispatch_get_computed_kernel_for_dispatch_key(arg0: str, arg1: c10::DispatchKey) -> torch._C._SafeKernelFunction"
 )
 def _dispatch_get_computed_kernel_for_dispatch_key(name: str, key: DispatchKey) -> _SafeKernelFunction:
-    """The kernel in the stored cell.
+    """Return the kernel in the stored dispatch table entry.
 
-    NB: in PyTorch, the process ends if the cell is stale and would have no kernel if it were computed now.
+    NB: in PyTorch, the process ends if the entry is stale and would have no kernel if it were computed now.
     """
     op = existing_op(name)
     if key.is_alias:

@@ -1,3 +1,3 @@
-"""``torch._dispatch``: switching the Python dispatcher."""
+"""``torch._dispatch``: the switch of the Python dispatcher."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``torch._dynamo``: functions of the compiler, which is not here (``torch/_dynamo/__init__.py``)."""
+"""``torch._dynamo``: functions of the compiler, which the model does not have (``torch/_dynamo/__init__.py``)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dispatchviz.torch.compiler import set_stance as set_stance
 
 
 def graph_break(msg: str = "") -> None:
-    """Nothing: there is no graph to break."""
+    """Do nothing: there is no graph to break."""
 
 
 def mark_dynamic(t: Any, index: Any, **bounds: Any) -> None:
-    """Says to a compiler which sizes change."""
+    """Do nothing: no compiler reads the marked sizes."""
 
 
 def mark_static(t: Any, index: Any = None) -> None:
-    """Says to a compiler which sizes do not change."""
+    """Do nothing: no compiler reads the marked sizes."""

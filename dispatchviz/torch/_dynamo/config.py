@@ -1,1 +1,1 @@
-"""``torch._dynamo.config``: options of a compiler. NB: what is set here changes nothing, and defaults are not here."""
+"""``torch._dynamo.config``: options of a compiler. NB: settings have no effect, and the defaults are missing."""

@@ -18,11 +18,11 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that maps ``func`` over one dimension of its arguments.
+    """Return a function that maps ``func`` over one dimension of its arguments.
 
-    ``in_dims`` says which dimension, per argument (None: the argument is the same for all); ``out_dims`` where the
-    dimension is in the results. ``randomness``: ``error``, ``different`` or ``same``. ``chunk_size``: so many at once.
-    RuntimeError, ValueError with PyTorch's text for what does not fit.
+    ``in_dims``: the mapped dimension per argument (None: not mapped); ``out_dims``: its position in the results.
+    ``randomness``: ``error``, ``different`` or ``same``. ``chunk_size``: the number of examples per call. Raise
+    RuntimeError or ValueError with PyTorch's message for arguments that do not fit.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -37,9 +37,10 @@ def vmap(
 
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of ``func``, which must return a 0-dim tensor, by some of its arguments.
+    """Return a function that computes the gradient of ``func``, which must return a 0-dim tensor, by some of its
+    arguments.
 
-    ``has_aux``: ``func`` returns something beside it, which comes back with the gradient. Nests.
+    ``has_aux``: ``func`` also returns auxiliary data, which is returned with the gradient. Calls can be nested.
     """
 
     @functools.wraps(func, updated=())
@@ -52,7 +53,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 def grad_and_value(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that returns the gradient and the value of ``func``."""
+    """Return a function that computes the gradient and the value of ``func``."""
 
     @functools.wraps(func, updated=())
     def wrapper(*args: Any, **kwargs: Any) -> Any:

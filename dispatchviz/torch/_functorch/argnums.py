@@ -8,7 +8,9 @@ ArgNums = int | tuple[int, ...]
 
 
 def slice_argnums(args: tuple[Any, ...], argnums: ArgNums, as_tuple: bool = False) -> Any:
-    """The arguments to differentiate by; a single one in a tuple if wanted. RuntimeError for wrong numbers."""
+    """Return the arguments to differentiate by, a single one in a tuple if ``as_tuple``. Raise RuntimeError for wrong
+    numbers.
+    """
     wrapped = _checked(argnums, len(args))
     if isinstance(wrapped, int):
         return (args[wrapped],) if as_tuple else args[wrapped]
@@ -16,7 +18,7 @@ def slice_argnums(args: tuple[Any, ...], argnums: ArgNums, as_tuple: bool = Fals
 
 
 def replace_args(old_args: tuple[Any, ...], new_args: tuple[Any, ...], argnums: ArgNums) -> tuple[Any, ...]:
-    """The arguments with new ones at those argnums; negative ones replace none, as in PyTorch."""
+    """Return the arguments with new ones at ``argnums``. Negative numbers replace none, as in PyTorch."""
     if isinstance(argnums, int):
         if len(new_args) != 1:
             raise RuntimeError(f"new_args should be of size 1, was of size {len(new_args)}")

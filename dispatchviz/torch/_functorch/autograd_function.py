@@ -1,9 +1,9 @@
 """Custom Functions inside functorch transforms (``torch/_functorch/autograd_function.py``).
 
-The call goes from layer to layer, without the dispatcher. A layer of ``grad`` or ``jvp`` calls a Function made for it,
-which unwraps its arguments, hands the call to the layer below and wraps what comes back; so each level has a Node of
-its own, whose backward is the user's. A layer of ``vmap`` calls the user's ``vmap``, or a Function made of the user's
-(``vmapified_function.py``).
+The call passes from layer to layer, without the dispatcher. A layer of ``grad`` or ``jvp`` calls a Function created for
+it. That Function unwraps its arguments, calls the layer below and wraps the results, so each level has a Node of its
+own, whose backward is the user's. A layer of ``vmap`` calls the user's ``vmap``, or a Function generated from the
+user's (``vmapified_function.py``).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class VmapInfo(NamedTuple):
 
 
 def custom_function_call(function: Any, *operands: Any) -> Any:
-    """Call the Function at the top interpreter; below the last one, the Function itself."""
+    """Call the Function at the innermost interpreter; below the last one, call the Function itself."""
     if not are_transforms_active():
         return function.apply(*operands)
     operands = tree_map_only(Tensor, unwrap_if_dead, operands)
@@ -71,7 +71,7 @@ def _lower(interpreter: ADInterpreter) -> Iterator[None]:
 
 
 def generate_single_level_function(interpreter: ADInterpreter, function: Any) -> Any:
-    """A Function of this level, with the user's backward and jvp."""
+    """Return a Function for this level, with the user's backward and jvp."""
     level = interpreter.level
 
     def forward(*operands: Any) -> Any:
@@ -104,7 +104,7 @@ def generate_single_level_function(interpreter: ADInterpreter, function: Any) ->
 def _wrap_outputs_maintaining_identity(
     outputs: Any, unwrapped: Any, operands: Any, wrap: Callable[..., Tensor], out_dims: Any = NO_OUT_DIMS
 ) -> Any:
-    """An output that is an input comes back as the input that was given."""
+    """Wrap the outputs. An output that is an input is returned as the original input."""
     given = {id(inner): outer for inner, outer in zip(tree_leaves(unwrapped), tree_leaves(operands), strict=True)}
     flat, spec = tree_flatten(outputs)
     dims = [()] * len(flat) if out_dims == NO_OUT_DIMS else [(dim,) for dim in _flat_dims(out_dims, spec)]
@@ -131,7 +131,7 @@ def _flat_dims(out_dims: Any, spec: TreeSpec) -> list[Any]:
 
 
 def _call_under_vmap(interpreter: VmapInterpreter, function: Any, operands: tuple[Any, ...]) -> Any:
-    """RuntimeError if the Function has no rule, or two."""
+    """Call the Function under vmap. Raise RuntimeError if it has no batch rule, or two."""
     overridden = function.vmap is not torch.autograd.Function.vmap
     if function.generate_vmap_rule:
         if overridden:

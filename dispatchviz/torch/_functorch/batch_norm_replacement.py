@@ -8,7 +8,7 @@ from dispatchviz.torch._namespace import torch
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """``root``, all of whose batch norms lose their running statistics."""
+    """Remove the running statistics of all batch norms in ``root`` and return it."""
     for module in root.modules():
         if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
             module.running_mean = None

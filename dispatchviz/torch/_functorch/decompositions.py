@@ -1,7 +1,7 @@
-"""Batch rules in Python: losses put together from operators that have one (``torch/_functorch/predispatch.py``).
+"""Batch rules in Python: losses composed of operators that have a batch rule (``torch/_functorch/predispatch.py``).
 
-The first ``vmap`` registers them under FuncTorchBatched, as a library would. What they compute is in
-``torch/_decomp/decompositions.py`` and, of ``addr``, in ``torch/_refs/__init__.py``.
+The first ``vmap`` registers them under FuncTorchBatched, as a library would. The decompositions are from
+``torch/_decomp/decompositions.py`` and, for ``addr``, from ``torch/_refs/__init__.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dispatchviz.torch._namespace import torch
 
 
 def pw_cast_for_opmath(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Half precision is computed in single; all tensors are cast, to whatever they are."""
+    """Compute half precision in float32. All tensors are cast, even if that changes nothing."""
 
     @functools.wraps(function)
     def cast(*args: Any) -> Any:
@@ -42,13 +42,13 @@ def _to(tensor: Any, dtype: DType) -> Any:
 
 @pw_cast_for_opmath
 def mse_loss_backward(grad_output: Any, input: Any, target: Any, reduction: int) -> Any:
-    """2 * (input - target) * grad, divided by the count for a mean."""
+    """Return 2 * (input - target) * grad, divided by the count for a mean."""
     return _reduction_scale(2.0, input, reduction) * (input - target) * grad_output
 
 
 @pw_cast_for_opmath
 def smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
-    """The difference over beta where it is small, else its sign."""
+    """Return grad times the difference over beta where it is below beta, else times its sign."""
     difference = self - target
     distance = torch.abs(difference)
     grad = _reduction_scale(1.0, self, reduction) * grad_output
@@ -57,7 +57,7 @@ def smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction:
 
 @pw_cast_for_opmath
 def huber_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
-    """The difference where it is small, else delta with its sign."""
+    """Return grad times the difference where it is below delta, else times delta with its sign."""
     scale = _reduction_scale(1.0, self, reduction)
     difference = self - target
     below, lower = difference < -delta, -scale * grad_output * delta
@@ -101,7 +101,7 @@ def _shape_of_weight(self: Any, weight: Any, channel: int) -> tuple[int, ...]:
 
 
 def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
-    """-self at the target, with weights. AssertionError or RuntimeError for shapes that do not fit."""
+    """Return -self at the target, with weights. Raise AssertionError or RuntimeError for shapes that do not fit."""
     if not 0 < self.dim() <= 2:
         raise AssertionError(f"input tensor should be 1D or 2D, got {self.dim()}D")
     _check_target(target)
@@ -122,7 +122,7 @@ def _check_target(target: Any) -> None:
 
 
 def nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
-    """The same for images, unchecked."""
+    """Return the same for images, without checks."""
     return _nll_loss_forward(self, target, weight, reduction, ignore_index)
 
 
@@ -151,7 +151,7 @@ def nll_loss_backward(
     grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int,
     total_weight: Any,
 ) -> Any:  # fmt: skip
-    """-weight * grad at the target. AssertionError for shapes that do not fit."""
+    """Return -weight * grad at the target. Raise AssertionError for shapes that do not fit."""
     if self.dim() > 2:
         raise AssertionError(f"input tensor should be 1D or 2D, got {self.dim()}D")
     _check_target(target)
@@ -166,7 +166,7 @@ def nll_loss2d_backward(
     grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int,
     total_weight: Any,
 ) -> Any:  # fmt: skip
-    """The same for images. AssertionError if they are none."""
+    """Return the same for images. Raise AssertionError for anything but images."""
     if self.dim() != 4:
         raise AssertionError(
             f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.dim()}"
@@ -182,7 +182,7 @@ def nll_loss2d_backward(
 
 
 def addr(self: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * self + alpha * outer product. RuntimeError for what is no vector."""
+    """Return beta * self + alpha * outer product. Raise RuntimeError for anything but vectors."""
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if vector.dim() != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.dim()}-D")
@@ -204,11 +204,11 @@ DECOMPOSITIONS: tuple[Callable[..., Any], ...] = (
     nll_loss2d_backward,
     addr,
 )
-"""In PyTorch's order; their names are the operators'."""
+"""The decompositions in PyTorch's order, named after the operators."""
 
 
 WHERE = "torch/_functorch/predispatch.py:155"
-"""The line of PyTorch's that makes their library."""
+"""The line of PyTorch that creates their library."""
 
 
 class _Loaded:
@@ -216,7 +216,7 @@ class _Loaded:
 
 
 def lazy_load_decompositions() -> None:
-    """Register them, unless they are there."""
+    """Register the decompositions, unless they are registered already."""
     if _Loaded.library is None or _Loaded.library.m is None:
         _Loaded.library = Library.made_at(WHERE, "aten", "IMPL", "FuncTorchBatched")
         for function in DECOMPOSITIONS:

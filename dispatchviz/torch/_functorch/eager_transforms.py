@@ -1,4 +1,4 @@
-"""``torch.func.grad`` and ``vjp`` (``torch/_functorch/eager_transforms.py``): wrap, call, go backward, unwrap."""
+"""``torch.func.grad`` and ``vjp`` (``torch/_functorch/eager_transforms.py``): wrap, call, run backward, unwrap."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @contextmanager
 def grad_increment_nesting() -> Iterator[int]:
-    """A level of grad, for a while."""
+    """Open a level of grad for a block and yield its number."""
     level = _grad_increment_nesting()
     try:
         yield level
@@ -39,7 +39,9 @@ def grad_increment_nesting() -> Iterator[int]:
 
 
 def doesnt_support_saved_tensors_hooks(function: Callable[..., T]) -> Callable[..., T]:
-    """Inside of the function default saved-tensor hooks raise RuntimeError; so does the call if there are any."""
+    """Disable default saved-tensor hooks inside the function. The call raises RuntimeError if there are some
+    already.
+    """
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> T:
@@ -60,7 +62,9 @@ def doesnt_support_saved_tensors_hooks(function: Callable[..., T]) -> Callable[.
 def grad_and_value_impl(
     func: Function, argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
-    """The gradient, and the function's own result. RuntimeError with PyTorch's text for what has no gradient."""
+    """Return the gradient and the function's own result. Raise RuntimeError with PyTorch's message if there is no
+    gradient.
+    """
     with grad_increment_nesting() as level, enable_grad():
         args, kwargs = wrap_all_tensors(args, level), wrap_all_tensors(kwargs, level)
         inputs = slice_argnums(args, argnums)
@@ -76,7 +80,7 @@ def grad_and_value_impl(
 
 
 def grad_impl(func: Function, argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The gradient alone."""
+    """Return the gradient alone."""
     gradients, output = grad_and_value_impl(func, argnums, has_aux, args, kwargs)
     return (gradients, output[1]) if has_aux else gradients
 
@@ -106,7 +110,7 @@ def _autograd_grad(
     retain_graph: bool = False,
     create_graph: bool = True,
 ) -> list[Any]:
-    """Zeros for inputs that no output depends on."""
+    """Return the gradients, with zeros for inputs that no output depends on."""
     indices = [index for index, out in enumerate(outputs) if out.requires_grad]
     if not indices:
         return [torch.zeros_like(tensor) for tensor in inputs]
@@ -126,9 +130,9 @@ def _autograd_grad(
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """The outputs of ``func``, and its vector-Jacobian product: from cotangents of the outputs to those of the inputs.
+    """Return the outputs of ``func`` and its vector-Jacobian product, a function of cotangents of the outputs.
 
-    ``has_aux``: ``func`` returns something beside its output, which comes third. RuntimeError with PyTorch's text for
+    ``has_aux``: ``func`` also returns auxiliary data, which comes third. Raise RuntimeError with PyTorch's message for
     outputs or cotangents that do not fit.
     """
     return vjp_with_argnums(func, *primals, has_aux=has_aux)
@@ -137,7 +141,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 @restores_state
 @doesnt_support_saved_tensors_hooks
 def vjp_with_argnums(func: Function, *primals: Any, argnums: ArgNums | None = None, has_aux: bool = False) -> Any:
-    """The same by some of the arguments; None: by all."""
+    """Return the outputs and the vector-Jacobian product by some of the arguments; None means all."""
     with grad_increment_nesting() as level:
         with enable_grad():
             primals = wrap_all_tensors(primals, level)
@@ -166,7 +170,7 @@ def vjp_with_argnums(func: Function, *primals: Any, argnums: ArgNums | None = No
 
 @contextmanager
 def _disable_inference_mode() -> Iterator[None]:
-    """Off, with grad modes as they are."""
+    """Disable inference mode for a block, and keep the grad modes."""
     if not torch.is_inference_mode_enabled():
         yield
         return
@@ -178,7 +182,7 @@ def _disable_inference_mode() -> Iterator[None]:
 
 
 def assert_non_empty_tensor_output(output: list[Any], api: str) -> None:
-    """RuntimeError for no outputs, and for others than tensors."""
+    """Raise RuntimeError if there are no outputs, or some are not tensors."""
     if not output or (len(output) == 1 and output[0] is None):
         raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {output})")
     for each in output:
@@ -208,12 +212,12 @@ class _Star:
 
 
 def _shown(spec: TreeSpec) -> str:
-    """``treespec_pprint``"""
+    """Return the text of ``treespec_pprint``."""
     return repr(tree_unflatten([_Star()] * spec.num_leaves, spec))
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The tensor that a transform's wrapper holds, recursively unless ``recurse`` is False. For debugging only."""
+    """Return the tensor inside a transform's wrapper, recursively unless ``recurse`` is False. For debugging only."""
     if not is_functorch_wrapped_tensor(tensor):
         return tensor
     value = get_unwrapped(tensor)
@@ -221,19 +225,19 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
 
 
 def wrap_all_tensors(tree: Any, level: int) -> Any:
-    """Every tensor as one of that level."""
+    """Wrap every tensor at this level."""
     return tree_map(lambda value: _wrap_for_grad(value, level) if isinstance(value, Tensor) else value, tree)
 
 
 def create_differentiable(value: Any) -> Any:
-    """``requires_grad_()``, which the user may not call there. ValueError for what is no tensor."""
+    """Set ``requires_grad``, which users may not do there. Raise ValueError for anything but a tensor."""
     if not isinstance(value, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
     return change_requires_grad(value)
 
 
 def undo_create_differentiable(tree: Any, level: int) -> Any:
-    """Every tensor unwrapped to the level below. RuntimeError for what is no tensor."""
+    """Unwrap every tensor to the level below. Raise RuntimeError for anything but a tensor."""
 
     def unwrapped(value: Any) -> Any:
         if not isinstance(value, Tensor):

@@ -21,12 +21,12 @@ from dispatchviz.torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatt
 JVP_STR = "jvp(f, primals, tangents)"
 
 _nesting = 0
-"""How many are running: they share one dual level."""
+"""The number of running jvps. They share one dual level."""
 
 
 @contextmanager
 def jvp_increment_nesting() -> Iterator[int]:
-    """A level of jvp, for a while."""
+    """Open a level of jvp for a block and yield its number."""
     global _nesting
     level = _jvp_increment_nesting()
     _nesting += 1
@@ -38,10 +38,10 @@ def jvp_increment_nesting() -> Iterator[int]:
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """The outputs of ``func``, and its Jacobian-vector product: their tangents for tangents of the inputs.
+    """Return the outputs of ``func`` and its Jacobian-vector product, the tangents of the outputs.
 
-    ``strict``: an output must depend on the inputs. ``has_aux``: ``func`` returns something beside its output, which
-    comes third. RuntimeError with PyTorch's text for what does not fit.
+    ``strict``: every output must depend on the inputs. ``has_aux``: ``func`` also returns auxiliary data, which comes
+    third. Raise RuntimeError with PyTorch's message for arguments that do not fit.
     """
     return jvp_with_argnums(func, primals, tangents, None, strict=strict, has_aux=has_aux)
 
@@ -55,7 +55,7 @@ def jvp_with_argnums(
     strict: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """The same by some of the arguments; None: by all."""
+    """Return the outputs and the Jacobian-vector product by some of the arguments; None means all."""
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{JVP_STR}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     inputs = primals if argnums is None else slice_argnums(primals, argnums, as_tuple=True)
@@ -91,7 +91,7 @@ def _checked(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], TreeSpe
 
 
 def _unpacked(result: Any, level: int, strict: bool, has_aux: bool) -> Any:
-    """Outputs and their tangents, unwrapped to the level below."""
+    """Return the outputs and their tangents, unwrapped to the level below."""
     aux = None
     if has_aux:
         if not (isinstance(result, tuple) and len(result) == 2):
@@ -107,7 +107,7 @@ def _unpacked(result: Any, level: int, strict: bool, has_aux: bool) -> Any:
 
 
 def safe_unpack_dual(dual: Any, strict: bool) -> tuple[Tensor, Tensor]:
-    """Primal and tangent; without a tangent zeros, or RuntimeError if that is not allowed."""
+    """Return the primal and the tangent. Without a tangent, return zeros, or raise RuntimeError if ``strict``."""
     primal, tangent = fwAD.unpack_dual(dual)
     if tangent is None and strict:
         raise RuntimeError(

@@ -18,7 +18,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with other parameters and buffers. ValueError for dictionaries that overlap."""
+    """Call a module with other parameters and buffers. Raise ValueError for dictionaries that overlap."""
     tensors = _joined(parameter_and_buffer_dicts)
     call = torch.nn.utils.stateless._functional_call
     return call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)
@@ -40,7 +40,9 @@ def _joined(dicts: Any) -> Mapping[str, Any]:
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of several modules of one class, stacked. RuntimeError if they do not fit."""
+    """Return the stacked parameters and buffers of several modules of one class. Raise RuntimeError if they do not
+    fit.
+    """
     if not len(models):
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if len({bool(model.training) for model in models}) > 1:
@@ -58,7 +60,7 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _leaf(tensors: list[Any], name: str) -> Any:
-    """A leaf that requires grad if all did."""
+    """Return the stacked tensors as a leaf that requires grad if all of them did."""
     wanted = {tensor.requires_grad for tensor in tensors}
     if len(wanted) > 1:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")

@@ -23,10 +23,10 @@ def jacrev(
     func: Function, argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Function:  # fmt: skip
-    """A function that returns the Jacobian by some of the arguments, all rows by reverse mode at once.
+    """Return a function that computes the Jacobian by some of the arguments, in reverse mode, all rows at once.
 
-    ``chunk_size``: so many rows at once. ``_preallocate_and_copy``: chunks are copied into one tensor. ``has_aux``: as
-    in ``vjp``. ValueError for a chunk size below 1, RuntimeError for complex tensors.
+    ``chunk_size``: the number of rows per pass. ``_preallocate_and_copy``: copy chunks into one tensor. ``has_aux``: as
+    in ``vjp``. Raise ValueError for a chunk size below 1, RuntimeError for complex tensors.
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -55,7 +55,7 @@ class _Rows:
         self.numels = tuple(out.numel() for out in outputs)  # type: ignore[attr-defined]
 
     def chunks(self) -> Iterator[list[Any]]:
-        """For each chunk, a tensor of rows per input; a row alone where chunks are of one."""
+        """Yield for each chunk a tensor of rows per input; a chunk of one is a single row."""
         for chunk in standard_basis(self.outputs, self.numels, self.chunk_size):
             if self.chunk_size == 1:
                 one = tree_unflatten([torch.squeeze(tensor, 0) for tensor in chunk], self.output_spec)
@@ -67,14 +67,14 @@ class _Rows:
         return [torch.unsqueeze(tensor, 0) for tensor in chunk] if self.chunk_size == 1 else chunk
 
     def joined(self, inputs: int) -> list[Any]:
-        """All rows per input."""
+        """Return all rows per input."""
         found = [self._as_rows(chunk) for chunk in self.chunks()]
         if len(found) == 1:
             return found[0]
         return [torch.cat(tuple(chunk[index] for chunk in found), 0) for index in range(inputs)]
 
     def copied(self, primals: list[Any]) -> list[Any]:
-        """The same, copied chunk by chunk into a tensor made before."""
+        """Return all rows per input, copied chunk by chunk into tensors allocated before."""
         total = sum(self.numels)
         if self.chunk_size is None or self.chunk_size >= total:
             return self._as_rows(next(self.chunks()))
@@ -86,7 +86,7 @@ class _Rows:
 
 
 def _blocks_of_rows(stacked: list[Any], rows: _Rows, primals: list[Any]) -> list[tuple[Any, ...]]:
-    """Per input, a block for each output."""
+    """Return per input a block for each output."""
     split = [torch.split(result, list(rows.numels), dim=0) for result in stacked]
     return [
         tuple(part.view(out.shape + primal.shape) for part, out in zip(parts, rows.outputs, strict=True))  # type: ignore[attr-defined]
@@ -98,7 +98,10 @@ def _blocks_of_rows(stacked: list[Any], rows: _Rows, primals: list[Any]) -> list
 
 
 def jacfwd(func: Function, argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """The Jacobian by forward mode, all columns at once; ``randomness`` as in ``vmap``. RuntimeError for complex."""
+    """Return a function that computes the Jacobian in forward mode, all columns at once; ``randomness`` as in ``vmap``.
+
+    Raise RuntimeError for complex tensors.
+    """
 
     @functools.wraps(func, updated=())
     def wrapper_fn(*args: Any) -> Any:
@@ -134,7 +137,7 @@ def _blocks_of_columns(columns: Any, primals: list[Any], numels: tuple[int, ...]
 
 
 def hessian(func: Function, argnums: ArgNums = 0) -> Function:
-    """A function that returns the Hessian: forward mode over reverse mode."""
+    """Return a function that computes the Hessian, forward mode over reverse mode."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -144,7 +147,7 @@ def hessian(func: Function, argnums: ArgNums = 0) -> Function:
 def standard_basis(
     tensors: Sequence[Any], numels: tuple[int, ...], chunk_size: int | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """The unit vectors of all elements together, for each tensor its own part of them, in chunks."""
+    """Yield in chunks the unit vectors of all elements together, split into a part for each tensor."""
     total = sum(numels)
     if not chunk_size or chunk_size >= total:
         chunk_size = total
@@ -167,7 +170,7 @@ def _error_if_complex(name: str, args: Any, is_input: bool) -> None:
 
 
 def _finished(by_output: tuple[Any, ...], argnums: ArgNums | None, spec: TreeSpec, aux: list[Any]) -> Any:
-    """A single argument is not in a tuple."""
+    """Return the result for the caller. A single argument (an int ``argnums``) is not in a tuple."""
     if isinstance(argnums, int):
         by_output = tuple(inputs[0] for inputs in by_output)
     table = tree_unflatten(list(by_output), spec)

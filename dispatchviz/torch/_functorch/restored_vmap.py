@@ -14,7 +14,7 @@ from dispatchviz.torch.utils._pytree import _broadcast_to_and_flatten, tree_flat
 def restore_vmap(
     func: Callable[..., Any], in_dims: Any, batch_size: int, randomness: str
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that calls ``func`` under vmap, and gives its outputs with where their batch dimensions are."""
+    """Return a function that calls ``func`` under vmap and returns its outputs and their batch dimensions."""
 
     def inner(*args: Any) -> tuple[Any, Any]:
         with vmap_increment_nesting(batch_size, randomness) as level:
@@ -24,7 +24,7 @@ def restore_vmap(
 
 
 def wrap_batched(args: Any, bdims: Any, level: int) -> Any:
-    """Every tensor wrapped as batched along its in_dim; None: not batched."""
+    """Wrap every tensor as batched along its in_dim; None means not batched."""
     flat, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(bdims, spec)
     assert dims is not None, "dims and arguments have the same structure"
@@ -33,7 +33,7 @@ def wrap_batched(args: Any, bdims: Any, level: int) -> Any:
 
 
 def unwrap_batched(args: Any, level: int) -> tuple[Any, Any]:
-    """The unwrapped values, and their batch dimensions in the same structure."""
+    """Return the unwrapped values, and their batch dimensions in the same structure."""
     flat, spec = tree_flatten(args)
     if not flat:
         return args, ()

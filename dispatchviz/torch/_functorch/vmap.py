@@ -1,4 +1,4 @@
-"""``vmap`` around a function (``torch/_functorch/vmap.py``): checks, wraps, calls, unwraps."""
+"""``vmap`` around a function (``torch/_functorch/vmap.py``): check, wrap, call, unwrap."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Function = Callable[..., Any]
 def vmap_impl(
     func: Function, in_dims: Any, out_dims: Any, randomness: str, chunk_size: int | None, *args: Any, **kwargs: Any
 ) -> Any:
-    """One call of a function under vmap. ValueError with PyTorch's text for dims that do not fit."""
+    """Call a function under vmap. Raise ValueError with PyTorch's message for dims that do not fit."""
     lazy_load_decompositions()
     _check_out_dims_is_int_or_int_pytree(out_dims, func)
     batch_size, flat_in_dims, flat_args, spec = _process_batched_inputs(in_dims, args, func)
@@ -60,7 +60,7 @@ def _flat_vmap(
 
 @contextmanager
 def vmap_increment_nesting(batch_size: int, randomness: str) -> Iterator[int]:
-    """A level of vmap, for a while."""
+    """Open a level of vmap for a block and yield its number."""
     level = _vmap_increment_nesting(batch_size, randomness)
     try:
         yield level
@@ -74,7 +74,7 @@ def vmap_increment_nesting(batch_size: int, randomness: str) -> Iterator[int]:
 def _process_batched_inputs(
     in_dims: Any, args: tuple[Any, ...], func: Function
 ) -> tuple[int, list[Any], list[Any], TreeSpec]:
-    """Batch size, a dim (or None) per leaf, the leaves, their structure."""
+    """Return the batch size, a dim (or None) per leaf, the leaves, and their structure."""
     name = _get_name(func)
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
@@ -99,7 +99,7 @@ def _process_batched_inputs(
 
 
 def _checked_dim(head: str, arg: Any, dim: Any) -> int | None:
-    """Counted from the front."""
+    """Return the dimension counted from the front."""
     if dim is None:
         return None
     if not isinstance(dim, int):
@@ -134,7 +134,7 @@ def _batch_size(flat_in_dims: list[Any], flat_args: list[Any]) -> int:
 
 
 def _unwrap_batched(outputs: Any, out_dims: Any, level: int, batch_size: int, func: Function) -> Any:
-    """The outputs with their batch dimension where it is wanted."""
+    """Return the outputs with their batch dimension at ``out_dims``."""
     flat_outputs, spec = tree_flatten(outputs)
     if isinstance(outputs, Tensor):
         alone = isinstance(out_dims, int) or out_dims is None
@@ -189,7 +189,7 @@ def _get_name(func: Any) -> str:
 def _chunked_inputs(
     flat_args: list[Any], flat_in_dims: list[Any], batch_size: int, chunk_size: int
 ) -> Iterator[list[Any]]:
-    """The arguments of each chunk."""
+    """Yield the arguments of each chunk."""
     full, rest = divmod(batch_size, chunk_size)
     ends = tuple(accumulate([chunk_size] * full + [rest] * (rest > 0)))
     parts = [
@@ -208,7 +208,7 @@ def _chunked_vmap(
     randomness: str,
     kwargs: dict[str, Any],
 ) -> Any:
-    """Chunk by chunk; with the same randomness every chunk starts from the same generator state."""
+    """Run chunk by chunk. With the same randomness every chunk starts from the same generator state."""
     generator = default_generators["cpu"]
     state = generator.state_bytes() if randomness == "same" else None
     outputs: list[list[Any]] = []

@@ -1,7 +1,7 @@
-"""``generate_vmap_rule``: a Function made of a user's, whose forward, backward and jvp run under a vmap of their own.
+"""``generate_vmap_rule``: a Function generated from a user's, whose forward, backward and jvp each run under a vmap.
 
-Mirrors ``vmapify_autograd_function`` of ``torch/_functorch/autograd_function.py``. Where the batch dimensions of the
-outputs are comes out of the forward as one output more.
+Mirrors ``vmapify_autograd_function`` of ``torch/_functorch/autograd_function.py``. The forward returns the batch
+dimensions of the outputs as one more output.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dispatchviz.torch.utils._pytree import tree_flatten, tree_unflatten
 
 
 def vmapify_autograd_function(function: Any, in_dims: Any, batch_size: int, randomness: str) -> Any:
-    """The Function for a batch."""
+    """Return the Function for a batch."""
     how = batch_size, randomness
 
     def forward(*operands: Any) -> Any:
@@ -70,13 +70,13 @@ def vmapify_autograd_function(function: Any, in_dims: Any, batch_size: int, rand
 
 
 def unpack_outputs(outputs: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The outputs, and where their batch dimensions are."""
+    """Split the outputs from their batch dimensions."""
     out_dims = outputs[-1]
     return (outputs[:-1] if isinstance(out_dims, tuple) else outputs[0]), out_dims
 
 
 def _noted(ctx: Any, name: str, generated: Any, value: Any) -> None:
-    """In a table of ctx, under the Function: a Function for a batch may be called for one itself."""
+    """Store a value in a table of ctx, under the Function: a Function for a batch may itself be batched."""
     if not hasattr(ctx, name):
         setattr(ctx, name, {})
     getattr(ctx, name)[id(generated)] = value
@@ -86,7 +86,7 @@ def _noted(ctx: Any, name: str, generated: Any, value: Any) -> None:
 
 
 class WrappedCtx:
-    """A wrapper around a ctx with some attributes of its own. RuntimeError if the user has these already."""
+    """A wrapper around a ctx with some attributes of its own. It raises RuntimeError if the ctx has these already."""
 
     _pt_reserved_attrs: tuple[str, ...] = ("_pt_reserved_attrs", "_pt_inner_ctx")
 
@@ -110,7 +110,7 @@ class WrappedCtx:
 
 
 class CtxWithSavedTensors(WrappedCtx):
-    """Has other saved tensors."""
+    """A wrapper around a ctx with other saved tensors."""
 
     _pt_reserved_attrs = ("_pt_new_saved_tensors", *WrappedCtx._pt_reserved_attrs)
 
@@ -120,12 +120,12 @@ class CtxWithSavedTensors(WrappedCtx):
 
     @property
     def saved_tensors(self) -> Any:
-        """Those."""
+        """The other saved tensors."""
         return self._pt_new_saved_tensors
 
 
 class CtxCustomSave(WrappedCtx):
-    """Saves the unwrapped tensors and their batch dimensions."""
+    """A wrapper around a ctx that saves the unwrapped tensors and their batch dimensions."""
 
     _pt_reserved_attrs = ("_pt_saved_tensors_bdims", "_pt_current_level", *WrappedCtx._pt_reserved_attrs)
 
@@ -135,17 +135,17 @@ class CtxCustomSave(WrappedCtx):
         self._pt_current_level = current_level
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """As of any ctx."""
+        """Save the unwrapped tensors for the backward, and keep their batch dimensions."""
         unwrapped, self._pt_saved_tensors_bdims = unwrap_batched(tensors, self._pt_current_level)
         self._pt_inner_ctx.save_for_backward(*unwrapped)
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """The same."""
+        """Save the unwrapped tensors for the jvp, and keep their batch dimensions."""
         unwrapped, self._pt_saved_tensors_bdims = unwrap_batched(tensors, self._pt_current_level)
         self._pt_inner_ctx.save_for_forward(*unwrapped)
 
 
-# -- gradients as the inputs are ---------------------------------------------------------------------------------------
+# -- gradients in the form of the inputs -------------------------------------------------------------------------------
 
 
 def _tangents_in_dims(in_dims: Any, tangents: tuple[Any, ...]) -> Any:
@@ -160,7 +160,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _reductify(grads: Any, grad_dims: Any, input_dims: Any, batch_size: int, shapes: Any = None) -> tuple[Any, ...]:
-    """Gradients with the batch dimension where the inputs have theirs; summed for inputs without one."""
+    """Move the batch dimension of gradients to that of the inputs; sum it for inputs without one."""
     grads, grad_dims, input_dims = _as_tuple(grads), _as_tuple(grad_dims), _as_tuple(input_dims)
     shapes = (None,) * len(grads) if shapes is None else shapes
     parts = zip(grads, grad_dims, input_dims, shapes, strict=False)

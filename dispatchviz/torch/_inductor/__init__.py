@@ -1,4 +1,4 @@
-"""``torch._inductor``: options of the compiler that is not here."""
+"""``torch._inductor``: options of a compiler that the model does not have."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""``torch._inductor.config``: options of a compiler. NB: what is set here changes nothing, and other defaults are not
-here."""
+"""``torch._inductor.config``: options of a compiler. NB: settings have no effect, and the other defaults are
+missing.
+"""
 
 from types import SimpleNamespace
 
 triton = SimpleNamespace()
-"""Options of Triton's kernels."""
+"""The options of Triton kernels."""

@@ -1,1 +1,3 @@
-"""What ``torch.library`` is made of (``torch/_library/``): custom operators, schemas from annotations, fake impls."""
+"""The implementation of ``torch.library`` (``torch/_library/``): custom operators, schemas from annotations, fake
+impls.
+"""

@@ -1,6 +1,6 @@
-"""Which type annotations the functions of custom operators may have, and what they are in a schema.
+"""The type annotations that functions of custom operators may have, and their types in a schema.
 
-Mirrors the tables of ``torch/_library/infer_schema.py``; who reads annotations is in the module of that name.
+Mirrors the tables of ``torch/_library/infer_schema.py``; the module ``infer_schema`` reads annotations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch.types import Number
 
 GroupName = typing.NewType("GroupName", str)
-"""Names of process groups. NB: in PyTorch, they are for distributed programs, which do not exist here."""
+"""The annotation for names of process groups. NB: in PyTorch, they are for distributed programs, which do not exist
+here.
+"""
 GroupName.__module__ = "torch.distributed.distributed_c10d"
 
 TYPES: tuple[tuple[Any, str, str], ...] = (
@@ -31,7 +33,7 @@ TYPES: tuple[tuple[Any, str, str], ...] = (
     (Device, "Device", ""),
     (GroupName, "str", ""),
 )
-"""Python type, schema type, and in which compounds it is allowed besides ``Optional``."""
+"""Python type, schema type, and the compounds besides ``Optional`` that may contain it."""
 
 
 def _compounds(python: Any, schema: str, allowed: str) -> Iterator[tuple[Any, str]]:

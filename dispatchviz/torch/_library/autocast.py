@@ -15,9 +15,9 @@ from dispatchviz.torch._ops import OpOverload
 
 
 def autocast_kernel(op: OpOverload, device_type: str, dtype: Any) -> tuple[Callable[..., Any], str]:
-    """A kernel that takes the key set, and the name of the key to register it under.
+    """Return a kernel that takes the key set, and the name of the key to register it under.
 
-    ValueError with PyTorch's text for a device type that has no autocast.
+    Raise ValueError with PyTorch's message for a device type without autocast.
     """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
@@ -35,7 +35,7 @@ def autocast_kernel(op: OpOverload, device_type: str, dtype: Any) -> tuple[Calla
 
 
 def _cast(value: Any, device_type: str, dtype: Any) -> Any:
-    """Floating tensors on the device, except of float64, also inside of lists and tuples."""
+    """Cast floating tensors on the device, except float64, also inside lists and tuples."""
     if isinstance(value, Tensor):
         floating = value._dtype.is_floating_point and value._dtype is not float64
         tensor: Any = value  # the method is installed by dispatchviz.torch

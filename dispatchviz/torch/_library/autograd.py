@@ -1,7 +1,7 @@
 """The autograd kernel of a custom operator (``torch/_library/autograd.py``).
 
-If something requires grad, the call goes through a Function made for the operator, whose forward redispatches and whose
-backward is the user's; if nothing does, it just goes on below. Both times under ``AutoDispatchBelowAutograd``.
+If an argument requires grad, the call goes through a Function created for the operator. Its forward redispatches, and
+its backward is the user's. Otherwise the kernel only redispatches. Both happen under ``AutoDispatchBelowAutograd``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dispatchviz.torch.tags import Tag
 
 
 class Formula(Protocol):
-    """The user's ``backward`` and ``setup_context`` of an operator; may change later."""
+    """The user's ``backward`` and ``setup_context`` of an operator, which may change later."""
 
     _backward_fn: Callable[..., Any] | None
     _setup_context_fn: Callable[..., Any] | None
@@ -31,7 +31,7 @@ class Formula(Protocol):
 
 @dataclass
 class Info:
-    """Of an operator that was not made by ``custom_op``."""
+    """The formula of an operator that ``custom_op`` did not define."""
 
     _backward_fn: Callable[..., Any] | None
     _setup_context_fn: Callable[..., Any] | None
@@ -39,7 +39,7 @@ class Info:
 
 @dataclass
 class _Call:
-    """Passed along as the last input of the Function."""
+    """The key set and keyword-only arguments of a call, passed as the last input of the Function."""
 
     keyset: DispatchKeySet
     keyword_only: dict[str, Any]
@@ -47,7 +47,7 @@ class _Call:
 
 @dataclass
 class _Structures:
-    """Tree structures of inputs and outputs with lists of tensors in them."""
+    """The structures of inputs and outputs that contain lists of tensors."""
 
     inputs: Structure
     outputs: Structure = field(default_factory=Structure)
@@ -55,12 +55,12 @@ class _Structures:
 
 
 def make_autograd_impl(op: OpOverload, formula: Formula) -> Callable[..., Any]:
-    """A kernel for the key Autograd that takes the key set."""
+    """Return a kernel for the key Autograd that takes the key set."""
     return _AutogradKernel(op, formula)
 
 
 class _AutogradKernel:
-    """Called as ``kernel(keyset, *args, **keyword_only)``."""
+    """The autograd kernel, called as ``kernel(keyset, *args, **keyword_only)``."""
 
     def __init__(self, op: OpOverload, formula: Formula) -> None:
         self._op = op
@@ -76,7 +76,7 @@ class _AutogradKernel:
         self.__name__ = "autograd_impl"
 
     def __call__(self, keyset: DispatchKeySet, *args: Any, **keyword_only: Any) -> Any:
-        """RuntimeError for an out= operator of which something requires grad."""
+        """Run the kernel. Raise RuntimeError for an out= operator with an argument that requires grad."""
         call = _Call(keyset, keyword_only)
         recorded = thread.state.grad_mode and any(map(_requires_grad, args))
         if Tag.out in self._op.tags:
@@ -121,7 +121,7 @@ class _AutogradKernel:
             setup(ctx=ctx, inputs=inputs, output=result)
 
     def _backward(self, ctx: Any, *grads: Any) -> Any:
-        """The user's; RuntimeError if there is none."""
+        """Run the user's backward. Raise RuntimeError if there is none."""
         backward = self._formula._backward_fn
         if backward is None:
             raise RuntimeError(
@@ -139,7 +139,7 @@ class _AutogradKernel:
     # -- lists of tensors ---------------------------------------------------------------------------------------------
 
     def _apply_to_lists(self, *args: Any) -> Any:
-        """A Function takes and returns tensors, so lists of them are flattened before and unflattened after it."""
+        """Apply the Function to flattened lists, because a Function takes and returns only tensors."""
         flat, structure = flatten(args)
         structures = _Structures(structure)
         outputs = unflatten(list(self._function.apply(*flat, structures)), structures.outputs)
@@ -154,7 +154,9 @@ class _AutogradKernel:
         return tuple(flat)
 
     def _backward_of_lists(self, ctx: Any, *grads: Any) -> Any:
-        """RuntimeError if the gradients do not have the structure of the inputs."""
+        """Run the user's backward for lists. Raise RuntimeError if the gradients do not have the structure of the
+        inputs.
+        """
         structures: _Structures = ctx._pt_metadata
         needed = ctx.needs_input_grad
         ctx.needs_input_grad = unflatten(list(needed[:-1]), structures.inputs)
@@ -172,7 +174,7 @@ class _AutogradKernel:
 
 
 def _requires_grad(value: Any) -> bool:
-    """Of a tensor, or of one in a list."""
+    """Return whether a tensor, or one in a list, requires grad."""
     if isinstance(value, (list, tuple)):
         return any(map(_requires_grad, value))
     return isinstance(value, Tensor) and requires_grad(value)

@@ -1,4 +1,4 @@
-"""The decorator ``torch.library.custom_op`` (``torch/_library/custom_ops.py``). What it makes: ``custom_ops.py``."""
+"""The decorator ``torch.library.custom_op`` (``torch/_library/custom_ops.py``). Its result is in ``custom_ops.py``."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def custom_op(
     schema: str | None = None,
     tags: Tags = None,
 ) -> Callable[[Function], CustomOpDef] | CustomOpDef:
-    """Make a function the operator ``name`` (``namespace::name``); without ``fn`` a decorator.
+    """Make a function the operator ``name`` (``namespace::name``). Without ``fn``, return a decorator.
 
-    The schema comes from the annotations unless it is given. ValueError if there is none in them, or if it does not
-    write to what ``mutates_args`` says.
+    The schema is inferred from the annotations unless it is given. Raise ValueError if it cannot be inferred, or if it
+    does not write to ``mutates_args``.
     """
 
     def made(function: Function) -> CustomOpDef:

@@ -1,8 +1,8 @@
-"""What ``torch.library.custom_op`` makes: a Python function as an operator (``torch/_library/custom_ops.py``).
+"""The result of ``torch.library.custom_op``: a Python function as an operator (``torch/_library/custom_ops.py``).
 
-What such an operator registers is always the same: its fake impl under Meta, an autograd kernel under Autograd, if it
-writes or makes views a kernel under ADInplaceOrView, and the function under the keys of its devices. What the user adds
-later (``register_autograd``, ``register_fake``) those kernels look up when they run.
+Each operator registers its fake impl under Meta, an autograd kernel under Autograd, a kernel under ADInplaceOrView if
+it writes or makes views, and the function under the keys of its devices. These kernels look up later additions of the
+user (``register_autograd``, ``register_fake``) when they run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DeviceTypes = str | Sequence[str] | None
 
 
 class CustomOpDef:
-    """A custom operator; calling it calls the operator."""
+    """A custom operator. Calling the object calls the operator."""
 
     def __init__(self, namespace: str, name: str, schema: str, fn: Function, tags: Tags = None) -> None:
         self._namespace = namespace
@@ -68,7 +68,7 @@ class CustomOpDef:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._opoverload(*args, **kwargs)
 
-    # -- what is registered at once -----------------------------------------------------------------------------------
+    # -- immediate registrations --------------------------------------------------------------------------------------
 
     def _register_to_dispatcher(self) -> None:
         text = self._name + self._schema
@@ -86,7 +86,7 @@ class CustomOpDef:
             self._register_below_autograd()
 
     def _fake_impl(self, *args: Any, **kwargs: Any) -> Any:
-        """RuntimeError if the user gave none and none can be guessed."""
+        """Run the fake impl. Raise RuntimeError if the user gave none and none can be derived."""
         if self._abstract_fn is not None:
             return self._abstract_fn(*args, **kwargs)
         if self._is_out:
@@ -102,7 +102,7 @@ class CustomOpDef:
         )
 
     def _register_below_autograd(self) -> None:
-        """C++'s kernel for views; in front of it, for what is written to, one that counts the writes."""
+        """Register the C++ kernel for views, and for operators that write a kernel that increments versions."""
         self._lib._live.register_ad_inplace_or_view_fallback(self._name)
         if properties.is_mutable(self._parsed):
             with warnings.catch_warnings():
@@ -110,7 +110,7 @@ class CustomOpDef:
                 self._lib.impl(self._name, self._count_writes, "ADInplaceOrView", with_keyset=True)
 
     def _count_writes(self, keyset: _C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        """Bumps versions first, then goes on below, without a guard."""
+        """Increment versions first, then redispatch below, without a guard."""
         positions, keywords = properties.written(self._parsed)
         all_args, all_kwargs = properties.with_defaults(self._parsed, args, kwargs)
         for value in [all_args[i] for i in positions] + [all_kwargs[name] for name in keywords]:
@@ -123,9 +123,9 @@ class CustomOpDef:
     # -- kernels ------------------------------------------------------------------------------------------------------
 
     def register_kernel(self, device_types: DeviceTypes, fn: Function | None = None, /) -> Function:
-        """Register a function for devices, None meaning all; without ``fn`` a decorator.
+        """Register a function for devices, None meaning all; without ``fn``, return a decorator.
 
-        ValueError for an operator without tensors whose device nothing determines.
+        Raise ValueError for an operator without tensors if no argument determines the device.
         """
         if device_types is not None and not properties.takes_tensors(self._parsed.arguments):
             self._register_backend_select()
@@ -156,7 +156,7 @@ class CustomOpDef:
         self._backend_fns[device_type] = enabled_or_first
 
     def _register_backend_select(self) -> None:
-        """The argument ``device`` chooses the kernel."""
+        """Let the argument ``device`` choose the kernel."""
         position = properties.device_position(self._parsed)
         if position is None:
             raise ValueError("Functions without tensor inputs are required to have a `device: torch.device` argument")
@@ -174,7 +174,7 @@ class CustomOpDef:
 
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
-        """Inside the block the kernel of a device type is on or off; off, the first function runs instead."""
+        """Enable or disable the kernel of a device type for a block. If disabled, the first function runs instead."""
         was_disabled = device_type in self._disabled_kernel
         action = "enable" if enabled else "disable"
         if device_type not in self._backend_fns:
@@ -189,10 +189,10 @@ class CustomOpDef:
         finally:
             (self._disabled_kernel.add if was_disabled else self._disabled_kernel.discard)(device_type)
 
-    # -- what the user adds -------------------------------------------------------------------------------------------
+    # -- additions of the user ----------------------------------------------------------------------------------------
 
     def register_fake(self, fn: Function, /) -> Function:
-        """The function to run for meta tensors; warns if one was there by itself."""
+        """Register the function for meta tensors. Warn if the operator's tags already provide one."""
         if self._is_inplace or self._is_out:
             tag = "torch.Tag.inplace" if self._is_inplace else "torch.Tag.out"
             warnings.warn(
@@ -204,9 +204,9 @@ class CustomOpDef:
         return fn
 
     def register_autograd(self, backward: Function, /, *, setup_context: Function | None = None) -> None:
-        """``backward(ctx, *grads)`` and ``setup_context(ctx, inputs, output)``.
+        """Register ``backward(ctx, *grads)`` and ``setup_context(ctx, inputs, output)``.
 
-        RuntimeError for an operator that writes, makes several views or returns nothing.
+        Raise RuntimeError for an operator that writes, makes several views or returns nothing.
         """
         if self._is_out:
             raise RuntimeError(
@@ -222,17 +222,17 @@ class CustomOpDef:
         self._setup_context_fn = setup_context
 
     def register_vmap(self, func: Function | None = None) -> Any:
-        """NotImplementedError: not part of the model."""
+        """Raise NotImplementedError: batch rules are not part of the model."""
         raise NotImplementedError("register_vmap is not in dispatchviz's model of PyTorch")
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Function | None = None, /) -> Any:
-        """NotImplementedError: not part of the model."""
+        """Raise NotImplementedError: ``__torch_dispatch__`` rules are not part of the model."""
         raise NotImplementedError("register_torch_dispatch is not in dispatchviz's model of PyTorch")
 
     def register_autocast(self, device_type: str, cast_inputs: Any) -> Function:
-        """Under autocast, floating inputs on the device are cast and the operator is called again, autocast off.
+        """Cast floating inputs on the device under autocast, and call the operator again with autocast off.
 
-        ValueError for a device type that has no autocast.
+        Raise ValueError for a device type without autocast.
         """
         from dispatchviz.torch._library.autocast import autocast_kernel
 
@@ -244,14 +244,14 @@ class CustomOpDef:
 
 
 OPDEFS: weakref.WeakValueDictionary[str, CustomOpDef] = weakref.WeakValueDictionary()
-"""Qualified name -> custom operator, while somebody holds it."""
+"""Qualified name -> custom operator, as long as it is referenced elsewhere."""
 
 _libraries: dict[str, Library] = {}
 """Qualified name -> the library that holds a custom operator's registrations."""
 
 
 def _library_allowing_overwrite(qualname: str) -> Library:
-    """A second custom operator of one name replaces the first."""
+    """Return the library for a custom operator. A second operator of one name replaces the first."""
     previous = _libraries.pop(qualname, None)
     if previous is not None:
         previous._destroy()
@@ -260,7 +260,7 @@ def _library_allowing_overwrite(qualname: str) -> Library:
 
 
 def opdef_of(op: CustomOpDef | OpOverload | str) -> CustomOpDef | None:
-    """The custom operator behind a name or an overload."""
+    """Return the custom operator for a name or an overload, or None."""
     if isinstance(op, CustomOpDef):
         return op
     return OPDEFS.get(op.name() if isinstance(op, OpOverload) else op)

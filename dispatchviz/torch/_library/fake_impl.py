@@ -1,6 +1,6 @@
-"""Fake impls: what an operator does for tensors without data (``torch/_library/fake_impl.py``).
+"""Fake impls: the function of an operator for tensors without data (``torch/_library/fake_impl.py``).
 
-Here they are the operators' Meta kernels; there are no FakeTensors.
+Here they are the operators' Meta kernels, because the model has no FakeTensors.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class FakeKernel(NamedTuple):
 
     function: Callable[..., Any]
     source: str
-    """FILE:LINE of the registration."""
+    """The FILE:LINE of the registration."""
 
 
 class FakeImplHolder:
-    """The fake impls of one operator, oldest first; the newest is run."""
+    """The fake impls of one operator, oldest first. The newest one runs."""
 
     def __init__(self, qualname: str) -> None:
         self.qualname = qualname
@@ -29,11 +29,11 @@ class FakeImplHolder:
 
     @property
     def kernel(self) -> FakeKernel | None:
-        """The newest."""
+        """The newest fake impl, or None."""
         return self.kernels[-1] if self.kernels else None
 
     def check_first(self) -> None:
-        """RuntimeError with PyTorch's text if the operator has an impl for meta tensors already."""
+        """Raise RuntimeError with PyTorch's message if the operator has an impl for meta tensors already."""
         start = f"register_fake(...): the operator {self.qualname} already has"
         if self.kernel is not None:
             raise RuntimeError(f"{start} a fake impl registered at {self.kernel.source}.")
@@ -51,13 +51,13 @@ class FakeImplHolder:
             )
 
     def add(self, function: Callable[..., Any], source: str) -> FakeKernel:
-        """Make a function the newest."""
+        """Add a function as the newest fake impl."""
         kernel = FakeKernel(function, source)
         self.kernels.append(kernel)
         return kernel
 
     def meta_kernel(self) -> Callable[..., Any]:
-        """A kernel that runs whichever function is the newest then."""
+        """Return a kernel that runs the newest fake impl at the time of the call."""
 
         def meta_kernel(*args: Any, **kwargs: Any) -> Any:
             kernel = self.kernel
@@ -93,10 +93,12 @@ _holders: dict[str, FakeImplHolder] = {}
 
 
 def fake_impl_of(qualname: str) -> FakeImplHolder:
-    """The holder of an operator, made at the first query."""
+    """Return the holder of an operator, created at the first query."""
     return _holders.setdefault(qualname, FakeImplHolder(qualname))
 
 
 def get_ctx() -> Any:
-    """The context of the running fake impl, which is an error here: there are no FakeTensors. None outside of one."""
+    """Return the context of the running fake impl, or None outside of one. Using it is an error: there are no
+    FakeTensors.
+    """
     return _context.getter()

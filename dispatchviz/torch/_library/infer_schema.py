@@ -1,7 +1,7 @@
 """Schemas from the type annotations of Python functions (``torch/_library/infer_schema.py``).
 
-Rule 1: what an annotation means is a row of a table (``annotations.py``); a type that is not there is refused.
-Rule 2: outputs alias nothing, except for the tags ``inplace`` and ``out``.
+Rule 1: a table (``annotations.py``) gives the meaning of each annotation; other types are refused. Rule 2: outputs
+alias nothing, except for the tags ``inplace`` and ``out``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.torch._library.annotations import SUPPORTED_PARAM_TYPES, SUPPOR
 from dispatchviz.torch.tags import Tag, Tags, normalized
 
 UNKNOWN = "unknown"
-"""Given for ``mutates_args``: every tensor argument may be written to."""
+"""The value of ``mutates_args`` with which every tensor argument may be written to."""
 
 
 class _Parameter(NamedTuple):
@@ -28,9 +28,9 @@ class _Parameter(NamedTuple):
 
     name: str
     type: str
-    """Of the schema, without annotation."""
+    """The schema type, without the alias annotation."""
     alias: str
-    """``a0!`` if it is written to; empty if not."""
+    """The alias annotation: ``a0!`` if the argument is written to, else empty."""
     declaration: str
 
     @property
@@ -46,7 +46,8 @@ def infer_schema(
     op_name: str | None = None,
     tags: Tags = (),
 ) -> str:
-    """The schema of a function with type annotations; ValueError with PyTorch's text if it cannot have one.
+    """Return the schema of a function with type annotations. Raise ValueError with PyTorch's message if it cannot have
+    one.
 
     ``mutates_args``: names of the arguments that are written to, or ``unknown``.
     """
@@ -65,7 +66,7 @@ class _Inference:
             raise AssertionError("torch.Tag.inplace and torch.Tag.out are mutually exclusive")
 
     def schema(self, name: str) -> str:
-        """The whole text."""
+        """Return the whole schema."""
         parameters = list(self._parameters())
         self._check_mutated(parameters)
         if self._inplace:
@@ -202,7 +203,7 @@ class _Inference:
         return f"(({types[0]}))" if len(types) == 1 else f"({', '.join(types)})"
 
     def _out_return(self, annotation: Any, written: list[_Parameter]) -> str:
-        """One ``Tensor`` for each argument that is written to."""
+        """Return the return type: one ``Tensor`` for each argument that is written to."""
         if not written:
             self._fail("torch.Tag.out requires at least one mutable keyword-only Tensor argument.")
         one = len(written) == 1
@@ -218,7 +219,7 @@ class _Inference:
     # -- annotations --------------------------------------------------------------------------------------------------
 
     def _evaluated(self, annotation: Any) -> Any:
-        """Texts, also inside of a generic type, become what they name."""
+        """Evaluate annotations that are strings, also inside a generic type."""
         if isinstance(annotation, str):
             return self._named(annotation)
         origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
@@ -227,7 +228,7 @@ class _Inference:
         return GenericAlias(origin, evaluated) if origin is not None and changed else annotation
 
     def _named(self, text: str) -> Any:
-        """The user's own annotation, evaluated where the user wrote it."""
+        """Evaluate the user's own annotation in the scope where the user wrote it."""
         try:
             return eval(text, self._globals)
         except NameError as error:
@@ -241,7 +242,7 @@ class _Inference:
 
 
 def _as_list(annotation: Any) -> str:
-    """The list annotation to use instead of a tuple, if there is a supported one."""
+    """Return the list annotation to use instead of a tuple, if one is supported."""
     parts = typing.get_args(annotation)
     if len(parts) == 2 and parts[1] is Ellipsis:
         parts = parts[:1]
@@ -250,7 +251,7 @@ def _as_list(annotation: Any) -> str:
 
 
 def _with_pytorch_class_names(text: str) -> str:
-    """Our classes under the names that they have in PyTorch."""
+    """Replace names of our classes by PyTorch's."""
     for ours, theirs in ((Tensor, "Tensor"), (DType, "dtype"), (Device, "device")):
         text = re.sub(rf"\b{re.escape(f'{ours.__module__}.{ours.__qualname__}')}\b", f"torch.{theirs}", text)
     return text

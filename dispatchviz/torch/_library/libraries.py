@@ -1,10 +1,10 @@
 """``torch.library.Library``: a block of registrations from Python (``torch/library.py``).
 
-Rule 1: kernels are Python functions, boxed; what is registered goes when its ``Library`` does.
-Rule 2: libraries that a function makes for the user live as long as the process, or the program that is being watched.
+Rule 1: kernels are boxed Python functions, and a library's registrations end with it. Rule 2: libraries that a function
+creates for the user live as long as the process, or as the recorded program.
 
-Not here: custom operators (``_library/custom_ops.py``), schemas from annotations (``_library/infer_schema.py``), the
-functions that take an operator by name (``_library/registration.py``).
+Not here: custom operators (``_library/custom_ops.py``), schemas from annotations (``_library/infer_schema.py``), and
+the functions that take an operator by name (``_library/registration.py``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dispatchviz.torch._ops import OpOverload
 from dispatchviz.torch.tags import normalized, tags_of
 
 _impls: set[str] = set()
-"""``namespace/operator/key`` of every kernel that Python registered and that is still there."""
+"""The ``namespace/operator/key`` of every kernel that Python has registered and not removed."""
 
 _reserved_namespaces = ["prim"]
 
@@ -33,7 +33,7 @@ _reserved_namespaces = ["prim"]
 class Library:
     """A block of registrations; ``kind`` is DEF, FRAGMENT or IMPL.
 
-    ValueError for another kind and a reserved namespace, RuntimeError with PyTorch's text where C++ refuses.
+    Raise ValueError for another kind and a reserved namespace, RuntimeError with PyTorch's message if C++ refuses.
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
@@ -42,7 +42,7 @@ class Library:
 
     @classmethod
     def made_at(cls, where: str, ns: str, kind: str = "FRAGMENT", dispatch_key: str = "") -> Library:
-        """A library that PyTorch makes for the user, at a line of its own."""
+        """Create a library that PyTorch creates for the user, with the line of PyTorch that does it."""
         made = cls.__new__(cls)
         file, _, line = where.rpartition(":")
         made._open(ns, kind, dispatch_key, file, int(line))
@@ -60,7 +60,7 @@ class Library:
         self._op_defs: set[str] = set()
         self._op_impls: set[str] = set()
         self._registration_handles: list[Callable[[], None]] = []
-        """What else is to be undone."""
+        """Further functions to call when the library is destroyed."""
         self._finalizer = weakref.finalize(
             self, _del_library, self.m, self._op_impls, self._op_defs, self._registration_handles
         )
@@ -71,7 +71,7 @@ class Library:
 
     @property
     def _live(self) -> _C._DispatchModule:
-        """AssertionError once it is destroyed."""
+        """The library in C++. Raise AssertionError once it is destroyed."""
         if self.m is None:
             raise AssertionError("Library object has been destroyed")
         return self.m
@@ -81,7 +81,7 @@ class Library:
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Define an operator and return its name without the overload.
 
-        RuntimeError for a text that is no schema, for a second definition and for an unknown kind of alias analysis.
+        Raise RuntimeError for an invalid schema, a second definition, or an unknown kind of alias analysis.
         """
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
@@ -108,10 +108,10 @@ class Library:
         with_keyset: bool = False,
         allow_override: bool = True,
     ) -> None:
-        """Register a function for an operator under a key; without any key under CompositeImplicitAutograd.
+        """Register a function for an operator under a key, by default under CompositeImplicitAutograd.
 
-        ``with_keyset``: its first argument is the received key set. TypeError for what cannot be called, RuntimeError
-        where PyTorch refuses.
+        ``with_keyset``: the first argument of the function is the received key set. Raise TypeError if the function is
+        not callable, RuntimeError where PyTorch refuses.
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
@@ -145,7 +145,7 @@ class Library:
     def _register_fake(
         self, op_name: str, fn: Callable[..., Any], source: str = "", *, allow_override: bool = True
     ) -> None:
-        """Register a function as what runs for meta tensors; ``source`` is where, in errors."""
+        """Register the function that runs for meta tensors; ``source`` is its place in errors."""
         qualname = f"{self.ns}::{op_name}"
         holder = fake_impl_of(qualname)
         if not allow_override:
@@ -161,7 +161,7 @@ class Library:
     # -- undoing ------------------------------------------------------------------------------------------------------
 
     def _destroy(self) -> None:
-        """Undo what it registered; it can be used no more."""
+        """Undo all registrations. The library cannot be used afterwards."""
         self.m = None
         self._finalizer()
 
@@ -192,7 +192,7 @@ _alive: weakref.WeakSet[Library] = weakref.WeakSet()
 def _del_library(
     m: _C._DispatchModule, op_impls: set[str], op_defs: set[str], handles: list[Callable[[], None]]
 ) -> None:
-    """Undo what a library registered; holds no reference to it, so that it also runs when the library is lost."""
+    """Undo the registrations of a library. No reference to the library is kept, so this also runs when it is lost."""
     m.reset()
     for undo in handles:
         undo()
@@ -206,7 +206,7 @@ def _del_library(
 
 @contextmanager
 def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
-    """A library that is destroyed at the end of the block."""
+    """Create a library and destroy it at the end of the block."""
     frame = sys._getframe(2)
     made = Library.__new__(Library)
     made._open(*_named(*args, **kwargs), frame.f_code.co_filename, frame.f_lineno)
@@ -222,7 +222,7 @@ def _named(ns: str, kind: str, dispatch_key: str = "") -> tuple[str, str, str]:
 
 @contextmanager
 def registrations_undone() -> Iterator[None]:
-    """Libraries that were made inside the block are destroyed when it ends: the next program finds none of them."""
+    """Destroy libraries created in the block when it ends, so that the next program finds none of them."""
     libraries, modules = set(_alive), set(alive_modules)
     try:
         yield

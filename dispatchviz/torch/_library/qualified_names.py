@@ -1,4 +1,4 @@
-"""Qualified names of operators, and where in PyTorch a library was made for the user.
+"""Qualified names of operators, and the lines of PyTorch that create libraries for the user.
 
 Mirrors ``torch/_library/utils.py``.
 """
@@ -11,11 +11,11 @@ CUSTOM_OP = "torch/_library/custom_ops.py:1104"
 DEFINE = "torch/library.py:741"
 IMPL = "torch/library.py:931"
 REGISTRATION = "torch/library.py:1003"
-"""Lines of PyTorch 2.13 that make a library for the user; dumps show them as the place of registration."""
+"""Lines of PyTorch 2.13 that create a library for the user. Dumps show them as the place of registration."""
 
 
 def parse_namespace(qualname: str) -> tuple[str, str]:
-    """``aten`` and ``sin`` of ``aten::sin``. ValueError for anything but two parts."""
+    """Split ``aten::sin`` into ``aten`` and ``sin``. Raise ValueError unless there are two parts."""
     parts = qualname.split("::")
     if len(parts) != 2:
         raise ValueError(
@@ -26,7 +26,7 @@ def parse_namespace(qualname: str) -> tuple[str, str]:
 
 
 def lookup_op(qualname: str) -> OpOverload:
-    """The overload of a qualified name. AttributeError with PyTorch's text if there is none."""
+    """Return the overload of a qualified name. Raise AttributeError with PyTorch's message if there is none."""
     namespace, name = parse_namespace(qualname)
     base, _, overload = name.partition(".")
     found: OpOverload = getattr(getattr(getattr(ops, namespace), base), overload or "default")

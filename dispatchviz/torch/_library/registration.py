@@ -1,6 +1,6 @@
 """The functions of ``torch.library`` that take an operator by name (``torch/library.py``).
 
-Each makes a library of its own unless it is given one; such libraries are kept.
+Each creates a library of its own unless one is given. These libraries are kept.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Operator = str | OpOverload | CustomOpDef
 def define(qualname: Any, schema: str, alias_analysis: str = "", *, lib: Library | None = None, tags: Tags = ()) -> Any:
     """Define ``namespace::name`` with a schema without a name.
 
-    With a Library in place of the name it is the decorator of old, for a function that implements the operator under no
-    key. ValueError for a name or a schema of another form.
+    With a Library instead of a name, it is the older decorator for a function that implements the operator without a
+    key. Raise ValueError for a name or a schema of another form.
     """
     if isinstance(qualname, Library):
         return _define_and_implement(qualname, schema, alias_analysis)
@@ -63,9 +63,9 @@ def _kept_alive(library: Library) -> Library:
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
-    """Register a function for device types, ``default`` meaning all, or for dispatch keys; without it a decorator.
+    """Register a function for device types (``default`` means all) or dispatch keys; without it, return a decorator.
 
-    With a Library first it is the decorator of old: ``impl(lib, name, dispatch_key)``.
+    With a Library first, it is the older decorator ``impl(lib, name, dispatch_key)``.
     """
     if isinstance(qualname, Library):
         return _implement(qualname, types, func or "")
@@ -101,7 +101,7 @@ def _key_of(device_type: str) -> str:
 
 
 def _resolved(op: Any, api: str) -> CustomOpDef | str:
-    """The custom operator, or the qualified name of another one. ValueError for anything else."""
+    """Return the custom operator, or the qualified name of another operator. Raise ValueError for anything else."""
     if not isinstance(op, (str, OpOverload, CustomOpDef)):
         raise ValueError(f"{api}({op}): got unexpected type for op: {type(op)}")
     definition = opdef_of(op)
@@ -117,7 +117,7 @@ def _library_for(namespace: str, lib: Library | None) -> Library:
 def register_kernel(
     op: Operator, device_types: DeviceTypes, func: Function | None = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Register a function for device types, None meaning all; without it a decorator."""
+    """Register a function for device types, None meaning all; without it, return a decorator."""
     resolved = _resolved(op, "register_kernel")
     if isinstance(resolved, CustomOpDef):
         return resolved.register_kernel(device_types, func)
@@ -133,7 +133,9 @@ def register_fake(
     _stacklevel: int = 1,
     allow_override: bool = True,
 ) -> Any:
-    """Register what runs for meta tensors; without a function a decorator. RuntimeError where PyTorch refuses."""
+    """Register the function for meta tensors; without it, return a decorator. Raise RuntimeError where PyTorch
+    refuses.
+    """
     resolved = _resolved(op, "register_fake")
     if isinstance(resolved, CustomOpDef):
         return resolved.register_fake if func is None else resolved.register_fake(func)
@@ -160,9 +162,9 @@ def register_autograd(
     setup_context: Function | None = None,
     lib: Library | None = None,
 ) -> None:
-    """``backward(ctx, *grads)`` and ``setup_context(ctx, inputs, output)`` of an operator.
+    """Register ``backward(ctx, *grads)`` and ``setup_context(ctx, inputs, output)`` for an operator.
 
-    RuntimeError and NotImplementedError for operators that cannot have one.
+    Raise RuntimeError or NotImplementedError for operators that cannot have one.
     """
     resolved = _resolved(op, "register_autograd")
     if isinstance(resolved, CustomOpDef):
@@ -195,7 +197,7 @@ def _check_differentiable(op: OpOverload) -> None:
 
 
 def register_autocast(op: Operator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> Any:
-    """Under autocast, floating inputs on the device are cast and the operator is called again, autocast off."""
+    """Cast floating inputs on the device under autocast, and call the operator again with autocast off."""
     resolved = _resolved(op, "register_autocast")
     if isinstance(resolved, CustomOpDef):
         return resolved.register_autocast(device_type, cast_inputs)
@@ -205,21 +207,22 @@ def register_autocast(op: Operator, device_type: str, cast_inputs: Any, /, *, li
 
 
 def register_vmap(op: Operator, func: Function | None = None, /, *, lib: Library | None = None) -> Any:
-    """NotImplementedError: not part of the model."""
+    """Raise NotImplementedError: batch rules are not part of the model."""
     raise NotImplementedError("torch.library.register_vmap is not in dispatchviz's model of PyTorch")
 
 
 def register_torch_dispatch(
     op: Operator, torch_dispatch_class: Any, func: Function | None = None, /, *, lib: Library | None = None
 ) -> Any:
-    """NotImplementedError: not part of the model."""
+    """Raise NotImplementedError: ``__torch_dispatch__`` rules are not part of the model."""
     raise NotImplementedError("torch.library.register_torch_dispatch is not in dispatchviz's model of PyTorch")
 
 
 def get_kernel(op: Operator, dispatch_key: Any) -> _C._SafeKernelFunction:
-    """The kernel in a cell of an operator's table, to be called from a kernel that overrides it.
+    """Return the kernel in a dispatch table entry of an operator, for a kernel that overrides it.
 
-    ValueError for what is no operator or no key, RuntimeError for an unknown operator, an alias and an empty cell.
+    Raise ValueError for anything but an operator or a key, RuntimeError for an unknown operator, an alias key or an
+    empty entry.
     """
     if not isinstance(op, (str, OpOverload)):
         raise ValueError(f"get_kernel({op}): got unexpected type for op: {type(op)}")

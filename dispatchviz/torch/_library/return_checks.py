@@ -1,6 +1,6 @@
-"""Checks of what the functions of custom operators return (``backend_impl``, ``_c_check_aliasing_constraint``).
+"""Checks of the results of custom operators' functions (``backend_impl``, ``_c_check_aliasing_constraint``).
 
-New memory; or, by its tags, the first argument or the out= arguments; or a view, if the schema says so.
+A function may return new memory; the first argument or the out= arguments, by its tags; or a view, by its schema.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dispatchviz.torch._library.schema_properties import is_view, written
 from dispatchviz.torch.tags import Tag
 
 _MODULE = "<module 'torch._library.custom_ops' from 'torch/_library/custom_ops.py'>"
-"""PyTorch names in its errors the module of a wrapper of its own, not the user's."""
+"""The module that PyTorch's errors name: that of its own wrapper, not the user's."""
 
 
 def check_result(
@@ -25,7 +25,7 @@ def check_result(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> None:
-    """RuntimeError with PyTorch's text if the function returned something else than its tags and its schema declare."""
+    """Raise RuntimeError with PyTorch's message if the result does not match the tags and the schema."""
     who = f"{name} (with implementation in {_MODULE}): "
     if Tag.inplace in tags:
         if result is not args[0]:
@@ -42,7 +42,7 @@ def check_result(
 
 
 def _check_aliasing(who: str, args: Iterable[Any], kwargs: dict[str, Any], result: Any) -> None:
-    """RuntimeError if a returned tensor shares memory with an argument or with another one."""
+    """Raise RuntimeError if a returned tensor shares memory with an argument or with another result."""
     seen = {id(tensor._storage) for tensor in _tensors((*args, *kwargs.values()))}
     for tensor in _tensors(result if isinstance(result, tuple) else (result,)):
         if id(tensor._storage) in seen:

@@ -1,4 +1,4 @@
-"""Properties of schemas that custom operators query (``torch/_library/utils.py``)."""
+"""Properties of schemas that custom operators need (``torch/_library/utils.py``)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ _TENSOR_LISTS = ("Tensor[]", "Tensor?[]", "Tensor[]?", "Tensor?[]?")
 
 
 def is_mutable(schema: FunctionSchema) -> bool:
-    """It writes to an argument."""
+    """Return whether the schema writes to an argument."""
     return any(argument.is_write for argument in schema.arguments)
 
 
 def is_view(schema: FunctionSchema) -> bool:
-    """Some argument is aliased by an output, and none is written to."""
+    """Return whether an output aliases an argument, and no argument is written to."""
     return not is_mutable(schema) and any(argument.alias is not None for argument in schema.arguments)
 
 
 def is_functional(schema: FunctionSchema, allow_valid_view: bool = False) -> bool:
-    """It writes to nothing, returns something, and no view; or, if allowed, one view of its only tensor."""
+    """Return whether the schema writes to nothing and returns something that is not a view.
+
+    If ``allow_valid_view``, one view of the only tensor is allowed.
+    """
     if is_mutable(schema):
         return False
     if any(returned.alias is not None for returned in schema.returns):
@@ -34,28 +37,28 @@ def is_functional(schema: FunctionSchema, allow_valid_view: bool = False) -> boo
 
 
 def takes_tensors(arguments: Sequence[Argument]) -> bool:
-    """One of these may hold a tensor."""
+    """Return whether one of the arguments may hold a tensor."""
     return any(argument.type in _TENSORS + _TENSOR_LISTS for argument in arguments)
 
 
 def takes_tensor_lists(arguments: Sequence[Argument]) -> bool:
-    """One of these is a list of tensors."""
+    """Return whether one of the arguments is a list of tensors."""
     return any(argument.type in _TENSOR_LISTS for argument in arguments)
 
 
 def has_kwarg_only_tensors(schema: FunctionSchema) -> bool:
-    """A tensor has to be given by keyword."""
+    """Return whether a tensor must be passed by keyword."""
     return takes_tensors([argument for argument in schema.arguments if argument.kwarg_only])
 
 
 def device_position(schema: FunctionSchema) -> int | None:
-    """Of the argument ``Device device``."""
+    """Return the position of the argument ``Device device``, or None."""
     found = (i for i, argument in enumerate(schema.arguments) if (argument.type, argument.name) == ("Device", "device"))
     return next(found, None)
 
 
 def written(schema: FunctionSchema) -> tuple[list[int], list[str]]:
-    """The arguments that are written to: positions of positional ones, names of the others."""
+    """Return the arguments that are written to: positions of positional ones, names of the others."""
     by_position = [i for i, a in enumerate(schema.arguments) if a.is_write and not a.kwarg_only]
     return by_position, [a.name for a in schema.arguments if a.is_write and a.kwarg_only]
 
@@ -63,7 +66,7 @@ def written(schema: FunctionSchema) -> tuple[list[int], list[str]]:
 def with_defaults(
     schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments of a Python kernel with what was left out because it is the default."""
+    """Return the arguments of a Python kernel, with omitted defaults filled in."""
     positional = [argument for argument in schema.arguments if not argument.kwarg_only]
     all_args = (*args, *map(_default, positional[len(args) :]))
     keyword_only = [argument for argument in schema.arguments if argument.kwarg_only]

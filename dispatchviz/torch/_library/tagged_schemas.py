@@ -1,4 +1,6 @@
-"""What the tags ``out`` and ``inplace`` require of a schema (``_validate_out_schema`` of ``torch/library.py``)."""
+"""The requirements of the tags ``out`` and ``inplace`` on a schema (``_validate_out_schema`` of
+``torch/library.py``).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from dispatchviz.torch.tags import Tag
 
 
 def check_tagged(schema: str, tags: Sequence[Tag]) -> None:
-    """ValueError with PyTorch's text if the schema of an operator does not do what its tags say."""
+    """Raise ValueError with PyTorch's message if the schema of an operator does not match its tags."""
     for tag, problems in ((Tag.out, _problems_of_out), (Tag.inplace, _problems_of_inplace)):
         if tag in tags:
             parsed = parse_schema(schema)
@@ -21,7 +23,7 @@ def check_tagged(schema: str, tags: Sequence[Tag]) -> None:
 
 
 def _problems_of_out(schema: FunctionSchema) -> Iterator[str]:
-    """In the order in which they are looked for; the first one is what is raised."""
+    """Yield the problems in the order of PyTorch's checks; the first one is raised."""
     written = [argument for argument in schema.arguments if argument.is_write]
     if not written:
         yield "must have at least one mutable argument."

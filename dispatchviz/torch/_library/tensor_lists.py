@@ -1,7 +1,7 @@
-"""Values with lists of tensors in them, flattened and unflattened (``supports_tensorlist``).
+"""Flatten and unflatten values that contain lists of tensors (``supports_tensorlist``).
 
-NB: in PyTorch, trees of any depth are spread out (``torch.utils._pytree``); here a list among the values is, which is
-all that schemas have.
+NB: PyTorch flattens trees of any depth (``torch.utils._pytree``). Here only lists among the values are flattened,
+because schemas have nothing deeper.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 class Structure(tuple[int | None, ...]):
-    """Per value: the length of a list of tensors, or None for anything else."""
+    """A structure: per value the length of a list of tensors, or None for anything else."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """As PyTorch prints a tree."""
+        """Return the structure as PyTorch prints a tree."""
         return f"TreeSpec(tuple, None, [{_joined([_printed(length) for length in self])}])"
 
 
@@ -31,7 +31,7 @@ def _joined(items: list[str]) -> str:
 
 
 def flatten(values: Sequence[Any], gradients: bool = False) -> tuple[list[Any], Structure]:
-    """All values in a row; ``gradients``: in a list None counts as a tensor too."""
+    """Return all values in a row, and their structure. ``gradients``: in a list, None counts as a tensor too."""
     flat: list[Any] = []
     structure: list[int | None] = []
     for value in values:
@@ -46,7 +46,7 @@ def _is_tensor(member: Any, gradients: bool) -> bool:
 
 
 def unflatten(flat: list[Any], structure: Sequence[int | None]) -> tuple[Any, ...]:
-    """The values that ``flatten`` had."""
+    """Return the values that ``flatten`` received."""
     values: list[Any] = []
     at = 0
     for length in structure:

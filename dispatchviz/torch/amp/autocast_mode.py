@@ -18,19 +18,21 @@ _SUPPORTED = (bfloat16, float16)
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Return whether a kind of device has autocast. RuntimeError if there is no such device."""
+    """Return whether a device type has autocast. Raise RuntimeError if there is no such device type."""
     return core.is_autocast_available(Device(device_type).type)
 
 
 @restores_state_at_exit
 class autocast:
-    """Inside it, operators run in the dtypes that autocast chooses for the tensors of one kind of device."""
+    """Run operators in the dtypes that autocast chooses for the tensors of one device type."""
 
     def __init__(
         self, device_type: str, dtype: DType | None = None, enabled: bool = True, cache_enabled: bool | None = None
     ) -> None:
-        """ValueError for a device type that is no string, RuntimeError for one that has no autocast; a dtype that it
-        does not support only gives a warning, and autocast stays off."""
+        """Create the context. A dtype that is not supported gives a warning, and autocast stays off.
+
+        Raise ValueError for a device type that is not a string, RuntimeError for one without autocast.
+        """
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         kind = Device(device_type).type
@@ -81,7 +83,7 @@ class autocast:
         return False
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, run inside it. TypeError if it is none."""
+        """Return the function, run inside the context. Raise TypeError unless it is callable."""
         if not callable(func):
             raise TypeError(
                 f"autocast()(func) requires a callable, but got {type(func).__name__}. "

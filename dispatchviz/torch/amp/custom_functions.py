@@ -11,7 +11,7 @@ from dispatchviz.torch.amp.autocast_mode import autocast
 
 
 def _cast(value: Any, device_type: str, dtype: Any) -> Any:
-    """Tensors of floats on such a device in another dtype, also inside of lists and dicts; float64 stays."""
+    """Cast floating tensors on the device to another dtype, also inside lists and dicts; float64 is kept."""
     kind: Any = type(value)
     if isinstance(value, torch.Tensor):
         eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not torch.float64
@@ -32,9 +32,9 @@ def _check(device_type: Any) -> None:
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """A forward that saves the autocast state, or runs with autocast off on inputs that are cast.
+    """Return a forward that saves the autocast state, or that runs with autocast off on cast inputs.
 
-    ValueError for a device type that is no string.
+    Raise ValueError for a device type that is not a string.
     """
     _check(device_type)
     if fwd is None:
@@ -55,7 +55,9 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Any:
-    """A backward under the autocast state of its forward. ValueError for a device type that is no string."""
+    """Return a backward that runs under the autocast state of its forward. Raise ValueError for a device type that is
+    not a string.
+    """
     _check(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -1,4 +1,4 @@
-"""``torch.amp.GradScaler`` (``torch/amp/grad_scaler.py``): losses scaled up."""
+"""``torch.amp.GradScaler`` (``torch/amp/grad_scaler.py``): loss scaling for mixed precision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REASON = "This may indicate your script did not use scaler.scale(loss or output
 
 
 class _MultiDeviceReplicator:
-    """A tensor, copied once to every device that requests it."""
+    """A tensor that is copied once to every device that requests it."""
 
     def __init__(self, master_tensor: Any) -> None:
         self.master = master_tensor
@@ -28,7 +28,7 @@ class _MultiDeviceReplicator:
 
 
 class OptState(Enum):
-    """State of an optimizer since the last ``update``."""
+    """The state of an optimizer since the last ``update``."""
 
     READY = 0
     UNSCALED = 1
@@ -40,9 +40,9 @@ def _refresh_per_optimizer_state() -> dict[str, Any]:
 
 
 class GradScaler:
-    """Scales losses, unscales gradients, skips steps with infinities, and finds a good scale.
+    """Scale losses, unscale gradients, skip steps with infinite gradients, and adjust the scale.
 
-    AssertionError for factors that do not grow or shrink, and for calls in another order.
+    Raise AssertionError for factors that do not grow or shrink, and for calls in another order.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class GradScaler:
     # -- one iteration ------------------------------------------------------------------------------------------------
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or tensors in anything that can be iterated, times the scale. ValueError for other things."""
+        """Multiply a tensor, or an iterable of tensors, by the scale. Raise ValueError for anything else."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, torch.Tensor):
@@ -130,7 +130,7 @@ class GradScaler:
         return flags._per_device_tensors
 
     def unscale_(self, optimizer: Any) -> None:
-        """Gradients over the scale, before they are clipped. RuntimeError for a second time."""
+        """Divide the gradients by the scale, so that they can be clipped. Raise RuntimeError the second time."""
         if not self._enabled:
             return
         self._check_scale_growth_tracker("unscale_")
@@ -145,7 +145,9 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """The optimizer's step, unless there are infinities. RuntimeError for a closure and for a second time."""
+        """Run the optimizer's step, unless a gradient is infinite. Raise RuntimeError for a closure, and the second
+        time.
+        """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -167,7 +169,7 @@ class GradScaler:
         return result
 
     def _step_that_unscales(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: Any) -> Any:
-        """Of an optimizer that takes the scale and the flag itself."""
+        """Run the step of an optimizer that itself takes the scale and the flag for infinite gradients."""
         if takes_scaler := "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warnings.warn(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
@@ -198,7 +200,7 @@ class GradScaler:
         optimizer.found_inf = found_inf
 
     def update(self, new_scale: Any = None) -> None:
-        """The scale of the next iteration, by what was found in this one, or a given one."""
+        """Update the scale for the next iteration by the results of this one, or to a given value."""
         if not self._enabled:
             return
         scale, tracker = self._check_scale_growth_tracker("update")
@@ -219,7 +221,7 @@ class GradScaler:
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _found_inf(self, scale: Any) -> Any:
-        """Of all optimizers together."""
+        """Return whether any optimizer found an infinite gradient."""
         flags = [
             flag.to(device=scale.device, non_blocking=True)
             for state in self._per_optimizer_states.values()
@@ -246,41 +248,41 @@ class GradScaler:
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def is_enabled(self) -> bool:
-        """Return whether it does anything."""
+        """Return whether the scaler is enabled."""
         return self._enabled
 
     def _get_scale_async(self) -> Any:
         return self._scale
 
     def get_scale(self) -> float:
-        """The scale; 1 if there is none."""
+        """Return the scale, or 1 if the scaler is disabled."""
         if not self._enabled:
             return 1.0
         scale = self._get_scale_async()
         return self._init_scale if scale is None else float(scale.item())
 
     def get_growth_factor(self) -> float:
-        """The factor by which the scale grows."""
+        """Return the factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """From now on."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """The factor by which the scale shrinks."""
+        """Return the factor by which the scale shrinks."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """From now on."""
+        """Set the factor by which the scale shrinks."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many steps it grows."""
+        """Return the number of iterations after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """From now on."""
+        """Set the number of iterations after which the scale grows."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
@@ -291,7 +293,7 @@ class GradScaler:
     # -- saving -------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Scale, factors and counters; empty if it is not enabled."""
+        """Return the scale, the factors and the counters; an empty dict if the scaler is disabled."""
         if not self._enabled:
             return {}
         return {
@@ -303,7 +305,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load them. RuntimeError for an empty one."""
+        """Load the state. Raise RuntimeError for an empty one."""
         if not self._enabled:
             return
         if not state_dict:

@@ -1,4 +1,4 @@
-"""``torch.autograd``: ``backward``, ``grad``, the grad modes, anomaly mode, hooks on what is saved."""
+"""``torch.autograd``: ``backward``, ``grad``, the grad modes, anomaly mode, saved-tensor hooks."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ __all__ = [
 
 
 def variable(*args: Any, **kwargs: Any) -> NoReturn:
-    """RuntimeError: it is no more."""
+    """Raise RuntimeError: the function was removed."""
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 
 def _is_checkpoint_valid() -> bool:
-    """False inside a backward that runs a part of its graph only."""
+    """Return False inside a backward that runs only a part of its graph, else True."""
     return Variable._execution_engine.is_checkpoint_valid()

@@ -10,7 +10,7 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 class _Anomaly:
-    """Puts back, on leaving, what was in force when it was made."""
+    """A context manager that restores on exit the settings at its creation."""
 
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
@@ -22,7 +22,7 @@ class _Anomaly:
 
 
 class detect_anomaly(_Anomaly):
-    """Inside the block Nodes record the stack that created them, for errors in backward; warns that this is slow."""
+    """Record the stack that creates each Node in the block, for errors in backward. Warn that this is slow."""
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(check_nan)
@@ -37,7 +37,7 @@ class detect_anomaly(_Anomaly):
 
 
 class set_detect_anomaly(_Anomaly):
-    """Switches the mode at once; as a context manager also back."""
+    """Set anomaly mode at once; as a context manager, also restore it."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(check_nan)

@@ -19,14 +19,14 @@ _current_level = -1
 
 
 def exchange_current_level(level: int) -> int:
-    """Set the current level; return the one before."""
+    """Set the current level and return the previous one."""
     global _current_level
     before, _current_level = _current_level, level
     return before
 
 
 def enter_dual_level() -> int:
-    """Enter a dual level and return its number. RuntimeError if one is open."""
+    """Enter a dual level and return its number. Raise RuntimeError if one is open."""
     global _current_level
     new_level = _enter_dual_level()
     if new_level != _current_level + 1:
@@ -39,7 +39,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Exit a dual level and clear its tangents. RuntimeError if it is not the innermost."""
+    """Exit a dual level and clear its tangents. Raise RuntimeError if it is not the innermost."""
     global _current_level
     if level is None:
         level = _current_level
@@ -52,7 +52,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A dual tensor: a view of ``tensor`` with a tangent. RuntimeError without a level, ValueError for integers."""
+    """Return a dual tensor: a view of ``tensor`` with a tangent. Raise RuntimeError without a level, ValueError for
+    integers.
+    """
     level = _current_level if level is None else level
     if level < 0:
         raise RuntimeError(
@@ -72,7 +74,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal, a view without tangent, and the tangent or None; the tensor itself without a level."""
+    """Return the primal (a view without tangent) and the tangent or None. Without a level, return the tensor itself."""
     level = _current_level if level is None else level
     if level < 0:
         return UnpackedDualTensor(tensor, None)
@@ -80,7 +82,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 class dual_level(ContextDecorator):
-    """Opens a level on entry and closes it on exit."""
+    """Open a level on entry and close it on exit."""
 
     def __enter__(self) -> int:
         return enter_dual_level()
@@ -90,7 +92,7 @@ class dual_level(ContextDecorator):
 
 
 class _set_fwd_grad_enabled(ContextDecorator):
-    """Acts at once; as a context manager it also restores the mode."""
+    """Set forward mode AD at once; as a context manager, also restore it."""
 
     def __init__(self, mode: bool) -> None:
         self.prev = _is_fwd_grad_enabled()

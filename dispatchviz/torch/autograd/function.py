@@ -1,11 +1,11 @@
 """``torch.autograd.Function`` and its ctx (``torch/autograd/function.py``).
 
-A Function is a class of static methods; its metaclass makes a second class, ``_backward_cls``, whose instances are the
-``ctx`` of a call and the ``grad_fn`` of what it returned. The machine below is in ``core/autograd/function``.
+A Function is a class of static methods. Its metaclass creates a second class, ``_backward_cls``, whose instances are
+the ``ctx`` of a call and the ``grad_fn`` of its results. The implementation below it is in ``core/autograd/function``.
 
-What becomes of a Function inside ``vmap``, ``grad`` and the other transforms is in ``_functorch/autograd_function.py``.
+Functions inside ``vmap``, ``grad`` and the other transforms are in ``_functorch/autograd_function.py``.
 
-NB: in PyTorch, there is a ``NestedIOFunction``, which nothing has used for years.
+NB: PyTorch also has ``NestedIOFunction``, which nothing has used for years.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ __all__ = [
 ]
 
 AUTOGRAD_FUNCTION_COUNTER = itertools.count()
-"""A number for every Function that is defined."""
+"""The counter that numbers every Function that is defined."""
 
 _MODULE = "torch.autograd.function"
-"""The module of the classes of Nodes, as their repr says it."""
+"""The module of the classes of Nodes in their repr."""
 _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
     "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
@@ -74,11 +74,11 @@ class FunctionCtx:
     """The methods of ``ctx`` for a forward or ``setup_context``."""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for the backward (``saved_tensors``), where they are checked for changes."""
+        """Save tensors for the backward (``saved_tensors``), which checks that they were not modified."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for the jvp. AssertionError for anything else."""
+        """Save tensors for the jvp. Raise AssertionError for anything but tensors."""
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise AssertionError(
@@ -88,7 +88,7 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Marks inputs that were modified in place; they must be returned."""
+        """Mark inputs that were modified in place. The forward must return them."""
         self.dirty_tensors = args
 
     @deprecated(
@@ -97,14 +97,14 @@ class FunctionCtx:
         category=FutureWarning,
     )
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Marks outputs that are not differentiable."""
+        """Mark outputs that are not differentiable."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether undefined gradients are materialized as zeros for the backward."""
+        """Set whether undefined gradients are materialized as zeros for the backward."""
         self.materialize_grads = value
 
 
@@ -119,7 +119,7 @@ class _HookMixin:
 
 
 class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
-    """Base of the classes of Nodes."""
+    """Base class of the Nodes of Functions."""
 
     __slots__ = ("__dict__",)
 
@@ -137,7 +137,7 @@ class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
         return self._get_user_fn()(self, list(args)) if boxed else self._get_user_fn()(self, *args)
 
     def apply_boxed(self, *args: Any) -> Any:
-        """The same with the gradients in a list that the backward may empty."""
+        """Run the user's backward with the gradients in a list, which the backward may empty."""
         return self._get_user_fn()(self, *args)
 
     def apply_jvp(self, *args: Any) -> Any:
@@ -150,7 +150,7 @@ class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
 
 
 class FunctionMeta(type):
-    """Makes the class of Nodes of a Function when the Function is defined."""
+    """The metaclass of Functions, which creates the Node class of each Function."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         backward: Any = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": _MODULE})
@@ -165,13 +165,13 @@ class _SingleLevelFunction(FunctionBase, FunctionCtx, _HookMixin, metaclass=Func
     __slots__ = ("__dict__",)
 
     clear_saved_tensors_on_access = False
-    """``ctx.saved_tensors`` lets go of the tensors when it is read, and can be read once."""
+    """Release the tensors when ``ctx.saved_tensors`` is read, so that it can be read only once."""
     boxed_grads_call = False
-    """The backward gets its gradients in one list, and may empty it."""
+    """Pass the gradients to the backward in one list, which it may empty."""
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """The operation: ``forward(ctx, *args)``, or ``forward(*args)`` where there is a ``setup_context``."""
+        """The operation: ``forward(ctx, *args)``, or ``forward(*args)`` if there is a ``setup_context``."""
         raise NotImplementedError(_NO_FORWARD)
 
     @staticmethod
@@ -181,28 +181,28 @@ class _SingleLevelFunction(FunctionBase, FunctionCtx, _HookMixin, metaclass=Func
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """One gradient per argument of the forward, for one gradient per output."""
+        """Return one gradient per argument of the forward, for one gradient per output."""
         raise NotImplementedError(_NO_BACKWARD)
 
     vjp = backward
-    """The same under another name; a Function has one of the two."""
+    """Another name for ``backward``. A Function has one of the two."""
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """One tangent per output, for one tangent per argument of the forward."""
+        """Return one tangent per output, for one tangent per argument of the forward."""
         raise NotImplementedError(_NO_JVP)
 
     @classmethod
     def _user_backward(cls) -> Callable[..., Any]:
-        """The user's ``backward`` or ``vjp``, whichever is overridden."""
+        """Return the user's ``backward`` or ``vjp``, depending on which one is overridden."""
         return cls.backward if cls.vjp is Function.vjp else cls.vjp
 
 
 class Function(_SingleLevelFunction):
-    """Base of users' Functions: they have a static ``forward`` and ``backward``, and are called by ``apply``."""
+    """Base class of users' Functions. They have a static ``forward`` and ``backward``, and are called by ``apply``."""
 
     generate_vmap_rule = False
-    """Whether PyTorch shall make a rule for ``vmap``."""
+    """True if PyTorch generates a rule for ``vmap``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -214,7 +214,7 @@ class Function(_SingleLevelFunction):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """RuntimeError: instances are not called, as they were long ago."""
+        """Raise RuntimeError: instances cannot be called, unlike long ago."""
         raise RuntimeError(_LEGACY)
 
     @staticmethod
@@ -224,7 +224,7 @@ class Function(_SingleLevelFunction):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Call the Function. RuntimeError inside transforms if it has no ``setup_context``."""
+        """Call the Function. Raise RuntimeError inside transforms if it has no ``setup_context``."""
         own_setup = cls.setup_context is not _SingleLevelFunction.setup_context
         if own_setup:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
@@ -235,7 +235,9 @@ class Function(_SingleLevelFunction):
             return super().apply(*args, **kwargs)
         if not own_setup:
             raise RuntimeError(_NEEDS_SETUP)
-        from dispatchviz.torch._functorch.autograd_function import custom_function_call  # which needs this module
+        from dispatchviz.torch._functorch.autograd_function import (
+            custom_function_call,
+        )  # circular: it needs this module
 
         return custom_function_call(cls, *args, **kwargs)
 
@@ -245,7 +247,9 @@ class Function(_SingleLevelFunction):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A backward whose gradients cannot be differentiated: it runs without grad mode, and a second time is an error."""
+    """Make a backward that cannot be differentiated: it runs without grad mode, and differentiating its results
+    raises.
+    """
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -263,7 +267,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _requiring_grad(value: Tensor | None) -> Tensor | None:
-    """An alias that requires grad, so that its grad_fn raises."""
+    """Return an alias that requires grad, so that its grad_fn raises."""
     if value is None:
         return None
     alias: Tensor = ops.detach.call(value)
@@ -272,7 +276,7 @@ def _requiring_grad(value: Tensor | None) -> Tensor | None:
 
 
 class InplaceFunction(Function):
-    """Kept for old code."""
+    """A subclass for old code."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

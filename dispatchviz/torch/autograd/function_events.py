@@ -1,7 +1,7 @@
 """``FunctionEvent`` and ``EventList`` of the profiler: names and counts (``torch/autograd/profiler_util.py``).
 
-NB: calls are counted and no times are measured, since those of this model would say nothing about PyTorch's: every time
-is 0, and ``table`` has no columns for them. What runs inside an operator's kernel is counted too, as PyTorch counts it.
+NB: calls are counted, but times are not measured, because the model's times would say nothing about PyTorch's. Every
+time is 0, and ``table`` has no columns for times. Calls inside a kernel are counted too, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _CALLS = ("call", "callBoxed")
 _NAMED_AGAIN = ("aten::detach", "aten::detach_")
-"""Operators whose kernels for autograd, written by hand, say their names once more."""
+"""Operators whose handwritten autograd kernels record their names once more."""
 
 
 class FunctionEvent:
@@ -38,10 +38,10 @@ class FunctionEventAvg(FunctionEvent):
 
 
 class EventList(list[Any]):
-    """Calls in the order in which they began, or their sums."""
+    """The calls in the order in which they began, or their sums."""
 
     def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        """One entry for each name, in the order of first calls."""
+        """Return one entry for each name, in the order of first calls."""
         found: dict[str, FunctionEventAvg] = {}
         for event in self:
             name = "ProfilerStep*" if event.name.startswith("ProfilerStep#") else event.name
@@ -53,13 +53,13 @@ class EventList(list[Any]):
         return EventList(found.values())
 
     def total_average(self) -> FunctionEventAvg:
-        """All of them together."""
+        """Return one entry for all calls together."""
         total = FunctionEventAvg("Total")
         total.count = sum(event.count for event in self)
         return total
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, *args: Any, **kwargs: Any) -> str:
-        """Names and numbers of calls, most calls first if sorted by ``count``. ``row_limit`` -1: all."""
+        """Return a table of names and counts, sorted by ``count`` if requested. ``row_limit`` -1 means all."""
         rows = sorted(self, key=lambda event: -event.count) if sort_by == "count" else list(self)
         rows = rows if row_limit < 0 else rows[:row_limit]
         width = max([4, *(len(event.key) for event in rows)])
@@ -69,7 +69,7 @@ class EventList(list[Any]):
         return "\n".join([*head, *body, line, "dispatchviz counts calls and measures no times", ""])
 
     def export_chrome_trace(self, path: str) -> None:
-        """A file for trace viewers. NB: its times are the positions in the order of calls."""
+        """Write a file for trace viewers. NB: its times are the positions in the order of calls."""
         import json
 
         listed = [
@@ -84,7 +84,9 @@ class EventList(list[Any]):
 
 
 class Collector:
-    """Collects calls between ``start`` and ``stop``; it records itself, or reads what a recorder records already."""
+    """Collect calls between ``start`` and ``stop``, with a recorder of its own or from the one that is recording
+    already.
+    """
 
     running: list[Collector] = []  # noqa: RUF012  of the process
 
@@ -94,9 +96,9 @@ class Collector:
         self._names: list[tuple[int, str]] = []
 
     def start(self) -> None:
-        """Begins."""
+        """Begin to collect."""
         if recorder.listening is None:
-            from dispatchviz.core.record.machine_recorder import Recorder  # not loaded before somebody records
+            from dispatchviz.core.record.machine_recorder import Recorder  # loaded only for a recording
 
             self._own = Recorder()
             recorder.start(self._own)
@@ -108,11 +110,11 @@ class Collector:
         return 0 if self._listener is None else len(self._listener.events)
 
     def named(self, name: str) -> None:
-        """A block with a name begins."""
+        """Record the beginning of a named block."""
         self._names.append((self._position(), name))
 
     def stop(self) -> EventList:
-        """Ends; what was called since."""
+        """Stop collecting and return the calls since ``start``."""
         Collector.running.remove(self)
         if self._own is not None:
             recorder.stop(self._own)
@@ -148,7 +150,7 @@ class Collector:
         return call
 
     def _around(self, recorded: list[Any], index: int | None) -> _Call | None:
-        """The call of the innermost event around."""
+        """Return the call of the innermost enclosing event."""
         while index is not None and index >= self._first:
             if index in self._open:
                 return self._open[index]
@@ -157,7 +159,7 @@ class Collector:
 
 
 class _Call:
-    """A call, and what was called inside."""
+    """A call and the calls inside it."""
 
     def __init__(self, name: str, parent: _Call | None) -> None:
         self.name = name
@@ -166,7 +168,7 @@ class _Call:
 
 
 def _merge_redispatched_overloads(calls: list[_Call]) -> None:
-    """An overload that does nothing but call another one of its name counts once."""
+    """Remove overloads that only call another overload of the same name, so that each pair counts once."""
     again = True
     while again:
         doubles = [

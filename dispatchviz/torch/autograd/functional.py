@@ -1,7 +1,7 @@
 """``torch.autograd.functional``: derivatives of functions (``torch/autograd/functional.py``).
 
-``jvp`` and ``hvp`` are got by running backward twice: the first result is linear in the gradient it was given, so its
-derivative by that gradient is the wanted product.
+``jvp`` and ``hvp`` run backward twice. The first result is linear in the gradient that it receives, so its derivative
+by that gradient is the product.
 
 NB: ``hessian`` has no forward-mode strategy.
 """
@@ -39,7 +39,7 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
 class _Problem:
-    """A function, preprocessed inputs and outputs."""
+    """A function with preprocessed inputs and outputs."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create_graph: bool, strict: bool) -> None:
         self.name, self.func, self.create_graph, self.strict = name, func, create_graph, strict
@@ -52,7 +52,7 @@ class _Problem:
         check_requires_grad(self.outputs, "outputs", self.strict)
 
     def vector(self, v: Any, other: Tensors, other_was_tuple: bool, missing: str) -> Tensors | None:
-        """The checked vector; RuntimeError if there is none and it is needed."""
+        """Return the checked vector. Raise RuntimeError if it is missing and required."""
         if v is None:
             if not is_one_number(other):
                 raise RuntimeError(f"The vector v can only be None if {missing}")
@@ -63,24 +63,26 @@ class _Problem:
         return given
 
     def vector_like_inputs(self, v: Any) -> Tensors | None:
-        """The same, for products with the inputs."""
+        """Return the checked vector for products with the inputs."""
         missing = "the input to the user-provided function is a single Tensor with a single element."
         return self.vector(v, self.inputs, self.inputs_were_tuple, missing)
 
     def answer(self, product: Tensors, was_tuple: bool) -> tuple[Any, Any]:
-        """The outputs of the function, and the product."""
+        """Return the outputs of the function, and the product."""
         outputs = tuple_postprocess(grad_postprocess(self.outputs, self.create_graph), self.outputs_were_tuple)
         return outputs, tuple_postprocess(grad_postprocess(product, self.create_graph), was_tuple)
 
     def in_wanted_mode(self) -> set_grad_enabled:
-        """Grad mode for the last backward: the caller's, or on if the result shall have a graph."""
+        """Return the grad mode for the last backward: the caller's, or enabled if the result needs a graph."""
         return set_grad_enabled(self.create_graph or thread.state.grad_mode)
 
 
 def vjp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The output of ``func``, and the vector-Jacobian product. TypeError or RuntimeError for bad arguments."""
+    """Return the output of ``func`` and the vector-Jacobian product. Raise TypeError or RuntimeError for bad
+    arguments.
+    """
     with enable_grad():
         problem = _Problem("vjp", func, inputs, create_graph, strict)
         problem.run()
@@ -95,7 +97,9 @@ def vjp(
 def jvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The output of ``func``, and the Jacobian-vector product. TypeError or RuntimeError for bad arguments."""
+    """Return the output of ``func`` and the Jacobian-vector product. Raise TypeError or RuntimeError for bad
+    arguments.
+    """
     with enable_grad():
         problem = _Problem("jvp", func, inputs, create_graph, strict)
         vector = problem.vector_like_inputs(v)
@@ -112,7 +116,9 @@ def jvp(
 def vhp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The output of ``func``, one number, and the vector-Hessian product. TypeError or RuntimeError as ``vjp``."""
+    """Return the output of ``func``, one number, and the vector-Hessian product. Raise TypeError or RuntimeError as
+    ``vjp`` does.
+    """
     with enable_grad():
         problem = _Problem("vhp", func, inputs, create_graph, strict)
         vector = problem.vector_like_inputs(v)
@@ -126,7 +132,9 @@ def vhp(
 def hvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The output of ``func``, one number, and the Hessian-vector product. TypeError or RuntimeError as ``vjp``."""
+    """Return the output of ``func``, one number, and the Hessian-vector product. Raise TypeError or RuntimeError as
+    ``vjp`` does.
+    """
     with enable_grad():
         problem = _Problem("hvp", func, inputs, create_graph, strict)
         vector = problem.vector_like_inputs(v)
@@ -141,7 +149,7 @@ def hvp(
 
 
 def _gradient(problem: _Problem) -> tuple[Tensor | None, ...]:
-    """Of a function that gives one number, with a graph."""
+    """Return the gradient of a function that returns one number, with a graph."""
     problem.run()
     check_single_number(problem.name, problem.outputs_were_tuple, problem.outputs)
     jac = grad(problem.outputs, problem.inputs, None, create_graph=True)
@@ -160,7 +168,9 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of every output by every input. TypeError or RuntimeError for arguments that do not fit."""
+    """Return the Jacobian of every output by every input. Raise TypeError or RuntimeError for arguments that do not
+    fit.
+    """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
@@ -183,19 +193,19 @@ def jacobian(
 
 
 def _one_by_one(problem: _Problem) -> tuple[Tensors, ...]:
-    """A backward per element of every output."""
+    """Return the Jacobian from one backward per element of every output."""
     return tuple([tuple(_blocks(problem, i, out)) for i, out in enumerate(problem.outputs)])
 
 
 def _blocks(problem: _Problem, index: int, out: Tensor) -> Iterator[Tensor]:
-    """Of one output, a block for each input."""
+    """Yield for one output a block per input."""
     rows = [_row(problem, index, out, element) for element in range(numel(out._size))]
     for position, tensor in enumerate(problem.inputs):
         yield ops.view.call(ops.stack.call([row[position] for row in rows], 0), (*out._size, *tensor._size))
 
 
 def _row(problem: _Problem, index: int, out: Tensor, element: int) -> list[Tensor]:
-    """The derivatives of one element by all inputs."""
+    """Return the derivatives of one element by all inputs."""
     number = ops.select_int.call(ops.reshape.call(out, (-1,)), 0, element)
     found = grad((number,), problem.inputs, None, retain_graph=True, create_graph=problem.create_graph)
     if problem.strict:
@@ -218,7 +228,7 @@ def _check_row(problem: _Problem, index: int, found: tuple[Tensor | None, ...]) 
 
 
 def _at_once(problem: _Problem) -> tuple[Tensors, ...]:
-    """One batched backward for all elements of all outputs."""
+    """Return the Jacobian from one batched backward for all elements of all outputs."""
     counts = tuple([numel(out._size) for out in problem.outputs])
     flat = tuple([ops.reshape.call(out, (-1,)) for out in problem.outputs])
     how = {"create_graph": problem.create_graph, "is_grads_batched": True}
@@ -235,7 +245,7 @@ def _at_once(problem: _Problem) -> tuple[Tensors, ...]:
 
 
 def _standard_basis(tensors: Tensors, counts: tuple[int, ...]) -> Tensors:
-    """The unit vectors of all elements together, a chunk of columns for each tensor."""
+    """Return the unit vectors of all elements together, with a chunk of columns for each tensor."""
     chunks, before = [], 0
     for tensor, count in zip(tensors, counts, strict=True):
         chunk = ops.new_zeros.call(tensor, (sum(counts), count), None, None, None, None)
@@ -253,12 +263,16 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of a function that returns one number. TypeError or RuntimeError as ``jacobian``."""
+    """Return the Hessian of a function that returns one number. Raise TypeError or RuntimeError as ``jacobian``
+    does.
+    """
     were_tuple, given = as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
     if outer_jacobian_strategy == "forward-mode":
-        raise NotImplementedError("dispatchviz's hessian has no forward-mode strategy; reverse-mode gives the same")
+        raise NotImplementedError(
+            "dispatchviz's hessian has no forward-mode strategy; reverse-mode gives the same result"
+        )
 
     def single_number(*inputs: Tensor) -> Any:
         was_tuple, outputs = as_tuple(func(*inputs), OUTPUTS, "hessian")

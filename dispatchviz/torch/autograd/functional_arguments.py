@@ -1,4 +1,4 @@
-"""What the functions of ``torch.autograd.functional`` do before and after ``grad``: tuples, checks, strict mode.
+"""The steps of ``torch.autograd.functional`` before and after ``grad``: tuples, checks, strict mode.
 
 Mirrors the private half of ``torch/autograd/functional.py``.
 """
@@ -43,7 +43,7 @@ _INDEPENDENT = {
         "depends on the inputs."
     ),
 }
-"""By what strict mode looks at."""
+"""The errors of strict mode, by the kind of tensor that is checked."""
 
 _OUTPUT_INDEPENDENT = (
     "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
@@ -62,7 +62,7 @@ _MISSING = {
         "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD."
     ),
 }
-"""By the backward whose result is missing, what strict mode says."""
+"""The errors of strict mode, by the backward whose result is missing."""
 _CONSTANT = (
     "The {} of the user-provided function is independent of input {}. This is not allowed in strict mode when "
     "create_graph=True."
@@ -73,7 +73,7 @@ _CONSTANT = (
 
 
 def as_tuple(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
-    """Whether it was a tuple, and the tuple. TypeError for anything but tensors."""
+    """Return whether the value was a tuple, and the tuple. Raise TypeError for anything but tensors."""
     was_tuple = isinstance(value, tuple)
     values = value if isinstance(value, tuple) else (value,)
     for index, one in enumerate(values):
@@ -87,12 +87,12 @@ def as_tuple(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
 
 
 def tuple_postprocess(result: Any, was_tuple: bool) -> Any:
-    """The only element, if what was given was no tuple."""
+    """Return the only element unless the user passed a tuple."""
     return result if was_tuple else result[0]
 
 
 def nested_tuple_postprocess(rows: Any, outer: bool, inner: bool) -> Any:
-    """The same of a tuple of tuples."""
+    """Return a tuple of tuples in the structure that the user passed."""
     return tuple_postprocess(tuple([tuple_postprocess(row, inner) for row in rows]), outer)
 
 
@@ -100,7 +100,7 @@ def nested_tuple_postprocess(rows: Any, outer: bool, inner: bool) -> Any:
 
 
 def grad_preprocess(inputs: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
-    """Tensors that are none of the user's: views with history if the result shall have one, else new leaves."""
+    """Return tensors that are not the user's: views with history if the result needs one, else new leaves."""
 
     def one(tensor: Tensor) -> Tensor:
         if create_graph and requires_grad(tensor):
@@ -112,7 +112,7 @@ def grad_preprocess(inputs: Tensors, create_graph: bool, need_graph: bool) -> Te
 
 
 def grad_postprocess(tensors: Any, create_graph: bool) -> Any:
-    """Without history, unless ``create_graph`` was requested; tuples in tuples too."""
+    """Detach the tensors unless ``create_graph`` was requested; also in nested tuples."""
     if create_graph:
         return tensors
     return tuple([ops.detach.call(t) if isinstance(t, Tensor) else grad_postprocess(t, create_graph) for t in tensors])
@@ -128,7 +128,7 @@ def zeros_like(tensor: Tensor, flag: bool = False) -> Tensor:
 def grad(
     outputs: OptionalTensors, inputs: Tensors, grad_outputs: OptionalTensors | None, **how: Any
 ) -> tuple[Tensor | None, ...]:
-    """``torch.autograd.grad`` of those outputs that require grad; None for all inputs if none does."""
+    """``torch.autograd.grad`` of the outputs that require grad, or None for all inputs if no output does."""
     gradients = (None,) * len(outputs) if grad_outputs is None else grad_outputs
     wanted = [(o, g) for o, g in zip(outputs, gradients, strict=True) if o is not None and requires_grad(o)]
     if not wanted:
@@ -142,7 +142,7 @@ def grad(
 
 
 def check_v(v: Tensors, other: Tensors, other_was_tuple: bool) -> None:
-    """RuntimeError unless the vector has the sizes of ``other``."""
+    """Raise RuntimeError unless the vector has the sizes of ``other``."""
     if len(other) != len(v):
         if other_was_tuple:
             raise RuntimeError(f"v is a tuple of invalid length: should be {len(other)} but got {len(v)}.")
@@ -160,12 +160,12 @@ def _shown(size: Size) -> str:
 
 
 def is_one_number(tensors: Tensors) -> bool:
-    """A single tensor with a single element."""
+    """Return whether there is a single tensor with a single element."""
     return len(tensors) == 1 and numel(tensors[0]._size) == 1
 
 
 def check_single_number(function: str, was_tuple: bool, outputs: Tensors) -> None:
-    """RuntimeError unless the user's function gave one."""
+    """Raise RuntimeError unless the user's function returned a single tensor with a single element."""
     if was_tuple:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
     if numel(outputs[0]._size) != 1:
@@ -173,7 +173,7 @@ def check_single_number(function: str, was_tuple: bool, outputs: Tensors) -> Non
 
 
 def check_requires_grad(tensors: OptionalTensors, kind: str, strict: bool) -> None:
-    """RuntimeError, in strict mode, for the first that does not."""
+    """Raise RuntimeError in strict mode for the first tensor that does not require grad."""
     for index, tensor in enumerate(tensors if strict else ()):
         if tensor is None:
             raise RuntimeError(_OUTPUT_INDEPENDENT.format(index))
@@ -184,7 +184,9 @@ def check_requires_grad(tensors: OptionalTensors, kind: str, strict: bool) -> No
 def fill_in_zeros(
     grads: OptionalTensors, like: OptionalTensors, strict: bool, create_graph: bool, stage: str
 ) -> Tensors:
-    """Zeros for what is missing; RuntimeError in strict mode, also for what is constant if it shall have a graph."""
+    """Replace missing gradients by zeros. In strict mode, raise RuntimeError, also for constants if
+    ``create_graph``.
+    """
     return tuple(
         [_filled(i, g, t, strict, create_graph, stage) for i, (g, t) in enumerate(zip(grads, like, strict=True))]
     )

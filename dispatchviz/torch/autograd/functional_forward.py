@@ -1,6 +1,6 @@
-"""``torch.autograd.functional.jacobian`` by forward mode: all columns at once (``torch/autograd/functional.py``).
+"""``torch.autograd.functional.jacobian`` by forward mode, all columns at once (``torch/autograd/functional.py``).
 
-NB: in PyTorch, dual tensors are made under the legacy vmap; here it is ``torch.vmap`` of ``torch.func.jvp``.
+NB: PyTorch creates dual tensors under the legacy vmap; here it is ``torch.vmap`` of ``torch.func.jvp``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ _NOT_TOGETHER = (
 
 
 def jacfwd(func: Function, given: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
-    """The Jacobian of every output by every input. NotImplementedError, RuntimeError for what PyTorch lacks too."""
+    """Return the Jacobian of every output by every input. Raise NotImplementedError or RuntimeError for cases that
+    PyTorch lacks too.
+    """
     if create_graph:
         raise NotImplementedError(_NOT_TOGETHER.format("create_graph"))
     if strict:
@@ -42,7 +44,7 @@ def jacfwd(func: Function, given: Any, create_graph: bool, strict: bool, vectori
 
 
 def _basis(inputs: Any, counts: list[int]) -> list[Any]:
-    """Per input its part of the unit vectors of all elements together, in its shape."""
+    """Return per input its part of the unit vectors of all elements together, in its shape."""
     chunks = []
     for index, (tensor, count) in enumerate(zip(inputs, counts, strict=True)):
         chunk = tensor.new_zeros(sum(counts), count)

@@ -1,7 +1,6 @@
-"""``torch.autograd.gradcheck``, ``gradgradcheck``: autograd against finite differences.
+"""``torch.autograd.gradcheck``, ``gradgradcheck``: compare autograd with finite differences.
 
-Mirrors ``torch/autograd/gradcheck.py``, of which its parts are in the modules beside this one.
-
+Mirrors ``torch/autograd/gradcheck.py``, together with the modules beside this one.
 
 NB: the deprecated ``get_numerical_jacobian`` and ``get_analytical_jacobian`` are missing.
 """
@@ -63,8 +62,8 @@ def gradcheck(
 ) -> bool:
     """Compare the gradients of ``func`` with small finite differences, for inputs that require grad.
 
-    GradcheckError, or False without ``raise_exception``, if they differ; ValueError, RuntimeError, AssertionError with
-    PyTorch's text for inputs and options that do not fit.
+    If they differ, raise GradcheckError, or return False without ``raise_exception``. Raise ValueError, RuntimeError or
+    AssertionError with PyTorch's message for inputs and options that do not fit.
     """
     options = dict(locals())
     if not (check_forward_ad or check_backward_ad):
@@ -135,22 +134,22 @@ _PART = "While considering the {} part of complex {} only, "
 
 
 def _compare_backward(compare: _Compare, check: Check, func_out: Any, outputs: tuple[Any, ...]) -> None:
-    """Complex outputs part by part."""
+    """Compare in backward mode; complex outputs part by part."""
     if not any(out.is_complex() for out in as_tuple(func_out)):
         compare(check, func_out, outputs)
         return
     for name, part in (("imaginary", torch.imag), ("real", torch.real)):
 
-        def of_part(*inputs: Any, part: Any = part) -> tuple[Any, ...]:
+        def one_part(*inputs: Any, part: Any = part) -> tuple[Any, ...]:
             return tuple(part(out) if out.is_complex() else out for out in as_tuple(check.func(*inputs)))
 
-        found = of_part(*check.inputs)
+        found = one_part(*check.inputs)
         label = _PART.format(name, "outputs")
-        compare(check.of(of_part, part=label), found, differentiable_outputs(found))
+        compare(check.of(one_part, part=label), found, differentiable_outputs(found))
 
 
 def _compare_forward(compare: _Compare, check: Check, func_out: Any, outputs: tuple[Any, ...], undefined: bool) -> None:
-    """Complex inputs part by part."""
+    """Compare in forward mode; complex inputs part by part."""
     indices = [
         index for index, value in enumerate(check.inputs) if isinstance(value, Tensor) and value._dtype.is_complex
     ]
@@ -163,7 +162,7 @@ def _compare_forward(compare: _Compare, check: Check, func_out: Any, outputs: tu
         return
     parts = []
     for name, attribute in (("imaginary", "imag"), ("real", "real")):
-        func = _of_part(check, indices, attribute)
+        func = _function_of_part(check, indices, attribute)
         inputs = tuple(
             getattr(value, attribute) if index in indices else value for index, value in enumerate(check.inputs)
         )
@@ -176,8 +175,8 @@ def _compare_forward(compare: _Compare, check: Check, func_out: Any, outputs: tu
         try_undefined_forward(forward, _vectors(forward, found)[1])
 
 
-def _of_part(check: Check, indices: list[int], attribute: str) -> Callable[..., tuple[Any, ...]]:
-    """The function of one part of its complex inputs, the other one being fixed."""
+def _function_of_part(check: Check, indices: list[int], attribute: str) -> Callable[..., tuple[Any, ...]]:
+    """Return the function of one part of its complex inputs, with the other part fixed."""
 
     def func(*inputs: Any) -> tuple[Any, ...]:
         new = list(inputs)
@@ -232,7 +231,7 @@ def _allclose(one: Any, other: Any, rtol: float, atol: float) -> bool:
 
 
 def _vectors(check: Check, outputs: Any) -> tuple[list[Any] | None, list[Any]]:
-    """Random directions for outputs (backward only) and inputs, from a generator that always starts the same."""
+    """Return random directions for outputs (backward only) and inputs, from a generator with a fixed seed."""
     generator = torch.Generator()
 
     def vector(tensor: Any, real: bool = False) -> Any:
@@ -273,7 +272,7 @@ def _check_fast_zero(check: Check, all_u: list[Any]) -> None:
 
 
 def _adjusted(atol: float, u: Any, v: Any) -> Any:
-    """As large as for whole matrices of ones: the sums of the directions."""
+    """Return the tolerance scaled by the sums of the directions, as for whole matrices of ones."""
     sum_v = 1.0 if v is None else v.sum()
     if isinstance(u, tuple):
         real, imaginary = u[0].sum(), u[1].sum()
@@ -322,7 +321,7 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """``gradcheck`` of the gradients of ``func``, by its inputs and by ``grad_outputs`` (random ones if None)."""
+    """Run ``gradcheck`` on the gradients of ``func``, by its inputs and by ``grad_outputs`` (random if None)."""
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     for name, wanted in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
@@ -353,7 +352,7 @@ def gradgradcheck(
 
 
 def _random_like(tensor: Any, noncontiguous: bool) -> Any:
-    """Between -1 and 1, requiring grad (``torch.testing.make_tensor``)."""
+    """Return a random tensor between -1 and 1 that requires grad (``torch.testing.make_tensor``)."""
     made = torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
     (torch.view_as_real(made) if made.is_complex() else made).uniform_(-1, 1)
     if noncontiguous and made.numel() > 1:

@@ -1,4 +1,4 @@
-"""Jacobians by autograd, for ``gradcheck``: row by row, or by columns (``torch/autograd/gradcheck.py``)."""
+"""Jacobians by autograd for ``gradcheck``, row by row or by columns (``torch/autograd/gradcheck.py``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dispatchviz.torch.autograd.gradcheck_numerical import (
 
 
 class GradcheckError(RuntimeError):
-    """Raised by ``gradcheck`` and ``gradgradcheck``."""
+    """The error of ``gradcheck`` and ``gradgradcheck``."""
 
 
 GradcheckError.__module__ = "torch.autograd.gradcheck"
@@ -29,9 +29,9 @@ GradcheckError.__module__ = "torch.autograd.gradcheck"
 
 
 def backward_jacobians(check: Check, output: Any, v: Any = None) -> list[Any]:
-    """Per input a matrix, a column per element of the output; in fast mode one column, for ``v``.
+    """Return per input a matrix with a column per element of the output; in fast mode one column, for ``v``.
 
-    Computed twice. GradcheckError if the two differ, or gradients have the wrong size.
+    The matrix is computed twice. Raise GradcheckError if the two differ, or gradients have the wrong size.
     """
     inputs = check.differentiable
 
@@ -44,7 +44,7 @@ def backward_jacobians(check: Check, output: Any, v: Any = None) -> list[Any]:
     found, sizes_ok, types_ok = _stacked(first, inputs, count)
     again, _, _ = _stacked(second, inputs, count)
     same = _equal(found, again, check.nondet_tol)
-    if not sizes_ok and check.check_grad_dtypes:  # PyTorch has the two the wrong way round
+    if not sizes_ok and check.check_grad_dtypes:  # PyTorch swaps the two by mistake
         raise GradcheckError("Gradient has dtype mismatch")
     if not types_ok:
         raise GradcheckError("Analytical gradient has incorrect size")
@@ -58,7 +58,7 @@ def backward_jacobians(check: Check, output: Any, v: Any = None) -> list[Any]:
 
 
 def _rows(vjp: Callable[[Any], Any], sample: Any, v: None) -> list[list[Any]]:
-    """Per input, its gradient for each element of the output."""
+    """Return per input its gradient for each element of the output."""
     base = torch.zeros_like(sample, memory_format=torch.contiguous_format)
     flat = base.view(-1)
     found: list[list[Any]] = []
@@ -78,7 +78,7 @@ def _row(vjp: Callable[[Any], Any], sample: Any, v: Any) -> list[list[Any]]:
 
 
 def _stacked(rows: list[list[Any]], inputs: list[Any], count: int) -> tuple[list[Any], bool, bool]:
-    """The matrices, whether all sizes fit, whether all dtypes do."""
+    """Return the matrices, whether all sizes fit, and whether all dtypes fit."""
     found = [tensor.new_zeros((tensor.numel(), count)) for tensor in inputs if is_float_or_complex(tensor)]
     sizes_ok = types_ok = True
     for index, gradients in enumerate(rows):
@@ -109,7 +109,7 @@ def _equal(ones: list[Any], others: list[Any], tolerance: float) -> bool:
 
 
 def backward_vjus(check: Check, outputs: tuple[Any, ...], all_u: list[Any], all_v: list[Any]) -> list[list[Any]]:
-    """Per output and input: the gradient for v, multiplied with u."""
+    """Return per output and input the gradient for v, multiplied by u."""
     found = []
     for output, v in zip(outputs, all_v, strict=False):
         gradients = backward_jacobians(check, output, v)
@@ -129,7 +129,9 @@ def _dot(gradient: Any, u: Any) -> Any:
 
 
 def forward_jacobians(check: Check, outputs: tuple[Any, ...], all_u: list[Any] | None = None) -> list[list[Any]]:
-    """Per input a matrix for each output, a row per element of the input; or what comes of each tangent ``u``."""
+    """Return per input a matrix for each output with a row per element of the input, or the results of each tangent
+    ``u``.
+    """
     inputs = check.differentiable
     if any(tensor.is_complex() for tensor in inputs):
         raise ValueError("Expected inputs to be non-complex for _get_analytical_jacobian_forward_ad.")
@@ -149,7 +151,7 @@ def forward_jacobians(check: Check, outputs: tuple[Any, ...], all_u: list[Any] |
 
 
 def dual_inputs(inputs: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
-    """The inputs, those that require grad with a tangent of zeros; the tangents."""
+    """Return the inputs, with a tangent of zeros for those that require grad, and the tangents."""
     duals, tangents = [], []
     for value in inputs:
         if isinstance(value, Tensor) and requiring(value):

@@ -1,7 +1,7 @@
-"""What ``gradcheck`` tries beside Jacobians: batches, zero and undefined gradients (``torch/autograd/gradcheck.py``).
+"""Further checks of ``gradcheck``: batches, zero and undefined gradients (``torch/autograd/gradcheck.py``).
 
-NB: in PyTorch, batches run under the legacy vmap of ``torch._vmap_internals``; here under ``torch.vmap``, tangents by
-``torch.func.jvp``.
+NB: PyTorch runs batches under the legacy vmap of ``torch._vmap_internals``; here they run under ``torch.vmap``, and
+tangents through ``torch.func.jvp``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from dispatchviz.torch.autograd.gradcheck_numerical import Check, as_tuple, is_f
 
 
 def differentiable_outputs(value: Any) -> tuple[Any, ...]:
-    """Those that require grad."""
+    """Return the outputs that require grad."""
     return tuple(out for out in as_tuple(value) if out.requires_grad)
 
 
 def _zeros(tensor: Any) -> Any:
-    """Of its shape, without memory for each."""
+    """Return zeros in the shape of the tensor, in the memory of one element."""
     return torch.zeros([], dtype=tensor.dtype, device=tensor.device).expand(tensor.shape)
 
 
@@ -36,7 +36,7 @@ def _zeros(tensor: Any) -> Any:
 
 
 def try_batched_backward(check: Check, output: Any, number: int) -> None:
-    """Gradients for a batch are those for its examples. GradcheckError if they are not."""
+    """Check that gradients for a batch are those for its examples. Raise GradcheckError if they are not."""
     inputs = check.differentiable
 
     def vjp(v: Any) -> Any:
@@ -50,7 +50,7 @@ def try_batched_backward(check: Check, output: Any, number: int) -> None:
 
 
 def try_batched_forward(check: Check) -> None:
-    """The same of tangents."""
+    """Check that tangents for a batch are those for its examples. Raise GradcheckError if they are not."""
     for index in check.indices:
         current = check.inputs[index]
         if not is_float_or_complex(current):
@@ -90,7 +90,9 @@ def _compare(
 
 
 def try_zeros(check: Check, outputs: tuple[Any, ...], masked: bool | None) -> None:
-    """Zeros give zeros, of the inputs' kind. GradcheckError otherwise."""
+    """Check that zero gradients give zeros, with the dtype, device and size of the inputs. Raise GradcheckError if they
+    do not.
+    """
     inputs = check.differentiable
     if not inputs:
         raise GradcheckError("no Tensors requiring grad found in input")
@@ -118,7 +120,9 @@ _UNDEFINED_GRADS_NOTE = 'Please look at "Notes about undefined output gradients"
 
 
 def try_undefined_backward(check: Check, outputs: tuple[Any, ...]) -> None:
-    """The same of undefined gradients, of all outputs and of each. GradcheckError otherwise."""
+    """Check that undefined gradients, of all outputs and of each one, give zeros. Raise GradcheckError if they do
+    not.
+    """
     inputs = check.differentiable
     if not inputs:
         raise GradcheckError("no Tensors requiring grad found in input")
@@ -165,7 +169,9 @@ def _warn() -> None:
 
 
 def try_undefined_forward(check: Check, all_u: list[Any]) -> None:
-    """An input without a tangent gives what one with zeros gives. GradcheckError otherwise."""
+    """Check that an input without a tangent gives the results of one with a zero tangent. Raise GradcheckError if it
+    does not.
+    """
     with fwAD.dual_level():
         duals, tangents = dual_inputs(check.inputs)
         for tangent, u in zip(tangents, all_u, strict=False):

@@ -81,7 +81,7 @@ If the test
 def not_close(
     analytical: Any, numerical: Any, output: int, input: int, part: str = "", is_forward_ad: bool = False
 ) -> str:
-    """Two Jacobians differ; ``part``: real or imaginary, of complex tensors."""
+    """Return the message for two Jacobians that differ; ``part`` is the real or imaginary part of complex tensors."""
     mode = "computed with forward mode " if is_forward_ad else ""
     return (
         f"{part}Jacobian {mode}mismatch for output {output} with respect to input {input},\n"
@@ -90,13 +90,13 @@ def not_close(
 
 
 def failed_batched(output: int, input: int, found: Any, expected: Any, is_forward_ad: bool = False) -> str:
-    """The gradients of a batch differ from those of its examples."""
+    """Return the message for gradients of a batch that differ from those of its examples."""
     more = FAILED_BATCHED_FORWARD_GRAD if is_forward_ad else FAILED_BATCHED_GRAD
     return f"For output {output} and input {input}:\n\n{more}\n\nGot:\n{found}\n\nExpected:\n{expected}"
 
 
 def slow_mode(numerical: Any, analytical: Any, difference: Any, close: bool) -> str:
-    """The failure of fast mode, checked again in slow mode."""
+    """Return the message for a failure of fast mode that was checked again in slow mode."""
     text = (
         "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
         "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"

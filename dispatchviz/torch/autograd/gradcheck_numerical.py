@@ -1,6 +1,6 @@
 """Jacobians by finite differences, for ``gradcheck`` (``torch/autograd/gradcheck.py``).
 
-An element of an input is moved a little to both sides, in place, and the function is called each time.
+Each element of an input is moved a little in both directions, in place, and the function is called each time.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Check:
         self.check_grad_dtypes: bool = options["check_grad_dtypes"]
         self.is_forward_ad = False
         self.part = ""
-        """Words for which part of something complex is looked at."""
+        """The part of a complex tensor that is checked, as words for messages."""
 
     def of(self, func: Function, inputs: tuple[Any, ...] | None = None, part: str = "") -> Check:
-        """The same check of another function."""
+        """Return the same check for another function."""
         made = object.__new__(Check)
         made.__dict__.update(self.__dict__)
         made.func, made.inputs, made.part = func, self.inputs if inputs is None else inputs, part
@@ -37,48 +37,50 @@ class Check:
 
     @property
     def indices(self) -> list[int]:
-        """Of the inputs that require grad."""
+        """The indices of the inputs that require grad."""
         return [i for i, value in enumerate(self.inputs) if isinstance(value, Tensor) and requiring(value)]
 
     @property
     def differentiable(self) -> list[Any]:
-        """Those inputs."""
+        """The inputs that require grad."""
         return [self.inputs[input_index] for input_index in self.indices]
 
 
 def requiring(tensor: Any) -> bool:
-    """``tensor.requires_grad``"""
+    """Return ``tensor.requires_grad``."""
     return bool(tensor.requires_grad)
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """Lists too."""
+    """Return the value as a tuple, also for lists."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 def is_float_or_complex(value: Any) -> bool:
-    """A tensor that can have a gradient."""
+    """Return whether the value is a tensor that can have a gradient."""
     return isinstance(value, Tensor) and value._dtype.can_require_grad
 
 
 def numerical_jacobian(check: Check, outputs: tuple[Any, ...]) -> list[list[Any]]:
-    """Per input a matrix for each output: a row per element of the input. ValueError for complex outputs."""
+    """Return per input a matrix for each output, with a row per element of the input. Raise ValueError for complex
+    outputs.
+    """
     if not check.is_forward_ad and any(out.is_complex() for out in outputs):
         raise ValueError(
             "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return "
             "complex outputs."
         )
-    return [_of_input(check, input_index, outputs) for input_index in check.indices]
+    return [_jacobians_of_input(check, input_index, outputs) for input_index in check.indices]
 
 
-def _of_input(check: Check, input_index: int, outputs: tuple[Any, ...]) -> list[Any]:
+def _jacobians_of_input(check: Check, input_index: int, outputs: tuple[Any, ...]) -> list[Any]:
     input = check.inputs[input_index]
     rows: dict[int, list[Any]] = {}
     for number, (tensor, index) in enumerate(_elements(input)):
         call = _cloning(check)
         entry = tensor[index]
         differ = _central_difference(call, entry, check.eps, index)
-        rows[number] = _of_direction(check, differ, check.eps, tensor.is_complex())
+        rows[number] = _derivatives_along(check, differ, check.eps, tensor.is_complex())
     return _combined(rows, outputs, input)
 
 
@@ -88,12 +90,12 @@ def _elements(tensor: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
 
 
 def _cloning(check: Check) -> Function:
-    """Call the function, so that the next call does not change what it gave."""
+    """Return a function whose results the next call does not change."""
     return lambda: tuple(out.clone() for out in as_tuple(check.func(*check.inputs)))
 
 
 def _central_difference(call: Function, entry: Any, eps: float, index: Any = None) -> Function:
-    """A function of a direction: the derivatives of all outputs in it."""
+    """Return a function of a direction that gives the derivatives of all outputs along it."""
 
     def differ(delta: Any) -> tuple[Any, ...]:
         original = entry.clone()
@@ -121,8 +123,8 @@ def _check_same(one: Any, other: Any, eps: float, index: Any) -> None:
             )
 
 
-def _of_direction(check: Check, differ: Function, delta: Any, input_is_complex: bool) -> list[Any]:
-    """For complex inputs, the derivative by the conjugate."""
+def _derivatives_along(check: Check, differ: Function, delta: Any, input_is_complex: bool) -> list[Any]:
+    """Return the derivatives; for complex inputs, the derivative by the conjugate."""
     along_real = differ(delta[0] if isinstance(delta, tuple) else delta)
     if not input_is_complex:
         if not check.is_forward_ad and any(slope.is_complex() for slope in along_real):
@@ -135,7 +137,7 @@ def _of_direction(check: Check, differ: Function, delta: Any, input_is_complex: 
 
 
 def zeros_for_outputs(outputs: Iterable[Any], rows: int, dtype: Any = None) -> list[Any]:
-    """A matrix for each output: a column per element."""
+    """Return a matrix for each output, with a column per element."""
     return [out.new_zeros((rows, out.numel()), dtype=dtype) for out in outputs if is_float_or_complex(out)]
 
 
@@ -151,7 +153,7 @@ def _combined(rows: dict[int, list[Any]], outputs: tuple[Any, ...], input: Any) 
 
 
 def numerical_jvp(check: Check, input_index: int, u: Any) -> list[Any]:
-    """The derivatives of all outputs as an input goes along ``u``; a complex input has two directions."""
+    """Return the derivatives of all outputs for an input that moves along ``u``; a complex input has two directions."""
     input = check.inputs[input_index]
     data = input.data
     differ = _central_difference(_cloning(check), data, check.eps)
@@ -161,13 +163,13 @@ def numerical_jvp(check: Check, input_index: int, u: Any) -> list[Any]:
         delta = tuple(check.eps * each for each in shaped)
     else:
         delta = check.eps * u.reshape(data.shape)
-    return _of_direction(check, differ, delta, input.is_complex())
+    return _derivatives_along(check, differ, delta, input.is_complex())
 
 
 def numerical_vjus(
     check: Check, outputs: tuple[Any, ...], all_u: list[Any], all_v: list[Any] | None
 ) -> list[list[Any]]:
-    """Per input and output: the derivative along u, multiplied with v if there are such."""
+    """Return per input and output the derivative along u, multiplied by v if given."""
     found = []
     for input_index, u in zip(check.indices, all_u, strict=True):
         slopes = numerical_jvp(check, input_index, u)

@@ -1,4 +1,4 @@
-"""``torch.autograd.graph``: Nodes, edges, hooks on what is saved (``torch/autograd/graph.py``).
+"""``torch.autograd.graph``: Nodes, edges, saved-tensor hooks (``torch/autograd/graph.py``).
 
 ``register_multi_grad_hook`` is in ``multi_grad_hook.py``, ``allow_mutation_on_saved_tensors`` in
 ``mutation_on_saved.py``.
@@ -42,17 +42,19 @@ __all__ = [
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Whether a leaf's Node that gets a gradient from another stream than its own is warned of, once."""
+    """Set whether a leaf's Node that receives a gradient from another stream than its own causes a warning, once."""
     engine_streams.warn_on_accumulate_grad_stream_mismatch = enabled
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Bumps the version of tensors that were written to without an operator. RuntimeError for anything but tensors."""
+    """Increment the version of tensors that were written to without an operator. Raise RuntimeError for anything but
+    tensors.
+    """
     _increment_version((tensor,) if isinstance(tensor, Tensor) else tensor)
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Saved tensors are packed to the CPU, and unpacked to their device.
+    """Pack saved tensors to the CPU, and unpack them to their device.
 
     NB: in PyTorch, ``pin_memory`` makes the copies asynchronous; here it changes nothing.
     """
@@ -71,7 +73,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside the block default hooks raise RuntimeError with this message."""
+    """Let default saved-tensor hooks raise RuntimeError with this message inside the block."""
     before = None
     try:
         before = _autograd._saved_tensors_hooks_get_disabled_error_message()

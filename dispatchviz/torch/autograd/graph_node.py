@@ -14,22 +14,22 @@ from dispatchviz.torch._namespace import torch
 
 
 class Node(abc.ABC):
-    """Methods and attributes of a Node in Python. No class derives from it: ``isinstance`` looks at what a Node is."""
+    """The methods and attributes of a Node in Python. No class derives from it; ``isinstance`` checks for a Node."""
 
     @abc.abstractmethod
     def name(self) -> str:
-        """``MulBackward0``."""
+        """Return the name of the Node, such as ``MulBackward0``."""
         raise NotImplementedError
 
     @property
     @abc.abstractmethod
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The edges: Nodes that its gradients flow to, and their input numbers."""
+        """The edges: the Nodes that receive its gradients, and their input numbers."""
         raise NotImplementedError
 
     @abc.abstractmethod
     def metadata(self) -> dict[str, Any]:
-        """A dict for the user."""
+        """Return a dict for the user's data."""
         raise NotImplementedError
 
     @abc.abstractmethod
@@ -47,12 +47,12 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """``fn(grad_inputs, grad_outputs)`` runs after the Node."""
+        """Register ``fn(grad_inputs, grad_outputs)``, which runs after the Node."""
         raise NotImplementedError
 
     @abc.abstractmethod
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """``fn(grad_outputs)`` runs before the Node."""
+        """Register ``fn(grad_outputs)``, which runs before the Node."""
         raise NotImplementedError
 
     @classmethod

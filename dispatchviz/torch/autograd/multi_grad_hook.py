@@ -19,13 +19,13 @@ _MODES = ("all", "any")
 
 
 class _MultiHandle(RemovableHandle):
-    """Removes the hook of every tensor."""
+    """A handle that removes the hook of every tensor."""
 
     def __init__(self, handles: tuple[RemovableHandle, ...]) -> None:
         self.handles = handles
 
     def remove(self) -> None:
-        """Harmless if they are gone."""
+        """Remove the hooks. Calling it again has no effect."""
         for handle in self.handles:
             handle.remove()
 
@@ -36,9 +36,9 @@ _MultiHandle.__module__ = "torch.autograd.graph"
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], Any], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Calls ``fn`` once a backward: with all gradients that it computes, or with the first (mode "any").
+    """Call ``fn`` once per backward, with all gradients that it computes or with the first one (mode "any").
 
-    ValueError for another mode; AssertionError for a tensor without gradient (mode "all").
+    Raise ValueError for another mode, AssertionError for a tensor without gradient (mode "all").
     """
     if mode not in _MODES:
         raise ValueError(f"Expects mode to be one of {_MODES} but got {mode}")
@@ -50,7 +50,7 @@ def register_multi_grad_hook(
 
 
 class _All:
-    """Collects the gradients of each backward, by its id."""
+    """The gradients of each backward, by its id."""
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable[[Any], Any]) -> None:
         self.fn = fn
@@ -61,15 +61,15 @@ class _All:
         self.lock = threading.Lock()
 
     def inner_hook(self, index: int) -> Callable[[Tensor], None]:
-        """The hook of one tensor."""
+        """Return the hook of one tensor."""
 
         def inner_hook(grad: Tensor) -> None:
-            self.came(index, grad)
+            self.add(index, grad)
 
         return inner_hook
 
-    def came(self, index: int, grad: Tensor) -> None:
-        """Called for each gradient; after the last one, calls the user's function."""
+    def add(self, index: int, grad: Tensor) -> None:
+        """Store a gradient; after the last one, call the user's function."""
         task = _task_id()
         self.count.setdefault(task, 0)
         self.buffer.setdefault(task, [None] * len(self.nodes))
@@ -86,7 +86,7 @@ class _All:
 
 
 def _once(fn: Callable[[Any], Any]) -> Callable[[Tensor], None]:
-    """The function, but only for the first gradient of a backward."""
+    """Return a hook that calls the function only for the first gradient of a backward."""
     ran: defaultdict[int, bool] = defaultdict(bool)
     lock = threading.Lock()
 

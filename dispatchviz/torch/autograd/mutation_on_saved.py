@@ -1,7 +1,7 @@
-"""``allow_mutation_on_saved_tensors``: what is saved is cloned before it is written to (``torch/autograd/graph.py``).
+"""``allow_mutation_on_saved_tensors``: clone saved tensors before they are written to (``torch/autograd/graph.py``).
 
-Saved tensors are known by identity, memory and version; a dispatch mode looks at the arguments that an operator writes
-to, and clones what was saved of the same memory at the same version.
+Saved tensors are identified by object, memory and version. A dispatch mode inspects the arguments that an operator
+writes to, and clones the tensors saved from the same memory at the same version.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dispatchviz.torch.utils._python_dispatch import TorchDispatchMode
 _enabled = False
 
 Memory = tuple[int, int, int]
-"""Storage, offset in it, version."""
+"""The storage, the offset in it, and the version."""
 
 _OUTSIDE = (
     "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
@@ -30,11 +30,11 @@ _OUTSIDE = (
 
 
 class _Handle:
-    """Represents a saved tensor; Nodes keep it alive."""
+    """A handle for a saved tensor, which Nodes keep alive."""
 
 
 class _AllowMutationOnSavedContext:
-    """Versions and clones of the tensors saved so far."""
+    """The versions and clones of the tensors saved so far."""
 
     def __init__(self) -> None:
         self.cloned: MutableMapping[_Handle, Tensor] = WeakKeyDictionary()
@@ -43,7 +43,7 @@ class _AllowMutationOnSavedContext:
         self.sid_to_tid: dict[Memory, set[tuple[int, Memory]]] = defaultdict(set)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all tensors."""
         self.cloned.clear()
         self.original.clear()
         self.tid_to_weakhandle.clear()
@@ -98,7 +98,7 @@ class _CloneArgBeforeMutateMode(TorchDispatchMode):
     def _clone_what_was_saved(self, tensor: Tensor) -> None:
         ctx = self.ctx
         for known in ctx.sid_to_tid.get(_memory(tensor), ()):
-            handle = ctx.tid_to_weakhandle.get(known)  # gone if a backward has let go of it
+            handle = ctx.tid_to_weakhandle.get(known)  # dead if a backward has released it
             if handle is not None and handle not in ctx.cloned:
                 ctx.cloned[handle] = ops.clone.call(ctx.original[handle], None)
                 del ctx.original[handle]
@@ -106,9 +106,9 @@ class _CloneArgBeforeMutateMode(TorchDispatchMode):
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
-    """Inside the block tensors that were saved may be written to; the backward must be inside too.
+    """Allow writes to saved tensors inside the block. The backward must be inside too.
 
-    RuntimeError for one block in another; AssertionError for a backward outside.
+    Raise RuntimeError for nested blocks, AssertionError for a backward outside.
     """
     global _enabled
     ctx = _AllowMutationOnSavedContext()

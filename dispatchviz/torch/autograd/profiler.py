@@ -17,7 +17,7 @@ from dispatchviz.torch.autograd.function_events import FunctionEventAvg as Funct
 
 
 class record_function(ContextDecorator):
-    """A named range around what runs inside, by two operators that a dispatch mode intercepts."""
+    """A named range around a block, by two operators that a dispatch mode intercepts."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
@@ -34,7 +34,9 @@ class record_function(ContextDecorator):
 
 
 class profile:
-    """``with profile() as p:``: what was called inside. RuntimeError if entered twice, or queried while it runs."""
+    """Count the calls in a block: ``with profile() as p:``. Raise RuntimeError if entered twice, or queried while it
+    runs.
+    """
 
     def __init__(self, enabled: bool = True, **options: Any) -> None:
         self.enabled = enabled
@@ -61,19 +63,19 @@ class profile:
         return self.function_events
 
     def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        """One entry for each name."""
+        """Return one entry for each name."""
         return self._events().key_averages()
 
     def total_average(self) -> FunctionEventAvg:
-        """All of them together."""
+        """Return one entry for all calls together."""
         return self._events().total_average()
 
     def table(self, *args: Any, **kwargs: Any) -> str:
-        """Every call in a line."""
+        """Return a table with a line for every call."""
         return self._events().table(*args, **kwargs)
 
     def export_chrome_trace(self, path: str) -> None:
-        """A file for trace viewers, of the order of calls."""
+        """Write the order of calls to a file for trace viewers."""
         self._events().export_chrome_trace(path)
 
     self_cpu_time_total = 0.0
@@ -87,7 +89,7 @@ class profile:
 
 @contextmanager
 def emit_nvtx(enabled: bool = True, record_shapes: bool = False) -> Iterator[None]:
-    """Nothing: no NVTX is attached."""
+    """Do nothing: no NVTX is attached."""
     yield
 
 

@@ -1,4 +1,4 @@
-"""``saved_tensors_hooks``: a pair of default hooks for as long as a block lasts (``torch/autograd/graph.py``)."""
+"""``saved_tensors_hooks``: a pair of default hooks for a block (``torch/autograd/graph.py``)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dispatchviz.torch._C import _autograd
 
 
 class saved_tensors_hooks:
-    """Saved tensors of the block are packed by one hook, and unpacked by the other when they are needed.
+    """Pack the tensors saved in a block by one hook, and unpack them by the other when they are needed.
 
-    TypeError for what cannot be called; RuntimeError where such hooks are disabled.
+    Raise TypeError for hooks that are not callable, RuntimeError where hooks are disabled.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -28,7 +28,7 @@ class saved_tensors_hooks:
         pairs = thread.state.saved_tensors_hooks
         try:
             _autograd._pop_saved_tensors_default_hooks()
-        except BaseException:  # one from outside, unless there was nothing to pop
+        except BaseException:  # from outside, unless there was nothing to pop
             if pairs and thread.state.saved_tensors_hooks is pairs:
                 pop_default_hooks()
             raise

@@ -1,4 +1,4 @@
-"""``Variable``: what tensors with a history were called once (``torch/autograd/variable.py``)."""
+"""``Variable``: the former name of tensors with a history (``torch/autograd/variable.py``)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Variable", "VariableMeta"]
 
 
 class VariableMeta(type):
-    """Every tensor is a Variable."""
+    """The metaclass that makes every tensor a Variable."""
 
     def __instancecheck__(cls, other: Any) -> bool:
         return isinstance(other, Tensor)
 
 
 class Variable(metaclass=VariableMeta):
-    """Called, it returns a detached alias of a tensor. TypeError for anything but a tensor."""
+    """The old constructor, which returns a detached alias of a tensor. Raise TypeError for anything but a tensor."""
 
     _execution_engine = ImperativeEngine()
 

@@ -1,4 +1,4 @@
-"""``torch.backends``: which libraries compute (``torch/backends/__init__.py``)."""
+"""``torch.backends``: flags of the libraries that compute (``torch/backends/__init__.py``)."""
 
 from __future__ import annotations
 

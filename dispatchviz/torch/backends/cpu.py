@@ -1,8 +1,8 @@
-"""``torch.backends.cpu``: for which processor kernels are chosen."""
+"""``torch.backends.cpu``: the processor that kernels are chosen for."""
 
 from __future__ import annotations
 
 
 def get_cpu_capability() -> str:
-    """The one whose rounding and random numbers are modeled."""
+    """Return the CPU capability whose rounding and random numbers the model reproduces."""
     return "AVX2"

@@ -1,7 +1,6 @@
-"""``torch.backends.cuda``: how CUDA computes products, and what may compute attention
-(``torch/backends/cuda/__init__.py``).
+"""``torch.backends.cuda``: flags for products and attention on CUDA (``torch/backends/cuda/__init__.py``).
 
-NB: precision of products changes nothing.
+NB: the precision of products changes nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def is_built() -> bool:
 
 
 def _switch(name: str, what: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
-    """The getter and the setter of a flag."""
+    """Return the getter and the setter of a flag."""
 
     def enabled() -> bool:
         return bool(getattr(context, name))
@@ -35,7 +34,10 @@ def _switch(name: str, what: str) -> tuple[Callable[[], bool], Callable[[bool], 
         setattr(context, name, bool(enabled))
 
     enabled.__name__, enable.__name__ = f"{name}_enabled", f"enable_{name}"
-    enabled.__doc__, enable.__doc__ = f"Whether {what} may compute attention.", f"Lets {what} compute attention or not."
+    enabled.__doc__, enable.__doc__ = (
+        f"Return whether {what} may compute attention.",
+        f"Set whether {what} may compute attention.",
+    )
     return enabled, enable
 
 
@@ -51,8 +53,10 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> AbstractContextManager[dict[str, object]]:
-    """For a block, what may compute attention. FutureWarning: ``torch.nn.attention.sdpa_kernel`` replaces it."""
-    from dispatchviz.torch.nn.attention import sdpa_kernel  # which reads this module's switches
+    """Choose for a block the kernels that may compute attention. FutureWarning: use
+    ``torch.nn.attention.sdpa_kernel``.
+    """
+    from dispatchviz.torch.nn.attention import sdpa_kernel  # circular: it reads this module's switches
 
     choices = {
         SDPBackend.FLASH_ATTENTION: enable_flash,

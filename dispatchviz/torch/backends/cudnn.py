@@ -1,4 +1,4 @@
-"""``torch.backends.cudnn``: whether cuDNN computes, and how (``torch/backends/cudnn/__init__.py``).
+"""``torch.backends.cudnn``: the flags of cuDNN (``torch/backends/cudnn/__init__.py``).
 
 NB: ``benchmark``, ``deterministic`` and ``allow_tf32`` change nothing.
 """
@@ -26,17 +26,17 @@ def is_available() -> bool:
 
 
 def version() -> None:
-    """None, as of a PyTorch that is linked with no cuDNN."""
+    """Return None, as a PyTorch build without cuDNN does."""
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """Return whether it takes such a tensor."""
+    """Return whether cuDNN accepts the tensor."""
     return bool(ops.cudnn_is_acceptable.call(tensor))
 
 
 @contextmanager
 def flags(enabled: bool = False, **others: Any) -> Iterator[None]:
-    """For a block; off by default, as in PyTorch."""
+    """Enable or disable cuDNN for a block. It is disabled by default, as in PyTorch."""
     before, context.user_enabled_cudnn = context.user_enabled_cudnn, enabled
     try:
         yield

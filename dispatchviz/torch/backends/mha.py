@@ -1,4 +1,4 @@
-"""``torch.backends.mha``: whether attention may run in one operator (``torch/backends/mha/__init__.py``)."""
+"""``torch.backends.mha``: the flag of the attention fast path (``torch/backends/mha/__init__.py``)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ def get_fastpath_enabled() -> bool:
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """From now on."""
+    """Set whether the fast path may be used."""
     global _enabled
     _enabled = value

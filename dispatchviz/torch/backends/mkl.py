@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """PyTorch for x86 has it. NB: here NumPy computes."""
+    """Return True, as PyTorch for x86 does. NB: here NumPy computes."""
     return True

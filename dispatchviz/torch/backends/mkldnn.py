@@ -1,4 +1,4 @@
-"""``torch.backends.mkldnn``: whether oneDNN computes (``torch/backends/mkldnn/__init__.py``)."""
+"""``torch.backends.mkldnn``: the flag of oneDNN (``torch/backends/mkldnn/__init__.py``)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dispatchviz.core.thread.context import context
 
 
 def is_available() -> bool:
-    """It always is."""
+    """Return True."""
     return True
 
 
 @contextmanager
 def flags(enabled: bool = False, **others: Any) -> Iterator[None]:
-    """For a block; off by default, as in PyTorch."""
+    """Enable or disable oneDNN for a block. It is disabled by default, as in PyTorch."""
     before, context.user_enabled_mkldnn = context.user_enabled_mkldnn, enabled
     try:
         yield

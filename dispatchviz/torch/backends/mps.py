@@ -1,13 +1,13 @@
-"""``torch.backends.mps``: there is no such device here (``torch/backends/mps/__init__.py``)."""
+"""``torch.backends.mps``: a device that the model does not have (``torch/backends/mps/__init__.py``)."""
 
 from __future__ import annotations
 
 
 def is_available() -> bool:
-    """It never is."""
+    """Return False."""
     return False
 
 
 def is_built() -> bool:
-    """It never is."""
+    """Return False."""
     return False

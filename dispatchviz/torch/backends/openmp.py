@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """PyTorch for Linux has it."""
+    """Return True, as PyTorch for Linux does."""
     return True

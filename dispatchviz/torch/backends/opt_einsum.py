@@ -1,4 +1,4 @@
-"""``torch.backends.opt_einsum``: whether a package chooses the contraction order of ``einsum``. It is not used."""
+"""``torch.backends.opt_einsum``: a package for the contraction order of ``einsum``, which the model does not use."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ strategy: str | None = None
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def get_opt_einsum() -> None:
-    """None."""
+    """Return None."""

@@ -6,10 +6,10 @@ from dispatchviz.torch.cpu import amp as amp
 
 
 def is_available() -> bool:
-    """Always."""
+    """Return True."""
     return True
 
 
 def device_count() -> int:
-    """There is one."""
+    """Return 1."""
     return 1

@@ -1,4 +1,4 @@
-"""``torch.cuda``: there is one device, real or emulated; or none, if that was requested."""
+"""``torch.cuda``: one device, real or emulated, or none if that was requested."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ from dispatchviz.torch.legacy_constructors import CUDA_TYPES
 
 
 def ipc_collect() -> None:
-    """Nothing: no other process has memory of this one."""
+    """Do nothing: no other process uses memory of this one."""
     init()
 
 
 def is_current_stream_capturing() -> bool:
-    """False: there are no CUDA graphs."""
+    """Return False: there are no CUDA graphs."""
     return False
 
 
 def can_device_access_peer(device: object, peer_device: object) -> bool:
-    """Return whether one device reads another's memory; there is one. RuntimeError for others."""
+    """Return whether one device can read the memory of another. There is only one; raise RuntimeError for others."""
     init()
     set_device(device)
     set_device(peer_device)
@@ -65,7 +65,7 @@ def can_device_access_peer(device: object, peer_device: object) -> bool:
 
 
 def get_arch_list() -> list[str]:
-    """For which GPUs PyTorch's kernels are compiled: none are."""
+    """Return the GPU architectures that PyTorch's kernels are compiled for, which are none."""
     return []
 
 
@@ -95,7 +95,7 @@ manual_seed_all = manual_seed
 
 
 def seed() -> None:
-    """Seed it with a random number."""
+    """Seed the device's default generator with a random number."""
     default_generators["cuda"].seed()
 
 
@@ -103,24 +103,24 @@ seed_all = seed
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """Of all devices: of one or none."""
+    """Return the states of all devices, one or none."""
     return [get_rng_state()] if is_available() else []
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Of all devices: of one."""
+    """Set the states of all devices, which is one."""
     for state in new_states:
         set_rng_state(state)
 
 
 def initial_seed() -> int:
-    """The seed from which the device's default generator started."""
+    """Return the seed from which the device's default generator started."""
     init()
     return default_generators["cuda"].initial_seed()
 
 
 def get_rng_state(device: object = "cuda") -> Tensor:
-    """The state of the device's default generator."""
+    """Return the state of the device's default generator."""
     init()
     return default_generators["cuda"].get_state()
 

@@ -1,4 +1,4 @@
-"""Whether there is a CUDA device, and which one is current: there is one or none (``torch/cuda/__init__.py``)."""
+"""Queries about the current CUDA device. There is one device or none (``torch/cuda/__init__.py``)."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ from dispatchviz.core.table.pytorch_registrations import chosen_build
 
 
 def is_available() -> bool:
-    """Return whether the build has CUDA, and the process a device."""
+    """Return whether the build has CUDA and the process has a device."""
     return chosen_build() == "cuda" and has_device()
 
 
 def init() -> None:
-    """AssertionError for a build without CUDA, RuntimeError without a device; otherwise CUDA is ready."""
+    """Initialize CUDA. Raise AssertionError for a build without CUDA, RuntimeError without a device."""
     check_compiled(CUDA)
 
 
 def device_count() -> int:
-    """One, or none. NB: in PyTorch, as many as the machine has."""
+    """Return 1 or 0. NB: PyTorch returns the number of the machine's devices."""
     return int(is_available())
 
 
 def current_device() -> int:
-    """Index of the device."""
+    """Return the index of the device."""
     init()
     return 0
 
 
 def set_device(device: object) -> None:
-    """Make the one device current, which it is; a negative index and None do nothing. AcceleratorError for another."""
+    """Make the one device current, which it always is. A negative index and None do nothing. Raise AcceleratorError for
+    another device.
+    """
     wanted = Device("cuda", device) if isinstance(device, int) and device >= 0 else device
     if isinstance(wanted, (str, Device)):
         init()
@@ -38,7 +40,9 @@ def set_device(device: object) -> None:
 
 
 class device:
-    """``with torch.cuda.device(0):`` the device is current within. AcceleratorError for one that is not there."""
+    """Make the device current for a block: ``with torch.cuda.device(0):``. Raise AcceleratorError for a device that
+    does not exist.
+    """
 
     def __init__(self, device: object) -> None:
         self.idx = device if isinstance(device, int) else 0

@@ -1,7 +1,7 @@
-"""``torch.cuda.memory``: how much memory of the device is in use (``torch/cuda/memory.py``).
+"""``torch.cuda.memory``: the amount of device memory in use (``torch/cuda/memory.py``).
 
-NB: what CuPy's pool has given away; an emulated device lives in the machine's memory and counts nothing: 0, with a
-warning at the first query. Peaks are what is in use at the time of the query, and there is no list of allocations.
+NB: the numbers are those of CuPy's pool. An emulated device uses the machine's memory and counts nothing, so queries
+return 0, and the first one warns. Peaks are the amount in use at the time of the query, and allocations are not listed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _warned: set[str] = set()
 
 
 def _pool() -> Any:
-    """CuPy's; None where CUDA is emulated."""
+    """Return CuPy's memory pool, or None if CUDA is emulated."""
     if cuda_state().real:
         return array_module("cuda").get_default_memory_pool()
     if not _warned:
@@ -36,22 +36,22 @@ def _bytes_of_pool(device: object, method: str) -> int:
 
 
 def memory_allocated(device: object = None) -> int:
-    """Bytes that tensors take."""
+    """Return the number of bytes that tensors use."""
     return _bytes_of_pool(device, "used_bytes")
 
 
 def memory_reserved(device: object = None) -> int:
-    """Bytes that are kept for tensors."""
+    """Return the number of bytes that are reserved for tensors."""
     return _bytes_of_pool(device, "total_bytes")
 
 
 def max_memory_allocated(device: object = None) -> int:
-    """The same as ``memory_allocated``: peaks are not followed."""
+    """Return the same as ``memory_allocated``, because peaks are not tracked."""
     return _bytes_of_pool(device, "used_bytes")
 
 
 def max_memory_reserved(device: object = None) -> int:
-    """The same as ``memory_reserved``: peaks are not followed."""
+    """Return the same as ``memory_reserved``, because peaks are not tracked."""
     return _bytes_of_pool(device, "total_bytes")
 
 
@@ -59,7 +59,7 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 
 def reset_peak_memory_stats(device: object = None) -> None:
-    """Nothing: peaks are not followed."""
+    """Do nothing: peaks are not tracked."""
     init()
     set_device(device)
 
@@ -68,7 +68,7 @@ reset_accumulated_memory_stats = reset_max_memory_allocated = reset_max_memory_c
 
 
 def mem_get_info(device: object = None) -> tuple[int, int]:
-    """Free and all bytes, of the GPU or, emulated, of the machine."""
+    """Return the number of free and of all bytes of the GPU or, if emulated, of the machine."""
     init()
     set_device(device)
     if cuda_state().real:
@@ -79,7 +79,7 @@ def mem_get_info(device: object = None) -> tuple[int, int]:
 
 
 def memory_stats(device: object = None) -> OrderedDict[str, Any]:
-    """Memory in use now; none of the other counters. Empty without a device."""
+    """Return the memory in use now, without PyTorch's other counters. Without a device, return an empty dict."""
     if not is_available():
         return OrderedDict()
     used, kept = _bytes_of_pool(device, "used_bytes"), _bytes_of_pool(device, "total_bytes")
@@ -88,14 +88,14 @@ def memory_stats(device: object = None) -> OrderedDict[str, Any]:
 
 
 def memory_summary(device: object = None, abbreviated: bool = False) -> str:
-    """Two lines: what is in use, and what is kept."""
+    """Return two lines: the memory in use and the memory reserved."""
     used, kept = memory_allocated(device), memory_reserved(device)
     lines = ["dispatchviz does not keep PyTorch's statistics", f"allocated memory  {used} bytes"]
     return "\n".join([*lines, f"reserved memory   {kept} bytes"])
 
 
 def set_per_process_memory_fraction(fraction: float, device: object = None) -> None:
-    """Changes nothing. ValueError unless it is between 0 and 1."""
+    """Do nothing. Raise ValueError unless the fraction is between 0 and 1."""
     init()
     set_device(device)
     if not isinstance(fraction, float):
@@ -105,6 +105,6 @@ def set_per_process_memory_fraction(fraction: float, device: object = None) -> N
 
 
 def empty_cache() -> None:
-    """Give blocks that CuPy keeps back to the GPU."""
+    """Return unused blocks of CuPy's pool to the GPU."""
     if is_available() and cuda_state().real:
         array_module("cuda").get_default_memory_pool().free_all_blocks()

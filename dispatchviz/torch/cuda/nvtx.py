@@ -10,13 +10,13 @@ _open: list[str] = []
 
 
 def range_push(msg: str) -> int:
-    """Begin a range; how many are open already."""
+    """Begin a range and return the number of ranges that were open before."""
     _open.append(msg)
     return len(_open) - 1
 
 
 def range_pop() -> int:
-    """End the last one; how many were open before it."""
+    """End the innermost range and return the number of ranges that were open before it."""
     if not _open:
         return -2
     _open.pop()
@@ -24,12 +24,12 @@ def range_pop() -> int:
 
 
 def mark(msg: str) -> None:
-    """Mark a moment."""
+    """Mark an instant."""
 
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A range around a block."""
+    """Open a range around a block."""
     range_push(msg.format(*args, **kwargs))
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a CUDA device is (``torch.cuda.get_device_properties``).
+"""The properties of a CUDA device (``torch.cuda.get_device_properties``).
 
 NB: an emulated device has the machine's memory, no multiprocessors and the compute capability 0.0.
 """
@@ -29,7 +29,7 @@ class _CudaDeviceProperties:
 
 
 def get_device_name(device: object = None) -> str:
-    """The GPU's name, or that it is emulated and why."""
+    """Return the GPU's name, or a text that it is emulated and why."""
     init()
     set_device(device)
     state = cuda_state()
@@ -37,7 +37,7 @@ def get_device_name(device: object = None) -> str:
 
 
 def get_device_properties(device: object = None) -> _CudaDeviceProperties:
-    """Name, compute capability, memory. RuntimeError for a device that is not there."""
+    """Return name, compute capability and memory. Raise RuntimeError for a device that does not exist."""
     init()
     set_device(device)
     if not cuda_state().real:
@@ -48,6 +48,6 @@ def get_device_properties(device: object = None) -> _CudaDeviceProperties:
 
 
 def get_device_capability(device: object = None) -> tuple[int, int]:
-    """Major and minor number; (0, 0) where CUDA is emulated."""
+    """Return the major and minor compute capability, (0, 0) if CUDA is emulated."""
     properties = get_device_properties(device)
     return properties.major, properties.minor

@@ -1,8 +1,8 @@
-"""``torch.cuda.Stream`` and ``torch.cuda.Event`` (``torch/cuda/streams.py``), and which stream is current.
+"""``torch.cuda.Stream``, ``torch.cuda.Event`` and the current stream (``torch/cuda/streams.py``).
 
 NB: in PyTorch, there are also streams and events of other libraries or processes (``ExternalStream``, ``ipc_handle``),
-and ``torch.Stream``, ``torch.Event`` for any accelerator. Emulated CUDA does everything at once: ``query()``
-is True and ``elapsed_time`` 0.
+and ``torch.Stream``, ``torch.Event`` for any accelerator. Emulated CUDA finishes all work at once, so ``query()`` is
+True and ``elapsed_time`` 0.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Stream:
 
     @classmethod
     def _of(cls, stream: _streams.Stream) -> Stream:
-        """The Python object of a stream."""
+        """Return the Python object of a stream."""
         self = cls.__new__(cls)
         self._stream = stream
         return self
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """The least and the greatest priority: ``(0, -3)``."""
+        """Return the lowest and the highest priority: ``(0, -3)``."""
         return _streams.LOWEST_PRIORITY, _streams.HIGHEST_PRIORITY
 
     @property
@@ -54,12 +54,12 @@ class Stream:
 
     @property
     def cuda_stream(self) -> int:
-        """The address of the driver's stream. NB: emulated, ``stream_id``."""
+        """The address of the driver's stream. NB: if emulated, the ``stream_id``."""
         return self._stream.handle
 
     @property
     def priority(self) -> int:
-        """0 or below; the lower comes first."""
+        """The priority, 0 or negative; lower numbers run first."""
         return self._stream.priority
 
     @property
@@ -67,15 +67,15 @@ class Stream:
         return ctypes.c_void_p(self.cuda_stream)
 
     def wait_event(self, event: Event) -> None:
-        """Work submitted to this stream from now on waits for ``event``."""
+        """Make all later work of this stream wait for ``event``."""
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Work submitted to this stream from now on waits for the work in ``stream`` by now."""
+        """Make all later work of this stream wait for the work that ``stream`` has now."""
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Record an event in this stream, a new one if none is given."""
+        """Record an event in this stream and return it; create one if none is given."""
         event = event or Event()
         event.record(self)
         return event
@@ -117,11 +117,11 @@ class Event:
 
     def record(self, stream: Stream | None = None) -> None:
         """Record the event in ``stream`` (by default the current one)."""
-        self._event.record((stream or current_stream())._stream, "the program says so")
+        self._event.record((stream or current_stream())._stream, "the program asks for it")
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Work submitted to ``stream`` (by default the current one) from now on waits for the event."""
-        (stream or current_stream())._stream.wait(self._event, "the program says so")
+        """Make all later work of ``stream`` (by default the current one) wait for the event."""
+        (stream or current_stream())._stream.wait(self._event, "the program asks for it")
 
     def query(self) -> bool:
         """Return whether the work before the event is done."""
@@ -132,7 +132,9 @@ class Event:
         self._event.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds between two events. ValueError unless both were made with ``enable_timing`` and recorded."""
+        """Return the milliseconds between two events. Raise ValueError unless both were created with ``enable_timing``
+        and recorded.
+        """
         if not (self.enable_timing and end_event.enable_timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._event.recorded_on is None or end_event._event.recorded_on is None:
@@ -144,7 +146,7 @@ class Event:
 
     @property
     def cuda_event(self) -> int:
-        """The address of the driver's event, 0 before it is recorded. NB: emulated, a number that counts from 1."""
+        """The address of the driver's event, 0 before it is recorded. NB: if emulated, a number that counts from 1."""
         if self._event.recorded_on is None:
             return 0
         return self._event.number if self._event.library_event is None else int(self._event.library_event.ptr)
@@ -154,7 +156,7 @@ class Event:
 
 
 class StreamContext:
-    """``with torch.cuda.stream(s):`` makes ``s`` the current stream of the block; None changes nothing."""
+    """Make ``s`` the current stream for a block: ``with torch.cuda.stream(s):``. None changes nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -168,25 +170,25 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A block whose work goes into ``stream``."""
+    """Return a context manager for a block whose work goes to ``stream``."""
     return StreamContext(stream)
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Make ``stream`` the current one for good; None changes nothing."""
+    """Make ``stream`` the current one permanently. None changes nothing."""
     if stream is not None:
         _streams.set_current(stream._stream, "torch.cuda.set_stream(s)")
 
 
 def current_stream(device: object = None) -> Stream:
-    """The current stream of this thread."""
+    """Return the current stream of this thread."""
     init()
     set_device(device)
     return Stream._of(_streams.current())
 
 
 def default_stream(device: object = None) -> Stream:
-    """Stream 0 of the device."""
+    """Return stream 0 of the device."""
     init()
     set_device(device)
     return Stream._of(_streams.DEFAULT)

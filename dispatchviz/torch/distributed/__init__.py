@@ -1,7 +1,8 @@
-"""``torch.distributed`` as a program finds it that runs alone: no process group was made
+"""``torch.distributed`` for a program that runs in one process, without a process group
 (``torch/distributed/distributed_c10d.py``).
 
-NB: none can be made here, so ``init_process_group`` refuses; what needs one fails in PyTorch's words.
+NB: process groups are not part of the model, so ``init_process_group`` raises. Functions that need a group fail with
+PyTorch's messages.
 """
 
 from __future__ import annotations
@@ -13,38 +14,38 @@ from typing import Any, NoReturn
 
 
 def needs_a_group(name: str) -> Callable[..., NoReturn]:
-    """A function that fails as it does where no process group was made."""
+    """Return a function that fails as PyTorch's does without a process group."""
 
     def function(*args: Any, **kwargs: Any) -> NoReturn:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = "ValueError: there is no process group."
+    function.__doc__ = "Raise ValueError: there is no process group."
     return function
 
 
 def is_available() -> bool:
-    """False, as in a PyTorch that was built without it. NB: PyTorch's packages are built with it."""
+    """Return False, as a PyTorch build without distributed does. NB: PyTorch's packages are built with it."""
     return False
 
 
 def is_initialized() -> bool:
-    """False: there is no default process group."""
+    """Return False: there is no default process group."""
     return False
 
 
 def is_gloo_available() -> bool:
-    """As in PyTorch's packages."""
+    """Return True, as PyTorch's packages do."""
     return True
 
 
 def is_nccl_available() -> bool:
-    """As in PyTorch's packages for the CPU."""
+    """Return False, as PyTorch's packages for the CPU do."""
     return False
 
 
 def is_mpi_available() -> bool:
-    """As in PyTorch's packages."""
+    """Return False, as PyTorch's packages do."""
     return False
 
 
@@ -54,12 +55,12 @@ def is_torchelastic_launched() -> bool:
 
 
 def init_process_group(backend: str | None = None, init_method: str | None = None, **options: Any) -> NoReturn:
-    """NotImplementedError."""
-    raise NotImplementedError("dispatchviz's model of PyTorch runs in one process: it has no process groups")
+    """Raise NotImplementedError."""
+    raise NotImplementedError("dispatchviz's model of PyTorch runs in one process and has no process groups")
 
 
 def destroy_process_group(group: Any = None) -> NoReturn:
-    """AssertionError: there is none."""
+    """Raise AssertionError: there is no process group."""
     raise AssertionError("Process group cannot be None")
 
 
@@ -67,7 +68,7 @@ class ReduceOp:
     """The reduction of a collective."""
 
     class RedOpType(IntEnum):
-        """Its kinds."""
+        """The kinds of reductions."""
 
         SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
 
@@ -78,15 +79,15 @@ class ReduceOp:
 
 
 class ProcessGroup:
-    """The class of process groups, for annotations: there is none."""
+    """The class of process groups, for annotations. It has no instances."""
 
 
 class Work:
-    """The class of what asynchronous calls give, for annotations: there is none."""
+    """The class of the results of asynchronous calls, for annotations. It has no instances."""
 
 
 class group:
-    """Groups that always are."""
+    """The groups that always exist."""
 
     WORLD: ProcessGroup | None = None
 

@@ -1,5 +1,6 @@
-"""``torch.distributed.nn``: the same with gradients (``torch/distributed/nn/functional.py``), failing for want of a
-process group."""
+"""``torch.distributed.nn``: collectives with gradients (``torch/distributed/nn/functional.py``), which fail without a
+process group.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.distributions``: the usual ones, transforms of them, and their divergences.
+"""``torch.distributions``: common distributions, their transforms and divergences.
 
 NB: in PyTorch, there are also ``ContinuousBernoulli``, ``FisherSnedecor``, ``GeneralizedPareto``, ``Kumaraswamy``,
 ``LKJCholesky``, ``LowRankMultivariateNormal``, ``VonMises`` and ``Wishart``, and ``biject_to`` and ``transform_to``.

@@ -22,7 +22,7 @@ __all__ = ["Bernoulli", "Categorical"]
 
 
 class ProbsOrLogits(Distribution):
-    """Distributions with ``probs`` or ``logits``: one is given, the other follows from it."""
+    """A distribution with ``probs`` or ``logits``; the other one is computed when it is read."""
 
     has_enumerate_support = True
     probs: Any
@@ -31,7 +31,7 @@ class ProbsOrLogits(Distribution):
 
     @property
     def param_shape(self) -> Any:
-        """Of what was given."""
+        """The shape of the parameter that was given."""
         return self._param.size()
 
     def _check_one(self, probs: Any, logits: Any) -> None:
@@ -45,7 +45,7 @@ class ProbsOrLogits(Distribution):
 
 
 class BinaryTrials(ProbsOrLogits):
-    """Binary trials: ``probs`` or ``logits`` is given, the other one is computed when it is first read."""
+    """Binary trials with ``probs`` or ``logits``; the other one is computed when it is first read."""
 
     @lazy_property
     def logits(self) -> Any:
@@ -81,7 +81,7 @@ class Bernoulli(BinaryTrials):
 
     @property
     def mode(self) -> Any:
-        """0 or 1; nan where both are as likely."""
+        """0 or 1; nan if both are equally likely."""
         mode = (self.probs >= 0.5).to(self.probs)
         mode[self.probs == 0.5] = math.nan
         return mode
@@ -92,13 +92,13 @@ class Bernoulli(BinaryTrials):
         return self.probs * (1 - self.probs)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = self._expanded(batch_shape, ("probs", "logits"), _instance)
         new._param = new.__dict__["probs"] if "probs" in new.__dict__ else new.__dict__["logits"]
         return new
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """By ``torch.bernoulli``."""
+        """Return samples of ``torch.bernoulli``."""
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
             return torch.bernoulli(self.probs.expand(shape))
@@ -111,11 +111,11 @@ class Bernoulli(BinaryTrials):
         return -torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Any:
-        """By binary cross entropy."""
+        """Return the entropy, by binary cross entropy."""
         return torch.nn.functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """0 and 1."""
+        """Return 0 and 1."""
         return self._values(2, self._param.dtype, expand)
 
 
@@ -150,12 +150,12 @@ class Categorical(ProbsOrLogits):
 
     @property
     def support(self) -> Any:
-        """Numbers below that of the categories."""
+        """The numbers below the number of categories."""
         return constraints.integer_interval(0, self._num_events - 1)
 
     @property
     def mean(self) -> Any:
-        """There is none."""
+        """nan: categories have no mean."""
         return torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     @property
@@ -165,18 +165,18 @@ class Categorical(ProbsOrLogits):
 
     @property
     def variance(self) -> Any:
-        """There is none."""
+        """nan: categories have no variance."""
         return torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = self._expanded(batch_shape, ("probs", "logits"), _instance, (self._num_events,))
         new._param = new.__dict__["probs"] if "probs" in new.__dict__ else new.__dict__["logits"]
         new._num_events = self._num_events
         return new
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """By ``torch.multinomial``."""
+        """Return samples of ``torch.multinomial``."""
         shape = Size(sample_shape)
         rows = self.probs.reshape(-1, self._num_events)
         samples = torch.multinomial(rows, shape.numel(), True).T
@@ -192,12 +192,12 @@ class Categorical(ProbsOrLogits):
         return log_pmf.gather(-1, value).squeeze(-1)
 
     def entropy(self) -> Any:
-        """Of the probabilities."""
+        """Return the entropy of the probabilities."""
         least = torch.finfo(self.logits.dtype).min
         logits = torch.clamp(self.logits, min=least)
         products = logits * self.probs
         return -products.sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """Every category."""
+        """Return every category."""
         return self._values(self._num_events, torch.long, expand)

@@ -1,4 +1,4 @@
-"""Transforms made of others, and reshaping (``torch/distributions/transforms.py``)."""
+"""Compositions of transforms, and reshaping (``torch/distributions/transforms.py``)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _with_events(constraint: Any, event_dim: int) -> Any:
 
 
 class ComposeTransform(Transform):
-    """Several, one after the other."""
+    """Several transforms, one after the other."""
 
     def __init__(self, parts: Sequence[Any], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -34,7 +34,7 @@ class ComposeTransform(Transform):
 
     @property
     def domain(self) -> Any:
-        """The first one's, of as large events as the others need."""
+        """The domain of the first transform, with events as large as the others need."""
         if not self.parts:
             return constraints.real
         event_dim = self.parts[-1].codomain.event_dim
@@ -44,7 +44,7 @@ class ComposeTransform(Transform):
 
     @property
     def codomain(self) -> Any:
-        """The last one's, of as large events as the others make."""
+        """The codomain of the last transform, with events as large as the others make."""
         if not self.parts:
             return constraints.real
         event_dim = self.parts[0].domain.event_dim
@@ -54,12 +54,12 @@ class ComposeTransform(Transform):
 
     @lazy_property
     def bijective(self) -> bool:
-        """True if all of them are."""
+        """True if all transforms are bijective."""
         return all(part.bijective for part in self.parts)
 
     @lazy_property
     def sign(self) -> Any:
-        """The product of theirs."""
+        """The product of all signs."""
         return functools.reduce(operator.mul, (part.sign for part in self.parts), 1)
 
     @property
@@ -79,7 +79,7 @@ class ComposeTransform(Transform):
         return x
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The sum of theirs, each added up over the events of the whole."""
+        """Return the sum of all terms, each summed over the events of the whole."""
         if not self.parts:
             return torch.zeros_like(x)
         steps = [x]
@@ -94,13 +94,13 @@ class ComposeTransform(Transform):
         return functools.reduce(operator.add, terms)
 
     def forward_shape(self, shape: Any) -> Any:
-        """Through all of them."""
+        """Return the shape after all transforms."""
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """Back through all of them."""
+        """Return the shape before all transforms."""
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape
@@ -113,7 +113,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """Another one whose last dimensions are one event. ValueError for tensors of fewer dimensions."""
+    """A transform whose last dimensions are one event. It raises ValueError for tensors of fewer dimensions."""
 
     def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -123,12 +123,12 @@ class IndependentTransform(Transform):
     def _cached(self, cache_size: int) -> Any:
         return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
 
-    domain = property(lambda self: self._of_events(self.base_transform.domain))
-    codomain = property(lambda self: self._of_events(self.base_transform.codomain))
+    domain = property(lambda self: self._for_events(self.base_transform.domain))
+    codomain = property(lambda self: self._for_events(self.base_transform.codomain))
     bijective = property(lambda self: self.base_transform.bijective)
     sign = property(lambda self: self.base_transform.sign)
 
-    def _of_events(self, constraint: Any) -> Any:
+    def _for_events(self, constraint: Any) -> Any:
         return constraints.independent(constraint, self.reinterpreted_batch_ndims)
 
     def _call(self, x: Any) -> Any:
@@ -142,23 +142,25 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The other's, added up over an event."""
+        """Return the term of the base transform, summed over an event."""
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
     def forward_shape(self, shape: Any) -> Any:
-        """The other's."""
+        """Return the forward shape of the base transform."""
         return self.base_transform.forward_shape(shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The other's."""
+        """Return the inverse shape of the base transform."""
         return self.base_transform.inverse_shape(shape)
 
 
 class ReshapeTransform(Transform):
-    """The last dimensions in another shape. ValueError for shapes of different numbers of elements."""
+    """A transform that reshapes the last dimensions. It raises ValueError for shapes with different numbers of
+    elements.
+    """
 
     bijective = True
 
@@ -181,15 +183,15 @@ class ReshapeTransform(Transform):
         return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """0"""
+        """Return 0."""
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     def forward_shape(self, shape: Any) -> Any:
-        """ValueError for one that does not end in ``in_shape``."""
+        """Return the shape after reshaping. Raise ValueError for a shape that does not end in ``in_shape``."""
         return _exchanged(shape, self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """ValueError for one that does not end in ``out_shape``."""
+        """Return the shape before reshaping. Raise ValueError for a shape that does not end in ``out_shape``."""
         return _exchanged(shape, self.out_shape, self.in_shape)
 
 

@@ -8,13 +8,13 @@ from dispatchviz.torch._namespace import torch
 
 
 class Constraint:
-    """A constraint; ``check`` returns a tensor of bools."""
+    """A constraint, whose ``check`` returns a tensor of bools."""
 
     is_discrete = False
     event_dim = 0
 
     def check(self, value: Any) -> Any:
-        """Whether it holds, by element or event."""
+        """Return whether the constraint holds, per element or event."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -152,7 +152,9 @@ class MixtureSameFamilyConstraint(Constraint):
         self.event_dim = base_constraint.event_dim
 
     def check(self, value: Any) -> Any:
-        """By event, as every component checks it. ValueError for a value of fewer dimensions than an event."""
+        """Return per event whether every component accepts the value. Raise ValueError for fewer dimensions than an
+        event has.
+        """
         result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
         kept = value.dim() - self.event_dim
         if kept < 0:

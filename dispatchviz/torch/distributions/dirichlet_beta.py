@@ -31,7 +31,7 @@ class _Dirichlet(Function):
 
 
 class Dirichlet(ExponentialFamily):
-    """Dirichlet distribution: probabilities that sum to 1, by concentrations along the last dimension."""
+    """Dirichlet distribution: probabilities that sum to 1, with concentrations along the last dimension."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -45,7 +45,7 @@ class Dirichlet(ExponentialFamily):
         super().__init__(Size(shape[:-1]), Size(shape[-1:]), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         shape = Size(batch_shape)
         new.concentration = self.concentration.expand(Size(shape + self.event_shape))
@@ -66,12 +66,12 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mean(self) -> Any:
-        """The concentrations over their sum."""
+        """The concentrations divided by their sum."""
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
     def mode(self) -> Any:
-        """The point of greatest density."""
+        """The point of highest density."""
         less = (self.concentration - 1).clamp(min=0.0)
         mode = less / less.sum(-1, True)
         mask = (self.concentration < 1).all(dim=-1)
@@ -80,12 +80,12 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def variance(self) -> Any:
-        """By the concentrations' sum."""
+        """The variance, from the concentrations and their sum."""
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def entropy(self) -> Any:
-        """By the gamma function and its derivative."""
+        """Return the entropy, from the gamma function and its derivative."""
         count = self.concentration.size(-1)
         total = self.concentration.sum(-1)
         norm = torch.lgamma(self.concentration).sum(-1) - torch.lgamma(total) - (count - total) * torch.digamma(total)
@@ -118,7 +118,7 @@ class Beta(ExponentialFamily):
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new._dirichlet = self._dirichlet.expand(Size(batch_shape))
         Distribution.__init__(new, Size(batch_shape), validate_args=False)
@@ -142,12 +142,12 @@ class Beta(ExponentialFamily):
 
     @property
     def mode(self) -> Any:
-        """The point of greatest density."""
+        """The point of highest density."""
         return self._dirichlet.mode[..., 0]
 
     @property
     def variance(self) -> Any:
-        """By the concentrations' sum."""
+        """The variance, from the concentrations and their sum."""
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 

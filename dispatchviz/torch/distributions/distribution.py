@@ -1,4 +1,6 @@
-"""``Distribution`` (``torch/distributions/distribution.py``) and what distributions share (``utils.py`` there)."""
+"""``Distribution`` (``torch/distributions/distribution.py``) and helpers of all distributions (PyTorch's
+``utils.py``).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.size import Size
 
 NONE = Size()
-"""The shape of one sample, one distribution, one number."""
+"""The shape of one sample, of one distribution, or of one number."""
 
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
-    """Tensors of one shape. ValueError for what is neither tensor nor number."""
+    """Return tensors of one shape. Raise ValueError for anything but tensors and numbers."""
     if not all(isinstance(value, (torch.Tensor, Number)) for value in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
@@ -26,12 +28,12 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
-    """Probabilities."""
+    """Return the probabilities."""
     return torch.sigmoid(logits) if is_binary else torch.nn.functional.softmax(logits, dim=-1)
 
 
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
-    """Logarithms of probabilities, or of odds."""
+    """Return the logarithms of probabilities, or of odds if binary."""
     eps = torch.finfo(probs.dtype).eps
     clamped = probs.clamp(min=eps, max=1 - eps)
     if is_binary:
@@ -56,9 +58,9 @@ class lazy_property:
 
 
 class Distribution:
-    """Base: ``batch_shape`` of independent distributions, each of events of ``event_shape``.
+    """Base class: ``batch_shape`` independent distributions over events of ``event_shape``.
 
-    ValueError for parameters and values that do not fit, unless ``validate_args`` is False.
+    Raise ValueError for parameters and values that do not fit, unless ``validate_args`` is False.
     """
 
     has_rsample = False
@@ -69,7 +71,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """For all distributions. ValueError for no bool."""
+        """Set whether all distributions validate their arguments. Raise ValueError for anything but a bool."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
@@ -95,12 +97,12 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Any:
-        """Of independent distributions."""
+        """The shape of the independent distributions."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Any:
-        """Of one event."""
+        """The shape of one event."""
         return self._event_shape
 
     @property
@@ -124,12 +126,12 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Samples, without a history."""
+        """Return samples without a history."""
         with torch.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """Reparametrized samples, differentiable by the parameters."""
+        """Return reparametrized samples, which are differentiable by the parameters."""
         raise NotImplementedError
 
     def log_prob(self, value: Any) -> Any:
@@ -145,7 +147,7 @@ class Distribution:
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """Every value."""
+        """Return every value."""
         raise NotImplementedError
 
     def entropy(self) -> Any:
@@ -153,11 +155,11 @@ class Distribution:
         raise NotImplementedError
 
     def perplexity(self) -> Any:
-        """e to the entropy."""
+        """Return e to the power of the entropy."""
         return torch.exp(self.entropy())
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same with a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         raise NotImplementedError
 
     def _expanded(self, batch_shape: Any, names: tuple[str, ...], instance: Any, event: tuple[int, ...] = ()) -> Any:
@@ -201,5 +203,5 @@ class Distribution:
 
 
 def is_number(value: Any) -> bool:
-    """A Python number, no tensor."""
+    """Return whether the value is a Python number, not a tensor."""
     return isinstance(value, Number)

@@ -12,14 +12,14 @@ from dispatchviz.torch.distributions.transform_base import Transform
 
 
 class ParameterFreeTransform(Transform):
-    """All of a class are equal."""
+    """A transform without parameters. All instances of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
 
 class _IncreasingTransform(ParameterFreeTransform):
-    """Increasing."""
+    """An increasing transform."""
 
     domain = constraints.real
     bijective = True
@@ -58,7 +58,7 @@ class PowerTransform(Transform):
 
     @lazy_property
     def sign(self) -> Any:
-        """The exponent's."""
+        """The sign of the exponent."""
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
@@ -75,20 +75,20 @@ class PowerTransform(Transform):
         return (self.exponent * y / x).abs().log()
 
     def forward_shape(self, shape: Any) -> Any:
-        """As large as the exponent too."""
+        """Return the shape broadcast with the exponent's."""
         return torch.broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
 
     inverse_shape = forward_shape
 
 
 def clipped_sigmoid(x: Any) -> Any:
-    """Neither 0 nor 1."""
+    """Return the sigmoid, clamped away from 0 and 1."""
     info = torch.finfo(x.dtype)
     return torch.clamp(torch.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
 
 
 class SigmoidTransform(_IncreasingTransform):
-    """``sigmoid(x)``, neither 0 nor 1."""
+    """``sigmoid(x)``, clamped away from 0 and 1."""
 
     codomain = constraints.unit_interval
 
@@ -101,7 +101,7 @@ class SigmoidTransform(_IncreasingTransform):
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The derivative's logarithm."""
+        """Return the logarithm of the derivative."""
         return -torch.nn.functional.softplus(-x) - torch.nn.functional.softplus(x)
 
 
@@ -117,7 +117,7 @@ class SoftplusTransform(_IncreasingTransform):
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The derivative's logarithm."""
+        """Return the logarithm of the derivative."""
         return -torch.nn.functional.softplus(-x)
 
 
@@ -133,12 +133,12 @@ class TanhTransform(_IncreasingTransform):
         return torch.atanh(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The derivative's logarithm."""
+        """Return the logarithm of the derivative."""
         return 2.0 * (math.log(2.0) - x - torch.nn.functional.softplus(-2.0 * x))
 
 
 class AbsTransform(ParameterFreeTransform):
-    """``|x|``; back is itself."""
+    """``|x|``; its inverse returns the value unchanged."""
 
     domain = constraints.real
     codomain = constraints.positive
@@ -183,7 +183,7 @@ class AffineTransform(Transform):
 
     @property
     def sign(self) -> Any:
-        """The scale's."""
+        """The sign of the scale."""
         if is_number(self.scale):
             return 1 if float(self.scale) > 0 else -1 if float(self.scale) < 0 else 0
         return self.scale.sign()
@@ -195,7 +195,7 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """``log |scale|``, added up over an event."""
+        """``log |scale|``, summed over an event."""
         shape, scale = x.shape, self.scale
         result = torch.full_like(x, math.log(abs(scale))) if is_number(scale) else torch.abs(scale).log()
         if self.event_dim:
@@ -204,7 +204,7 @@ class AffineTransform(Transform):
         return result.expand(shape)
 
     def forward_shape(self, shape: Any) -> Any:
-        """As large as ``loc`` and ``scale`` too."""
+        """Return the shape broadcast with ``loc`` and ``scale``."""
         return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
 
     inverse_shape = forward_shape

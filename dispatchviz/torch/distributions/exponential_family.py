@@ -1,4 +1,4 @@
-"""``ExponentialFamily`` (``torch/distributions/exp_family.py``), and of it, on positive numbers: ``Exponential``,
+"""``ExponentialFamily`` (``torch/distributions/exp_family.py``) and its members on positive numbers: ``Exponential``,
 ``Gamma``, ``Chi2`` (files of their names).
 """
 
@@ -15,7 +15,7 @@ __all__ = ["Chi2", "Exponential", "ExponentialFamily", "Gamma"]
 
 
 class ExponentialFamily(Distribution):
-    """Densities exp(t(x) . theta - F(theta) + k(x)): their entropy follows from F by differentiation."""
+    """Densities exp(t(x) . theta - F(theta) + k(x)), whose entropy follows from F by differentiation."""
 
     @property
     def _natural_params(self) -> Any:
@@ -29,7 +29,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def entropy(self) -> Any:
-        """By the gradient of the normalizer's logarithm."""
+        """Return the entropy, from the gradient of the log normalizer."""
         result: Any = -self._mean_carrier_measure
         params = [param.detach().requires_grad_() for param in self._natural_params]
         normalizer = self._log_normalizer(*params)
@@ -41,7 +41,7 @@ class ExponentialFamily(Distribution):
 
 
 class Exponential(ExponentialFamily):
-    """Exponential distribution: waiting times of events that come at ``rate``."""
+    """Exponential distribution: waiting times of events that occur at ``rate``."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"rate": constraints.positive}
     support = constraints.nonnegative
@@ -69,11 +69,11 @@ class Exponential(ExponentialFamily):
 
     @property
     def variance(self) -> Any:
-        """Its square."""
+        """``1 / rate ** 2``"""
         return self.rate.pow(-2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("rate",), _instance)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
@@ -87,13 +87,13 @@ class Exponential(ExponentialFamily):
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Any) -> Any:
-        """The probability of no longer a time."""
+        """Return the probability of at most this waiting time."""
         if self._validate_args:
             self._validate_sample(value)
         return 1 - torch.exp(-self.rate * value)
 
     def icdf(self, value: Any) -> Any:
-        """The time of a probability."""
+        """Return the waiting time for a probability."""
         return -torch.log1p(-value) / self.rate
 
     def entropy(self) -> Any:
@@ -109,7 +109,7 @@ class Exponential(ExponentialFamily):
 
 
 class Gamma(ExponentialFamily):
-    """Gamma distribution of shape ``concentration`` and scale 1 / ``rate``."""
+    """Gamma distribution with shape ``concentration`` and scale 1 / ``rate``."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
@@ -128,7 +128,7 @@ class Gamma(ExponentialFamily):
 
     @property
     def mode(self) -> Any:
-        """0 below a concentration of 1."""
+        """The most likely value, 0 for a concentration below 1."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
@@ -137,11 +137,11 @@ class Gamma(ExponentialFamily):
         return self.concentration / self.rate.pow(2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("concentration", "rate"), _instance)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """Standard samples divided by ``rate``, none of them 0."""
+        """Return standard samples divided by ``rate``, none of them 0."""
         shape = self._extended_shape(sample_shape)
         value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=torch.finfo(value.dtype).tiny)
@@ -156,12 +156,12 @@ class Gamma(ExponentialFamily):
         return scaled - self.rate * value - torch.lgamma(self.concentration)
 
     def entropy(self) -> Any:
-        """By the gamma function and its derivative."""
+        """Return the entropy, from the gamma function and its derivative."""
         start = self.concentration - torch.log(self.rate) + torch.lgamma(self.concentration)
         return start + (1.0 - self.concentration) * torch.digamma(self.concentration)
 
     def cdf(self, value: Any) -> Any:
-        """The incomplete gamma function."""
+        """Return the regularized incomplete gamma function."""
         if self._validate_args:
             self._validate_sample(value)
         return torch.special.gammainc(self.concentration, self.rate * value)
@@ -185,5 +185,5 @@ class Chi2(Gamma):
 
     @property
     def df(self) -> Any:
-        """Degrees of freedom."""
+        """The degrees of freedom."""
         return self.concentration * 2

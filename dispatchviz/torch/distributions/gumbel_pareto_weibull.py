@@ -32,12 +32,12 @@ class Gumbel(TransformedDistribution):
         if not (is_number(loc) and is_number(scale)):
             ends = torch.full_like(self.loc, ends[0]), torch.full_like(self.loc, ends[1])
         base = Uniform(*ends, validate_args=validate_args)
-        turned = AffineTransform(loc=0, scale=-torch.ones_like(self.scale))
-        transforms = [ExpTransform().inv, turned, ExpTransform().inv, AffineTransform(loc=loc, scale=-self.scale)]
+        negated = AffineTransform(loc=0, scale=-torch.ones_like(self.scale))
+        transforms = [ExpTransform().inv, negated, ExpTransform().inv, AffineTransform(loc=loc, scale=-self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.loc = self.loc.expand(batch_shape)
         new.scale = self.scale.expand(batch_shape)
@@ -67,7 +67,7 @@ class Gumbel(TransformedDistribution):
 
     @property
     def variance(self) -> Any:
-        """Its square."""
+        """The square of the standard deviation."""
         return self.stddev.pow(2)
 
     def entropy(self) -> Any:
@@ -76,7 +76,7 @@ class Gumbel(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """Pareto distribution: support from ``scale`` on, the density falls as a power."""
+    """Pareto distribution: values from ``scale`` on, with a density that decreases as a power."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"alpha": constraints.positive, "scale": constraints.positive}
 
@@ -87,7 +87,7 @@ class Pareto(TransformedDistribution):
         super().__init__(base, transforms, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.scale = self.scale.expand(batch_shape)
         new.alpha = self.alpha.expand(batch_shape)
@@ -95,7 +95,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """Infinite up to ``alpha`` 1."""
+        """The mean, infinite for ``alpha`` up to 1."""
         a = self.alpha.clamp(min=1)
         return a * self.scale / (a - 1)
 
@@ -106,13 +106,13 @@ class Pareto(TransformedDistribution):
 
     @property
     def variance(self) -> Any:
-        """Infinite up to ``alpha`` 2."""
+        """The variance, infinite for ``alpha`` up to 2."""
         a = self.alpha.clamp(min=2)
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
     @property
     def support(self) -> Any:
-        """From ``scale`` on."""
+        """The numbers from ``scale`` on."""
         return constraints.greater_than_eq(self.scale)
 
     def entropy(self) -> Any:
@@ -137,7 +137,7 @@ class Weibull(TransformedDistribution):
         return [power, AffineTransform(loc=0, scale=self.scale)]
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.scale = self.scale.expand(batch_shape)
         new.concentration = self.concentration.expand(batch_shape)
@@ -159,7 +159,7 @@ class Weibull(TransformedDistribution):
 
     @property
     def variance(self) -> Any:
-        """By two gamma functions."""
+        """The variance, from two values of the gamma function."""
         square = self.scale.pow(2)
         second = torch.exp(torch.lgamma(1 + 2 * self.concentration_reciprocal))
         return square * (second - torch.exp(2 * torch.lgamma(1 + self.concentration_reciprocal)))
@@ -187,7 +187,7 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """Infinite up to ``concentration`` 1."""
+        """The mean, infinite for ``concentration`` up to 1."""
         result = self.rate / (self.concentration - 1)
         return torch.where(self.concentration > 1, result, math.inf)
 
@@ -198,7 +198,7 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def variance(self) -> Any:
-        """Infinite up to ``concentration`` 2."""
+        """The variance, infinite for ``concentration`` up to 2."""
         result = self.rate.square() / ((self.concentration - 1).square() * (self.concentration - 2))
         return torch.where(self.concentration > 2, result, math.inf)
 

@@ -16,7 +16,7 @@ __all__ = ["Independent", "OneHotCategorical", "OneHotCategoricalStraightThrough
 
 
 def sum_rightmost(value: Any, dim: int) -> Any:
-    """Over the last dimensions."""
+    """Sum over the last dimensions."""
     return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
 
 
@@ -41,7 +41,7 @@ class Independent(Distribution):
         super().__init__(Size(shape[:cut]), Size(shape[cut:]), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         shape = Size(batch_shape)
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.base_dist = self.base_dist.expand(Size(shape + self.event_shape[: self.reinterpreted_batch_ndims]))
@@ -52,54 +52,54 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
-        """The base's."""
+        """True if the base distribution has it."""
         return bool(self.base_dist.has_rsample)
 
     @property
     def has_enumerate_support(self) -> bool:  # type: ignore[override]
-        """The base's, if nothing is put together."""
+        """True if the base distribution has it and no dimensions are combined."""
         return self.reinterpreted_batch_ndims <= 0 and bool(self.base_dist.has_enumerate_support)
 
     @property
     def support(self) -> Any:
-        """The base's, for whole events."""
+        """The support of the base distribution, for whole events."""
         support = self.base_dist.support
         count = self.reinterpreted_batch_ndims
         return constraints.independent(support, count) if count else support
 
     @property
     def mean(self) -> Any:
-        """The base's."""
+        """The mean of the base distribution."""
         return self.base_dist.mean
 
     @property
     def mode(self) -> Any:
-        """The base's."""
+        """The mode of the base distribution."""
         return self.base_dist.mode
 
     @property
     def variance(self) -> Any:
-        """The base's."""
+        """The variance of the base distribution."""
         return self.base_dist.variance
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """The base's samples."""
+        """Return samples of the base distribution."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """The base's samples."""
+        """Return reparametrized samples of the base distribution."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Any) -> Any:
-        """Added up over an event."""
+        """Return the logarithm of the probability, summed over an event."""
         return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Any:
-        """Added up over an event."""
+        """Return the entropy, summed over an event."""
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """The base's. NotImplementedError if anything is put together."""
+        """Return the values of the base distribution. Raise NotImplementedError if dimensions are combined."""
         if self.reinterpreted_batch_ndims > 0:
             raise NotImplementedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand=expand)
@@ -109,7 +109,7 @@ class Independent(Distribution):
 
 
 class OneHotCategorical(Distribution):
-    """One-hot categorical distribution: rows of 0 with one 1."""
+    """One-hot categorical distribution: rows of zeros with a single 1."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -121,7 +121,7 @@ class OneHotCategorical(Distribution):
         super().__init__(self._categorical.batch_shape, Size(shape[-1:]), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new._categorical = self._categorical.expand(Size(batch_shape))
         Distribution.__init__(new, Size(batch_shape), self.event_shape, validate_args=False)
@@ -134,17 +134,17 @@ class OneHotCategorical(Distribution):
 
     @property
     def probs(self) -> Any:
-        """Probabilities."""
+        """The probabilities."""
         return self._categorical.probs
 
     @property
     def logits(self) -> Any:
-        """Their logarithms."""
+        """The logarithms of the probabilities."""
         return self._categorical.logits
 
     @property
     def param_shape(self) -> Any:
-        """Of what was given."""
+        """The shape of the parameter that was given."""
         return self._categorical.param_shape
 
     @property
@@ -164,7 +164,7 @@ class OneHotCategorical(Distribution):
         return self._categorical.probs * (1 - self._categorical.probs)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Categorical samples as one-hot rows."""
+        """Return categorical samples as one-hot rows."""
         probs = self._categorical.probs
         indices = self._categorical.sample(Size(sample_shape))
         return torch.nn.functional.one_hot(indices, self._categorical._num_events).to(probs)
@@ -176,11 +176,11 @@ class OneHotCategorical(Distribution):
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self) -> Any:
-        """That of the categories."""
+        """Return the entropy of the categories."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """Every row."""
+        """Return every row."""
         n = self.event_shape[0]
         values = torch.eye(n, dtype=self._param.dtype, device=self._param.device)
         values = values.view((n, *(1 for _ in self.batch_shape), n))
@@ -193,7 +193,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """A sample plus ``probs`` minus themselves."""
+        """Return a sample plus ``probs`` minus their detached values."""
         samples = self.sample(sample_shape)
         probs = self._categorical.probs
         return samples + (probs - probs.detach())

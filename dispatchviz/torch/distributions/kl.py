@@ -16,7 +16,7 @@ _RULES: dict[tuple[type, type], Rule] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
-    """Decorate a function of two distributions."""
+    """Register a function of two distributions as their divergence; return a decorator."""
 
     def decorator(function: Rule) -> Rule:
         _RULES[type_p, type_q] = function
@@ -26,7 +26,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Any, q: Any) -> Any:
-    """KL(p || q). NotImplementedError if there is no rule for their types."""
+    """Return KL(p || q). Raise NotImplementedError if there is no rule for their types."""
     for above_p in type(p).__mro__:
         for above_q in type(q).__mro__:
             if (above_p, above_q) in _RULES:

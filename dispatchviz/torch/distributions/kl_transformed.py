@@ -14,7 +14,7 @@ from dispatchviz.torch.distributions.transformed_distribution import HalfNormal,
 
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _kl_transformed_transformed(p: Any, q: Any) -> Any:
-    """The bases', if both go through the same transforms."""
+    """Return the divergence of the base distributions, if both have the same transforms."""
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
     return kl_divergence(p.base_dist, q.base_dist)

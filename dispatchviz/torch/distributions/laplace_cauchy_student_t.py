@@ -30,7 +30,7 @@ class _LocScale(Distribution):
         return self.loc
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("loc", "scale"), _instance)
 
 
@@ -49,11 +49,11 @@ class Laplace(_LocScale):
 
     @property
     def stddev(self) -> Any:
-        """Its root."""
+        """The square root of the variance."""
         return (2**0.5) * self.scale
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """By logarithms of uniform samples."""
+        """Return samples, from logarithms of uniform samples."""
         shape = self._extended_shape(sample_shape)
         u = self.loc.new(shape).uniform_(torch.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
@@ -82,7 +82,7 @@ class Laplace(_LocScale):
 
 
 class Cauchy(_LocScale):
-    """Cauchy distribution: ratios of normal variables, which have no mean."""
+    """Cauchy distribution: the ratio of two normal variables, which has no mean."""
 
     @property
     def mean(self) -> Any:
@@ -91,11 +91,11 @@ class Cauchy(_LocScale):
 
     @property
     def variance(self) -> Any:
-        """Infinite."""
+        """Infinity."""
         return torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype, device=self.loc.device)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """``loc`` and standard samples times ``scale``."""
+        """Return ``loc`` plus standard samples times ``scale``."""
         shape = self._extended_shape(sample_shape)
         eps = self.loc.new(shape).cauchy_()
         return self.loc + eps * self.scale
@@ -107,13 +107,13 @@ class Cauchy(_LocScale):
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
     def cdf(self, value: Any) -> Any:
-        """By the arc tangent."""
+        """Return the cumulative distribution function, by the arc tangent."""
         if self._validate_args:
             self._validate_sample(value)
         return torch.atan((value - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value: Any) -> Any:
-        """By the tangent."""
+        """Return the inverse cumulative distribution function, by the tangent."""
         return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self) -> Any:
@@ -122,7 +122,7 @@ class Cauchy(_LocScale):
 
 
 class StudentT(Distribution):
-    """Student's t: a normal variable divided by the root of a chi-squared one."""
+    """Student's t: a normal variable divided by the square root of a chi-squared one."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {
         "df": constraints.positive,
@@ -139,7 +139,7 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Any:
-        """``loc``; nan up to 1 degree of freedom."""
+        """``loc``; nan for up to 1 degree of freedom."""
         mean = self.loc.clone(memory_format=torch.contiguous_format)
         mean[self.df <= 1] = math.nan
         return mean
@@ -151,7 +151,7 @@ class StudentT(Distribution):
 
     @property
     def variance(self) -> Any:
-        """Infinite up to 2 degrees of freedom, nan up to 1."""
+        """The variance: infinite for up to 2 degrees of freedom, nan for up to 1."""
         result = self.df.clone(memory_format=torch.contiguous_format)
         result[self.df > 2] = self.scale[self.df > 2].pow(2) * self.df[self.df > 2] / (self.df[self.df > 2] - 2)
         result[(self.df <= 2) & (self.df > 1)] = math.inf
@@ -159,13 +159,13 @@ class StudentT(Distribution):
         return result
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = self._expanded(batch_shape, ("df", "loc", "scale"), _instance)
         new._chi2 = self._chi2.expand(Size(batch_shape))
         return new
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """A normal sample and one of ``Chi2``."""
+        """Return samples, from a normal sample and one of ``Chi2``."""
         shape = self._extended_shape(sample_shape)
         x = torch.empty(shape, dtype=self.df.dtype, device=self.df.device).normal_()
         z = self._chi2.rsample(sample_shape)
@@ -182,7 +182,7 @@ class StudentT(Distribution):
         return -0.5 * (self.df + 1.0) * torch.log1p(y**2.0 / self.df) - norm
 
     def entropy(self) -> Any:
-        """By the beta function and the derivative of gamma."""
+        """Return the entropy, from the beta function and the derivative of gamma."""
         beta = torch.lgamma(0.5 * self.df) + math.lgamma(0.5) - torch.lgamma(0.5 * (self.df + 1))
         start = self.scale.log()
         slope = 0.5 * (self.df + 1) * (torch.digamma(0.5 * (self.df + 1)) - torch.digamma(0.5 * self.df))

@@ -24,9 +24,9 @@ __all__ = ["MixtureSameFamily", "Multinomial", "NegativeBinomial"]
 
 
 class MixtureSameFamily(Distribution):
-    """Mixture: a component is chosen, then sampled; the components are the last batch dimension of one distribution.
+    """Mixture: choose a component, then sample it. The components are the last batch dimension of one distribution.
 
-    ValueError for distributions that do not fit together.
+    Raise ValueError for distributions that do not fit together.
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
@@ -58,7 +58,7 @@ class MixtureSameFamily(Distribution):
         super().__init__(Size(own), component_distribution.event_shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         shape = Size(batch_shape)
         new.component_distribution = self.component_distribution.expand(shape + Size((self._num_component,)))
@@ -70,18 +70,18 @@ class MixtureSameFamily(Distribution):
 
     @property
     def support(self) -> Any:
-        """The components'."""
+        """The support of the components."""
         return constraints.MixtureSameFamilyConstraint(self.component_distribution.support)
 
     @property
     def mean(self) -> Any:
-        """The components' means, weighed."""
+        """The weighted mean of the components' means."""
         probs = self._pad_mixture_dimensions(self.mixture_distribution.probs)
         return torch.sum(probs * self.component_distribution.mean, dim=-1 - self._event_ndims)
 
     @property
     def variance(self) -> Any:
-        """The mean of variances and the variance of means."""
+        """The mean of the variances plus the variance of the means."""
         probs = self._pad_mixture_dimensions(self.mixture_distribution.probs)
         dim = -1 - self._event_ndims
         within = torch.sum(probs * self.component_distribution.variance, dim=dim)
@@ -89,12 +89,12 @@ class MixtureSameFamily(Distribution):
         return within + torch.sum(probs * apart, dim=dim)
 
     def cdf(self, value: Any) -> Any:
-        """The components', weighed."""
+        """Return the weighted mean of the components' cumulative distribution functions."""
         cdf = self.component_distribution.cdf(self._pad(value))
         return torch.sum(cdf * self.mixture_distribution.probs, dim=-1)
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the components' probabilities, weighed."""
+        """Return the logarithm of the weighted sum of the components' probabilities."""
         if self._validate_args:
             self._validate_sample(value)
         log_prob = self.component_distribution.log_prob(self._pad(value))
@@ -102,7 +102,7 @@ class MixtureSameFamily(Distribution):
         return torch.logsumexp(log_prob + weights, dim=-1)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Samples of all components, of which one is gathered."""
+        """Return samples: sample all components, and gather one of them."""
         with torch.no_grad():
             dim, event = len(sample_shape) + len(self.batch_shape), self.event_shape
             chosen = self.mixture_distribution.sample(sample_shape)
@@ -126,7 +126,9 @@ class MixtureSameFamily(Distribution):
 
 
 class Multinomial(Distribution):
-    """Multinomial: counts of categories in ``total_count`` samples. NotImplementedError for counts in a tensor."""
+    """Multinomial: counts of categories in ``total_count`` samples. Raise NotImplementedError for counts in a
+    tensor.
+    """
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -142,7 +144,7 @@ class Multinomial(Distribution):
         super().__init__(self._categorical.batch_shape, Size(event_shape), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.total_count = self.total_count
         new._categorical = self._categorical.expand(Size(batch_shape))
@@ -166,11 +168,11 @@ class Multinomial(Distribution):
 
     @property
     def support(self) -> Any:
-        """Count that make no more than ``total_count``."""
+        """The counts that sum to at most ``total_count``."""
         return constraints.multinomial(self.total_count)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Categorical samples, counted."""
+        """Return counts of categorical samples."""
         shape = Size(sample_shape)
         samples = self._categorical.sample(Size((self.total_count,)) + shape)
         order = list(range(samples.dim()))
@@ -204,7 +206,9 @@ class Multinomial(Distribution):
 
 
 class NegativeBinomial(Distribution):
-    """Negative binomial: successes before ``total_count`` failures. ValueError unless one parameter of two is given."""
+    """Negative binomial: successes before ``total_count`` failures. Raise ValueError unless exactly one of probs and
+    logits is given.
+    """
 
     arg_constraints: ClassVar[dict[str, Any]] = {
         "total_count": constraints.greater_than_eq(0),
@@ -225,7 +229,7 @@ class NegativeBinomial(Distribution):
         super().__init__(param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("total_count", "probs", "logits"), _instance)
 
     @property
@@ -240,22 +244,22 @@ class NegativeBinomial(Distribution):
 
     @property
     def variance(self) -> Any:
-        """The mean over the probability of a failure."""
+        """The mean divided by the probability of a failure."""
         return self.mean / torch.sigmoid(-self.logits)
 
     @lazy_property
     def logits(self) -> Any:
-        """Logarithms of odds."""
+        """The logarithms of the odds."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Any:
-        """Of a success."""
+        """The probability of a success."""
         return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def param_shape(self) -> Any:
-        """Of the parameters."""
+        """The shape of the parameters."""
         return (self.__dict__["probs"] if "probs" in self.__dict__ else self.__dict__["logits"]).size()
 
     @lazy_property
@@ -263,7 +267,7 @@ class NegativeBinomial(Distribution):
         return Gamma(concentration=self.total_count, rate=torch.exp(-self.logits), validate_args=False)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Poisson samples whose rates are gamma samples."""
+        """Return Poisson samples whose rates are gamma samples."""
         with torch.no_grad():
             return torch.poisson(self._gamma.sample(sample_shape=sample_shape))
 

@@ -56,17 +56,17 @@ class MultivariateNormal(Distribution):
 
     @lazy_property
     def scale_tril(self) -> Any:
-        """The Cholesky factor."""
+        """The Cholesky factor of the covariance."""
         return self._whole(self._unbroadcasted_scale_tril)
 
     @lazy_property
     def covariance_matrix(self) -> Any:
-        """The factor times itself transposed."""
+        """The covariance: the factor times its transpose."""
         return self._whole(torch.matmul(self._unbroadcasted_scale_tril, self._unbroadcasted_scale_tril.mT))
 
     @lazy_property
     def precision_matrix(self) -> Any:
-        """The covariance's inverse."""
+        """The inverse of the covariance."""
         return self._whole(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     @property
@@ -81,12 +81,12 @@ class MultivariateNormal(Distribution):
 
     @property
     def variance(self) -> Any:
-        """The covariance's diagonal."""
+        """The diagonal of the covariance."""
         squares = self._unbroadcasted_scale_tril.pow(2).sum(-1)
         return squares.expand((*self._batch_shape, *self._event_shape))
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         shape = Size(batch_shape)
         new.loc = self.loc.expand((*shape, *self.event_shape))
@@ -99,7 +99,7 @@ class MultivariateNormal(Distribution):
         return new
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """``loc`` and the factor times standard normal samples."""
+        """Return ``loc`` plus the factor times standard normal samples."""
         shape = self._extended_shape(sample_shape)
         eps = torch.empty(shape, dtype=self.loc.dtype, device=self.loc.device).normal_()
         return self.loc + torch.matmul(self._unbroadcasted_scale_tril, eps.unsqueeze(-1)).squeeze(-1)
@@ -113,18 +113,18 @@ class MultivariateNormal(Distribution):
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - half_log_det
 
     def entropy(self) -> Any:
-        """By the determinant."""
+        """Return the entropy, from the determinant."""
         entropy = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + half_log_determinant(self)
         return entropy.expand(self._batch_shape) if self._batch_shape else entropy
 
 
 def half_log_determinant(normal: MultivariateNormal) -> Any:
-    """Half the logarithm of the covariance's determinant."""
+    """Return half the logarithm of the covariance's determinant."""
     return normal._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 def mahalanobis(factor: Any, x: Any) -> Any:
-    """Squared lengths of vectors measured by a factor's covariance; each factor solves for all its vectors at once."""
+    """Return squared Mahalanobis lengths of vectors. Each factor solves for all its vectors at once."""
     n, batch = x.size(-1), x.shape[:-1]
     inner = factor.dim() - 2
     outer = len(batch) - inner
@@ -141,9 +141,9 @@ def mahalanobis(factor: Any, x: Any) -> Any:
     return lengths.reshape(x.shape[:-1]).permute((*range(outer), *back)).reshape(batch)
 
 
-def _of_precision(matrix: Any) -> Any:
-    turned = torch.linalg.cholesky(torch.flip(matrix, (-2, -1)))
-    inverse = torch.transpose(torch.flip(turned, (-2, -1)), -2, -1)
+def _factor_of_precision(matrix: Any) -> Any:
+    flipped = torch.linalg.cholesky(torch.flip(matrix, (-2, -1)))
+    inverse = torch.transpose(torch.flip(flipped, (-2, -1)), -2, -1)
     identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
     return torch.linalg.solve_triangular(inverse, identity, upper=False)
 
@@ -151,6 +151,6 @@ def _of_precision(matrix: Any) -> Any:
 _FACTORS: dict[str, Any] = {
     "scale_tril": lambda matrix: matrix,
     "covariance_matrix": lambda matrix: torch.linalg.cholesky(matrix),
-    "precision_matrix": _of_precision,
+    "precision_matrix": _factor_of_precision,
 }
-"""The Cholesky factor of the covariance."""
+"""The matrix parameter -> a function that computes the Cholesky factor of the covariance."""

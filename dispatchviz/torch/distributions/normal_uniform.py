@@ -42,21 +42,21 @@ class Normal(Distribution):
 
     @property
     def variance(self) -> Any:
-        """``scale`` squared."""
+        """``scale ** 2``"""
         return self.stddev.pow(2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("loc", "scale"), _instance)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """By ``torch.normal``."""
+        """Return samples of ``torch.normal``."""
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
             return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """``loc`` and a standard normal sample times ``scale``."""
+        """Return ``loc`` plus a standard normal sample times ``scale``."""
         shape = self._extended_shape(sample_shape)
         eps = torch.empty(shape, dtype=self.loc.dtype, device=self.loc.device).normal_()
         return self.loc + eps * self.scale
@@ -70,17 +70,17 @@ class Normal(Distribution):
         return -((value - self.loc) ** 2) / (2 * variance) - log_scale - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Any) -> Any:
-        """By ``erf``."""
+        """Return the cumulative distribution function, by ``erf``."""
         if self._validate_args:
             self._validate_sample(value)
         return 0.5 * (1 + torch.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
 
     def icdf(self, value: Any) -> Any:
-        """By ``erfinv``."""
+        """Return the inverse cumulative distribution function, by ``erfinv``."""
         return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
 
     def entropy(self) -> Any:
-        """By the logarithm of the standard deviation."""
+        """Return the entropy, from the logarithm of the standard deviation."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
 
 
@@ -96,22 +96,22 @@ class Uniform(Distribution):
 
     @property
     def arg_constraints(self) -> Any:
-        """Each bounds the other."""
+        """The constraints: each parameter bounds the other."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @property
     def support(self) -> Any:
-        """The interval."""
+        """The interval from ``low`` to ``high``."""
         return constraints.interval(self.low, self.high)
 
     @property
     def mean(self) -> Any:
-        """The middle."""
+        """The middle of the interval."""
         return (self.high + self.low) / 2
 
     @property
     def mode(self) -> Any:
-        """There is none."""
+        """nan: every value is equally likely."""
         return math.nan * self.high
 
     @property
@@ -125,7 +125,7 @@ class Uniform(Distribution):
         return (self.high - self.low).pow(2) / 12
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("low", "high"), _instance)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
@@ -143,15 +143,15 @@ class Uniform(Distribution):
         return torch.log(above.mul(below)) - torch.log(self.high - self.low)
 
     def cdf(self, value: Any) -> Any:
-        """The fraction of the interval."""
+        """Return the fraction of the interval below the value."""
         if self._validate_args:
             self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Any) -> Any:
-        """The value at a fraction of the interval."""
+        """Return the value at a fraction of the interval."""
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Any:
-        """The logarithm of the length."""
+        """Return the logarithm of the interval's length."""
         return torch.log(self.high - self.low)

@@ -19,7 +19,7 @@ __all__ = ["Binomial", "Geometric", "Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """Poisson distribution: counts of events of which ``rate`` are expected."""
+    """Poisson distribution: counts of events, with ``rate`` expected events."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -44,11 +44,11 @@ class Poisson(ExponentialFamily):
         return self.rate
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("rate",), _instance)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """By ``torch.poisson``."""
+        """Return samples of ``torch.poisson``."""
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
             return torch.poisson(self.rate.expand(shape))
@@ -92,7 +92,7 @@ class Binomial(BinaryTrials):
 
     @property
     def support(self) -> Any:
-        """0 to the count."""
+        """The numbers from 0 to the count."""
         return constraints.integer_interval(0, self.total_count)
 
     @property
@@ -111,13 +111,13 @@ class Binomial(BinaryTrials):
         return self.total_count * self.probs * (1 - self.probs)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = self._expanded(batch_shape, ("total_count", "probs", "logits"), _instance)
         new._param = new.__dict__["probs"] if "probs" in new.__dict__ else new.__dict__["logits"]
         return new
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """By ``torch.binomial``."""
+        """Return samples of ``torch.binomial``."""
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
             return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
@@ -135,7 +135,9 @@ class Binomial(BinaryTrials):
         return value * self.logits - of_successes - of_failures - norm
 
     def entropy(self) -> Any:
-        """Over all counts. NotImplementedError for different ``total_count``."""
+        """Return the entropy, summed over all counts. Raise NotImplementedError for different values of
+        ``total_count``.
+        """
         self._one_count("entropy")
         log_prob = self.log_prob(self.enumerate_support(False))
         return -(torch.exp(log_prob) * log_prob).sum(0)
@@ -147,7 +149,7 @@ class Binomial(BinaryTrials):
         return count
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """Every count. NotImplementedError for different ``total_count``."""
+        """Return every count. Raise NotImplementedError for different values of ``total_count``."""
         return self._values(1 + self._one_count("enumerate_support"), self._param.dtype, expand)
 
 
@@ -193,11 +195,11 @@ class Geometric(BinaryTrials):
         return (1.0 / self.probs - 1.0) / self.probs
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         return self._expanded(batch_shape, ("probs", "logits"), _instance)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """By logarithms of uniform samples."""
+        """Return samples, from logarithms of uniform samples."""
         shape = self._extended_shape(sample_shape)
         tiny = torch.finfo(self.probs.dtype).tiny
         with torch.no_grad():
@@ -214,6 +216,6 @@ class Geometric(BinaryTrials):
         return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Any:
-        """By binary cross entropy."""
+        """Return the entropy, by binary cross entropy."""
         cross = torch.nn.functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
         return cross / self.probs

@@ -29,7 +29,7 @@ def _clamped(probs: Any) -> Any:
 
 
 class LogitRelaxedBernoulli(Distribution):
-    """Logits of a relaxed Bernoulli variable. ValueError unless one parameter of two is given."""
+    """Logits of a relaxed Bernoulli variable. Raise ValueError unless exactly one of probs and logits is given."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
@@ -46,23 +46,23 @@ class LogitRelaxedBernoulli(Distribution):
         super().__init__(Size() if is_number(given) else param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.temperature = self.temperature
         return self._expanded(batch_shape, ("probs", "logits"), new)
 
     @lazy_property
     def logits(self) -> Any:
-        """Logarithms of odds."""
+        """The logarithms of the odds."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Any:
-        """Of 1."""
+        """The probability of 1."""
         return logits_to_probs(self.logits, is_binary=True)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """By uniform samples."""
+        """Return samples, from uniform samples."""
         shape = self._extended_shape(sample_shape)
         probs = _clamped(self.probs.expand(shape))
         uniforms = _clamped(torch.rand(shape, dtype=probs.dtype, device=probs.device))
@@ -78,7 +78,7 @@ class LogitRelaxedBernoulli(Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Relaxed Bernoulli distribution: nearly 0 or 1; the nearer, the lower the temperature."""
+    """Relaxed Bernoulli distribution: values near 0 or 1. A lower temperature moves them nearer."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
@@ -111,7 +111,7 @@ class ExpRelaxedCategorical(Distribution):
         super().__init__(self._categorical.batch_shape, Size(event_shape), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         new.temperature = self.temperature
         new._categorical = self._categorical.expand(Size(batch_shape))
@@ -124,7 +124,7 @@ class ExpRelaxedCategorical(Distribution):
     param_shape = property(lambda self: self._categorical.param_shape)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """By Gumbel samples."""
+        """Return samples, from Gumbel samples."""
         shape = self._extended_shape(sample_shape)
         uniforms = _clamped(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         gumbels = -(-uniforms.log()).log()
@@ -144,7 +144,7 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Relaxed one-hot categorical: nearly one class; the nearer, the lower the temperature."""
+    """Relaxed one-hot categorical distribution: values near one class. A lower temperature moves them nearer."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

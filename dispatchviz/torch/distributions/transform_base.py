@@ -8,9 +8,9 @@ __all__ = ["Transform"]
 
 
 class Transform:
-    """``y = t(x)``, ``x = t.inv(y)`` and the logarithm of its Jacobian's determinant; it may keep the last pair.
+    """A transform ``y = t(x)`` with its inverse ``x = t.inv(y)`` and the log determinant of its Jacobian.
 
-    ValueError for a cache of another size than 0 and 1.
+    It may cache the last pair. Raise ValueError for a cache size other than 0 and 1.
     """
 
     bijective: Any = False
@@ -30,7 +30,7 @@ class Transform:
 
     @property
     def event_dim(self) -> Any:
-        """Of both sides. ValueError if they differ."""
+        """The number of event dimensions on both sides. Raise ValueError if they differ."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
@@ -43,7 +43,9 @@ class Transform:
         return self._inv
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """One that caches the last pair, or none. NotImplementedError for classes with parameters of their own."""
+        """Return a transform that caches the last pair, or none. Raise NotImplementedError for classes with their own
+        parameters.
+        """
         if self._cache_size == cache_size:
             return self
         if type(self).__init__ is Transform.__init__:
@@ -84,11 +86,11 @@ class Transform:
         return type(self).__name__ + "()"
 
     def forward_shape(self, shape: Any) -> Any:
-        """Of what comes out."""
+        """Return the shape of the output for an input shape."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """Of what went in."""
+        """Return the shape of the input for an output shape."""
         return shape
 
 
@@ -105,7 +107,7 @@ class _InverseTransform(Transform):
     sign = property(lambda self: self._inv.sign)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The inverse of one that caches the last pair."""
+        """Return the inverse of a transform that caches the last pair."""
         return self.inv.with_cache(cache_size).inv
 
     def __eq__(self, other: object) -> bool:
@@ -118,13 +120,13 @@ class _InverseTransform(Transform):
         return self._inv._inv_call(x)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The other's, negated."""
+        """Return the term of the other transform, negated."""
         return -self._inv.log_abs_det_jacobian(y, x)
 
     def forward_shape(self, shape: Any) -> Any:
-        """The inverse shape of the other one."""
+        """Return the inverse shape of the other transform."""
         return self._inv.inverse_shape(shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The forward shape of the other one."""
+        """Return the forward shape of the other transform."""
         return self._inv.forward_shape(shape)

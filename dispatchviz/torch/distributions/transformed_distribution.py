@@ -1,4 +1,4 @@
-"""``TransformedDistribution``: samples go through transforms; the half and the logarithmic ones made so
+"""``TransformedDistribution``, whose samples pass through transforms, and the half and logarithmic distributions
 (``torch/distributions/transformed_distribution.py``, ``log_normal.py``, ``half_normal.py``, ``half_cauchy.py``,
 ``logistic_normal.py``).
 """
@@ -27,7 +27,9 @@ __all__ = ["HalfCauchy", "HalfNormal", "LogNormal", "LogisticNormal", "Transform
 
 
 class TransformedDistribution(Distribution):
-    """``transforms`` of what ``base_distribution`` gives. ValueError for what is no transform, and too small shapes."""
+    """A base distribution whose samples pass through ``transforms``. Raise ValueError for anything but transforms, and
+    for shapes that are too small.
+    """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
 
@@ -62,7 +64,7 @@ class TransformedDistribution(Distribution):
         return forward_shape
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """With a larger batch shape."""
+        """Return the distribution expanded to a larger batch shape."""
         new = type(self).__new__(type(self)) if _instance is None else _instance
         shape = Size(batch_shape) + self.event_shape
         for transform in reversed(self.transforms):
@@ -84,7 +86,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
-        """The base's."""
+        """True if the base distribution has it."""
         return bool(self.base_dist.has_rsample)
 
     def _through(self, x: Any) -> Any:
@@ -93,16 +95,18 @@ class TransformedDistribution(Distribution):
         return x
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """The base's samples, transformed, without a history."""
+        """Return transformed samples of the base distribution, without a history."""
         with torch.no_grad():
             return self._through(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """The base's samples, transformed."""
+        """Return transformed samples of the base distribution."""
         return self._through(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
-        """The base's of what the value came from, and how much the transforms stretch it."""
+        """Return the base distribution's log probability of the inverse, minus the log determinants of the
+        transforms.
+        """
         if self._validate_args:
             self._validate_sample(value)
         event_dim = len(self.event_shape)
@@ -117,7 +121,7 @@ class TransformedDistribution(Distribution):
         return log_prob + sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
     def _monotonized(self, value: Any) -> Any:
-        """Turned around if the transforms are falling."""
+        """Return the probability, or 1 minus it if the transforms are decreasing."""
         sign: Any = 1
         for transform in self.transforms:
             sign = sign * transform.sign
@@ -137,7 +141,7 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution):
-    """Log-normal distribution: its logarithm is normal."""
+    """Log-normal distribution: its logarithm has a normal distribution."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
@@ -161,12 +165,12 @@ class LogNormal(TransformedDistribution):
 
     @property
     def variance(self) -> Any:
-        """Of the value, not of its logarithm."""
+        """The variance of the value, not of its logarithm."""
         square = self.scale.pow(2)
         return square.expm1() * (2 * self.loc + square).exp()
 
     def entropy(self) -> Any:
-        """The normal one's and ``loc``."""
+        """Return the entropy of the normal distribution plus ``loc``."""
         return self.base_dist.entropy() + self.loc
 
 
@@ -185,7 +189,7 @@ class _Half(TransformedDistribution):
         return torch.zeros_like(self.scale)
 
     def log_prob(self, value: Any) -> Any:
-        """Twice the whole one's, below 0 nothing."""
+        """Return the logarithm of twice the whole distribution's density; minus infinity below 0."""
         if self._validate_args:
             self._validate_sample(value)
         value = self._as_value(value)
@@ -206,7 +210,7 @@ class _Half(TransformedDistribution):
         return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self) -> Any:
-        """The whole one's less the logarithm of 2."""
+        """Return the entropy of the whole distribution minus the logarithm of 2."""
         return self.base_dist.entropy() - math.log(2)
 
 
@@ -238,12 +242,12 @@ class HalfCauchy(_Half):
 
     @property
     def mean(self) -> Any:
-        """Infinite."""
+        """Infinity."""
         return torch.full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
 
     @property
     def variance(self) -> Any:
-        """The whole one's."""
+        """The variance of the whole distribution."""
         return self.base_dist.variance
 
 

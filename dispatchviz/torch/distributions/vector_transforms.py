@@ -15,7 +15,7 @@ def _need_dimensions(shape: Any, count: int = 1) -> None:
 
 
 class SoftmaxTransform(ParameterFreeTransform):
-    """``softmax(x)``; back are logarithms."""
+    """``softmax(x)``; its inverse is the logarithm."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -28,7 +28,7 @@ class SoftmaxTransform(ParameterFreeTransform):
         return y.log()
 
     def forward_shape(self, shape: Any) -> Any:
-        """The same. ValueError for a single number's."""
+        """Return the shape unchanged. Raise ValueError for the shape of a single number."""
         _need_dimensions(shape)
         return shape
 
@@ -57,24 +57,24 @@ class StickBreakingTransform(ParameterFreeTransform):
         return fractions.log() - rest.log() + offset.log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """Of all fractions but the last."""
+        """Return the log determinant, from all fractions but the last."""
         offset = x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
         x = x - offset.log()
         return (-x + torch.nn.functional.logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
-        """One more. ValueError for a single number's."""
+        """Return the shape with one element more. Raise ValueError for the shape of a single number."""
         _need_dimensions(shape)
         return (*shape[:-1], shape[-1] + 1)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """One less. ValueError for a single number's."""
+        """Return the shape with one element less. Raise ValueError for the shape of a single number."""
         _need_dimensions(shape)
         return (*shape[:-1], shape[-1] - 1)
 
 
 class LowerCholeskyTransform(ParameterFreeTransform):
-    """A triangle with a positive diagonal."""
+    """A lower triangular matrix with a positive diagonal."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -87,7 +87,7 @@ class LowerCholeskyTransform(ParameterFreeTransform):
 
 
 class PositiveDefiniteTransform(ParameterFreeTransform):
-    """Such a triangle times its transpose."""
+    """A lower triangular matrix with a positive diagonal, times its transpose."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

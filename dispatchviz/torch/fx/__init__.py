@@ -1,6 +1,6 @@
-"""``torch.fx``: marks that libraries put on functions for those who trace them (``torch/fx/_symbolic_trace.py``).
+"""``torch.fx``: the marks that libraries put on functions for tracing (``torch/fx/_symbolic_trace.py``).
 
-NB: nothing is traced into graphs of Python calls.
+NB: the model does not trace programs into graphs of Python calls.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ _T = TypeVar("_T")
 
 
 class Proxy:
-    """The class of values while tracing, for annotations: there is none."""
+    """The class of values during tracing, for annotations. It has no instances."""
 
 
 class Node:
-    """The class of a step of a graph, for annotations: there is none."""
+    """The class of steps of a graph, for annotations. It has no instances."""
 
 
 class Graph:
-    """The class of graphs, for annotations: there is none."""
+    """The class of graphs, for annotations. It has no instances."""
 
 
 class GraphModule:
-    """The class of modules made of graphs, for annotations: there is none."""
+    """The class of modules made from graphs, for annotations. It has no instances."""
 
 
 def wrap(fn_or_name: _T) -> _T:
-    """The argument, a function or a function's name. RuntimeError for others."""
+    """Return the argument, a function or a function's name. Raise RuntimeError for others."""
     if not (callable(fn_or_name) or isinstance(fn_or_name, str)):
         raise RuntimeError(
             f"Unsupported type for global function! Must be either a callable or string name, got {type(fn_or_name)}"
@@ -36,5 +36,7 @@ def wrap(fn_or_name: _T) -> _T:
 
 
 def symbolic_trace(root: Any, concrete_args: Any = None) -> NoReturn:
-    """NotImplementedError."""
-    raise NotImplementedError("dispatchviz's model of PyTorch has no torch.fx: it makes no graphs of Python calls")
+    """Raise NotImplementedError."""
+    raise NotImplementedError(
+        "dispatchviz's model of PyTorch has no torch.fx, because it records no graphs of Python calls"
+    )

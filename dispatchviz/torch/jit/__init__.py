@@ -1,7 +1,7 @@
-"""``torch.jit`` as it is with ``PYTORCH_JIT=0``: Python runs, and what compiles returns its argument
+"""``torch.jit`` as with ``PYTORCH_JIT=0``: Python runs, and functions that compile return their argument
 (``torch/jit/__init__.py``, ``_script.py``, ``_trace.py``).
 
-NB: nothing is compiled or traced, and a UserWarning says so: scripted code calls the operators that Python calls.
+NB: nothing is compiled or traced, and a UserWarning says so. Scripted code calls the same operators as Python.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = [
 
 
 class ScriptModule(Module):
-    """A Module: none is compiled."""
+    """A Module. It is not compiled."""
 
 
 class ScriptFunction:
-    """The class of compiled functions, of which there are none."""
+    """The class of compiled functions. It has no instances."""
 
 
 class Attribute(NamedTuple):
@@ -52,69 +52,69 @@ def _warn_deprecated(name: str) -> None:
     warnings.warn(
         f"`torch.jit.{name}` is deprecated. Please switch to `torch.compile` or `torch.export`.",
         DeprecationWarning,
-        stacklevel=2,  # PyTorch's own file, too, so that it is shown to those who ask for all
+        stacklevel=2,  # attributed to PyTorch's own file, which the default filters hide
     )
 
 
 def _warn_uncompiled(name: str) -> None:
     warnings.warn(
-        f"dispatchviz's model of PyTorch has no TorchScript: what torch.jit.{name} was given runs as Python, as "
-        "it does in PyTorch with PYTORCH_JIT=0",
+        f"dispatchviz's model of PyTorch has no TorchScript, so the argument of torch.jit.{name} runs as Python, "
+        "as in PyTorch with PYTORCH_JIT=0",
         stacklevel=3,
     )
 
 
 def script(obj: _T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> _T:
-    """The argument."""
+    """Return the argument."""
     _warn_deprecated("script")
     _warn_uncompiled("script")
     return obj
 
 
 def trace(func: _T, example_inputs: Any = None, *args: Any, **kwargs: Any) -> _T:
-    """The argument."""
+    """Return the argument."""
     _warn_deprecated("trace")
     _warn_uncompiled("trace")
     return func
 
 
 def trace_module(mod: _T, inputs: Any, *args: Any, **kwargs: Any) -> _T:
-    """The argument."""
+    """Return the argument."""
     _warn_deprecated("trace_method")
     _warn_uncompiled("trace_module")
     return mod
 
 
 def script_if_tracing(fn: _T) -> _T:
-    """The argument: nothing is ever traced."""
+    """Return the argument: nothing is ever traced."""
     return fn
 
 
 def script_method(fn: _T) -> _T:
-    """The argument."""
+    """Return the argument."""
     _warn_deprecated("script_method")
     return fn
 
 
 def export(fn: _T) -> _T:
-    """The argument."""
+    """Return the argument."""
     return fn
 
 
 def interface(obj: _T) -> _T:
-    """The argument. RuntimeError unless it is a class."""
+    """Return the argument. Raise RuntimeError unless it is a class."""
     if type(obj) is not type:
         raise RuntimeError("interface must be applied to a class")
     return obj
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """The function, or with arguments a decorator that gives the function."""
+    """Return the function; with other arguments, return a decorator that returns the function."""
     return drop if callable(drop) else _unchanged
 
 
 def unused(fn: _T) -> _T:
-    """The argument."""
+    """Return the argument."""
     return fn
 
 
@@ -123,15 +123,15 @@ def _unchanged(fn: _T) -> _T:
 
 
 def is_scripting() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def is_tracing() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def annotate(the_type: Any, the_value: _T) -> _T:
-    """The value."""
+    """Return the value."""
     return the_value

@@ -1,4 +1,4 @@
-"""``torch.jit.annotations``: types of Python, which scripts import from here (``torch/jit/annotations.py``)."""
+"""``torch.jit.annotations``: Python types that scripts import from here (``torch/jit/annotations.py``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""``torch.masked``: reductions and normalizations of what a mask leaves (``torch/masked/__init__.py``).
+"""``torch.masked``: reductions and normalizations under a mask (``torch/masked/__init__.py``).
 
-NB: there are no ``MaskedTensor``s; the functions take plain tensors with ``mask=``.
+NB: there are no ``MaskedTensor``s. The functions take plain tensors with ``mask=``.
 """
 
 from __future__ import annotations

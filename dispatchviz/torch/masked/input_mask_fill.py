@@ -1,6 +1,6 @@
 """Masks in the input's shape, and the fill values of masked-out elements (``torch/masked/_ops.py``).
 
-A mask is True where an element counts, and broadcasts to the input.
+A mask is True for elements that take part, and broadcasts to the input.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from dispatchviz.torch._namespace import torch
 Dims = int | tuple[int, ...] | None
 
 _SMALL = ("uint8", "bool", "int8", "int16", "int32")
-"""Dtypes that are added up and multiplied as int64."""
+"""Dtypes that are summed and multiplied as int64."""
 
 
 def dtype_of_sum(input: Any, dtype: DType | None) -> DType:
-    """The requested dtype, or that of the input, small integers being added up as int64."""
+    """Return the requested dtype, or that of the input; small integers are summed as int64."""
     chosen: DType = dtype or input.dtype
     return torch.int64 if dtype is None and chosen.name in _SMALL else chosen
 
 
 def canonical_dim(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """Dimensions in order; all for None and (). RuntimeError for one twice, IndexError for one that is not there."""
+    """Return the dimensions in order, all of them for None and (). Raise RuntimeError for a repeated one, IndexError
+    for an invalid one.
+    """
     if dim is None or dim == ():
         return tuple(range(ndim))
     ndim = max(ndim, 1)
@@ -40,7 +42,7 @@ def canonical_dim(dim: Dims, ndim: int) -> tuple[int, ...]:
 
 
 def input_mask(input: Any, mask: Any) -> Any:
-    """The mask in the shape of the input. IndexError for one with more dimensions."""
+    """Return the mask in the shape of the input. Raise IndexError for a mask with more dimensions."""
     if mask.shape != input.shape:
         if mask.ndim > input.ndim:
             raise IndexError(
@@ -51,7 +53,7 @@ def input_mask(input: Any, mask: Any) -> Any:
 
 
 def filled(op: str, input: Any, mask: Tensor | None, *args: Any) -> Any:
-    """The input with masked-out elements filled with the operation's identity."""
+    """Return the input with masked-out elements replaced by the operation's identity."""
     if mask is None:
         return input
     mask = input_mask(input, mask)
@@ -59,7 +61,9 @@ def filled(op: str, input: Any, mask: Tensor | None, *args: Any) -> Any:
 
 
 def _identity(op: str, input: Any, *args: Any) -> Any:
-    """A tensor of no dimensions. NotImplementedError where an operation has none for a dtype."""
+    """Return the identity as a tensor of no dimensions. Raise NotImplementedError if an operation has none for a
+    dtype.
+    """
     dtype: DType = input.dtype
     if op == "norm" and args and args[0] == -math.inf and not dtype.is_floating_point:
         raise AssertionError(f"input must be floating point, got {dtype}")

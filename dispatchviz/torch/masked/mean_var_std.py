@@ -19,7 +19,7 @@ def mean(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """The mean. ValueError unless the result is of a floating or complex dtype."""
+    """Return the mean. Raise ValueError unless the result has a floating or complex dtype."""
     source, chosen = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not chosen.can_require_grad:
         raise ValueError(
@@ -31,7 +31,7 @@ def mean(
 
 
 def _counted(input: Any, dim: Dims, keepdim: bool | None, mask: Any) -> tuple[Any, Any]:
-    """The mask in the shape of the input, and how many elements count."""
+    """Return the mask in the shape of the input, and the number of elements that it keeps."""
     if mask is None:
         ones = torch.ones(input.shape, dtype=torch.int64, device=input.device)
         return None, reductions.sum(ones, dim, keepdim=keepdim)
@@ -49,9 +49,9 @@ def var(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """The variance; ``correction``: how many less than there are the sum of squares is divided by, 1 by default.
+    """Return the variance. The sum of squares is divided by the count minus ``correction``, by default 1.
 
-    AssertionError if both ``unbiased`` and ``correction`` are given.
+    Raise AssertionError if both ``unbiased`` and ``correction`` are given.
     """
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
@@ -82,5 +82,5 @@ def std(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """The standard deviation: the root of the variance."""
+    """Return the standard deviation, the square root of the variance."""
     return torch.sqrt(var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask))

@@ -1,4 +1,4 @@
-"""Functions that keep the shape, of what a mask leaves (``torch/masked/_ops.py``)."""
+"""Functions under a mask that keep the shape (``torch/masked/_ops.py``)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def cumprod(input: Any, dim: int, *, dtype: DType | None = None, mask: Tensor | 
 
 
 def softmax(input: Any, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Any:
-    """0 where the mask is False."""
+    """Return the softmax under a mask, 0 where the mask is False."""
     d = canonical_dim(dim, input.ndim)[0]
     return torch.nn.functional.softmax(filled("amax", input, mask), d, dtype=dtype or input.dtype)
 
 
 def log_softmax(input: Any, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Any:
-    """Minus infinity where the mask is False."""
+    """Return the logarithm of the softmax under a mask, minus infinity where the mask is False."""
     d = canonical_dim(dim, input.ndim)[0]
     return torch.nn.functional.log_softmax(filled("amax", input, mask), d, dtype=dtype or input.dtype)
 
 
 def softmin(input: Any, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Any:
-    """0 where the mask is False."""
+    """Return the softmin under a mask, 0 where the mask is False."""
     d = canonical_dim(dim, input.ndim)[0]
     return torch.nn.functional.softmin(filled("amin", input, mask), d, dtype=dtype or input.dtype)
 
@@ -50,7 +50,7 @@ def normalize(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """Divided by the norm, or by ``eps`` if that is larger."""
+    """Return the input divided by its norm, or by ``eps`` if that is larger."""
     values = filled("sum", input, mask)
     length = norm(input, ord, dim, keepdim=True, dtype=dtype or input.dtype, mask=mask)
     return torch.divide(values, torch.maximum(length, length.new_full([], eps)))
@@ -64,6 +64,6 @@ def logaddexp(
     input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Any:
-    """The logarithm of the sum of two exponentials."""
+    """Return the logarithm of the sum of two exponentials."""
     one, two = filled("logaddexp", input, input_mask), filled("logaddexp", other, other_mask)
     return torch.logaddexp(one, two).to(dtype=dtype or input.dtype)

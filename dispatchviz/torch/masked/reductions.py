@@ -1,6 +1,6 @@
-"""Reductions of what a mask leaves (``torch/masked/_ops.py``): what is left out is replaced by what changes nothing.
+"""Reductions under a mask (``torch/masked/_ops.py``). Masked-out elements are replaced by the operation's identity.
 
-``dtype``: of the result, by default the input's.
+``dtype`` is the dtype of the result, by default the input's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def sum(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """The sum; of small integers int64."""
+    """Return the sum; int64 for small integers."""
     dtype = dtype_of_sum(input, dtype)
     dims = canonical_dim(dim, input.ndim)
     return torch.sum(filled("sum", input, mask), dims, bool(keepdim), dtype=dtype)
@@ -35,7 +35,7 @@ def prod(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """The product, one dimension after the other; of small integers int64."""
+    """Return the product, one dimension after the other; int64 for small integers."""
     dtype = dtype_of_sum(input, dtype)
     dims = canonical_dim(dim, input.ndim)
     result = filled("prod", input, mask).to(dtype=dtype)
@@ -52,7 +52,7 @@ def amax(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """The largest."""
+    """Return the largest element."""
     values = filled("amax", input, mask)
     return torch.amax(values, canonical_dim(dim, values.ndim), bool(keepdim)).to(dtype=dtype or input.dtype)
 
@@ -65,7 +65,7 @@ def amin(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """The smallest."""
+    """Return the smallest element."""
     values = filled("amin", input, mask)
     return torch.amin(values, canonical_dim(dim, values.ndim), bool(keepdim)).to(dtype=dtype or input.dtype)
 
@@ -102,7 +102,7 @@ def median(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """The median; nan of what is left out as a whole, for which integers raise ValueError."""
+    """Return the median. A row that is masked out completely gives nan, and for integers raises ValueError."""
     given: DType = input.dtype
     d = canonical_dim(dim, input.ndim)[0]
     if not given.is_floating_point:

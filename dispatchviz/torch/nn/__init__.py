@@ -1,4 +1,4 @@
-"""``torch.nn``: parameters, modules, functions, initialisers."""
+"""``torch.nn``: parameters, modules, functions, initializers."""
 
 from __future__ import annotations
 

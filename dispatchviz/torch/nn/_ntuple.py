@@ -1,4 +1,4 @@
-"""One number or one per dimension (``torch/nn/modules/utils.py``)."""
+"""Arguments that are one number, or one number per dimension (``torch/nn/modules/utils.py``)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from typing import Any
 
 
 def ntuple(value: Any, count: int) -> tuple[Any, ...]:
-    """A number or a tuple as a tuple with one entry per dimension (``_ntuple``)."""
+    """Return a number or a tuple as a tuple with one entry per dimension (``_ntuple``)."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * count
 
 
 def reverse_repeat(values: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Last dimension first, each ``count`` times: how ``F.pad`` wants its padding."""
+    """Return the values with the last dimension first, each ``count`` times, as ``F.pad`` takes its padding."""
     return tuple(value for value in reversed(values) for _ in range(count))
 
 
 def list_with_default(size: Any, defaults: list[int]) -> Any:
-    """A size, with the input's where it says None. ValueError for more dimensions than the input has."""
+    """Return a size in which the input's sizes replace None. Raise ValueError for more dimensions than the input
+    has.
+    """
     if isinstance(size, int):
         return size
     if len(defaults) <= len(size):

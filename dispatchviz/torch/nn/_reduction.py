@@ -1,4 +1,4 @@
-"""How losses name their reduction, now and long ago (``torch/nn/_reduction.py``)."""
+"""The names of losses' reductions, current and deprecated (``torch/nn/_reduction.py``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _NUMBERS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 
 
 def get_enum(reduction: str) -> int:
-    """``at::Reduction`` of a name. ValueError for one that there is not."""
+    """Return the number of ``at::Reduction`` for a name. Raise ValueError for an unknown one."""
     if reduction == "elementwise_mean":
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
     if reduction not in _NUMBERS:
@@ -17,7 +17,7 @@ def get_enum(reduction: str) -> int:
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The reduction that two deprecated arguments mean; warns that they are deprecated."""
+    """Return the reduction for two deprecated arguments. Warn that they are deprecated."""
     size_average = True if size_average is None else size_average
     reduce = True if reduce is None else reduce
     name = "mean" if size_average and reduce else "sum" if reduce else "none"
@@ -29,12 +29,12 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
 
 
 def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
-    """The same as a number."""
+    """Return the reduction for two deprecated arguments as a number."""
     return get_enum(legacy_get_string(size_average, reduce, emit_warning))
 
 
 def enum_of(reduction: str, size_average: bool | None, reduce: bool | None) -> int:
-    """The reduction number of a loss's three arguments."""
+    """Return the reduction number for the three arguments of a loss."""
     if size_average is not None or reduce is not None:
         return legacy_get_enum(size_average, reduce)
     return get_enum(reduction)

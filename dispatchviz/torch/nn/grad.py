@@ -12,10 +12,10 @@ from dispatchviz.torch.nn._ntuple import ntuple
 Ints = int | tuple[int, ...]
 
 
-def _of_input(n: int) -> Callable[..., Tensor]:
-    """The gradient of an input of a size, in ``n`` dimensions."""
+def _input_gradient(n: int) -> Callable[..., Tensor]:
+    """Return a function for the gradient of an input of a given size, in ``n`` dimensions."""
 
-    def of_input(
+    def input_gradient(
         input_size: Any,
         weight: Tensor,
         grad_output: Any,
@@ -28,13 +28,13 @@ def _of_input(n: int) -> Callable[..., Tensor]:
         sizes = [ntuple(each, n) for each in (stride, padding, dilation)]
         return _backward(grad_output, input, weight, *sizes, False, [0], groups, (True, False, False))[0]
 
-    return of_input
+    return input_gradient
 
 
-def _of_weight(n: int) -> Callable[..., Tensor]:
-    """The gradient of a weight of a size, in ``n`` dimensions."""
+def _weight_gradient(n: int) -> Callable[..., Tensor]:
+    """Return a function for the gradient of a weight of a given size, in ``n`` dimensions."""
 
-    def of_weight(
+    def weight_gradient(
         input: Tensor,
         weight_size: Any,
         grad_output: Any,
@@ -47,7 +47,7 @@ def _of_weight(n: int) -> Callable[..., Tensor]:
         sizes = [ntuple(each, n) for each in (stride, padding, dilation)]
         return _backward(grad_output, input, weight, *sizes, False, [0], groups, (False, True, False))[1]
 
-    return of_weight
+    return weight_gradient
 
 
 def _backward(grad_output: Tensor, input: Tensor, weight: Tensor, *parameters: Any) -> tuple[Tensor, ...]:
@@ -55,5 +55,5 @@ def _backward(grad_output: Tensor, input: Tensor, weight: Tensor, *parameters: A
     return gradients
 
 
-conv1d_input, conv2d_input, conv3d_input = map(_of_input, (1, 2, 3))
-conv1d_weight, conv2d_weight, conv3d_weight = map(_of_weight, (1, 2, 3))
+conv1d_input, conv2d_input, conv3d_input = map(_input_gradient, (1, 2, 3))
+conv1d_weight, conv2d_weight, conv3d_weight = map(_weight_gradient, (1, 2, 3))

@@ -1,4 +1,6 @@
-"""``torch.nn.init``: first values of parameters (``torch/nn/init.py``). All write in place, in no-grad mode."""
+"""``torch.nn.init``: initial values of parameters (``torch/nn/init.py``). All functions write in place, in no-grad
+mode.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _GAINS = {**dict.fromkeys(_LINEAR, 1), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), 
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much a nonlinearity shrinks its input. ValueError for an unknown one."""
+    """Return the gain that compensates for a nonlinearity. Raise ValueError for an unknown one."""
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
     if nonlinearity != "leaky_relu":
@@ -35,39 +37,39 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 @overridable
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """From the uniform distribution on [a, b)."""
+    """Fill with the uniform distribution on [a, b)."""
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 @overridable
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """From the normal distribution."""
+    """Fill with the normal distribution."""
     with torch.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 @overridable
 def constant_(tensor: Any, val: float) -> Any:
-    """One number everywhere."""
+    """Fill with one number."""
     with torch.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Any) -> Any:
-    """1 everywhere."""
+    """Fill with 1."""
     with torch.no_grad():
         return tensor.fill_(1.0)
 
 
 def zeros_(tensor: Any) -> Any:
-    """0 everywhere."""
+    """Fill with 0."""
     with torch.no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Any) -> Any:
-    """The identity matrix. ValueError for what is no matrix."""
+    """Fill with the identity matrix. Raise ValueError for anything but a matrix."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with torch.no_grad():
@@ -76,7 +78,7 @@ def eye_(tensor: Any) -> Any:
 
 
 def dirac_(tensor: Any, groups: int = 1) -> Any:
-    """A convolution's identity. ValueError for shapes that no convolution has."""
+    """Fill with the identity of a convolution. Raise ValueError for shapes that no convolution has."""
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     sizes = tensor.size()
@@ -116,14 +118,16 @@ def _xavier_std(tensor: Any, gain: float) -> float:
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Glorot's bound: variance 2 / (fan_in + fan_out). ValueError for fewer than two dimensions."""
+    """Fill with Glorot's uniform distribution of variance 2 / (fan_in + fan_out). Raise ValueError for fewer than two
+    dimensions.
+    """
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     with torch.no_grad():
         return tensor.uniform_(-bound, bound, generator=generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Glorot's variance, normally distributed. ValueError for fewer than two dimensions."""
+    """Fill with Glorot's normal distribution. Raise ValueError for fewer than two dimensions."""
     std = _xavier_std(tensor, gain)
     with torch.no_grad():
         return tensor.normal_(0.0, std, generator=generator)
@@ -145,7 +149,7 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """He's bound. ValueError for fewer than two dimensions and unknown modes."""
+    """Fill with He's uniform distribution. Raise ValueError for fewer than two dimensions and unknown modes."""
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -156,7 +160,7 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """He's variance, normally distributed. ValueError for fewer than two dimensions and unknown modes."""
+    """Fill with He's normal distribution. Raise ValueError for fewer than two dimensions and unknown modes."""
     if _is_empty(tensor):
         return tensor
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -166,8 +170,9 @@ def kaiming_normal_(
 
 @overridable
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
-    """A (semi-)orthogonal matrix, times ``gain``: Q of a normal matrix, its columns turned so that R's diagonal is
-    positive. ValueError for less than two dimensions."""
+    """Fill with a (semi-)orthogonal matrix times ``gain``: the Q of a normal matrix, with signs that make R's diagonal
+    positive. Raise ValueError for fewer than two dimensions.
+    """
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0 or tensor.is_meta:
@@ -189,7 +194,9 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
 
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
-    """Normally distributed, with a fraction of zeros in every column. ValueError for what is no matrix."""
+    """Fill with the normal distribution, and a fraction of zeros in every column. Raise ValueError for anything but a
+    matrix.
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:
@@ -209,7 +216,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
-    """Normally distributed, but within [a, b]: what falls outside is sampled again."""
+    """Fill with the normal distribution within [a, b]; values outside are sampled again."""
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -241,7 +248,7 @@ def _resample_outside(tensor: Any, mean: float, std: float, a: float, b: float, 
 
 
 def _accepted_by_density(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
-    """Rejection sampling where few would fall inside: uniform samples, accepted by their density."""
+    """Sample by rejection, for intervals of low probability: uniform samples, accepted by their density."""
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     candidates, chances = torch.empty_like(tensor), torch.empty_like(tensor)
 

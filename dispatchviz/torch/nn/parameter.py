@@ -11,7 +11,7 @@ from dispatchviz.torch._namespace import torch
 
 
 class _ParameterMeta(TensorMeta):
-    """A subclass of Tensor that was marked with ``_is_param`` counts as a Parameter."""
+    """The metaclass for which a subclass of Tensor marked with ``_is_param`` counts as a Parameter."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False):
@@ -20,9 +20,9 @@ class _ParameterMeta(TensorMeta):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A tensor that modules list among their parameters; requires grad unless stated otherwise.
+    """A tensor that modules list among their parameters. It requires grad by default.
 
-    RuntimeError for a dtype that cannot require grad.
+    Raise RuntimeError for a dtype that cannot require grad.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
@@ -55,7 +55,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 class _BufferMeta(TensorMeta):
-    """Every tensor that was marked with ``_is_buffer`` counts as a Buffer."""
+    """The metaclass for which every tensor marked with ``_is_buffer`` counts as a Buffer."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False):
@@ -64,7 +64,9 @@ class _BufferMeta(TensorMeta):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """Makes a plain, marked tensor, which becomes a buffer when it is assigned to an attribute of a module."""
+    """A constructor of plain, marked tensors, which become buffers when they are assigned to an attribute of a
+    module.
+    """
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:
@@ -81,23 +83,23 @@ _ALLOWED = (
     *("__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short"),
     *("int", "long", "cuda", "cpu", "to", "get_device"),
 )
-"""Methods of a tensor that waits for its shape."""
+"""The methods that an uninitialized tensor has."""
 
 
 class UninitializedTensorMixin:
-    """An uninitialized tensor, which a lazy module materializes when it is first called."""
+    """A mixin for uninitialized tensors, which a lazy module materializes at its first call."""
 
     cls_to_become: type
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Give it memory, of its own dtype and device if none are named; from then on it is an ordinary one."""
+        """Allocate memory, by default of the tensor's own dtype and device. Afterwards it is an ordinary tensor."""
         device, dtype = device or self.data.device, dtype or self.data.dtype
         self.data = torch.empty(shape, device=device, dtype=dtype)
         self.__class__ = self.cls_to_become
 
     @property
     def shape(self) -> Any:
-        """There is none: RuntimeError."""
+        """RuntimeError: there is no shape yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
@@ -105,7 +107,7 @@ class UninitializedTensorMixin:
         )
 
     def share_memory_(self) -> Any:
-        """RuntimeError."""
+        """Raise RuntimeError."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`."
@@ -119,7 +121,7 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Move and cast. ValueError for other functions."""
+        """Allow moves and casts. Raise ValueError for other functions."""
         plain = func.__class__.__name__ == "method-wrapper" or func is torch._has_compatible_shallow_copy_type
         if plain or any(func is getattr(torch.Tensor, name) for name in _ALLOWED):
             return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
@@ -131,7 +133,7 @@ class UninitializedTensorMixin:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """An uninitialized parameter: dtype and device, no shape."""
+    """An uninitialized parameter, with dtype and device but without a shape."""
 
     cls_to_become = Parameter
 
@@ -145,7 +147,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """An uninitialized buffer: dtype and device, no shape."""
+    """An uninitialized buffer, with dtype and device but without a shape."""
 
     cls_to_become = Tensor
 
@@ -164,7 +166,7 @@ def is_lazy(param: Any) -> bool:
 
 
 def new_parameter(module: Any, name: str, size: Any, device: Any, dtype: Any, wanted: bool = True) -> None:
-    """An uninitialized Parameter as an attribute, or None in its place."""
+    """Register an uninitialized Parameter as an attribute, or None in its place."""
     if wanted:
         setattr(module, name, torch.nn.Parameter(torch.empty(size, device=device, dtype=dtype)))
     else:

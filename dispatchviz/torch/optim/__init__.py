@@ -1,4 +1,4 @@
-"""``torch.optim``: optimizers, and schedules of their learning rates."""
+"""``torch.optim``: optimizers and learning rate schedulers."""
 
 from __future__ import annotations
 

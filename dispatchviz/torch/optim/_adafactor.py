@@ -1,4 +1,4 @@
-"""Adafactor (``torch/optim/_adafactor.py``): second moments of matrices kept as a row and a column."""
+"""Adafactor (``torch/optim/_adafactor.py``): second moments of matrices, kept as a row and a column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Adafactor"]
 
 
 class Adafactor(Optimizer):
-    """ValueError for options out of range.
+    """Adafactor, with factored second moments. Raise ValueError for options out of range.
 
     NB: in PyTorch, ``foreach=True`` updates lists at once; it is off by default.
     """
@@ -47,7 +47,7 @@ class Adafactor(Optimizer):
         super().__init__(params, {**options, "foreach": foreach, "maximize": maximize})
 
     def step(self, closure: Any = None) -> Any:
-        """One update. RuntimeError for complex parameters."""
+        """Update the parameters once. Raise RuntimeError for complex parameters."""
         with torch.no_grad():
             loss = run_closure(closure)
             for group in self.param_groups:
@@ -91,7 +91,7 @@ class Adafactor(Optimizer):
 
 
 def _variance(state: dict[str, Any], grad: Any, one_minus_beta2: float, eps1: float) -> Any:
-    """The second moments, of which some of the new ones have been taken in."""
+    """Update the second moments by the gradient and return them."""
     if grad.dim() <= 1:
         state["variance"].lerp_(grad * grad, one_minus_beta2)
         return state["variance"].clone()

@@ -16,7 +16,7 @@ _WAYS = ("original", "match_rms_adamw")
 
 
 def _zeropower_via_newtonschulz(grad: Any, coefficients: Any, steps: int, eps: float) -> Any:
-    """A matrix with singular values near 1, in bfloat16. ValueError for other shapes and counts."""
+    """Return a matrix with singular values near 1, in bfloat16. Raise ValueError for other shapes and counts."""
     if steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if len(grad.shape) != 2:
@@ -44,7 +44,7 @@ def _adjust_lr(lr: Any, way: str | None, shape: Any) -> Any:
 
 
 class Muon(Optimizer):
-    """For matrices only. ValueError for other parameters and for options out of range."""
+    """Muon, for matrices only. Raise ValueError for other parameters and for options out of range."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Muon(Optimizer):
                     )
 
     def step(self, closure: Any = None) -> Any:
-        """One update. RuntimeError for complex parameters."""
+        """Update the parameters once. Raise RuntimeError for complex parameters."""
         with torch.no_grad():
             loss = run_closure(closure)
             for group in self.param_groups:

@@ -59,7 +59,9 @@ def _multi_tensor_adadelta(lists: Lists, group: dict[str, Any]) -> None:
 
 
 class Adadelta(ForeachOptimizer):
-    """Steps as long as the last ones were, over the size of gradients. ValueError for options out of range."""
+    """Adadelta: the step length is that of recent steps over the size of gradients. Raise ValueError for options out of
+    range.
+    """
 
     _states = ("square_avg", "acc_delta", "step")
     _single = _single_tensor_adadelta

@@ -1,4 +1,4 @@
-"""Adagrad (``torch/optim/adagrad.py``). NB: in PyTorch, it takes sparse gradients."""
+"""Adagrad (``torch/optim/adagrad.py``). NB: PyTorch's also takes sparse gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.torch.optim.updates import (
     counter,
     grouped,
     make_counters_tensors,
-    of_fused_kernels,
+    moved_for_fused_kernel,
     real_views,
     run_closure,
     to_scalar,
@@ -29,10 +29,10 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(Optimizer):
-    """Steps by the gradient over the root of the sum of all squares so far. ValueError for options out of range."""
+    """Adagrad: the gradient over the root of the sum of all its squares. Raise ValueError for options out of range."""
 
     _checked_for_fused = False
-    """Only the first parameter of all is looked at."""
+    """True once the first parameter was checked; the others are not."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Adagrad(Optimizer):
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """One update of every parameter that has a gradient; returns what the closure returns."""
+        """Update every parameter that has a gradient once, and return the result of the closure."""
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]
@@ -154,7 +154,7 @@ def _fused_adagrad(lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
         raise RuntimeError("adagrad with fused=True does not support differentiable=True")
     options = {name: group[name] for name in ("lr_decay", "weight_decay", "eps", "maximize")}
     for parts, _ in grouped(*lists):
-        lr, scales = of_fused_kernels(group["lr"], group["grad_scale"], group["found_inf"], parts[0][0].device)
+        lr, scales = moved_for_fused_kernel(group["lr"], group["grad_scale"], group["found_inf"], parts[0][0].device)
         torch._foreach_add_(parts[-1], 1)
         torch._fused_adagrad_(*parts, **options, lr=lr, **scales)
         uncount_steps(parts[-1], scales["found_inf"])

@@ -23,7 +23,7 @@ _OPTIONS = ("amsgrad", "lr", "weight_decay", "eps", "maximize", "foreach", "capt
 
 
 class Adam(Optimizer):
-    """Steps by the mean of gradients over the root of the mean of their squares. ValueError for bad options."""
+    """Adam: the mean of gradients over the root of the mean of their squares. Raise ValueError for bad options."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Adam(Optimizer):
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """One update of every parameter that has a gradient; returns what the closure returns."""
+        """Update every parameter that has a gradient once, and return the result of the closure."""
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]
@@ -123,7 +123,7 @@ def _check_ranges(lr: Any, betas: tuple[Any, Any], eps: float, weight_decay: flo
 
 
 class AdamW(Adam):
-    """Adam whose weight decay does not go through the means."""
+    """Adam with weight decay that bypasses the means."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ def adam(
     eps: float,
     maximize: bool,
 ) -> None:
-    """The update as a function. RuntimeError if the steps are no tensors."""
+    """Run Adam's update as a function. Raise RuntimeError if the steps are not tensors."""
     if fused is None and foreach is None and isinstance(lr, torch.Tensor) and not capturable:
         foreach = False
     foreach, fused = chosen(foreach, fused, params, differentiable)

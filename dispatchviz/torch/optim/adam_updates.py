@@ -1,4 +1,6 @@
-"""How Adam and AdamW update: one parameter after the other, in lists, or in one kernel (``torch/optim/adam.py``)."""
+"""The updates of Adam and AdamW: one parameter after the other, in lists, or in one kernel
+(``torch/optim/adam.py``).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from dispatchviz.torch.optim.updates import (
     check_no_scale,
     count_steps,
     grouped,
-    of_fused_kernels,
+    moved_for_fused_kernel,
     real_views,
     to_scalar,
     uncount_steps,
@@ -19,7 +21,7 @@ from dispatchviz.torch.optim.updates import (
 )
 
 Lists = tuple[list[Any], ...]
-"""Parameters, gradients, means, means of squares, the largest of these, steps."""
+"""Parameters, gradients, means, means of squares, the maxima of the means of squares, steps."""
 
 
 def _requires_grad(value: Any) -> bool:
@@ -27,7 +29,7 @@ def _requires_grad(value: Any) -> bool:
 
 
 def single_tensor_adam(lists: Lists, group: dict[str, Any]) -> None:
-    """One after the other. AssertionError if the steps cannot be captured."""
+    """Update one parameter after the other. Raise AssertionError if the steps cannot be captured."""
     check_no_scale(group["grad_scale"], group["found_inf"])
     lr, (beta1, beta2) = to_scalar(group["lr"]), map(to_scalar, group["betas"])
     casts: dict[Any, Any] = {(beta1.device, beta1.dtype): beta1} if isinstance(beta1, torch.Tensor) else {}
@@ -85,7 +87,7 @@ def _correction(beta: Any, step: Any, differentiable: bool) -> Any:
 
 
 def _step_in_tensors(row: tuple[Any, ...], numbers: tuple[Any, ...], group: dict[str, Any]) -> None:
-    """Without reading the count of steps, so that all of it can be captured or differentiated."""
+    """Update without reading the step counter, so that all of it can be captured or differentiated."""
     param, mean, square, most, count = row
     lr, beta1, beta2 = numbers
     differentiable = group["differentiable"]
@@ -100,7 +102,9 @@ def _step_in_tensors(row: tuple[Any, ...], numbers: tuple[Any, ...], group: dict
 
 
 def multi_tensor_adam(lists: Lists, group: dict[str, Any]) -> None:
-    """Lists of alike ones at once. RuntimeError and ValueError for numbers in tensors, unless they are captured."""
+    """Update lists of parameters alike at once. Raise RuntimeError or ValueError for tensor options, unless they are
+    captured.
+    """
     if not lists[0]:
         return
     _check_numbers(group)
@@ -125,7 +129,7 @@ def multi_tensor_adam(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_lerp_(means, grads, 1 - on_device.get(device, beta1))
         torch._foreach_mul_(squares, beta2)
         scaled, value = grads, 1 - beta2
-        if isinstance(beta2, torch.Tensor):  # addcmul takes numbers only
+        if isinstance(beta2, torch.Tensor):  # addcmul takes only numbers
             scaled, value = torch._foreach_mul(grads, 1 - beta2), 1.0
         torch._foreach_addcmul_(squares, scaled, grads, value)
         update = _lists_in_tensors if group["capturable"] else _lists_in_numbers
@@ -150,7 +154,7 @@ def _all_decayed(params: list[Any], grads: Any, lr: Any, group: dict[str, Any]) 
     if group["decoupled_weight_decay"]:
         torch._foreach_mul_(params, 1 - lr * decay)
         return grads
-    if group["maximize"]:  # they are new already
+    if group["maximize"]:  # the gradients are copies already
         torch._foreach_add_(grads, params, alpha=decay)
         return grads
     return torch._foreach_add(grads, params, alpha=decay)
@@ -193,7 +197,7 @@ def _lists_in_tensors(lists: Lists, numbers: tuple[Any, ...], group: dict[str, A
 
 
 def fused_adam(lists: Lists, group: dict[str, Any]) -> None:
-    """One kernel for each device and dtype."""
+    """Update in one kernel for each device and dtype."""
     if not lists[0]:
         return
     if group["differentiable"]:
@@ -202,7 +206,7 @@ def fused_adam(lists: Lists, group: dict[str, Any]) -> None:
     update = torch._fused_adamw_ if group["decoupled_weight_decay"] else torch._fused_adam_
     options = {name: group[name] for name in ("amsgrad", "weight_decay", "eps", "maximize")}
     for parts, _ in grouped(*lists):
-        lr, scales = of_fused_kernels(group["lr"], group["grad_scale"], group["found_inf"], parts[0][0].device)
+        lr, scales = moved_for_fused_kernel(group["lr"], group["grad_scale"], group["found_inf"], parts[0][0].device)
         torch._foreach_add_(parts[-1], 1)
         update(*parts, **options, lr=lr, beta1=beta1, beta2=beta2, **scales)
         uncount_steps(parts[-1], scales["found_inf"])

@@ -64,7 +64,7 @@ def _multi_tensor_adamax(lists: Lists, group: dict[str, Any]) -> None:
 
 
 class Adamax(ForeachOptimizer):
-    """Adam with the largest gradient in place of the mean of squares. ValueError for options out of range."""
+    """Adam with the largest gradient in place of the mean of squares. Raise ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_inf", "step")
     _single = _single_tensor_adamax

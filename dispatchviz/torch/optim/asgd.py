@@ -78,7 +78,7 @@ def _multi_tensor_asgd(lists: Lists, group: dict[str, Any]) -> None:
 
 
 class ASGD(ForeachOptimizer):
-    """SGD with the mean of parameters kept in ``ax``. ValueError for options out of range."""
+    """SGD that keeps the mean of the parameters in ``ax``. Raise ValueError for options out of range."""
 
     _states = ("ax", "mu", "eta", "step")
     _single = _single_tensor_asgd

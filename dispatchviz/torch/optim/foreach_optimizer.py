@@ -10,15 +10,15 @@ from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differenti
 from dispatchviz.torch.optim.updates import chosen, run_closure, scalar_dtype
 
 Lists = tuple[list[Any], ...]
-"""Parameters, gradients, then the states by name."""
+"""The parameters, the gradients, then the states by name."""
 
 Update = Callable[[Lists, dict[str, Any]], None]
 
 
 class ForeachOptimizer(Optimizer):
-    """Base: subclasses define the state of a parameter and the update of a group.
+    """Base class: subclasses define the state of a parameter and the update of a group.
 
-    NB: in PyTorch, lists are updated ``capturable`` too; here single tensors alone.
+    NB: in PyTorch, lists can also be ``capturable``; here only single tensors can.
     """
 
     _states: ClassVar[tuple[str, ...]]
@@ -26,12 +26,12 @@ class ForeachOptimizer(Optimizer):
     _multi: ClassVar[Update]
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        """The state of a parameter, made in its first step."""
+        """Return the state of a parameter, created in its first step."""
         raise NotImplementedError
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """One update of every parameter that has a gradient; returns what the closure returns."""
+        """Update every parameter that has a gradient once, and return the result of the closure."""
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]
@@ -47,25 +47,27 @@ class ForeachOptimizer(Optimizer):
 
 
 def counter_options(parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-    """Factory options of a step counter: the parameter's device if it is capturable."""
+    """Return factory options for a step counter: the parameter's device if it is capturable."""
     return {"device": parameter.device} if group["capturable"] else {}
 
 
 def zeros_like(parameter: Any) -> Any:
-    """Laid out as the parameter is."""
+    """Return zeros with the memory layout of the parameter."""
     return torch.zeros_like(parameter, memory_format=torch.preserve_format)
 
 
 def check_lists(name: str, foreach: bool, group: dict[str, Any]) -> None:
-    """AssertionError for ``differentiable`` with foreach; capturable ones are not there."""
+    """Raise AssertionError for ``differentiable`` with foreach, NotImplementedError for ``capturable`` with foreach."""
     if foreach and group["differentiable"]:
         raise AssertionError("_foreach ops don't support autograd")
     if foreach and group["capturable"]:
-        raise NotImplementedError(f"capturable {name} by lists is not in dispatchviz's model: foreach=False")
+        raise NotImplementedError(f"capturable {name} is in dispatchviz's model of PyTorch only with foreach=False")
 
 
 def counter(parameter: Any, group: dict[str, Any], value: float = 0.0) -> Any:
-    """A number on the CPU, made as ``tensor`` makes it; one that is captured is beside the parameter."""
+    """Return a step counter: a CPU tensor from ``torch.tensor``, or if capturable a tensor on the parameter's
+    device.
+    """
     if not group["capturable"]:
         return torch.tensor(value, dtype=scalar_dtype())
     make = torch.ones if value else torch.zeros
@@ -73,7 +75,7 @@ def counter(parameter: Any, group: dict[str, Any], value: float = 0.0) -> Any:
 
 
 def decayed(grads: Any, params: list[Any], group: dict[str, Any]) -> Any:
-    """Gradients with weight decay, of lists; ``maximize`` has made new ones already."""
+    """Add weight decay to lists of gradients, in place if ``maximize`` has created new ones."""
     decay = group["weight_decay"]
     if decay == 0:
         return grads
@@ -84,7 +86,7 @@ def decayed(grads: Any, params: list[Any], group: dict[str, Any]) -> Any:
 
 
 def check_betas(betas: tuple[float, float]) -> None:
-    """ValueError unless both are from 0 and below 1."""
+    """Raise ValueError unless both betas are at least 0 and below 1."""
     for index, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}")

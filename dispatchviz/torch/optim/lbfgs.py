@@ -13,11 +13,13 @@ from dispatchviz.torch.optim.updates import to_scalar
 __all__ = ["LBFGS"]
 
 _STATE = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
-"""What a step leaves for the next one."""
+"""The state that a step leaves for the next one."""
 
 
 class LBFGS(Optimizer):
-    """Newton's method with curvature guessed from the last steps. ValueError for options out of range and groups."""
+    """Newton's method with curvature estimated from the last steps. Raise ValueError for options out of range and
+    several groups.
+    """
 
     def __init__(
         self,
@@ -76,7 +78,9 @@ class LBFGS(Optimizer):
     # -- a step -------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Up to ``max_iter`` iterations; gives the first loss. RuntimeError for an unknown line search."""
+        """Run up to ``max_iter`` iterations and return the first loss. Raise RuntimeError for an unknown line
+        search.
+        """
         with torch.no_grad():
             return self._step(torch.enable_grad()(closure))
 
@@ -110,7 +114,7 @@ class LBFGS(Optimizer):
     def _choose_direction(
         self, kept: dict[str, Any], state: dict[str, Any], group: dict[str, Any], flat_grad: Any, loss: float
     ) -> Any:
-        """The search direction and the step size; returns the directional derivative."""
+        """Choose the search direction and the step size; return the directional derivative."""
         rate, first = to_scalar(group["lr"]), state["n_iter"] == 1
         if first:
             kept |= {"d": flat_grad.neg(), "old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1}
@@ -128,7 +132,7 @@ class LBFGS(Optimizer):
         return flat_grad.dot(kept["d"])
 
     def _remember(self, kept: dict[str, Any], history_size: int, flat_grad: Any) -> None:
-        """The last step and the change of the gradient, if the curvature is positive."""
+        """Remember the last step and the change of the gradient, if the curvature is positive."""
         y = flat_grad.sub(kept["prev_flat_grad"])
         s = kept["d"].mul(kept["t"])
         ys = y.dot(s)
@@ -153,7 +157,7 @@ class LBFGS(Optimizer):
         left: int,
         last: bool,
     ) -> tuple[float, Any, Any, int]:
-        """Loss and gradient after the step, whether the gradient is small, how often the closure ran."""
+        """Move, and return loss, gradient, whether the gradient is small, and the number of evaluations."""
         evaluations = 0
         if group["line_search_fn"] is not None:
             if group["line_search_fn"] != "strong_wolfe":
@@ -187,7 +191,7 @@ class LBFGS(Optimizer):
 
 
 def _two_loops(kept: dict[str, Any], al: list[Any], flat_grad: Any) -> Any:
-    """The direction: the gradient times the guessed inverse of the Hessian, downwards."""
+    """Return the direction: minus the estimated inverse Hessian times the gradient."""
     dirs, steps, ro = kept["old_dirs"], kept["old_stps"], kept["ro"]
     q = flat_grad.neg()
     for i in reversed(range(len(dirs))):

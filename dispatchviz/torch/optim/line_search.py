@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from dispatchviz.torch._namespace import torch
 
 _ENOUGH, _FLAT = 1e-4, 0.9
-"""How much lower the loss has to be, and how much smaller the slope."""
+"""The required decrease of the loss, and the required decrease of the slope."""
 
 
 class Point(NamedTuple):
-    """A step along the direction: its length, the loss and gradient there, the slope."""
+    """A step along the direction: its length, the loss and gradient there, and the slope."""
 
     t: Any
     f: Any
@@ -21,7 +21,7 @@ class Point(NamedTuple):
     gtd: Any
 
     def copied(self) -> Point:
-        """With a gradient of its own."""
+        """Return the point with a copy of its gradient."""
         return self._replace(g=self.g.clone(memory_format=torch.contiguous_format))
 
 
@@ -29,7 +29,7 @@ Objective = Callable[[Any], tuple[Any, Any]]
 
 
 def cubic_interpolate(one: Point, other: Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """The minimum of the cubic through both points and slopes, within bounds."""
+    """Return the minimum of the cubic through both points and slopes, within bounds."""
     if bounds is None:
         bounds = (one.t, other.t) if one.t <= other.t else (other.t, one.t)
     lowest, highest = bounds
@@ -47,7 +47,7 @@ def cubic_interpolate(one: Point, other: Point, bounds: tuple[Any, Any] | None =
 
 @dataclass
 class StrongWolfe:
-    """A search from one point along a direction; ``evaluate`` gives loss and gradient after a step of some length."""
+    """A search from a point along a direction; ``evaluate`` returns loss and gradient for a step length."""
 
     evaluate: Objective
     direction: Any
@@ -60,7 +60,7 @@ class StrongWolfe:
     done: bool = False
 
     def run(self, t: Any) -> Point:
-        """The point found; the first one tried is ``t`` away."""
+        """Return the point found; the first attempt has the step length ``t``."""
         self.width = self.direction.abs().max()
         self.start = self.start.copied()
         bracket = self._bracket(t)
@@ -78,7 +78,7 @@ class StrongWolfe:
         return abs(point.gtd) <= -_FLAT * self.start.gtd
 
     def _bracket(self, t: Any) -> list[Point]:
-        """Two points with a good one between them, or a good one."""
+        """Return two points with a good one between them, or one good point."""
         previous, new = self.start._replace(t=0), self._at(t)
         while self.iterations < self.max_ls:
             if self._too_high(new) or (self.iterations > 1 and new.f >= previous.f):
@@ -115,7 +115,7 @@ class StrongWolfe:
         return bracket[low]
 
     def _between(self, bracket: list[Point], stuck: bool) -> tuple[Any, bool]:
-        """The next step size, kept off the ends when it came near one twice."""
+        """Return the next step size, kept away from the ends if the previous one was near an end too."""
         first, second = bracket
         t = cubic_interpolate(first, second)
         ends = first.t, second.t

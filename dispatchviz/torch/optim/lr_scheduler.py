@@ -1,4 +1,4 @@
-"""``torch.optim.lr_scheduler``: all schedules of learning rates."""
+"""``torch.optim.lr_scheduler``: all learning rate schedulers."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ for _name in __all__:
 
 
 class _LRScheduler(lr_scheduler_base.LRScheduler):
-    """The name that ``LRScheduler`` had."""
+    """The former name of ``LRScheduler``."""

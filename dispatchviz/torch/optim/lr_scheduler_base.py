@@ -1,4 +1,4 @@
-"""Schedules of learning rates: their base and the commonest ones (``torch/optim/lr_scheduler.py``)."""
+"""Learning rate schedulers: the base class and the most common ones (``torch/optim/lr_scheduler.py``)."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "Ste
 _HOW_TO = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
 
-def of_groups(optimizer: Any, key: str) -> list[Any]:
+def values_of_groups(optimizer: Any, key: str) -> list[Any]:
     return [
         group[key].clone() if isinstance(group[key], torch.Tensor) else group[key] for group in optimizer.param_groups
     ]
 
 
 def set_rate(group: dict[str, Any], rate: Any) -> None:
-    """In place where the rate is a tensor."""
+    """Set the rate of a group, in place if it is a tensor."""
     if isinstance(group["lr"], torch.Tensor):
         group["lr"].fill_(to_scalar(rate))
     else:
         group["lr"] = rate
 
 
-def warn_of_epoch() -> None:
-    """That steps need no number."""
+def warn_about_epoch() -> None:
+    """Warn that ``step`` needs no epoch."""
     warnings.warn(
         "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
         "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different "
@@ -48,9 +48,9 @@ def warn_of_epoch() -> None:
 
 
 class LRScheduler:
-    """Base of schedulers: ``get_lr`` returns the next learning rates.
+    """Base class of schedulers; ``get_lr`` returns the next learning rates.
 
-    TypeError for what is no optimizer, KeyError if one is to go on that was not begun.
+    Raise TypeError for anything but an optimizer, KeyError for resuming a schedule that never began.
     """
 
     _get_lr_called_within_step = False
@@ -69,52 +69,52 @@ class LRScheduler:
                     f"param 'initial_lr' is not specified in param_groups[{index}] when resuming scheduler with "
                     "last_epoch >= 0."
                 )
-        self.base_lrs = of_groups(optimizer, "initial_lr")
+        self.base_lrs = values_of_groups(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         _patch_track_step_called(optimizer)
         self._initial_step()
 
     def _initial_step(self) -> None:
-        """The rates of the first epoch."""
+        """Set the rates of the first epoch."""
         self._step_count = 0
         self._is_initial = True
         self.step()
         self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """Return everything but the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load it."""
+        """Load the state."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """The rates of every group now."""
+        """Return the current rates of all groups."""
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """The rates of every group for ``last_epoch``. Defined by subclasses."""
+        """Return the rates of all groups for ``last_epoch``. Subclasses define it."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """The next epoch; warns if the optimizer has made no step yet."""
+        """Advance to the next epoch. Warn if the optimizer has not stepped yet."""
         if self._step_count == 1:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warn_of_epoch()
+            warn_about_epoch()
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
-        """The rates of the next epoch, or of a given one."""
+        """Set the rates of the next epoch, or of a given one."""
         with self._within_step():
             self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
             closed = getattr(self, "_get_closed_form_lr", None)
             rates = self.get_lr() if epoch is None or closed is None else closed()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_rate(group, rate)
-        self._last_lr = of_groups(self.optimizer, "lr")
+        self._last_lr = values_of_groups(self.optimizer, "lr")
 
     def _check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
@@ -170,7 +170,7 @@ def _patch_track_step_called(optimizer: Any) -> None:
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times a function of the epoch, one for all groups or one of each."""
+    """Multiply the initial rate by a function of the epoch, one for all groups or one for each."""
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.optimizer = optimizer
@@ -183,27 +183,27 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Of the functions only those that are objects with a state."""
+        """Return the state. Functions are included only if they are objects with a state."""
         saved = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
         states = [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]
         return {**saved, "lr_lambdas": states}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load it."""
+        """Load the state."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if state is not None:
                 function.__dict__.update(state)
 
     def get_lr(self) -> list[Any]:
-        """Base rates times the functions."""
+        """Return the base rates times the functions."""
         self._warn_outside_step()
         pairs = zip(self.lr_lambdas, self.base_lrs, strict=True)
         return [base * function(self.last_epoch) for function, base in pairs]
 
 
 class StepLR(LRScheduler):
-    """Times gamma every ``step_size`` epochs."""
+    """Multiply the rate by gamma every ``step_size`` epochs."""
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -211,10 +211,10 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The same as before, or times gamma."""
+        """Return the rates unchanged or multiplied by gamma."""
         self._warn_outside_step()
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         return self._scaled(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -222,23 +222,23 @@ class StepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times gamma every epoch."""
+    """Multiply the rate by gamma every epoch."""
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates before times gamma."""
+        """Return the previous rates times gamma."""
         self._warn_outside_step()
-        return of_groups(self.optimizer, "lr") if self._is_initial else self._scaled(self.gamma)
+        return values_of_groups(self.optimizer, "lr") if self._is_initial else self._scaled(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Along half a cosine down to ``eta_min`` within ``T_max`` epochs."""
+    """Lower the rate along half a cosine to ``eta_min`` within ``T_max`` epochs."""
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -246,11 +246,11 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """From the rates before, so that other schedules may act too."""
+        """Return rates computed from the previous ones, so that other schedulers can change them too."""
         self._warn_outside_step()
         epoch, period, least = self.last_epoch, self.T_max, self.eta_min
         if self._is_initial:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         if self._step_count == 1 and epoch > 0:
             return [least + (base - least) * (1 + math.cos(epoch * math.pi / period)) / 2 for base in self.base_lrs]
         groups = self.optimizer.param_groups

@@ -1,4 +1,4 @@
-"""Schedules of schedules, and the one that watches a number (``torch/optim/lr_scheduler.py``)."""
+"""Schedulers of schedulers, and the one that watches a metric (``torch/optim/lr_scheduler.py``)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, of_groups, set_rate, warn_of_epoch
+from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, set_rate, values_of_groups, warn_about_epoch
 from dispatchviz.torch.optim.optimizer import Optimizer
 
 __all__ = ["ChainedScheduler", "ReduceLROnPlateau", "SequentialLR"]
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times a factor when a number has not become better for some epochs.
+    """Multiply the rate by a factor if a metric has not improved for some epochs.
 
-    ValueError for a factor of 1 or more, unknown modes, another number of ``min_lr`` than groups.
+    Raise ValueError for a factor of 1 or more, unknown modes, or another number of ``min_lr`` than groups.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown = cooldown
         self.eps = eps
         self.last_epoch = 0
-        self._last_lr = of_groups(optimizer, "lr")
+        self._last_lr = values_of_groups(optimizer, "lr")
         self._init_is_better(mode, threshold, threshold_mode)
         self._reset()
 
@@ -67,12 +67,12 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """The next epoch, with its number."""
+        """Advance to the next epoch, with its metric."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warn_of_epoch()
+            warn_about_epoch()
         self.last_epoch = epoch
         better = self._is_better(current, self.best)
         self.best = current if better else self.best
@@ -84,7 +84,7 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce_lr()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = of_groups(self.optimizer, "lr")
+        self._last_lr = values_of_groups(self.optimizer, "lr")
 
     def _reduce_lr(self) -> None:
         groups = self.optimizer.param_groups
@@ -105,7 +105,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """True if it waits after a change."""
+        """True while the scheduler waits after a change."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:
@@ -114,7 +114,7 @@ class ReduceLROnPlateau(LRScheduler):
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load it."""
+        """Load the state."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
@@ -140,19 +140,19 @@ class _Combined(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """With those of the schedules."""
+        """Return the state, with those of the schedulers."""
         saved = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")}
         return {**saved, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load them."""
+        """Load the states."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
 
 
 class SequentialLR(_Combined):
-    """One scheduler after the other, at ``milestones``. ValueError unless all fit together."""
+    """One scheduler after the other, changing at ``milestones``. Raise ValueError unless all fit together."""
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
         if len(schedulers) < 1:
@@ -176,7 +176,7 @@ class SequentialLR(_Combined):
         self._last_lr = first.get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """The next epoch, of the active schedule."""
+        """Advance the active scheduler to the next epoch."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
@@ -197,7 +197,7 @@ def _undo(scheduler: Any) -> None:
 
 
 class ChainedScheduler(_Combined):
-    """All schedules at each step. ValueError unless all fit together."""
+    """All schedulers at each step. Raise ValueError unless all fit together."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
         if len(schedulers) < 1:
@@ -208,10 +208,10 @@ class ChainedScheduler(_Combined):
         self._check(schedulers, optimizer)
         self._schedulers = schedulers
         self.optimizer = optimizer
-        self._last_lr = of_groups(schedulers[-1].optimizer, "lr")
+        self._last_lr = values_of_groups(schedulers[-1].optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """The next epoch, of every schedule."""
+        """Advance every scheduler to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = of_groups(self._schedulers[-1].optimizer, "lr")
+        self._last_lr = values_of_groups(self._schedulers[-1].optimizer, "lr")

@@ -1,4 +1,4 @@
-"""Schedules that rise and fall (``torch/optim/lr_scheduler.py``)."""
+"""Schedulers that raise and lower the rate (``torch/optim/lr_scheduler.py``)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, of_groups, set_rate
+from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, set_rate, values_of_groups
 from dispatchviz.torch.optim.optimizer import Optimizer
 
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
 
 
 def format_param(name: str, optimizer: Any, value: Any) -> list[Any]:
-    """One value for every group. ValueError for another number of them."""
+    """Return one value for every group. Raise ValueError for another number of values."""
     count = len(optimizer.param_groups)
     values = value if isinstance(value, (list, tuple)) else [value] * count
     if len(values) != count:
@@ -32,12 +32,12 @@ def _check_optimizer(optimizer: Any) -> None:
 
 
 class _WithMomentum(LRScheduler):
-    """Schedules that move the momentum (or the first beta) against the rate."""
+    """Base class of schedulers that move the momentum (or the first beta) opposite to the rate."""
 
     use_beta1: bool
 
     def _begin_momentum(self, base: Any, largest: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-        """Those of every group. ValueError if the optimizer has no momentum."""
+        """Set and return the momenta of every group. Raise ValueError if the optimizer has no momentum."""
         optimizer = self.optimizer
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
@@ -59,7 +59,7 @@ class _WithMomentum(LRScheduler):
 
 
 class CyclicLR(_WithMomentum):
-    """Up and down between two rates. ValueError and TypeError for what does not fit."""
+    """Move the rate up and down between two values. Raise ValueError or TypeError for options that do not fit."""
 
     def __init__(
         self,
@@ -102,14 +102,14 @@ class CyclicLR(_WithMomentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The scale of a cycle's amplitude, by the number of the cycle or of the iteration."""
+        """Return the scale of a cycle's amplitude, by the number of the cycle or of the iteration."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         rules: dict[str, float] = {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1)}
         return rules[self.mode] if self.mode in rules else self.gamma**x
 
     def get_lr(self) -> list[Any]:
-        """By the position within the cycle; also moves the momentum."""
+        """Return the rates for the position within the cycle. Set the momentum as well."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -124,14 +124,14 @@ class CyclicLR(_WithMomentum):
         return rates
 
     def state_dict(self) -> dict[str, Any]:
-        """Of the function only what is an object with a state."""
+        """Return the state. The scale function is included only if it is an object with a state."""
         state = super().state_dict()
         function = state.pop("_scale_fn_custom")
         plain = function is None or isinstance(function, types.FunctionType)
         return {**state, "_scale_fn_custom": None if plain else function.__dict__.copy()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load it."""
+        """Load the state."""
         state = state_dict.pop("_scale_fn_custom")
         super().load_state_dict(state_dict)
         if state is not None:
@@ -139,7 +139,9 @@ class CyclicLR(_WithMomentum):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down, then again from the top, each time ``T_mult`` as long. ValueError for bad lengths."""
+    """Lower the rate along half a cosine, then restart with a period ``T_mult`` times as long. Raise ValueError for bad
+    lengths.
+    """
 
     def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
@@ -156,13 +158,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """By the position within the cosine."""
+        """Return the rates for the position within the cosine."""
         self._warn_outside_step()
         half = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * half / 2 for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """The next epoch, or the given one, which may lie between two."""
+        """Advance to the next epoch, or to the given one, which may be a fraction."""
         if epoch is None and self.last_epoch >= 0:
             epoch = self.last_epoch + 1
             self.T_cur += 1
@@ -177,7 +179,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             rates = self.get_lr()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_rate(group, rate)
-        self._last_lr = of_groups(self.optimizer, "lr")
+        self._last_lr = values_of_groups(self.optimizer, "lr")
 
     def _go_to(self, epoch: float) -> None:
         if epoch < 0:
@@ -193,11 +195,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 _Phase = dict[str, Any]
-"""Last step; rates and momenta at begin and end, by their names in a group."""
+"""The last step, and the rates and momenta at the beginning and the end by their names in a group."""
 
 
 class OneCycleLR(_WithMomentum):
-    """Up to the largest rate and far down, once. ValueError and TypeError for what does not fit."""
+    """Raise the rate to the maximum and lower it far down, once. Raise ValueError or TypeError for options that do not
+    fit.
+    """
 
     def __init__(
         self,
@@ -242,7 +246,7 @@ class OneCycleLR(_WithMomentum):
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
     def get_lr(self) -> list[Any]:
-        """By the phase that the step is in; also moves the momentum."""
+        """Return the rates for the phase of the current step. Set the momentum as well."""
         self._warn_outside_step()
         if self.last_epoch > self.total_steps:
             raise ValueError(

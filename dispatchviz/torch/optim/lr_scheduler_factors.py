@@ -1,4 +1,4 @@
-"""Schedules that follow a simple rule (``torch/optim/lr_scheduler.py``)."""
+"""Schedulers that follow a simple rule (``torch/optim/lr_scheduler.py``)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from dispatchviz.torch.optim.lr_scheduler_base import LambdaLR, LRScheduler, of_groups
+from dispatchviz.torch.optim.lr_scheduler_base import LambdaLR, LRScheduler, values_of_groups
 
 __all__ = ["ConstantLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR"]
 
 
 class MultiplicativeLR(LambdaLR):
-    """The rates before times a function of the epoch."""
+    """Multiply the previous rate by a function of the epoch."""
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         for function in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
@@ -22,16 +22,16 @@ class MultiplicativeLR(LambdaLR):
         super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates before times the functions."""
+        """Return the previous rates times the functions."""
         self._warn_outside_step()
         if self._is_initial:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         pairs = zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)
         return [group["lr"] * function(self.last_epoch) for function, group in pairs]
 
 
 class MultiStepLR(LRScheduler):
-    """Times gamma at every milestone."""
+    """Multiply the rate by gamma at every milestone."""
 
     def __init__(self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = Counter(milestones)
@@ -39,10 +39,10 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The same as before, or times gamma."""
+        """Return the rates unchanged or multiplied by gamma."""
         self._warn_outside_step()
         if self.last_epoch not in self.milestones:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         return self._scaled(self.gamma ** self.milestones[self.last_epoch])
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -51,7 +51,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times a factor for some epochs. ValueError for a factor not between 0 and 1."""
+    """Multiply the rate by a factor for some epochs. Raise ValueError for a factor that is not between 0 and 1."""
 
     def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if factor > 1.0 or factor < 0:
@@ -61,12 +61,12 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The factor comes at the first epoch and goes after the last."""
+        """Return the rates: the factor applies from the first epoch and is removed after the last."""
         self._warn_outside_step()
         if self.last_epoch == 0:
             return self._scaled(self.factor)
         if self.last_epoch != self.total_iters:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         return self._scaled(1.0 / self.factor)
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -75,7 +75,9 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Along a line from one factor to another. ValueError for factors not between 0 and 1."""
+    """Multiply the rate by a factor that changes linearly. Raise ValueError for factors that are not between 0 and
+    1.
+    """
 
     def __init__(
         self,
@@ -95,12 +97,12 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """From the rates before, so that other schedules may act too."""
+        """Return rates computed from the previous ones, so that other schedulers can change them too."""
         self._warn_outside_step()
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         rise = self.end_factor - self.start_factor
         return self._scaled(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
 
@@ -110,7 +112,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to 0 along a power of what is left."""
+    """Lower the rate to 0 as a power of the remaining fraction of epochs."""
 
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -118,10 +120,10 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """From the rates before, so that other schedules may act too."""
+        """Return rates computed from the previous ones, so that other schedulers can change them too."""
         self._warn_outside_step()
         if self._is_initial or self.last_epoch > self.total_iters:
-            return of_groups(self.optimizer, "lr")
+            return values_of_groups(self.optimizer, "lr")
         left, before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
         return self._scaled((left / before) ** self.power)
 

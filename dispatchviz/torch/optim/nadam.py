@@ -86,7 +86,7 @@ def _multi_tensor_nadam(lists: Lists, group: dict[str, Any]) -> None:
 
 
 class NAdam(ForeachOptimizer):
-    """Adam with Nesterov's momentum. ValueError for options out of range."""
+    """Adam with Nesterov's momentum. Raise ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_avg_sq", "mu_product", "step")
     _single = _single_tensor_nadam

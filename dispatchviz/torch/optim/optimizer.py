@@ -1,6 +1,6 @@
 """``Optimizer`` (``torch/optim/optimizer.py``): groups of parameters, their state, hooks around steps.
 
-Not here: saving and loading (``state.py``), what optimizers have in common in their updates (``updates.py``).
+Not here: saving and loading (``optimizer_state_dict.py``), and the common parts of updates (``updates.py``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Hook = Callable[..., Any]
 
 
 class _RequiredParameter:
-    """Sentinel of an option that every group must give."""
+    """A sentinel for an option that every group must give."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -29,21 +29,21 @@ required = _RequiredParameter()
 
 _step_pre_hooks: OrderedDict[int, Hook] = OrderedDict()
 _step_post_hooks: OrderedDict[int, Hook] = OrderedDict()
-"""Of all optimizers."""
+"""Hooks after a step of any optimizer."""
 
 
 def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
-    """``hook(optimizer, args, kwargs)`` runs before every step of every optimizer."""
+    """Register ``hook(optimizer, args, kwargs)``, which runs before every step of every optimizer."""
     return RemovableHandle(_step_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
-    """``hook(optimizer, args, kwargs)`` runs after every step of every optimizer."""
+    """Register ``hook(optimizer, args, kwargs)``, which runs after every step of every optimizer."""
     return RemovableHandle(_step_post_hooks, hook)
 
 
 def use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step that makes no Nodes unless the optimizer is differentiable."""
+    """Return a step that creates no Nodes unless the optimizer is differentiable."""
 
     @functools.wraps(step)
     def stepping(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -58,9 +58,9 @@ def use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer(StateDictMixin):
-    """Base of all optimizers: ``params`` are parameters, pairs with names, or dicts with options of their own.
+    """Base class of all optimizers; ``params`` are parameters, pairs with names, or dicts with options of their own.
 
-    TypeError for what is no parameter, ValueError for none, twice the same, or one that is no leaf.
+    Raise TypeError for anything but parameters, ValueError for none, for duplicates and for non-leaf tensors.
     """
 
     param_groups: list[dict[str, Any]]
@@ -96,15 +96,15 @@ class Optimizer(StateDictMixin):
     # -- steps --------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update; a closure computes the loss again. Defined by subclasses."""
+        """Update the parameters once; a closure computes the loss again. Subclasses define it."""
         raise NotImplementedError
 
     def _optimizer_step_code(self) -> None:
-        """For profilers."""
+        """Mark the step's code for profilers."""
 
     @staticmethod
     def profile_hook_step(step: Callable[..., Any]) -> Callable[..., Any]:
-        """The step with its hooks, under its name in profiles."""
+        """Return the step with its hooks, under its name in profiles."""
 
         @functools.wraps(step)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -129,7 +129,7 @@ class Optimizer(StateDictMixin):
         return wrapper
 
     def _patch_step_function(self) -> None:
-        """Once for every class."""
+        """Wrap the step, once for every class."""
         kind: Any = type(self)
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{kind.__name__}.zero_grad"
         if not getattr(kind.step, "hooked", None):
@@ -137,15 +137,15 @@ class Optimizer(StateDictMixin):
             kind.step.hooked = True
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """``hook(optimizer, args, kwargs)`` runs before every step."""
+        """Register ``hook(optimizer, args, kwargs)``, which runs before every step."""
         return RemovableHandle(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
-        """``hook(optimizer, args, kwargs)`` runs after every step."""
+        """Register ``hook(optimizer, args, kwargs)``, which runs after every step."""
         return RemovableHandle(self._optimizer_step_post_hooks, hook)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget all gradients, or fill them with zeros: one by one, or each device's and dtype's at once."""
+        """Drop all gradients or fill them with zeros, one by one, or all of a device and dtype at once."""
         together = self.defaults.get("foreach", False) or self.defaults.get("fused", False)
         lists: dict[Any, dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
         with torch.autograd.profiler.record_function(self._zero_grad_profile_name):
@@ -175,7 +175,7 @@ class Optimizer(StateDictMixin):
     # -- groups -------------------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: Any) -> None:
-        """Another group; options that it does not give are the defaults. Errors as of the class."""
+        """Add a group. Options that it omits take the defaults. The errors are those of the class."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         _unpack_parameters(param_group)
@@ -217,7 +217,7 @@ class Optimizer(StateDictMixin):
 
 
 def _unpack_parameters(param_group: dict[str, Any]) -> None:
-    """The parameters as a list; pairs give the names beside it."""
+    """Replace the parameters by a list, and store the names of pairs beside it."""
     given = param_group["params"]
     if isinstance(given, torch.Tensor):
         given = [given]

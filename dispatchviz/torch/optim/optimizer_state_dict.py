@@ -1,4 +1,6 @@
-"""Optimizers saved and loaded (``torch/optim/optimizer.py``): parameters become numbers, in their groups' order."""
+"""Saving and loading of optimizers (``torch/optim/optimizer.py``). Parameters become numbers, in their groups'
+order.
+"""
 
 from __future__ import annotations
 
@@ -44,15 +46,15 @@ class StateDictMixin:
     # -- saving -------------------------------------------------------------------------------------------------------
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """``hook(optimizer)`` runs before saving."""
+        """Register ``hook(optimizer)``, which runs before saving."""
         return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """``hook(optimizer, state_dict)`` runs after saving and may return another."""
+        """Register ``hook(optimizer, state_dict)``, which runs after saving and may return another dict."""
         return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def state_dict(self) -> Any:
-        """``state`` by a parameter's number, and ``param_groups`` with numbers for parameters."""
+        """Return ``state`` by parameter number, and ``param_groups`` with numbers for parameters."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers: dict[int, int] = {}
@@ -72,15 +74,15 @@ class StateDictMixin:
     # -- loading ------------------------------------------------------------------------------------------------------
 
     def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """``hook(optimizer, state_dict)`` runs before loading and may return another."""
+        """Register ``hook(optimizer, state_dict)``, which runs before loading and may return another dict."""
         return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """``hook(optimizer)`` runs after loading."""
+        """Register ``hook(optimizer)``, which runs after loading."""
         return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def load_state_dict(self, state_dict: Any) -> None:
-        """Load options, and state on the parameters' devices. ValueError for other groups or sizes."""
+        """Load the options, and the state on the parameters' devices. Raise ValueError for other groups or sizes."""
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             given = hook(self, state_dict)
@@ -103,7 +105,7 @@ class StateDictMixin:
             hook(self)
 
     def _by_number(self, saved: list[dict[str, Any]]) -> dict[int, Any]:
-        """The parameters that the saved indices represent."""
+        """Return the parameters by their saved numbers."""
         if len(self.param_groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, saved, strict=True)):
@@ -120,7 +122,7 @@ def _numbered(group: dict[str, Any], numbers: dict[int, int]) -> list[int]:
 
 
 def _cast(parameter: Any, value: Any, number: int, groups: list[dict[str, Any]], key: Any = None) -> Any:
-    """A state's tensors as the parameter needs them."""
+    """Return a state's tensors on the device and in the dtype that the parameter needs."""
     if isinstance(value, torch.Tensor):
         return _cast_tensor(parameter, value, number, groups, key)
     if isinstance(value, dict):

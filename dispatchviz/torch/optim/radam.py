@@ -19,13 +19,13 @@ __all__ = ["RAdam"]
 
 
 def _length(beta2: float, step: float) -> tuple[float, float]:
-    """That of the mean of squares in the end, and now."""
+    """Return the length of the mean of squares in the limit, and now."""
     most = 2 / (1 - beta2) - 1
     return most, most - 2 * step * (beta2**step) / (1 - beta2**step)
 
 
 def _length_read_off(beta2: float, count: Any) -> tuple[float, float]:
-    """The same by a counter, which is read three times."""
+    """Return both lengths from a counter tensor, which is read three times."""
     most = 2 / (1 - beta2) - 1
     twice = 2 * value_of(count)
     return most, most - twice * (beta2 ** value_of(count)) / (1 - beta2 ** value_of(count))
@@ -41,7 +41,7 @@ def _root(square: Any, group: dict[str, Any]) -> Any:
 
 
 def _captured_step(row: tuple[Any, ...], numbers: tuple[Any, ...], step: Any, group: dict[str, Any]) -> None:
-    """Both ways, of which a condition takes one."""
+    """Compute both kinds of step; a condition selects one."""
     param, mean, square = row
     lr, beta1, beta2 = numbers
     correction1, correction2 = 1 - beta1**step, 1 - beta2**step
@@ -109,7 +109,7 @@ def _multi_tensor_radam(lists: Lists, group: dict[str, Any]) -> None:
 
 
 class RAdam(ForeachOptimizer):
-    """Adam with rectified variance of the adaptive learning rate. ValueError for options out of range."""
+    """Adam with rectified variance of the adaptive learning rate. Raise ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_avg_sq", "step")
     _single = _single_tensor_radam

@@ -1,4 +1,4 @@
-"""RMSprop (``torch/optim/rmsprop.py``). NB: in PyTorch, it may be capturable and differentiable."""
+"""RMSprop (``torch/optim/rmsprop.py``). NB: in PyTorch, it can also be capturable and differentiable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["RMSprop"]
 
 
 class RMSprop(Optimizer):
-    """Steps by the gradient over the root of the mean of its squares. ValueError for options out of range."""
+    """RMSprop: the gradient over the root of the mean of its squares. Raise ValueError for options out of range."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class RMSprop(Optimizer):
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """One update of every parameter that has a gradient; returns what the closure returns."""
+        """Update every parameter that has a gradient once, and return the result of the closure."""
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]

@@ -19,14 +19,14 @@ __all__ = ["Rprop"]
 
 
 def _factors(sign: Any, etas: tuple[float, float]) -> None:
-    """In place of a sign, what the step size is multiplied by."""
+    """Replace each sign by the factor for the step size."""
     sign[sign.gt(0)] = etas[1]
     sign[sign.lt(0)] = etas[0]
     sign[sign.eq(0)] = 1
 
 
 def _captured_factors(sign: Any, etas: tuple[float, float]) -> None:
-    """The same without looking how many there are."""
+    """Replace each sign by the factor, without reading the number of signs of a kind."""
     sign.copy_(torch.where(sign.gt(0), etas[1], sign))
     sign.copy_(torch.where(sign.lt(0), etas[0], sign))
     sign.copy_(torch.where(sign.eq(0), 1, sign))
@@ -71,7 +71,9 @@ def _multi_tensor_rprop(lists: Lists, group: dict[str, Any]) -> None:
 
 
 class Rprop(ForeachOptimizer):
-    """Steps by the gradient's sign; longer as long as it stays. ValueError for options out of range."""
+    """Rprop: steps along the sign of the gradient, which grow as long as the sign stays. Raise ValueError for options
+    out of range.
+    """
 
     _states = ("prev", "step_size", "step")
     _single = _single_tensor_rprop

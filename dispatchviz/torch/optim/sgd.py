@@ -20,10 +20,10 @@ __all__ = ["SGD", "sgd"]
 
 
 class SGD(Optimizer):
-    """``p -= lr * (momentum of) (grad + weight_decay * p)``. ValueError for options out of range."""
+    """``p -= lr * (momentum of) (grad + weight_decay * p)``. Raise ValueError for options out of range."""
 
     _checked_for_fused = False
-    """Only the first parameter of all is looked at."""
+    """True once the first parameter was checked; the others are not."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class SGD(Optimizer):
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """One update of every parameter that has a gradient; returns what the closure returns."""
+        """Update every parameter that has a gradient once, and return the result of the closure."""
         loss = run_closure(closure)
         for group in self.param_groups:
             params = self._with_gradient(group)
@@ -98,7 +98,7 @@ def sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """The update as a function; momentum buffers are put into their list."""
+    """Run SGD's update as a function; the momentum buffers are stored in their list."""
     foreach, fused = chosen(foreach, fused, params)
     update = _multi_tensor_sgd if foreach else _fused_sgd if fused else _single_tensor_sgd
     if update is not _fused_sgd:
@@ -169,7 +169,7 @@ def _multi_tensor_sgd(
 
 
 def _moved(buffers: list[Any], gradients: list[Any], momentum: float, dampening: float) -> list[Any]:
-    """The momentum after this gradient: all at once if every parameter has had one before."""
+    """Return the momentum after this gradient, computed at once if every parameter has a buffer."""
     if all(buffer is not None for buffer in buffers):
         torch._foreach_mul_(buffers, momentum)
         torch._foreach_add_(buffers, gradients, alpha=1 - dampening)

@@ -29,7 +29,7 @@ __all__ = [
 _FOREACH_DEVICES = ("cuda",)
 
 
-# -- how to average ----------------------------------------------------------------------------------------------------
+# -- ways to average ---------------------------------------------------------------------------------------------------
 
 
 def _check_decay(decay: float) -> None:
@@ -51,7 +51,9 @@ def _continuous(tensor: Any) -> bool:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """An exponential average of lists in place. ValueError for a decay outside of 0 to 1."""
+    """Return a function that updates an exponential average of lists in place. Raise ValueError for a decay outside 0
+    to 1.
+    """
     _check_decay(decay)
 
     @_without_nodes
@@ -66,7 +68,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., Any]:
-    """The mean so far of lists, in place."""
+    """Return a function that updates the running mean of lists in place."""
 
     @_without_nodes
     def swa_update(averaged_param_list: Any, current_param_list: Any, num_averaged: Any) -> None:
@@ -84,7 +86,7 @@ def get_swa_multi_avg_fn() -> Callable[..., Any]:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """An exponential average. ValueError for a decay outside of 0 to 1."""
+    """Return a function that computes an exponential average. Raise ValueError for a decay outside 0 to 1."""
     _check_decay(decay)
 
     @_without_nodes
@@ -95,7 +97,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
-    """The mean so far."""
+    """Return a function that computes the running mean."""
 
     @_without_nodes
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
@@ -108,7 +110,7 @@ def get_swa_avg_fn() -> Callable[..., Any]:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages. AssertionError for two ways of averaging."""
+    """A copy of a model whose parameters are averages. Raise AssertionError for two ways of averaging."""
 
     def __init__(
         self, model: Any, device: Any = None, avg_fn: Any = None, multi_avg_fn: Any = None, use_buffers: bool = False
@@ -125,7 +127,7 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The copy's."""
+        """Return the result of the averaged copy."""
         return self.module(*args, **kwargs)
 
     def _pairs(self, model: Any) -> Iterable[tuple[Any, Any]]:
@@ -135,7 +137,7 @@ class AveragedModel(Module):
         return zip(own, itertools.chain(model.parameters(), model.buffers()), strict=False)
 
     def update_parameters(self, model: Any) -> None:
-        """Update the average by the model's parameters; the first time they are copied."""
+        """Update the average by the model's parameters, which are copied the first time."""
         averages: list[Any] = []
         current: list[Any] = []
         first = bool(self.n_averaged == 0)
@@ -171,7 +173,7 @@ class AveragedModel(Module):
 
 
 def update_bn(loader: Any, model: Any, device: Any = None) -> None:
-    """Means and variances of batch normalization computed again, over all batches of a loader."""
+    """Recompute the means and variances of batch normalization over all batches of a loader."""
     with torch.no_grad():
         momenta = {}
         for module in model.modules():
@@ -192,11 +194,11 @@ def update_bn(loader: Any, model: Any, device: Any = None) -> None:
         model.train(was_training)
 
 
-# -- its rates ---------------------------------------------------------------------------------------------------------
+# -- rates -------------------------------------------------------------------------------------------------------------
 
 
 class SWALR(LRScheduler):
-    """Rates that go to a constant one. ValueError for an unknown strategy and for epochs below 0."""
+    """Anneal the rates to a constant one. Raise ValueError for an unknown strategy and for negative epochs."""
 
     def __init__(
         self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
@@ -224,11 +226,11 @@ class SWALR(LRScheduler):
         return swa_lr if alpha == 1 else (lr - alpha * swa_lr) / (1 - alpha)
 
     def _alpha(self, step: int) -> float:
-        """The annealing factor, from 0 to 1."""
+        """Return the annealing factor, from 0 to 1."""
         return self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
 
     def get_lr(self) -> list[Any]:
-        """Of all groups; warns outside of a step."""
+        """Return the rates of all groups. Warn outside of a step."""
         if not self._get_lr_called_within_step:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
@@ -248,10 +250,10 @@ class SWALR(LRScheduler):
         self.anneal_func = self._cosine_anneal if anneal_strategy == "cos" else self._linear_anneal
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer and the function."""
+        """Return everything but the optimizer and the annealing function."""
         return {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "anneal_func")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load it."""
+        """Load the state."""
         self.__dict__.update(state_dict)
         self._set_anneal_func(self._anneal_strategy)

@@ -1,4 +1,4 @@
-"""What the updates of all optimizers have in common: single tensors or lists, numbers or tensors."""
+"""The common parts of all optimizers' updates: single tensors or lists, numbers or tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dispatchviz.torch._namespace import torch
 
 _FOREACH_DEVICES = ("cuda",)
 _FUSED_DEVICES = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
-"""Devices for which PyTorch has such kernels; it takes lists by default where they are faster."""
+"""Devices that have fused kernels in PyTorch. PyTorch uses lists by default on the devices where they are faster."""
 
 
 def _plain(parameter: Any) -> bool:
@@ -25,7 +25,7 @@ def default_to_foreach(params: list[Any], differentiable: bool) -> bool:
 
 
 def check_device_for_fused(parameter: Any) -> None:
-    """RuntimeError for a parameter that no fused kernel takes."""
+    """Raise RuntimeError for a parameter that fused kernels do not accept."""
     if not (parameter.device.type in _FUSED_DEVICES and torch.is_floating_point(parameter)):
         raise RuntimeError(
             f"`fused=True` requires all the params to be floating point Tensors of supported devices: {_FUSED_DEVICES} "
@@ -34,12 +34,14 @@ def check_device_for_fused(parameter: Any) -> None:
 
 
 def scalar_dtype(fused: bool | None = False) -> Any:
-    """Of counters of steps; fused kernels read float32."""
+    """Return the dtype of step counters; fused kernels read float32."""
     return torch.float64 if default_dtype() is torch.float64 and not fused else torch.float32
 
 
 def counter(parameter: Any, group: dict[str, Any]) -> Any:
-    """A step counter: on the parameter's device if a kernel reads it, else on the CPU, without synchronization."""
+    """Return a step counter: on the parameter's device if a kernel reads it, else on the CPU, to avoid
+    synchronization.
+    """
     fused = group.get("fused")
     if fused or group.get("capturable"):
         return torch.zeros((), dtype=scalar_dtype(fused), device=parameter.device)
@@ -47,7 +49,7 @@ def counter(parameter: Any, group: dict[str, Any]) -> Any:
 
 
 def check_capturable(parts: tuple[Any, ...], names: str = "params and state_steps", supports_xla: bool = True) -> None:
-    """AssertionError unless everything of a parameter is on one device that can capture it."""
+    """Raise AssertionError unless all parts of a parameter are on one device that can capture it."""
     kinds = {part.device.type for part in parts}
     supported = ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
     if len(kinds) != 1 or not kinds <= set(supported):
@@ -55,7 +57,7 @@ def check_capturable(parts: tuple[Any, ...], names: str = "params and state_step
 
 
 def allow_fused(optimizer: Any, fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
-    """RuntimeError for what fused kernels cannot do; a ``GradScaler`` leaves the scale to them."""
+    """Raise RuntimeError for options that fused kernels do not support. Let a ``GradScaler`` pass the scale to them."""
     if not fused:
         return
     if differentiable:
@@ -66,13 +68,13 @@ def allow_fused(optimizer: Any, fused: bool | None, foreach: bool | None, differ
 
 
 def check_no_scale(grad_scale: Any, found_inf: Any) -> None:
-    """AssertionError for a ``grad_scale``, which only fused kernels take."""
+    """Raise AssertionError for a ``grad_scale``, which only fused kernels accept."""
     if grad_scale is not None or found_inf is not None:
         raise AssertionError("Expected grad_scale and found_inf to be None")
 
 
 def make_counters_tensors(states: Any, group: dict[str, Any]) -> None:
-    """Of a state that older optimizers saved, which counted in numbers."""
+    """Convert the number counters that older optimizers saved to tensors."""
     for parameter in group["params"]:
         state = states.get(parameter)
         if not state or torch.is_tensor(state["step"]):
@@ -82,8 +84,8 @@ def make_counters_tensors(states: Any, group: dict[str, Any]) -> None:
         state["step"] = torch.tensor(float(state["step"]), dtype=scalar_dtype(group.get("fused")), **options)
 
 
-def of_fused_kernels(lr: Any, grad_scale: Any, found_inf: Any, device: Any) -> tuple[Any, dict[str, Any]]:
-    """A rate, a scale and a flag where a group's kernel reads them; a rate on the CPU stays there."""
+def moved_for_fused_kernel(lr: Any, grad_scale: Any, found_inf: Any, device: Any) -> tuple[Any, dict[str, Any]]:
+    """Move a rate, a scale and a flag to the device of a group's kernel; a rate on the CPU stays there."""
     if isinstance(lr, torch.Tensor) and lr.device not in (torch.device("cpu"), device):
         lr = lr.to(device=device, non_blocking=True)
     given = {"grad_scale": grad_scale, "found_inf": found_inf}
@@ -91,26 +93,26 @@ def of_fused_kernels(lr: Any, grad_scale: Any, found_inf: Any, device: Any) -> t
 
 
 def uncount_steps(steps: list[Any], found_inf: Any) -> None:
-    """One less where a gradient was not finite."""
+    """Decrement the counters if a gradient was not finite."""
     if found_inf is not None:
         torch._foreach_sub_(steps, [found_inf] * len(steps))
 
 
 def to_scalar(value: Any) -> Any:
-    """A tensor of one element without dimensions; anything else as it is."""
+    """Return a tensor of one element without dimensions, and anything else unchanged."""
     return value.squeeze() if isinstance(value, torch.Tensor) and value.dim() != 0 else value
 
 
 def value_of(value: Any) -> Any:
-    """The number in a tensor."""
+    """Return the number in a tensor, and anything else unchanged."""
     return value.item() if isinstance(value, torch.Tensor) else value
 
 
 def grouped(*lists: list[Any]) -> Iterator[tuple[list[list[Any]], list[int]]]:
-    """Parallel lists grouped by the device and dtype of the first one's tensors, with their indices.
+    """Yield parallel lists grouped by the device and dtype of the first list's tensors, with their indices.
 
-    PyTorch keeps the groups in a hash map, which puts a new one first, but a bfloat16 one right before a float32 one
-    and the other way round, since these two fall into one bucket. NB: true of one device; several were not measured.
+    PyTorch keeps the groups in a hash map. It puts a new group first, except that bfloat16 and float32 share a bucket,
+    so the later one comes right before the other. NB: this holds for one device; several were not measured.
     """
     indices: dict[Any, list[int]] = {}
     for index, tensor in enumerate(lists[0]):
@@ -132,12 +134,12 @@ _ONE_BUCKET = (float32, bfloat16)
 
 
 def real_views(*tensors: Any) -> list[Any]:
-    """Of what belongs to a complex parameter, each as pairs of real numbers; a missing one stays missing."""
+    """View the state tensors of a complex parameter as real; None stays None."""
     return [None if tensor is None else torch.view_as_real(tensor) for tensor in tensors]
 
 
 def view_as_real(params: list[Any], *states: list[Any]) -> None:
-    """Replace complex parameters and their states by such views, in lists that a group owns."""
+    """Replace complex parameters and their states by real views, in lists that a group owns."""
     for i, parameter in enumerate(params):
         if torch.is_complex(parameter):
             for values in (params, *filter(None, states)):
@@ -147,14 +149,14 @@ def view_as_real(params: list[Any], *states: list[Any]) -> None:
 def chosen(
     foreach: bool | None, fused: bool | None, params: list[Any], differentiable: bool = False
 ) -> tuple[bool, bool]:
-    """Choose single tensor, foreach or fused."""
+    """Return whether to use foreach kernels and whether to use a fused one."""
     if foreach is None and fused is None:
         foreach = default_to_foreach(params, differentiable)
     return bool(foreach), bool(fused)
 
 
 def run_closure(closure: Any) -> Any:
-    """The loss, computed again with Nodes."""
+    """Compute the loss again, with Nodes. Return None without a closure."""
     if closure is None:
         return None
     with torch.enable_grad():
@@ -162,7 +164,7 @@ def run_closure(closure: Any) -> Any:
 
 
 def check_ranges(lr: Any, named: dict[str, Any]) -> None:
-    """ValueError for an option below 0, and for a rate of several numbers."""
+    """Raise ValueError for a negative option, and for a rate of several numbers."""
     if isinstance(lr, torch.Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     for name, value in named.items():
@@ -171,7 +173,7 @@ def check_ranges(lr: Any, named: dict[str, Any]) -> None:
 
 
 def count_steps(steps: list[Any]) -> None:
-    """One more, all at once; on the CPU a tensor is added, so that a number need not become one for every step."""
+    """Increment all counters at once. On the CPU a tensor is added, which avoids a conversion for every counter."""
     if steps[0].device.type == "cpu":
         torch._foreach_add_(steps, torch.tensor(1.0, device="cpu"), alpha=1.0)
     else:

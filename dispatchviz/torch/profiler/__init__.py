@@ -1,6 +1,6 @@
-"""``torch.profiler``: which operators a program calls, step by step (``torch/profiler/profiler.py``).
+"""``torch.profiler``: the operators that a program calls, step by step (``torch/profiler/profiler.py``).
 
-NB: calls are counted; no times, no memory, no stacks and no shapes are measured, whatever is requested.
+NB: calls are counted. Times, memory, stacks and shapes are never measured, even if requested.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dispatchviz.torch.autograd.profiler import record_function as record_functi
 
 
 class ProfilerActivity(IntEnum):
-    """What PyTorch's profiler records."""
+    """The kinds of activity that PyTorch's profiler records."""
 
     CPU = 0
     XPU = 1
@@ -41,14 +41,16 @@ Schedule = Callable[[int], ProfilerAction]
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """CPU and CUDA."""
+    """Return CPU and CUDA."""
     return {ProfilerActivity.CPU, ProfilerActivity.CUDA}
 
 
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """Cycles of waiting, warming up and recording. AssertionError for negative numbers, and for no active step."""
+    """Return a schedule with cycles of waiting, warming up and recording. Raise AssertionError for negative numbers,
+    and for no active step.
+    """
 
     def action_of(step: int) -> ProfilerAction:
         if step < 0:
@@ -81,7 +83,7 @@ def schedule(
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[Any], None]:
-    """For ``on_trace_ready``: a file in a folder for every cycle."""
+    """Return a function for ``on_trace_ready`` that writes a file for every cycle."""
 
     def handle(profiler: Any) -> None:
         os.makedirs(dir_name, exist_ok=True)
@@ -92,9 +94,10 @@ def tensorboard_trace_handler(
 
 
 class profile:
-    """``with profile(schedule=...) as p:`` with ``p.step()`` after every step; without a schedule all is recorded.
+    """Record steps: ``with profile(schedule=...) as p:`` with ``p.step()`` after every step. Without a schedule, record
+    all.
 
-    ``on_trace_ready(p)`` is called when a cycle is over. RuntimeError if there is nothing to be shown yet.
+    ``on_trace_ready(p)`` is called at the end of each cycle. Raise RuntimeError for results that do not exist yet.
     """
 
     def __init__(
@@ -123,20 +126,20 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """The first step begins."""
+        """Begin the first step."""
         if self.current_action in _RECORDING:
             self._listen()
         self._name_step()
 
     def stop(self) -> None:
-        """The last step is over."""
+        """End the last step."""
         self._leave_step()
         if self.current_action in _RECORDING:
             self._end()
             self._ready()
 
     def step(self) -> None:
-        """The next step begins."""
+        """Begin the next step."""
         self._leave_step()
         before = self.current_action
         self.step_num += 1
@@ -175,20 +178,20 @@ class profile:
             self.on_trace_ready(self)
 
     def events(self) -> EventList:
-        """Every call of the last cycle."""
+        """Return every call of the last cycle."""
         if self._found is None:
             raise AssertionError("Profiler must be initialized before getting events")
         return self._found
 
     def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        """One entry for each name."""
+        """Return one entry for each name."""
         return self.events().key_averages()
 
     def export_chrome_trace(self, path: str) -> None:
-        """A file for trace viewers, of the order of calls."""
+        """Write the order of calls to a file for trace viewers."""
         self.events().export_chrome_trace(path)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Nothing: no file has room for it."""
+        """Do nothing: no file stores metadata."""
 
     add_metadata_json = preset_metadata_json = add_metadata

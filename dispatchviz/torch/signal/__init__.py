@@ -1,4 +1,4 @@
-"""``torch.signal``."""
+"""``torch.signal``: windows for signal processing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.testing``: assertions over tensors, and random tensors to assert something over."""
+"""``torch.testing``: assertions over tensors, and random tensors for tests."""
 
 from __future__ import annotations
 

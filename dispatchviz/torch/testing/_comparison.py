@@ -28,7 +28,7 @@ _TOLERANCES = {
     "complex64": (1.3e-6, 1e-5),
     "complex128": (1e-7, 1e-7),
 }
-"""Of each dtype: rtol, atol; other dtypes are compared exactly."""
+"""The tolerances of each dtype: rtol, atol. Other dtypes are compared exactly."""
 
 
 class Options(NamedTuple):
@@ -58,9 +58,9 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """AssertionError where two values, or values inside sequences and mappings, differ too much.
+    """Raise AssertionError if two values, or values inside sequences and mappings, differ too much.
 
-    TypeError for two things that cannot be compared, ValueError for one tolerance without the other.
+    Raise TypeError for two values that cannot be compared, ValueError for one tolerance without the other.
     """
     if (rtol is None) != (atol is None):
         raise ValueError(
@@ -78,7 +78,7 @@ def assert_close(
 
 
 def _pairs(actual: Any, expected: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
-    """The values inside both, with where they are. AssertionError if the containers differ."""
+    """Yield the pairs of values inside both, with their paths. Raise AssertionError if the containers differ."""
     if _both(actual, expected, Sequence) and not _any(actual, expected, (str, Size)):
         if len(actual) != len(expected):
             raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
@@ -110,7 +110,7 @@ def _any(actual: Any, expected: Any, kind: Any) -> bool:
 
 
 def _difference(actual: Any, expected: Any, options: Options) -> str:
-    """The first difference, with PyTorch's text; empty if there is none."""
+    """Return the first difference in PyTorch's words, or an empty string."""
     if actual is None or expected is None:
         return "" if actual is expected else f"None mismatch: {actual} is not {expected}"
     if _both(actual, expected, (bool, numpy.bool_)):
@@ -145,7 +145,9 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """The older ``assert_close``: dtypes may differ, nan equals nan. Warns that it is deprecated."""
+    """Compare as ``assert_close`` does, but allow different dtypes and equal nans. Warn that the function is
+    deprecated.
+    """
     warnings.warn(_DEPRECATED, FutureWarning, stacklevel=2)
     if not isinstance(actual, Tensor):
         actual = new_tensor(actual, None, None, False, False)
@@ -228,7 +230,7 @@ def _difference_of_tensors(actual: Tensor, expected: Tensor, options: Options) -
 
 
 def _values(tensor: Tensor) -> Any:
-    """The numbers that a tensor represents: conjugated, negated or zero, whatever its memory holds."""
+    """Return the numbers that a tensor represents, with its conjugate, negative and zero bits applied."""
     if is_zerotensor(tensor):
         return numpy.zeros(tensor._size, tensor._dtype.numpy)
     return with_bits(values_on_host(tensor), tensor._ks)
@@ -239,7 +241,7 @@ def _default(dtype: DType) -> tuple[float, float]:
 
 
 def _comparable(array: Any) -> Any:
-    """Integers and bool as int64, bfloat16 as float32."""
+    """Return integers and bools as int64, bfloat16 as float32."""
     if array.dtype.kind in "biu":
         return array.astype(numpy.int64)
     return array if array.dtype.kind in "fc" and array.dtype.name != "bfloat16" else array.astype(numpy.float32)

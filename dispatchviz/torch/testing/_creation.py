@@ -10,7 +10,7 @@ from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.torch._namespace import torch
 
 _DEFAULT = {"bool": (0, 2), "uint8": (0, 10), "integral": (-9, 10), "floating": (-9, 9)}
-"""Bounds where none are given; those of whole numbers leave the upper one out."""
+"""The default bounds. For integers the upper one is excluded."""
 
 
 def make_tensor(
@@ -24,9 +24,9 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """Whole numbers of ``[low, high)``, others evenly between the two; bounds that the dtype lacks are its own.
+    """Return random integers in ``[low, high)``, or uniform floats. Bounds that the dtype cannot hold are clamped.
 
-    ValueError for bounds that leave nothing, and for what does not go together.
+    Raise ValueError for bounds that leave no value, and for options that do not go together.
     """
     size = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     if noncontiguous and memory_format is not None:
@@ -68,7 +68,7 @@ def _filled(size: tuple[int, ...], dtype: DType, device: Any, low: Any, high: An
 
 
 def _bounds(dtype: DType, low: float | None, high: float | None) -> tuple[Any, Any]:
-    """Within what the dtype can hold. ValueError if nothing is left between them."""
+    """Return the bounds within the range of the dtype. Raise ValueError if no value is left between them."""
     kind = "floating" if dtype.can_require_grad else dtype.name if dtype.name in _DEFAULT else "integral"
     least, most = _DEFAULT[kind]
     low, high = least if low is None else low, most if high is None else high

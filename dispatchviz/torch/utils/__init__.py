@@ -1,4 +1,4 @@
-"""``torch.utils``: data, checkpoints, hooks, and the parts that code around ``__torch_dispatch__`` uses."""
+"""``torch.utils``: data, checkpoints, hooks, and utilities for ``__torch_dispatch__``."""
 
 from __future__ import annotations
 

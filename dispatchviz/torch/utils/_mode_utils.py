@@ -1,4 +1,4 @@
-"""Around modes (``torch/utils/_mode_utils.py``)."""
+"""Utilities for modes (``torch/utils/_mode_utils.py``)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dispatchviz.torch import _C
 
 
 def all_same_mode(modes: Sequence[Any]) -> bool:
-    """Return whether all are one and the same."""
+    """Return whether all modes are the same object."""
     return all(mode == modes[0] for mode in modes)
 
 
 @contextmanager
 def no_dispatch() -> Iterator[None]:
-    """Inside, neither modes nor subclasses intercept a call."""
+    """Keep modes and subclasses from intercepting calls in a block."""
     with _C._DisableTorchDispatch():
         yield

@@ -1,7 +1,7 @@
 """``TorchDispatchMode`` and the stack of modes (``torch/utils/_python_dispatch.py``).
 
-NB: in PyTorch, there are infrastructure modes with a place of their own (fake tensors, functionalization, proxies) and
-modes of the PreDispatch key; here every mode is an ordinary one.
+NB: PyTorch also has infrastructure modes with a place of their own (fake tensors, functionalization, proxies) and modes
+of the PreDispatch key. Here every mode is an ordinary one.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from dispatchviz.torch.python_keys import (
 __all__ = ["BaseTorchDispatchMode", "TorchDispatchMode", "is_in_torch_dispatch_mode"]
 
 _open_blocks = 0
-"""How many ``with`` blocks of modes are open."""
+"""The number of open ``with`` blocks of modes."""
 
 
 class TorchDispatchMode:
-    """Intercepts every operator that is called inside ``with mode:``, below autograd.
+    """Base class of modes that intercept every operator called inside ``with mode:``, below autograd.
 
-    Subclasses define ``__torch_dispatch__(self, func, types, args=(), kwargs=None)``; what it calls does not come back
-    to the same mode.
+    Subclasses define ``__torch_dispatch__(self, func, types, args=(), kwargs=None)``. The mode does not intercept the
+    calls that it makes itself.
     """
 
     supports_higher_order_operators = False
@@ -62,12 +62,12 @@ class TorchDispatchMode:
 
     @classmethod
     def is_infra_mode(cls) -> bool:
-        """Not here."""
+        """Return False: the model has no infrastructure modes."""
         return False
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
-        """Asked by the compiler, which is not here."""
+        """Return the compiler's setting. The model has no compiler."""
         return cls.is_infra_mode()
 
 
@@ -79,18 +79,18 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Return whether a ``with`` block of a mode is open; also while its own handler runs."""
+    """Return whether a ``with`` block of a mode is open, even while its own handler runs."""
     return _open_blocks > 0
 
 
 def _get_current_dispatch_mode() -> Any:
-    """The newest mode, which intercepts the next call; None if there is none."""
+    """Return the newest mode, which intercepts the next call, or None."""
     count = _len_torch_dispatch_stack()
     return _get_dispatch_stack_at(count - 1) if count else None
 
 
 def _get_current_dispatch_mode_stack() -> list[Any]:
-    """All modes, the newest last."""
+    """Return all modes, the newest last."""
     return [_get_dispatch_stack_at(index) for index in range(_len_torch_dispatch_stack())]
 
 
@@ -99,13 +99,13 @@ def _push_mode(mode: Any) -> None:
 
 
 def _pop_mode(k: Any = None) -> Any:
-    """Pop the newest mode. RuntimeError if there is none."""
+    """Pop the newest mode. Raise RuntimeError if there is none."""
     return _pop_torch_dispatch_stack(k)
 
 
 @contextmanager
 def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
-    """Inside, the newest mode is off the stack. RuntimeError if there is none."""
+    """Remove the newest mode from the stack for a block. Raise RuntimeError if there is none."""
     mode = _pop_mode(k)
     try:
         yield mode
@@ -115,7 +115,7 @@ def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
 
 @contextmanager
 def _disable_current_modes() -> Iterator[list[Any]]:
-    """Inside, no mode is on the stack; gives those that were."""
+    """Remove all modes from the stack for a block, and yield them."""
     modes = [_pop_mode() for _ in range(_len_torch_dispatch_stack())]
     try:
         yield modes
@@ -125,11 +125,11 @@ def _disable_current_modes() -> Iterator[list[Any]]:
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """The outputs of a wrapper's handler with the aliasing that the schema declares.
+    """Return the outputs of a wrapper's handler with the aliasing that the schema declares.
 
-    An operator that writes to arguments gives those very arguments back; the results of a view operator share the
-    storage of the wrapper that they are views of.
-    NB: in PyTorch, operators that change sizes in place (``t_``) also change those of the wrapper.
+    An operator that writes to arguments returns these arguments. The results of a view operator share the storage of
+    the wrapper that they view. NB: in PyTorch, operators that change sizes in place (``t_``) also change those of the
+    wrapper.
     """
     schema = func._entry.schema
     given = dict(zip([a.name for a in schema.arguments], args, strict=False)) | dict(kwargs or {})

@@ -1,6 +1,6 @@
 """Nested containers as trees (``torch/utils/_pytree.py``): lists, tuples, dicts, named tuples, deques.
 
-Everything else is a leaf, None too. Dicts keep the order of their keys.
+Everything else is a leaf, including None. Dicts keep the order of their keys.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PyTree = Any
 
 @dataclass(frozen=True, repr=False)
 class TreeSpec:
-    """The shape of a tree: what its containers were, without the leaves."""
+    """The structure of a tree: its containers without the leaves."""
 
     type: Any
-    """Class of the container; None for a leaf."""
+    """The class of the container, or None for a leaf."""
     context: Any
-    """What is needed to build it again, beside its children: a dict's keys."""
+    """The data that rebuilds the container from its children, such as the keys of a dict."""
     children_specs: list[TreeSpec]
 
     @property
@@ -32,18 +32,18 @@ class TreeSpec:
         return 1 if self.type is None else sum(child.num_leaves for child in self.children_specs)
 
     def is_leaf(self) -> bool:
-        """It is no container."""
+        """Return whether the spec is a leaf."""
         return self.type is None
 
     def __repr__(self) -> str:
         return self._text(0)
 
     def _text(self, indent: int) -> str:
-        """As PyTorch prints it: each child but the first on a line of its own."""
+        """Return the spec as PyTorch prints it, with each child but the first on a line of its own."""
         if self.type is None:
             return "*"
         indent += 2
-        named = hasattr(self.type, "_fields")  # PyTorch files all named tuples under one type
+        named = hasattr(self.type, "_fields")  # PyTorch registers all named tuples under one type
         children = (",\n" + " " * indent).join(child._text(indent) for child in self.children_specs)
         return f"TreeSpec({'namedtuple' if named else self.type.__name__}, {self.context}, [{children}])"
 
@@ -75,7 +75,7 @@ _REGISTRY: dict[type, tuple[Flatten, Unflatten]] = {
         lambda values, maxlen: deque(values, maxlen),
     ),
 }
-"""Class of a container -> how to take it apart and to build it."""
+"""Class of a container -> its flatten and unflatten functions."""
 
 
 def _named_results(cls: Callable[[list[Any]], Any]) -> tuple[Flatten, Unflatten]:
@@ -98,15 +98,17 @@ def _is_namedtuple(tree: Any) -> bool:
 
 
 def _container(tree: Any) -> tuple[Flatten, Unflatten] | None:
-    """The flatten and unflatten functions of a container; None for a leaf, which instances of subclasses are too."""
+    """Return the flatten and unflatten functions of a container, or None for a leaf. Instances of subclasses are
+    leaves.
+    """
     found = _REGISTRY.get(type(tree))
     return found if found is not None else _NAMED_TUPLE if _is_namedtuple(tree) else None
 
 
 def register_pytree_node(cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, **unused: Any) -> None:
-    """Make a class a container: ``flatten_fn(tree) -> (children, context)`` and back.
+    """Register a class as a container: ``flatten_fn(tree) -> (children, context)`` and the inverse.
 
-    ValueError for a class that is one already.
+    Raise ValueError for a class that is registered already.
     """
     if cls in _REGISTRY:
         raise ValueError(f"{cls} is already registered as pytree node.")
@@ -114,7 +116,7 @@ def register_pytree_node(cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten
 
 
 def tree_flatten(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves from left to right, and the shape. ``is_leaf`` can stop the descent early."""
+    """Return the leaves from left to right, and the structure. ``is_leaf`` can stop the descent early."""
     leaves: list[Any] = []
     spec = _flatten(tree, leaves, is_leaf)
     return leaves, spec
@@ -130,7 +132,7 @@ def _flatten(tree: PyTree, leaves: list[Any], is_leaf: Callable[[PyTree], bool] 
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """A tree of a shape. ValueError if there are too many or too few leaves."""
+    """Return a tree with this structure. Raise ValueError for too many or too few leaves."""
     given = list(leaves)
     if len(given) != treespec.num_leaves:
         raise ValueError(
@@ -149,26 +151,26 @@ def _unflatten(leaves: Any, spec: TreeSpec) -> PyTree:
 
 
 def tree_iter(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> Iterable[Any]:
-    """The leaves from left to right."""
+    """Yield the leaves from left to right."""
     return iter(tree_leaves(tree, is_leaf))
 
 
 def tree_leaves(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> list[Any]:
-    """The leaves from left to right."""
+    """Return the leaves from left to right."""
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> TreeSpec:
-    """The shape."""
+    """Return the structure."""
     return tree_flatten(tree, is_leaf)[1]
 
 
 def tree_map(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
 ) -> PyTree:
-    """The tree with ``func`` of each leaf in its place; of leaves at the same position, if there are several trees.
+    """Return the tree with ``func`` applied to each leaf, or to the leaves at one position of several trees.
 
-    ValueError if another tree has another shape.
+    Raise ValueError if another tree has another structure.
     """
     leaves, spec = tree_flatten(tree, is_leaf)
     columns = [leaves, *(_flatten_up_to(spec, rest) for rest in rests)]
@@ -195,7 +197,9 @@ _DICTIONARIES = (dict, OrderedDict, defaultdict)
 
 
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | None:
-    """The leaves of ``tree``, each as often as the shape has leaves in its place; None if the two do not fit."""
+    """Return the leaves of ``tree``, each repeated for every leaf below its place in the structure, or None if it does
+    not fit.
+    """
     container = _container(tree)
     if container is None:
         return [tree] * treespec.num_leaves
@@ -220,13 +224,13 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | N
 def tree_map_(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
 ) -> PyTree:
-    """Runs ``func`` of each leaf for its effect; gives the tree itself."""
+    """Call ``func`` on each leaf for its effect, and return the tree itself."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
 def map_only(wanted: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Decorator: a function of leaves of a type, of one of several, or for which a predicate holds; others stay."""
+    """Decorator: apply a function only to leaves of a type, of one of several types, or that satisfy a predicate."""
     chosen = (lambda leaf: isinstance(leaf, wanted)) if isinstance(wanted, (type, tuple)) else wanted
 
     def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -238,34 +242,34 @@ def map_only(wanted: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], An
 def tree_map_only(
     wanted: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
 ) -> PyTree:
-    """``tree_map`` of the leaves of a type only; the others stay what they are."""
+    """Run ``tree_map`` on the leaves of a type only; the others are unchanged."""
     return tree_map(map_only(wanted)(func), tree, is_leaf=is_leaf)
 
 
 def tree_map_only_(
     wanted: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
 ) -> PyTree:
-    """``tree_map_`` of the leaves of a type only."""
+    """Run ``tree_map_`` on the leaves of a type only."""
     return tree_map_(map_only(wanted)(func), tree, is_leaf=is_leaf)
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Return whether something holds for all leaves."""
+    """Return whether the predicate holds for all leaves."""
     return all(map(pred, tree_leaves(tree)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Return whether something holds for a leaf."""
+    """Return whether the predicate holds for any leaf."""
     return any(map(pred, tree_leaves(tree)))
 
 
 def tree_all_only(wanted: Any, pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Return whether something holds for all leaves of a type."""
+    """Return whether the predicate holds for all leaves of a type."""
     return all(pred(leaf) for leaf in _only(wanted, tree_leaves(tree)))
 
 
 def tree_any_only(wanted: Any, pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Return whether something holds for a leaf of a type."""
+    """Return whether the predicate holds for any leaf of a type."""
     return any(pred(leaf) for leaf in _only(wanted, tree_leaves(tree)))
 
 

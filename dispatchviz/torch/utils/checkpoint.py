@@ -1,7 +1,7 @@
-"""``torch.utils.checkpoint``: what a part of a program keeps for backward is recomputed instead.
+"""``torch.utils.checkpoint``: recompute a part of a program in backward instead of saving its tensors.
 
-The way with ``use_reentrant=True``, a Function that runs backward within backward, is here; the other one, which stands
-on saved-tensor hooks, in ``checkpoint_frames.py``.
+``use_reentrant=True``, a Function that runs backward within backward, is here. The other variant, which uses
+saved-tensor hooks, is in ``checkpoint_frames.py``.
 
 NB: selective checkpointing (``create_selective_checkpoint_contexts``) and ``debug=True`` are not part of the model.
 """
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def detach_variable(inputs: Any) -> tuple[Any, ...]:
-    """Leave in place of tensors. RuntimeError for what is no tuple."""
+    """Replace tensors by leaves. Raise RuntimeError for anything but a tuple."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(_detached(value) if isinstance(value, torch.Tensor) else value for value in inputs)
@@ -52,13 +52,13 @@ def _detached(tensor: Any) -> Any:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
-    """For every tensor of a device, the device's number and the state of its generator."""
+    """Return the device number and the generator state for every tensor on a device."""
     found = [value.get_device() for value in tree_leaves(args) if isinstance(value, torch.Tensor) and value.is_cuda]
     return found, [torch.cuda.get_rng_state() for _ in found]
 
 
 def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
-    """Set the generators' states."""
+    """Set the states of the generators."""
     for _, state in zip(devices, states, strict=False):
         torch.cuda.set_rng_state(state)
 
@@ -70,11 +70,13 @@ def check_backward_validity(inputs: Any) -> None:
 
 
 class CheckpointFunction(Function):
-    """Runs a function without Nodes; backward runs it again with Nodes, and goes backward through those."""
+    """A Function that runs without Nodes. Its backward runs the function again with Nodes, and then runs their
+    backward.
+    """
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
-        """The output of the function."""
+        """Return the output of the function."""
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.before = current_state(device_type_of(args), preserve_rng_state)
@@ -86,7 +88,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *args: Any) -> tuple[Any, ...]:
-        """Gradients of the arguments. RuntimeError for ``torch.autograd.grad`` or ``inputs=``."""
+        """Return the gradients of the arguments. Raise RuntimeError for ``torch.autograd.grad`` or ``inputs=``."""
         if not torch.autograd._is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
@@ -128,7 +130,7 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args)``, recomputed in backward. ValueError for options that do not go together."""
+    """Run ``function(*args)`` and recompute it in backward. Raise ValueError for options that do not go together."""
     if use_reentrant is None:
         when = "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
         warnings.warn("torch.utils.checkpoint: " + _EXPLICIT.format(when), stacklevel=2)
@@ -149,7 +151,7 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Modules one after the other, all segments but the last one checkpointed."""
+    """Run modules one after the other, with all segments but the last one checkpointed."""
     if use_reentrant is None:
         when = "In version 2.9 we will raise an exception if use_reentrant is not passed."
         warnings.warn("torch.utils.checkpoint.checkpoint_sequential: " + _EXPLICIT.format(when), stacklevel=2)
@@ -180,7 +182,7 @@ def _chain(functions: list[Any]) -> Callable[[Any], Any]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """NotImplementedError unless it is off."""
+    """Raise NotImplementedError unless debugging is off."""
     if enabled:
         raise NotImplementedError("debug mode of checkpoints is not in dispatchviz's model of PyTorch")
     yield

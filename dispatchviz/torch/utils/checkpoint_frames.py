@@ -1,7 +1,7 @@
 """Checkpointing by saved-tensor hooks (``torch/utils/checkpoint.py``, ``use_reentrant=False``).
 
-In forward, the pack hook puts a holder where a tensor would be kept; the first unpack hook of a backward runs the
-function again, under hooks that give the tensors to the holders in the same order, and stops after the last one.
+In forward, the pack hook returns a holder for each tensor. The first unpack hook of a backward runs the function again,
+under hooks that give the tensors to the holders in the same order, and stops after the last one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dispatchviz.torch.utils import _pytree
 
 
 def device_type_of(args: Any) -> str:
-    """The kind of device that a checkpoint watches beside the CPU."""
+    """Return the device type that a checkpoint handles besides the CPU."""
     leaves = [value for value in _pytree.tree_leaves(args) if isinstance(value, torch.Tensor)]
     kinds = [tensor.device.type for tensor in leaves if tensor.device.type != "cpu"]
     return "cuda" if not kinds or "cuda" in kinds else str(kinds[0])
@@ -31,7 +31,7 @@ def device_type_of(args: Any) -> str:
 
 @dataclass(frozen=True)
 class SavedState:
-    """The RNG state and autocast when a function began."""
+    """The RNG state and autocast state at the beginning of a function."""
 
     device_type: str
     preserve: bool
@@ -41,7 +41,7 @@ class SavedState:
 
 
 def current_state(device_type: str, preserve: bool) -> SavedState:
-    """The RNG and autocast state that ``restore_state`` restores."""
+    """Return the RNG and autocast state that ``restore_state`` restores."""
     kinds = dict.fromkeys((device_type, "cpu"))
     on_device = device_type == "cuda" and preserve and torch.cuda.is_initialized()
     return SavedState(
@@ -60,7 +60,7 @@ def _autocast(kind: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def restore_state(before: SavedState, arguments: Callable[[], Any], grad: bool = False) -> Iterator[Any]:
-    """Within the block, random numbers and casts are those of then; gives the arguments, made within."""
+    """Restore the random state and the autocast state for a block; yield the arguments, created inside."""
     devices = [0] if before.device_state is not None else []
     with torch.random.fork_rng(devices=devices, enabled=before.preserve, device_type=before.device_type):
         if before.preserve:
@@ -77,7 +77,7 @@ def restore_state(before: SavedState, arguments: Callable[[], Any], grad: bool =
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Nothing around forward, nothing around what is recomputed."""
+    """Return two contexts that do nothing, for forward and for recomputation."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -86,7 +86,7 @@ _early_stop: bool | None = None
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Whether checkpoints made in the block stop recomputing after the last tensor that is needed."""
+    """Set whether checkpoints created in the block stop recomputing after the last tensor that is needed."""
     global _early_stop
     before, _early_stop = _early_stop, enable
     try:
@@ -110,7 +110,7 @@ class _StopRecomputationError(Exception):
 
 
 class _Handle:
-    """Keeps one recomputed tensor alive, until it is unpacked."""
+    """A handle that keeps one recomputed tensor alive until it is unpacked."""
 
 
 class _Holder:
@@ -135,15 +135,15 @@ class _Frame:
         self.forward_completed = False
 
     def save_inputs(self, args: tuple[Any, ...]) -> None:
-        """Tensors as a Node keeps them."""
+        """Save the tensors as a Node does."""
         self.arguments = [SavedVariable(value) if isinstance(value, torch.Tensor) else value for value in args]
 
     def inputs(self) -> list[Any]:
-        """RuntimeError for a tensor that was written to since."""
+        """Return the inputs. Raise RuntimeError for a tensor that was written to since."""
         return [value.unpack() if isinstance(value, SavedVariable) else value for value in self.arguments]
 
     def check(self, run: Any) -> None:
-        """CheckpointError if the recomputed tensors differ from forward's."""
+        """Raise CheckpointError if the recomputed tensors differ from forward's."""
         if self.ignore_mismatch:
             return
         if len(self.holders) != self.count[run]:
@@ -186,7 +186,7 @@ class _ForwardHook(saved_tensors_hooks):
     def _unpack(self, holder: _Holder) -> Any:
         frame = self._frame
         run: Any = torch._C._current_graph_task_id()
-        if run == -1:  # not within backward: a run of its own
+        if run == -1:  # outside of backward, a run of its own
             run = uuid.uuid4()
         if not frame.done[run]:
             self._recompute(run)
@@ -225,7 +225,7 @@ class _RecomputationHook(saved_tensors_hooks):
         index = frame.count[run]
         frame.count[run] += 1
         if index >= len(frame.holders):
-            if not frame.forward_completed:  # forward itself goes backward inside
+            if not frame.forward_completed:  # forward runs a backward inside
                 frame.ignore_mismatch = True
                 return tensor
             raise CheckpointError(
@@ -261,7 +261,7 @@ def forward_hooks(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Iterator[None]:
-    """Around the function's call. ValueError for an unknown check."""
+    """Install the hooks for the function's call. Raise ValueError for an unknown check."""
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     forward_context, recompute_context = context_fn()

@@ -1,4 +1,4 @@
-"""``torch.utils.deterministic``: whether memory is filled, where deterministic kernels are requested."""
+"""``torch.utils.deterministic``: whether deterministic algorithms fill uninitialized memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dispatchviz.core.thread.context import context
 class _Module(ModuleType):
     @property
     def fill_uninitialized_memory(self) -> bool:
-        """True by default. RuntimeError for what is no bool."""
+        """True by default. Raise RuntimeError for anything but a bool."""
         return context.fill_uninitialized_memory
 
     @fill_uninitialized_memory.setter

@@ -1,4 +1,4 @@
-"""``torch.utils.hooks``: the handles that remove hooks; how a module's full backward hooks get into the graph."""
+"""``torch.utils.hooks``: the handles that remove hooks, and the Nodes of a module's full backward hooks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Gradients = tuple[Any, ...]
 class BackwardHook:
     """The full backward hooks of a module, for one call.
 
-    The inputs go through one identity Node and the outputs through another. When the second runs backward, the
-    gradients of the outputs are complete; when the first has run, those of the inputs are, and the hooks are called.
+    The inputs pass through one identity Node and the outputs through another. When the second Node runs backward, the
+    gradients of the outputs are complete. When the first has run, those of the inputs are, and the hooks are called.
     """
 
     def __init__(self, module: Any, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:
@@ -30,18 +30,18 @@ class BackwardHook:
         self.grad_outputs: Any = None
         self.n_outputs = -1
         self.output_tensors_index: list[int] | None = None
-        """Which outputs are tensors; None where none requires grad."""
+        """The indices of the outputs that are tensors; None if no output requires grad."""
         self.n_inputs = -1
         self.input_tensors_index: list[int] | None = None
 
     def setup_input_hook(self, args: Any) -> Any:
-        """The arguments, behind an identity."""
+        """Pass the arguments through an identity."""
         args, self.input_tensors_index = self._apply_on_tensors(self._set_user_hook, args)
         self.n_inputs = len(args)
         return args
 
     def setup_output_hook(self, args: Any) -> Any:
-        """The result, behind an identity."""
+        """Pass the result through an identity."""
         outputs = args if isinstance(args, tuple) else (args,)
         result, self.output_tensors_index = self._apply_on_tensors(self._set_output_hook, outputs)
         self.n_outputs = len(outputs)
@@ -118,7 +118,7 @@ class BackwardHook:
             self.grad_outputs = given
 
     def _run_without_inputs(self) -> None:
-        """No input requires grad: the hooks are called now, and cannot change anything."""
+        """Call the hooks now, because no input requires grad. They cannot change anything."""
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
             "require gradients. See "
@@ -138,7 +138,7 @@ class BackwardHook:
 
 
 def _scatter(index: Sequence[int], values: Gradients, size: int) -> Gradients:
-    """The values at their indices, None elsewhere."""
+    """Return the values at their indices, and None elsewhere."""
     result: list[Any] = [None] * size
     for i, value in zip(index, values, strict=True):
         result[i] = value

@@ -18,10 +18,10 @@ POISONED = (
 
 
 def swap_tensors(t1: Any, t2: Any) -> None:
-    """Each of the two Python objects becomes what the other one was: class, attributes, memory, history.
+    """Swap two Python objects: class, attributes, memory, history.
 
-    RuntimeError where there is a weak reference to one. An AccumulateGrad that a graph still holds raises when it runs.
-    NB: in PyTorch, a tensor that a graph or a view holds otherwise is refused too.
+    Raise RuntimeError if there is a weak reference to one. An AccumulateGrad that a graph still holds raises when it
+    runs. NB: PyTorch also refuses a tensor that a graph or a view holds otherwise.
     """
     for name, tensor in (("t1", t1), ("t2", t2)):
         if weakref.getweakrefs(tensor):

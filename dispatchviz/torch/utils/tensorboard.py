@@ -1,6 +1,7 @@
-"""``torch.utils.tensorboard``: scalars, histograms and texts for TensorBoard, whose package it needs, as PyTorch does.
+"""``torch.utils.tensorboard``: scalars, histograms and texts for TensorBoard. It needs TensorBoard's package, as in
+PyTorch.
 
-The other kinds of data (images, graphs, embeddings, ...) are lacking.
+The other kinds of data (images, graphs, embeddings, ...) are not supported.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ Summary = summary_pb2.Summary
 
 
 class FileWriter:
-    """Writes events to a file in a folder."""
+    """A writer of events to a file in a folder."""
 
     def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "") -> None:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
     def get_logdir(self) -> Any:
-        """The folder."""
+        """Return the folder."""
         return self.event_writer.get_logdir()
 
     def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
@@ -48,20 +49,20 @@ class FileWriter:
         self.add_event(event_pb2.Event(summary=summary), global_step, walltime)
 
     def flush(self) -> None:
-        """Write what is still in memory."""
+        """Write buffered events."""
         self.event_writer.flush()
 
     def close(self) -> None:
-        """Flushes and closes the file."""
+        """Flush and close the file."""
         self.event_writer.close()
 
     def reopen(self) -> None:
-        """Begin another file, if this one is closed."""
+        """Open another file, if this one is closed."""
         self.event_writer.reopen()
 
 
 class SummaryWriter:
-    """Writes what a program tells of its training to files in ``log_dir``."""
+    """A writer of training data to files in ``log_dir``."""
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class SummaryWriter:
         raise AttributeError(f"torch.utils.tensorboard.SummaryWriter.{name} {LACKS}; {INSTALLED}", name=name, obj=self)
 
     def _get_file_writer(self) -> FileWriter:
-        """The one of ``log_dir``; another one if that is closed."""
+        """Return the file writer of ``log_dir``, or a new one if that is closed."""
         if self.file_writer is None:
             self.file_writer = self._file_writer(self.log_dir)
             self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
@@ -100,7 +101,7 @@ class SummaryWriter:
         return FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
 
     def get_logdir(self) -> Any:
-        """The folder with the files."""
+        """Return the folder of the files."""
         return self.log_dir
 
     def add_scalar(
@@ -112,7 +113,7 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Add a number; ``new_style``: as a tensor."""
+        """Add a number; with ``new_style``, as a tensor."""
         summary = _scalar(tag, scalar_value, new_style, double_precision)
         self._get_file_writer().add_summary(summary, global_step, walltime)
 
@@ -123,7 +124,7 @@ class SummaryWriter:
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Add several numbers for one diagram, each to a folder of its own."""
+        """Add several numbers for one chart, each to a folder of its own."""
         walltime = time.time() if walltime is None else walltime
         folder = self._get_file_writer().get_logdir()
         assert self.all_writers is not None
@@ -142,7 +143,7 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Add how often values are in which range."""
+        """Add a histogram of values."""
         chosen = _default_bins() if isinstance(bins, str) and bins == "tensorflow" else bins
         histogram = _histogram(_array(values).astype(float), chosen, max_bins)
         summary = Summary(value=[Summary.Value(tag=tag, histo=histogram)])
@@ -160,12 +161,12 @@ class SummaryWriter:
         self._get_file_writer().add_summary(summary, global_step, walltime)
 
     def flush(self) -> None:
-        """Write what is still in memory."""
+        """Write buffered events."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
 
     def close(self) -> None:
-        """Close all files; a second call does nothing."""
+        """Close all files. A second call does nothing."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
             writer.close()
@@ -179,7 +180,7 @@ class SummaryWriter:
 
 
 def _array(value: Any) -> Any:
-    """As NumPy's, with the calls that PyTorch makes."""
+    """Return the value as a NumPy array, with the calls that PyTorch makes."""
     if isinstance(value, np.ndarray):
         return value
     if np.isscalar(value):
@@ -217,7 +218,9 @@ def _default_bins() -> list[float]:
 
 
 def _histogram(values: Any, bins: Any, max_bins: int | None) -> Any:
-    """The bins between the first and the last value, and an empty one before them: only right edges are written."""
+    """Return the bins between the first and the last nonempty one, with an empty one before them: only right edges are
+    written.
+    """
     if values.size == 0:
         raise ValueError("The input has no element.")
     values = values.reshape(-1)

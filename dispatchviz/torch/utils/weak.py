@@ -10,7 +10,7 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
-    """A weak reference whose hash is the object's identity: ``==`` of tensors compares elements."""
+    """A weak reference that hashes by identity, because ``==`` of tensors compares elements."""
 
     __slots__ = ("_id",)
 
@@ -22,7 +22,7 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
         return self._id
 
     def __eq__(self, other: object) -> bool:
-        """Of one object; references to what is gone are equal to themselves only."""
+        """Return whether both refer to one object. A dead reference equals only itself."""
         if not isinstance(other, weakref.ref):
             return NotImplemented
         mine, theirs = self(), other()
@@ -30,7 +30,7 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
-    """A dictionary that keeps no key alive; what belongs to a key goes with it."""
+    """A dictionary that keeps no key alive. An item is removed together with its key."""
 
     def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef) -> None:
         self.data: dict[Any, Any] = {}
@@ -59,7 +59,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return len(self.data)
 
     def __iter__(self) -> Iterator[Any]:
-        """The keys that are alive."""
+        """Yield the keys that are alive."""
         for reference in list(self.data):
             key = reference()
             if key is not None:
@@ -93,7 +93,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return self
 
     def copy(self) -> WeakIdKeyDictionary:
-        """Another one with the same keys and values."""
+        """Return a new dictionary with the same keys and values."""
         made = WeakIdKeyDictionary(ref_type=self.ref_type)
         made.update(self)
         return made
@@ -101,7 +101,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     __copy__ = copy
 
     def keyrefs(self) -> list[Any]:
-        """The references, some of which may be dead when called."""
+        """Return the references. Some may be dead when they are called."""
         return list(self.data)
 
 
@@ -112,7 +112,7 @@ class TensorWeakRef:
     """A weak reference to a tensor."""
 
     def __init__(self, tensor: Any) -> None:
-        """AssertionError for what is no tensor."""
+        """Create a reference. Raise AssertionError for anything but a tensor."""
         from dispatchviz.core.tensor.tensor import Tensor
 
         if not isinstance(tensor, Tensor):

@@ -1,1 +1,1 @@
-"""What keys do to the session: moves, the next hit, sharing. Each is a function that returns an ``Update``."""
+"""Commands of the session: moves, the next hit, sharing. Each is a function that returns an ``Update``."""

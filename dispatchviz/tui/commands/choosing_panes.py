@@ -1,4 +1,4 @@
-"""Actions that change which panes are seen and how: functions of the screen, which need no session."""
+"""Actions that change the visible panes. They are functions of the screen, which need no session."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dispatchviz.views.layout.pane_choice import keep_note, pin_note, present_no
 from dispatchviz.views.text.styled_line import line
 
 SIDEWAYS = 16
-"""Cells by which a key scrolls sideways."""
+"""The number of cells by which a key scrolls sideways."""
 
 
 def pane(view: StepperScreen, number: int) -> None:
-    """Give a pane the focus and keep it on the screen; the steps let the other panes follow again."""
+    """Focus a pane and keep it on the screen. Choosing the step list lets the other panes follow the step again."""
     before, choice = view.scene.choice, view.scene.choice.select(number)
     view.show(view.scene.cursor, pin_note(before, choice), choice)
     view.panes[number].focus(scroll_visible=False)
 
 
 def keep_panes(view: StepperScreen) -> None:
-    """Keep the chosen panes for steps of this kind, in the reader's own file too."""
+    """Store the chosen panes for steps of this kind, also in the reader's file."""
     cursor = view.scene.cursor
     choice = view.scene.choice.keep(cursor.trace[cursor.at])
     problem = write_layouts(dict(choice.kept)) if choice != view.scene.choice else ""
@@ -31,20 +31,20 @@ def keep_panes(view: StepperScreen) -> None:
 def sideways(view: StepperScreen, direction: int) -> None:
     """Scroll the pane with the focus to the right or to the left."""
     if not view.panes[view.focused_pane].scroll_sideways(direction * SIDEWAYS):
-        view.show(view.scene.cursor, line((" No row here is cut on that side", "hint")))
+        view.show(view.scene.cursor, line((" No row is cut on that side", "hint")))
 
 
 def present(view: StepperScreen, wanted: bool | None = None) -> None:
-    """For an audience, or for one reader again."""
+    """Switch presenter mode on or off."""
     wanted = not view.scene.choice.presenting if wanted is None else wanted
     view.show(view.scene.cursor, present_note(wanted), view.scene.choice.present(wanted))
     view.use_theme()
 
 
 def zoom(view: StepperScreen, wanted: bool | None = None) -> None:
-    """Give the pane with the focus the whole screen, or give the others their room back.
+    """Zoom the focused pane to the whole screen, or show all panes again.
 
-    A row that is chosen in it is given up first.
+    If a row is chosen in it, leave the row first.
     """
     choice = view.scene.choice
     if wanted is False and view.focused_view is not None and view.focused_view.let_go():
@@ -64,4 +64,4 @@ PANE_ACTIONS: Mapping[str, Callable[..., None]] = {
     "present": present,
     "zoom": zoom,
 }
-"""By the name in the keymap. Arguments in the keymap follow the screen."""
+"""The actions by their names in the keymap. Arguments in the keymap follow the screen."""

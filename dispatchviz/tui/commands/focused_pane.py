@@ -1,4 +1,4 @@
-"""Actions whose meaning depends on the pane that has the focus: they are functions of the session and the screen."""
+"""Actions that depend on the focused pane. They are functions of the session and the screen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchviz.views.text.styled_line import line
 
 
 def page(session: Session, view: StepperScreen, direction: int) -> Reply | None:
-    """A page of the pane; in the steps it moves the cursor, and for an audience by a step."""
+    """Scroll the pane by a page. In the step list, move the cursor; in presenter mode, take a step."""
     if view.scene.choice.presenting:
         step, stop = ("into", "resume") if direction > 0 else ("into_back", "resume_back")
         return moves.move(session, step if session.guide is None else stop)
@@ -26,17 +26,18 @@ def page(session: Session, view: StepperScreen, direction: int) -> Reply | None:
 
 
 def row(session: Session, view: StepperScreen, direction: int) -> Reply:
-    """The next row: the one of the cursor in the steps, the chosen one in another pane."""
+    """Go to the next row: move the cursor in the step list, or the chosen row in another pane."""
     pane = view.focused_view
     if pane is None:
         return moves.move(session, "down" if direction > 0 else "up")
     return Update(
-        session.cursor, None if pane.choose(direction) else line((" No row on that side leads anywhere", "hint"))
+        session.cursor,
+        None if pane.choose(direction) else line((" No more linked rows that way", "hint")),
     )
 
 
 def enter(session: Session, view: StepperScreen) -> Reply | None:
-    """Unfold the row of the steps; in another pane goes where the chosen row leads, else shows that pane alone."""
+    """Unfold a row of the step list. In another pane, follow the chosen row, or else zoom the pane."""
     if view.focused_view is None:
         return moves.move(session, "unfold")
     if view.chosen_row is not None:
@@ -46,7 +47,7 @@ def enter(session: Session, view: StepperScreen) -> Reply | None:
 
 
 def ask(session: Session, view: StepperScreen) -> Reply:
-    """Asks about what the chosen row of a pane names; without one about what the step does."""
+    """Ask about the thing of the chosen row, or without one, about the things of the step."""
     return ask_thing(session, view.chosen_row)
 
 
@@ -56,4 +57,4 @@ FOCUS_ACTIONS: Mapping[str, Callable[..., Reply | None]] = {
     "enter": enter,
     "ask_thing": ask,
 }
-"""By the name that follows ``app.`` in the keymap."""
+"""The actions by the names after ``app.`` in the keymap."""

@@ -1,4 +1,4 @@
-"""Following a recording that goes on: its file is looked at in a thread, so that no key waits for that."""
+"""Following a recording in progress. A thread reads its file, so that keys do not wait."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 
 INTERVAL = 0.2
-"""Seconds between two looks, at least."""
+"""The minimum number of seconds between two reads."""
 
 IDLE = 9
-"""So many times as long as a look took, nobody looks again: what a look takes grows with the trace."""
+"""The pause between reads as a multiple of the last read's duration, which grows with the trace."""
 
 
 class Following:
-    """What is new in a file that grows."""
+    """A thread that reads new events from a growing file."""
 
     def __init__(self, file: FollowedFile) -> None:
         self._file = file
         self._newest = deque[Trace](maxlen=1)
-        """One operation puts a trace in, one takes it out, so that none is lost between two threads."""
+        """The newest trace. Each thread uses a single operation on it, so that no trace is lost."""
         self._stopped = False
 
     def start(self) -> None:
-        """Look from now on until the recording has ended; does not keep the process alive."""
+        """Start reading until the recording has ended. The thread does not keep the process alive."""
         Thread(target=self._look, daemon=True).start()
 
     def stop(self) -> None:
-        """Nobody looks any more: the reader has quit."""
+        """Stop reading, because the reader has quit."""
         self._stopped = True
 
     def take(self) -> Trace | None:
-        """The newest trace that was not taken."""
+        """Return the newest trace that was not taken yet, or None."""
         return self._newest.pop() if self._newest else None
 
     def _look(self) -> None:

@@ -1,5 +1,6 @@
-"""Sequences of two keys, which lead to the next or the previous Node, redispatch or guard; and crossing to the other
-pass."""
+"""Sequences of two keys, which go to the next or the previous Node, redispatch, guard and so on; and the cross between
+forward and backward.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def targets(session: Session, prefix: str) -> Update:
-    """What the second key may be."""
+    """Show the choices for the second key."""
     return Update(session.cursor, _listed(prefix))
 
 
 def target(session: Session, name: str, forward: bool) -> Update:
-    """To the nearest of a kind."""
+    """Go to the nearest step of a kind."""
     step = TARGETS[name](session.cursor, forward)
     if step is None:
         return Update(session.cursor, line((f" No {name} {'after' if forward else 'before'} this step", "hint")))
@@ -29,24 +30,24 @@ def target(session: Session, name: str, forward: bool) -> Update:
 
 
 def no_target(session: Session, prefix: str, key: str) -> Update:
-    """The second key leads nowhere."""
+    """Report that the two keys are not a sequence."""
     if key == "escape":
         return Update(session.cursor)
     return Update(
         session.cursor,
-        line((f" {shown_key(prefix)}{shown_key(key)} leads nowhere.", "warning"), *_listed(prefix).spans),
+        line((f" {shown_key(prefix)}{shown_key(key)} is not a key sequence.", "warning"), *_listed(prefix).spans),
     )
 
 
 def elsewhere(session: Session, key: str) -> Update:
-    """The key does nothing here, but in another keymap."""
+    """Report that the key belongs to another keymap."""
     keymap, entry = meanings(key)[0]
     does = "" if entry is None else f": {entry.help}; here that is {key_of(entry.action).first}"
     return Update(session.cursor, line((f" {shown_key(key)} is a key of --keymap {keymap}{does}", "hint")))
 
 
 def _listed(prefix: str) -> Line:
-    side = SIDES.get(prefix, f"{shown_key(prefix)} and then")
+    side = SIDES.get(prefix, f"{shown_key(prefix)}, then")
     choices = [part for key, name in _choices(prefix) for part in ((f"  {key} ", "keycap"), (name, ""))]
     return line((f" {side}:", "hint"), *choices)
 
@@ -55,7 +56,7 @@ SIDES = {NEXT: "Next", PREVIOUS: "Previous"}
 
 
 def _choices(prefix: str) -> list[tuple[str, str]]:
-    """The second keys, and what each does."""
+    """The second keys with their descriptions."""
     if prefix in SIDES:
         return list(KEYS.items())
     sequences = ((key.partition(" "), entry.help) for entry in in_force().entries for key in entry.keys)
@@ -64,12 +65,12 @@ def _choices(prefix: str) -> list[tuple[str, str]]:
 
 
 BRIEF = re.compile("[,:;]")
-"""Where the first words of a help end."""
+"""The pattern of the end of a help's first words."""
 
 
 def cross(session: Session) -> Update:
-    """To the other side; where there is none, a note says why."""
-    from dispatchviz.explain.things.crossing import crossing  # not for the first paint
+    """Cross between a Node's forward call and its backward run. If there is no other side, a note explains why."""
+    from dispatchviz.explain.things.crossing import crossing  # not needed for the first paint
 
     cursor, found = session.cursor, crossing(session.trace, session.cursor.at)
     if found.seq is None:

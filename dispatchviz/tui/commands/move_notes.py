@@ -1,4 +1,6 @@
-"""Notes on moves: where one came from, why it went nowhere or only to the end, which hit of a search it is."""
+"""The notes on moves: the start of a jump, why a move did nothing or only reached the end, and the number of a search
+hit.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,19 @@ from dispatchviz.views.keymap import key_of
 from dispatchviz.views.text.styled_line import Line, line
 
 BACKWARD = ("up", "fold")
-"""Moves back without a twin's name."""
+"""The names of backward moves that do not end in ``back``."""
 
 UNMOVED = {
-    "caller": " No call is around this step",
-    "callee": " No call is within this step",
+    "caller": " No call encloses this step",
+    "callee": " No inner call to return to",
     "undo": " No jump to undo",
-    "redo": " No undone jump to go to again",
+    "redo": " No jump to redo",
 }
-"""Why a jump went nowhere, where it is not that the trace ends."""
+"""The notes on jumps that did nothing for another reason than the end of the trace."""
 
 
 def went_nowhere(cursor: Cursor, how: str) -> Line:
-    """Why a key did nothing."""
+    """The note on why a key did nothing."""
     if how in UNMOVED:
         return line((UNMOVED[how], "hint"))
     at, last = cursor.at, cursor.last_step
@@ -35,32 +37,32 @@ def went_nowhere(cursor: Cursor, how: str) -> Line:
 
 
 def no_stop(cursor: Cursor, forward: bool) -> Line:
-    """The note of a move that found no stop, so that only the end was left."""
+    """The note on a move that found no stop and went to the end."""
     stops = "breakpoint, mark or error" if cursor.breakpoints else "line, mark or error"
     end = f"{'last' if forward else 'first'} step{' that the filter shows' if cursor.filter_text else ''}"
-    return line((f" No {stops} {'after' if forward else 'before'} that: this is the {end}", "hint"))
+    return line((f" No more {stops} {'after' if forward else 'before'} that. This is the {end}", "hint"))
 
 
 def jumped(before: Cursor, after: Cursor) -> Line:
-    """The note that a jump leaves."""
+    """The note on a jump."""
     hidden = ", which the filter hides" if after.hidden and after.tree is None else ""
     return line((f" From step {before.at} to step {after.at}{hidden}", "hint"), *returns().spans)
 
 
 def returns() -> Line:
-    """Which key goes back."""
+    """The text with the key that goes back."""
     back = key_of("jump('undo')").first
     return line((f"  {back} returns", "dim"))
 
 
 def nothing_has(trace: Trace, query: str) -> str:
-    """That no step has what is asked for, and why not if a name is unknown."""
+    """The message that no step matches a query, with the reason if a name is unknown."""
     unknown = unknown_name(trace, query)
-    return f"No step has {repeated(query)}{f': {unknown}' if unknown else ''}"
+    return f"No step matches {repeated(query)}{f': {unknown}' if unknown else ''}"
 
 
 def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
-    """Which of how many hits this is; a search finds those that the filter hides, too."""
+    """The note on the number of this hit and of all hits. A search also finds steps that the filter hides."""
     number, count = search.position(cursor.at)
     is_hit = search.matches(cursor.at)
     if not search.query.strip():
@@ -68,9 +70,9 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
     hits = f"{count} {'hit' if count == 1 else 'hits'}"
     if not search.complete:
         missing = (
-            f"No label has {repeated(search.query)}: looking in sentences"
+            f"No label matches {repeated(search.query)}, so sentences are searched"
             if search.in_sentences
-            else (f"No step with {repeated(search.query)} yet")
+            else (f"No match for {repeated(search.query)} yet")
         )
         found = f"{hits} so far" if count else missing
         text = f" {found}, {search.percent} % searched"
@@ -78,6 +80,6 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
         return line((f" {nothing_has(cursor.trace, search.query)}", "warning"))
     else:
         text = f" Hit {number} of {count}" if is_hit else f" {hits}"
-    deep = "in its sentence, no label has it" if search.in_sentences and is_hit else ""
+    deep = "found in its sentence; no label matches" if search.in_sentences and is_hit else ""
     hidden = "the filter hides this step" if cursor.hidden and cursor.tree is None and is_hit else ""
     return line((text, "hint"), (f"  {'  '.join(filter(None, (deep, hidden, more)))}", "dim"))

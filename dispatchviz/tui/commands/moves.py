@@ -1,4 +1,4 @@
-"""Moves of the cursor, with the note that each leaves, also through the sub-steps of a key-set card."""
+"""The moves of the cursor with their notes, including those through the sub-steps of a key-set card."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dispatchviz.views.text.styled_line import line
 
 
 def walk(cursor: Cursor) -> Cursor:
-    """On by a sub-step, of a call that has been looked at by a step."""
+    """Go to the next sub-step of the key-set card at this step; after the last one, to the next step."""
     stages = stages_at(cursor.trace, cursor.at)
     follow = [stage for stage in stages if cursor.stage is None or stage > cursor.stage]
     return _at_stage(cursor, follow[0]) if follow else cursor.into()
 
 
 def walk_back(cursor: Cursor) -> Cursor:
-    """Back by one."""
+    """Go back by one sub-step of the key-set card; before the first one, to the previous step."""
     if cursor.stage is None:
         before = cursor.into_back()
         stages = stages_at(before.trace, before.at) if before.at != cursor.at else ()
@@ -37,15 +37,15 @@ def _at_stage(cursor: Cursor, stage: int | None) -> Cursor:
 
 
 RESUMES = {"resume": True, "resume_back": False}
-"""The moves that go to a stop, and whether they go forward."""
+"""The moves that go to a stop; True for forward moves."""
 
 
 WALKS = {"into": walk, "into_back": walk_back}
-"""What steps do instead while the key-set pane has the focus."""
+"""The moves that replace steps while the key-set pane has the focus."""
 
 
 def move(session: Session, how: str) -> Update:
-    """A step; ``how`` is a method of the cursor. One that would answer a question stops before it."""
+    """Take a step; ``how`` is a method of the cursor. A step that would answer a question stops before it."""
     before = session.cursor
     if how in RESUMES and session.guide is not None:
         return along(session, session.guide, RESUMES[how])
@@ -60,27 +60,30 @@ def move(session: Session, how: str) -> Update:
 
 
 def page(session: Session, rows: int) -> Update:
-    """Down or up by rows of the list."""
+    """Move by a number of rows in the list."""
     after = session.cursor.page(rows)
     return question_on_the_way(session, session.cursor, after) or Update(after)
 
 
 def jump(session: Session, how: str) -> Update:
-    """A jump, which leaves a note; ``how`` is a method of the cursor."""
+    """Jump and leave a note; ``how`` is a method of the cursor."""
     before, after = session.cursor, getattr(session.cursor, how)()
     return Update(after, jumped(before, after) if after.at != before.at else went_nowhere(before, how))
 
 
 def goto(session: Session, step: int) -> Update:
-    """To a step by its number."""
+    """Go to a step by its number."""
     before, after = session.cursor, session.cursor.goto(step)
     return Update(after, jumped(before, after) if after.at != before.at else None)
 
 
 def detail(session: Session, levels: int) -> Update:
-    """More or fewer kinds of steps in the list."""
+    """Show more or fewer kinds of steps in the list."""
     outline = session.cursor.outline
     if outline is None or not 0 <= outline.level + levels < len(LEVELS):
-        return Update(session.cursor, line((" That is every step" if levels > 0 else " These are the fewest", "hint")))
+        return Update(
+            session.cursor,
+            line((" This is the most detail: every step" if levels > 0 else " This is the least detail", "hint")),
+        )
     after = session.cursor.outlined(outline.at_level(outline.level + levels))
     return Update(after, line((f" {LEVELS[outline.level + levels].told}", "hint")))

@@ -1,4 +1,4 @@
-"""Playing a trace by itself: a clock goes from row to row until a question, the end or a key stops it."""
+"""Automatic playing: a clock moves from row to row until a question, the end or a key stops it."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import line
 
 GOES_ON_WITHOUT = ("space", "escape")
-"""Keys that stop it and do nothing else."""
+"""The keys that stop playing and do nothing else."""
 
 
 class Playing:
-    """Plays the session of a stepper."""
+    """The player of a session."""
 
     def __init__(self, session: Session, wait: Callable[[float], Timer], show: Callable[[Update], None]) -> None:
-        """``wait`` has ``next_row`` called after some seconds; ``show`` puts an update on the screen."""
+        """Create the player. ``wait`` calls ``next_row`` after some seconds, ``show`` puts an update on the screen."""
         self._session, self._wait, self._show = session, wait, show
         self._timer: Timer | None = None
 
     @property
     def is_on(self) -> bool:
-        """True if it plays now."""
+        """True while it plays."""
         return self._timer is not None
 
     @property
     def tempo(self) -> str:
         """The tempo for the header; empty while it does not play."""
-        return told(self._session) if self.is_on else ""
+        return tempo_text(self._session) if self.is_on else ""
 
     def begin(self) -> None:
-        """Plays from now on."""
+        """Start playing."""
         self._play_on()
         self._show(Update(self._session.cursor, playing()))
 
@@ -49,7 +49,7 @@ class Playing:
             self._play_on()
 
     def key(self, key: str) -> bool:
-        """Change the tempo or stop, as a key wants; return whether the key means nothing more."""
+        """Change the tempo or stop. Return whether the key has no other effect."""
         if self._timer is None:
             return False
         self._timer.stop()
@@ -77,20 +77,20 @@ def row_time(session: Session) -> float:
 
 
 def at_tempo(session: Session, by: int) -> Update:
-    """Plays faster or slower, as long as the stepper is open."""
+    """Play faster or slower; the tempo lasts until the stepper closes."""
     wanted = TEMPOS.index(session.tempo) + by
     if not 0 <= wanted < len(TEMPOS):
-        return Update(session.cursor, line((f" It is played as {'fast' if by > 0 else 'slowly'} as it can be", "hint")))
+        return Update(session.cursor, line((f" This is the {'fastest' if by > 0 else 'slowest'} tempo", "hint")))
     session.tempo = TEMPOS[wanted]
     return Update(session.cursor, playing())
 
 
-def told(session: Session) -> str:
-    """Say the tempo for the header: ``playing ×2``."""
+def tempo_text(session: Session) -> str:
+    """The tempo for the header: ``playing ×2``."""
     return f"playing ×{session.tempo:g}"
 
 
 def next_row(session: Session) -> Update | None:
-    """Go to the next row; None at the end. It asks questions as every move does."""
+    """Go to the next row, or return None at the end. Like every move, it stops at questions."""
     update = move(session, "down")
     return None if update.asks is None and update.cursor.at == session.cursor.at else update

@@ -1,5 +1,4 @@
-"""Asking before showing: a move stops at a question, an answer leads to the step; and a lesson from place to
-place."""
+"""Predict mode: a move stops at a question, and an answer leads to the step. Also the places of a lesson."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def started(session: Session) -> Update:
-    """Questions from now on."""
+    """Start predict mode."""
     session.asking.start(session.trace)
     if session.asking.ahead(session.trace, session.cursor.at) is None:
         start = key_of("jump('first')").first
@@ -27,48 +26,51 @@ def started(session: Session) -> Update:
     score = session.asking.score(session.trace)
     before = f" {score} so far." if score else ""
     step, again = key_of("move('resume')").first, key_of("predict").first
-    text = f" Each step that decides something is asked first; until then it is ?.{before}"
+    text = f" Predict mode: outcomes stay hidden (?) until you guess.{before}"
     return Update(
-        session.cursor, line((text, "hint"), (f"  {step}: to the next line or question, {again} ends it", "dim"))
+        session.cursor,
+        line((text, "hint"), (f"  {step} goes to the next line or question, {again} ends predict mode", "dim")),
     )
 
 
 def stopped(session: Session) -> Update:
-    """No questions any more."""
+    """End predict mode."""
     session.asking.on = False
     score = session.asking.score(session.trace)
     said = f": {score}" if score else ""
-    return Update(session.cursor, line((f" No more questions{said}", "hint")))
+    return Update(session.cursor, line((f" Predict mode ended{said}", "hint")))
 
 
 def forgotten(session: Session) -> Update:
-    """All guesses are gone, so that all is asked again."""
+    """Delete all guesses, so that all questions are asked again."""
     problem = session.asking.forget()
     key = key_of("predict").first
-    return Update(session.cursor, _with(line((f" No guess is kept any more; {key} asks from anew", "hint")), problem))
+    return Update(session.cursor, _with(line((f" All guesses deleted. {key} starts again", "hint")), problem))
 
 
 def question_on_the_way(session: Session, before: Cursor, after: Cursor) -> Update | None:
-    """What a move becomes that would tell the answer of a question; None if it would not."""
+    """Return the update that asks a question in place of a move that would show its answer; None if the move shows
+    none.
+    """
     asked = session.asking.on_the_way(session.trace, before.at, after.at)
     return None if asked is None else Update(before.goto(asked.asked), asks=asked)
 
 
 def answered(session: Session, asked: Prediction, choice: Choice | None) -> Update:
-    """To the step that tells the answer, with what was said beside it; without a choice just there."""
+    """Go to the step that shows the answer, with a note on the guess. Without a choice, only go there."""
     problem = session.asking.answer(asked, choice)
     after = session.cursor.goto(asked.reveals)
     return Update(after, _with(verdict(session.trace, asked, choice), problem))
 
 
 def guess_note(session: Session, at: int) -> Line | None:
-    """What was guessed about a step; None if nothing was, or while nobody predicts."""
+    """The note on the guess about a step; None without a guess, or outside predict mode."""
     guess = session.asking.guesses.at(session.trace, at) if session.asking.on else None
     return None if guess is None else verdict(session.trace, *guess)
 
 
 def masked(session: Session, cursor: Cursor) -> Cursor:
-    """The cursor with what it must not show yet."""
+    """The cursor with the question whose outcomes it must hide."""
     if not session.asking.on:
         return cursor.asked_ahead(None, "")
     score = session.asking.score(cursor.trace)
@@ -81,7 +83,7 @@ def _with(note: Line, problem: str) -> Line:
 
 
 def along(session: Session, guide: Guide, forward: bool) -> Update:
-    """To the next place of the lesson, or back to the one before; a question there is asked first."""
+    """Go to the next or the previous place of the lesson, asking its question first."""
 
     before, place = session.cursor, guide.moved(forward)
     if place is None:
@@ -91,9 +93,9 @@ def along(session: Session, guide: Guide, forward: bool) -> Update:
 
 
 def _end(session: Session, guide: Guide) -> Line:
-    """What is said behind the last place."""
+    """The note at the end of a lesson."""
     score = session.asking.score(session.trace)
     answers = f" Your answers: {score}." if score else ""
     after = f" Next: dispatchviz lesson {guide.after}." if guide.after else ""
     back = key_of(BACK).first
-    return line((f" That was the lesson.{answers}", "good"), after, (f"  {back} goes back through it", "dim"))
+    return line((f" End of the lesson.{answers}", "good"), after, (f"  {back} goes back", "dim"))

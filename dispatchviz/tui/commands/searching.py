@@ -1,4 +1,6 @@
-"""To the hits of a search, slice by slice: what is found is shown while the search goes on, until a key is pressed."""
+"""The moves to the hits of a search, which runs in slices. Hits are shown while the search continues, until a key is
+pressed.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,16 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def search(session: Session, forward: bool) -> Update:
-    """To the next or the previous hit."""
+    """Go to the next or the previous hit."""
     if not session.search.query.strip():
         first = key_of("ask_search").first
-        return Update(session.cursor, line((f" Nothing searched for yet: {first} starts a search", "hint")))
+        return Update(session.cursor, line((f" No search yet: {first} starts one", "hint")))
     session.search.look_from(session.cursor.at, forward)
     return next_hit(session, session.cursor, forward)
 
 
 def next_hit(session: Session, origin: Cursor, forward: bool = True) -> Update:
-    """From a cursor to the nearest hit, as soon as it is certain which one that is."""
+    """Go from a cursor to the nearest hit, once it is certain which one that is."""
     hits = session.search
     hits.go_on()
     hit = hits.next(origin.at, forward)
@@ -33,11 +35,11 @@ def next_hit(session: Session, origin: Cursor, forward: bool = True) -> Update:
 def _there(session: Session, origin: Cursor, hit: int, forward: bool) -> Update:
     after = origin.goto(hit)
     wrapped = after.at != origin.at and (after.at < origin.at) == forward
-    return counted(session, after, "went round the end" if wrapped else "")
+    return counted(session, after, "wrapped around" if wrapped else "")
 
 
 def counted(session: Session, cursor: Cursor, more: str = "") -> Update:
-    """Stays at a hit, and counts the others."""
+    """Stay at a hit and count the others."""
     hits = session.search
     hits.go_on()
     goes_on = None if hits.complete else lambda: counted(session, cursor, more)
@@ -45,7 +47,7 @@ def counted(session: Session, cursor: Cursor, more: str = "") -> Update:
 
 
 def nearest(session: Session, origin: Cursor) -> Update:
-    """To the nearest hit that is known so far; one that is found later and nearer takes its place."""
+    """Go to the nearest hit known so far. A nearer one that is found later replaces it."""
     hits = session.search
     hits.go_on()
     hit = hits.next(origin.at)
@@ -54,8 +56,9 @@ def nearest(session: Session, origin: Cursor) -> Update:
 
 
 def meanwhile(session: Session, note: Callable[[], Line | None]) -> Callable[[], Update] | None:
-    """The next slice of a search that the reader has turned away from, first near the reader: its hits are marked, and
-    counted, beside the note that is shown then. None if it has found everything, or was stopped."""
+    """Return the next slice of a search that continues in the background, or None if it is complete or was stopped. It
+    searches near the reader first. Its hits are marked and counted beside the current note.
+    """
     if session.search.complete or session.search.is_stopped:
         return None
 

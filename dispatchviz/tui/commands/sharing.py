@@ -1,4 +1,4 @@
-"""Sharing a step: a command line that opens it, the backward graph as a picture."""
+"""Sharing a step: the command that opens it, the backward graph as a picture."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def copy_link(session: Session) -> Update:
-    """A command line for the clipboard."""
+    """Copy the command that opens this step."""
     command = link(session)
     if not command:
         reason = (
-            " No command line shows it again: it came from standard input, or is a changed run. --save keeps a trace"
+            " No command reopens this run: it came from standard input, or it is a changed run. Use --save to keep a "
+            "trace"
         )
         return Update(session.cursor, line((reason, "hint")))
     return Update(session.cursor, line((" Copied: ", "hint"), command), clipboard=command)
 
 
 def link(session: Session) -> str:
-    """The command line that opens the stepper at this step; empty where none does."""
+    """The command that opens the stepper at this step; empty if there is none."""
     step = f"--step {session.cursor.at}"
     if session.file:
         return f"dispatchviz open {step} {quoted(session.file)}"
@@ -35,14 +36,14 @@ def link(session: Session) -> str:
 
 
 def open_picture(session: Session) -> Update:
-    """The backward graph in the browser, drawn in the background."""
+    """Open the backward graph in the browser. It is drawn in the background."""
     if (missing := no_graph(session.trace, session.cursor.at)) is not None:
         return Update(session.cursor, missing)
     if session.is_drawing:
         return Update(session.cursor, line((" Still drawing the backward graph ...", "hint")))
     session.is_drawing = True
     at = session.cursor.at
-    note = line((" Drawing the backward graph ... all keys work meanwhile", "hint"))
+    note = line((" Drawing the backward graph ... You can keep working", "hint"))
     return Update(session.cursor, note, later=lambda: _drawn(session, at))
 
 
@@ -50,28 +51,28 @@ def _drawn(session: Session, at: int) -> Line:
     try:
         path, note = picture_file(session.trace, at)
     except (DispatchvizError, OSError) as error:
-        return line((f" No picture: {error}", "warning"))
+        return line((f" The picture was not drawn: {error}", "warning"))
     finally:
         session.is_drawing = False
     opened = open_in_browser(path)
-    text = " Opened in the browser: " if opened else " No browser here. The picture is in "
+    text = " Opened in the browser: " if opened else " No browser found. The picture is in "
     return line((text, "hint"), str(path), (f". {note}" if note else "", "hint"))
 
 
 def no_graph(trace: Trace, at: int) -> Line | None:
-    """Why there is no picture at a step, and from which one on there is; None if there is one."""
+    """The note on why there is no graph at a step, with the first step that has one; None if there is a graph."""
     steps = trace.steps_of(NodeCreated)
     if not steps:
-        return line((" No backward graph: nothing in this program recorded one", "hint"))
+        return line((" No backward graph: this program records no Node", "hint"))
     return line((f" No backward graph yet: it starts at step {steps[0]}", "hint")) if at < steps[0] else None
 
 
 def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
-    """The backward graph as of a step, as an SVG file, and what is to be said of it.
+    """Draw the backward graph at a step as an SVG file. Return its path and a note on it.
 
-    Of a folded graph the iteration with the step's Node is drawn in full. RenderError if there is no graph.
+    If the graph is folded, the iteration with the step's Node is drawn in full. Raise RenderError if there is no graph.
     """
-    from dispatchviz.explain.graph.selected_nodes import selector  # with the key, not for the first paint
+    from dispatchviz.explain.graph.selected_nodes import selector  # needed only with the key
     from dispatchviz.outputs.picture.graph_picture import backward_graph
 
     path = Path(tempfile.mkdtemp(prefix="dispatchviz-")) / "backward_graph.svg"
@@ -81,7 +82,9 @@ def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
 
 
 def open_in_browser(path: Path) -> bool:
-    """Show a file in the browser; False where there is none, or only one that would take over the terminal."""
+    """Open a file in the browser. Return False if there is no browser, or only one that would take over the
+    terminal.
+    """
     import webbrowser
 
     graphical = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")

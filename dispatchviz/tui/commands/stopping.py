@@ -1,4 +1,4 @@
-"""Setting and removing breakpoints; where events must be read to know their stops, slice by slice."""
+"""Setting and removing breakpoints. If their stops require reading events, that is done in slices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.views.text.styled_line import line
 
 
 def toggle(cursor: Cursor, text: str) -> Update:
-    """Set the breakpoint that a text means, or removes it if it is set."""
+    """Set the breakpoint that a text describes, or remove it if it is set."""
     point = typed(text, cursor.trace, cursor.is_growing)
     if isinstance(point, str):
         return Update(cursor, line((f" {point}", "warning")))
@@ -26,12 +26,12 @@ def toggle(cursor: Cursor, text: str) -> Update:
 
 
 def removed(cursor: Cursor, point: Breakpoint) -> Cursor:
-    """Without a breakpoint."""
+    """Remove a breakpoint."""
     return replace(cursor, breakpoints=tuple(each for each in cursor.breakpoints if each != point))
 
 
 def _hunted(cursor: Cursor, point: Breakpoint, hunt: Hunt) -> Update:
-    """The breakpoint once all events are read that it may stop at; until then how far that is."""
+    """Set the breakpoint after all events that it may stop at were read. Until then, show the progress."""
     if hunt.go_on():
         note = f" Looking for the stops at {point}: {hunt.percent} %"
         return Update(cursor, line((note, "hint")), goes_on=lambda: _hunted(cursor, point, hunt))
@@ -52,11 +52,11 @@ def _set(cursor: Cursor, point: Breakpoint) -> Update:
 
 
 def _way(cursor: Cursor, point: Breakpoint) -> str:
-    """Which key goes to a stop from here."""
+    """The text with the key that goes to a stop from here."""
     stops = point.steps(cursor.trace)
     back = bool(stops) and point.next(cursor.trace, cursor.at) is None
     key = key_of("move('resume_back')" if back else "move('resume')").first
-    return f"{key} goes {'back to the last' if back else 'to the next'}"
+    return f"{key} goes to the {'previous' if back else 'next'} one"
 
 
 def counted(stops: int) -> str:
@@ -64,8 +64,8 @@ def counted(stops: int) -> str:
     return f"{stops:,} {'stop' if stops == 1 else 'stops'}"
 
 
-def told(breakpoints: Sequence[Breakpoint]) -> str:
-    """Where ``continue`` stops."""
+def stops_note(breakpoints: Sequence[Breakpoint]) -> str:
+    """The note on the stops of ``continue``."""
     if not breakpoints:
         return NO_BREAKPOINTS
     resume = key_of("move('resume')").first

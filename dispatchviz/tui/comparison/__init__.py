@@ -1,6 +1,6 @@
-"""The screen that shows two runs side by side: their rows aligned, where they part and why.
+"""The screen that shows two runs side by side, with their rows aligned, the differences and their reasons.
 
-``two_runs.py`` is what is compared, ``comparison_state.py`` the screen at a moment, as values; ``comparison_rows.py``
-makes rows of that, ``comparison_actions.py`` says what keys do. ``comparison_app.py`` is the Textual application, which
-ends with what its reader has chosen to see.
+``two_runs.py`` has the compared runs, ``comparison_state.py`` the state of the screen, as values.
+``comparison_rows.py`` makes its rows, ``comparison_actions.py`` has the actions of keys. ``comparison_app.py`` is the
+Textual application, whose result is the reader's choice.
 """

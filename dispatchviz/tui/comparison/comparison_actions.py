@@ -1,6 +1,6 @@
-"""What runs for each action of the screen of two runs: a function of its value, which returns what comes of it.
+"""The actions of the comparison screen, as functions of its state that return a reply.
 
-Not here: what must know how high the list is (``comparison_app.py``).
+Elsewhere: actions that depend on the height of the list (``comparison_app.py``).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from dispatchviz.tui.home.text_screen import Text
 
 @dataclass(frozen=True)
 class Shown:
-    """Another moment of the screen."""
+    """A new state of the screen."""
 
     state: Compared
     clipboard: str = ""
-    """Text to copy."""
+    """The text to copy."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The screen closes: its reader wants to step through one of the runs."""
+    """The request to close the screen and open one of the runs in the stepper."""
 
     side: Side
     step: int
@@ -35,24 +35,24 @@ Reply = Shown | Text | Opened
 
 
 def open_step(state: Compared) -> Reply:
-    """The stepper at the row of the cursor, in the run of the side."""
+    """Open the stepper at the cursor's row, in the run of the chosen side."""
     step = state.row.pair.step(state.side) if state.row is not None else None
     if step is None:
         side = state.two.sides[state.side]
-        return Shown(state.noted(f"This row is not {side.run.where}: {_key('side')} chooses the other side"))
+        return Shown(state.noted(f"This row is not {side.run.where}. {_key('side')} switches to the other side"))
     return Opened(state.two.sides[state.side], step)
 
 
 def copy(state: Compared) -> Reply:
-    """The command line that compares the same."""
+    """Copy the command that opens this comparison."""
     command = state.two.command
     if not command:
-        return Shown(state.noted("No command line compares these two again"))
+        return Shown(state.noted("No command opens this comparison again"))
     return Shown(state.noted(f"Copied: {command}"), command)
 
 
 def how_to_quit(state: Compared) -> Compared:
-    """The answer to Ctrl+C."""
+    """Answer Ctrl+C with the key that goes back."""
     return state.noted(f"{_key('app.quit')} goes back")
 
 
@@ -70,8 +70,8 @@ COMPARISON_ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "side": lambda state: Shown(state.other_side()),
     "choose": lambda state, which: Shown(state.choose(which)),
     "open": open_step,
-    "whole": lambda state: Text("Where the runs part", lambda width: comparison_rows.whole(state, width)),
+    "whole": lambda state: Text("Where the runs differ", lambda width: comparison_rows.whole(state, width)),
     "copy": copy,
     "help": lambda state: Text("Help", lambda width: comparison_rows.help_rows()),
 }
-"""By the name in the keymap. Arguments in the keymap follow."""
+"""The actions by their names in the keymap. Arguments in the keymap follow the state."""

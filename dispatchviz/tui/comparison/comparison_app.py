@@ -1,5 +1,6 @@
-"""The screen of two runs as a Textual application. It ends when its reader goes back, or has chosen a run to step
-through, which who opened this screen shows."""
+"""The comparison screen as a Textual application. It ends when the reader goes back or chooses a run to step through,
+which the caller then opens.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ from dispatchviz.views.session import OpenStepper
 
 
 def show(choices: Sequence[TwoRuns], open_stepper: OpenStepper) -> None:
-    """Open the screen until its reader goes back; a stepper on a run, whenever one is chosen.
+    """Open the screen until the reader goes back. When the reader chooses a run, open a stepper on it.
 
-    Raises StepperError if a screen fails, EndedBySignal if a signal ends it.
+    Raise StepperError if a screen fails, EndedBySignal if a signal ends it.
     """
     state = opened(Compared(tuple(choices)))
     while True:
@@ -41,7 +42,7 @@ def show(choices: Sequence[TwoRuns], open_stepper: OpenStepper) -> None:
 
 
 class ComparisonApp(TerminalApp[Opened]):
-    """The screen of two runs."""
+    """The application with the comparison screen."""
 
     def __init__(self, state: Compared) -> None:
         view = ComparisonScreen(state)
@@ -50,12 +51,12 @@ class ComparisonApp(TerminalApp[Opened]):
 
     @property
     def state(self) -> Compared:
-        """What is shown."""
+        """The state that is shown."""
         return self.view.state
 
     @property
     def what_failed(self) -> str:
-        return "the screen of two runs failed"
+        return "the comparison screen failed"
 
     async def run_key_action(self, action: str) -> bool:
         """Run an action of the keymap: one of ``COMPARISON_ACTIONS``, else of the application."""
@@ -70,7 +71,7 @@ class ComparisonApp(TerminalApp[Opened]):
         return True
 
     def carry_out(self, reply: Reply) -> None:
-        """Do what an action returned."""
+        """Carry out the reply of an action."""
         if isinstance(reply, Opened):
             self.exit(reply)
         elif isinstance(reply, Shown):
@@ -81,7 +82,7 @@ class ComparisonApp(TerminalApp[Opened]):
             self.push_screen(TextScreen(reply.title, reply.rows, self.view.palette))
 
     def on_pointed(self, message: Pointed) -> None:
-        """A click goes to a row; on the row of the cursor it is as Enter."""
+        """Go to the row that was clicked; a click on the cursor's row is Enter."""
         if self.screen is not self.view:
             return
         if message.at == self.state.at:

@@ -1,4 +1,4 @@
-"""The screen of two runs as rows of text, for any width. Knows no widget."""
+"""The comparison screen as rows of text, for any width. It is independent of widgets."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ SIGNS: dict[Likeness, Span] = {
     "first": ("< ", "error"),
     "second": ("> ", "new"),
 }
-"""What stands before a row, by how its sides compare."""
+"""The signs before a row, by how its sides compare."""
 
 NARROW = 78
-"""With fewer columns there is room for one run at a time."""
+"""The width below which only one run fits at a time."""
 
 ROOMY = 50
-"""Cells of a side from which it is said, too, what happened in a row."""
+"""The width of a side from which on rows also show their outcomes."""
 
 GAP = "   "
 TALL = 30
-"""Rows of a terminal from which the sentences have more room."""
+"""The height of a terminal from which on the sentences have more rows."""
 
 
 def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
-    """Where everything is, by the ids of the widgets."""
+    """The boxes of all widgets, by their ids."""
     if (width, height) < SMALLEST or height < SMALLEST[1]:
         return {"header": Box(0, 0, width, height)}
     above, below = (5, 8) if height >= TALL else (4, 5) if height >= 20 else (3, 3)
@@ -62,13 +62,13 @@ def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
 
 
 def header(state: Compared, width: int, height: int) -> list[Line]:
-    """The row at the top: how many places there are where the runs part, and which comparison this is."""
+    """The top row: the number of differences, and the comparison that is shown."""
     if len(boxes(width, height)) == 1:
-        text = f"The terminal is {width}x{height}, dispatchviz needs {SMALLEST[0]}x{SMALLEST[1]}"
+        text = f"The terminal is {width}x{height}. dispatchviz needs at least {SMALLEST[0]}x{SMALLEST[1]}"
         return wrap(line((text, "warning")), max(width, 1))
     many = len(state.two.stops)
-    told = f"they part at {counted(many, 'place')}" if many else "they do not part"
-    return [line((f" dispatchviz {state.two.by}", "bold"), *_choices(state), f"  two runs side by side, {told}")]
+    summary = f"they differ in {counted(many, 'place')}" if many else "they do not differ"
+    return [line((f" dispatchviz {state.two.by}", "bold"), *_choices(state), f"  two runs side by side, {summary}")]
 
 
 def _choices(state: Compared) -> Iterator[Span]:
@@ -82,26 +82,26 @@ def _choices(state: Compared) -> Iterator[Span]:
 
 
 def why(state: Compared, width: int, most: int) -> list[Line]:
-    """Above the rows: a remark, where the runs part first and why."""
+    """The text above the rows: a note, the first difference and its reason."""
     rows = wrap(state.note, width - 1) if state.note else []
     two = state.two
     if not two.stops:
         return paragraphs([*rows, line(f" {sameness(two.comparison)}", indent=1)], width - 1, most)
     begin = two.stops[0]
-    where = f" The {_what(state, begin)} part first at {'; '.join(lines_of(*two.runs, begin.lines))}"
+    where = f" {_what(state, begin)} first differ at {'; '.join(lines_of(*two.runs, begin.lines))}"
     text = " ".join(texts(*two.runs, begin))
-    said_first = [line((where, "title"), indent=1), line(f" {text}", indent=1)]
-    return paragraphs([*rows, *said_first], width - 1, most)
+    first_rows = [line((where, "title"), indent=1), line(f" {text}", indent=1)]
+    return paragraphs([*rows, *first_rows], width - 1, most)
 
 
 def _what(state: Compared, stop: Divergence) -> str:
     if stop.main is state.two.comparison.numbers:
-        return "numbers"
-    return "values passed" if state.two.comparison.same_way else "ways"
+        return "Their numbers"
+    return "The values that they pass" if state.two.comparison.same_way else "They"
 
 
 def below(state: Compared, width: int, most: int) -> list[Line]:
-    """Below the rows: what the row of the cursor says, and what follows from it."""
+    """The text below the rows: the sentence on the cursor's row, and the differences after it."""
     row = state.row
     if row is None:
         return [line((" Nothing was recorded in either run", "hint"))]
@@ -110,17 +110,17 @@ def below(state: Compared, width: int, most: int) -> list[Line]:
 
 
 def _about(state: Compared, row: Row) -> list[str]:
-    """Of the row itself."""
+    """The sentences on the row itself."""
     first, second = state.two.runs
     if isinstance(row.item, Several):
         many, likeness = len(row.item.pairs), state.tree.likeness(row.pair)
         where = state.two.runs[likeness == "second"].where
         if likeness != "same":
             return [f"{capital(counted(many, 'registration'))}, only {where}."]
-        return [f"In {counted(many, 'row')} both runs do the same."]
+        return [f"Both runs do the same in {counted(many, 'row')}."]
     stop, pair = state.stop, row.item
     if stop is not None:
-        return [] if stop is state.two.stops[0] else list(texts(first, second, stop))  # the first one stands above
+        return [] if stop is state.two.stops[0] else list(texts(first, second, stop))  # already in the bar
     likeness, difference = state.tree.likeness(pair), state.tree.difference(pair)
     if difference is not None and not _is_same_line(state, pair):
         return [said(first, second, difference).text]
@@ -128,14 +128,14 @@ def _about(state: Compared, row: Row) -> list[str]:
         return [f"The same in both runs: {why_here(first.trace, pair.first)}"]
     inner = _first_within(state, pair)
     return [
-        f"What differs is within it: {said(first, second, inner.main).short}."
+        f"The difference is inside this row: {said(first, second, inner.main).short}."
         if inner
-        else "What differs is within it."
+        else "The difference is inside this row."
     ]
 
 
 def _is_same_line(state: Compared, pair: Pair) -> bool:
-    """Return whether both sides are the same line of the program: what differs then is below it."""
+    """Return whether both sides are the same line of the program, so that the difference is inside it."""
     if pair.first is None or pair.second is None:
         return False
     one, other = (run.trace[step] for run, step in zip(state.two.runs, (pair.first, pair.second), strict=True))
@@ -144,7 +144,7 @@ def _is_same_line(state: Compared, pair: Pair) -> bool:
 
 
 def _first_within(state: Compared, pair: Pair) -> Divergence | None:
-    """The first place within a row where the runs part."""
+    """The first difference within a row."""
     for stop in state.two.stops:
         for side, steps in enumerate(pair.inside):
             parents, step = state.tree.trees[side].parents, stop.main.first if side == 0 else stop.main.second
@@ -156,21 +156,21 @@ def _first_within(state: Compared, pair: Pair) -> Divergence | None:
 
 
 def _after(state: Compared, most: int) -> list[Line]:
-    """What differs after the row, in short."""
+    """The differences after the row, in short."""
     two = state.two
     rows = []
     for at, stop in enumerate(state.stops_after(most)):
-        head = " What differs after that: " if at == 0 else " " * 26
+        head = " Differences after that: " if at == 0 else " " * 26
         times = f" ({stop.times} times)" if stop.times > 1 else ""
         where = "; ".join(lines_of(*two.runs, stop.lines))
         rows.append(line((head, "dim"), (f"{where}{times}", "bold"), GAP, said(*two.runs, stop.main).short, cut=True))
     if not rows and state.stop is not None:
-        rows.append(line((" Nothing differs after that.", "dim")))
+        rows.append(line((" No differences after that.", "dim")))
     return rows
 
 
 def whole(state: Compared, width: int) -> list[Line]:
-    """All of it, as without a terminal."""
+    """The full comparison, as it is printed without a terminal."""
     wheres = tuple(run.where for run in state.two.runs)
     lines = diff_lines(state.two.comparison, (wheres[0], wheres[1]), Console(width, colors=False), every=True)
     return [line(text) for text in lines]
@@ -180,7 +180,7 @@ def whole(state: Compared, width: int) -> list[Line]:
 
 
 def list_title(state: Compared, width: int) -> str:
-    """The names of the runs, each above its column; of a narrow terminal that of the side that is seen."""
+    """The names of the runs above their columns; in a narrow terminal, only the name of the visible side."""
     names = [_name(state, side) for side in (0, 1)]
     if width < NARROW:
         return names[state.side]
@@ -194,7 +194,7 @@ def _name(state: Compared, side: int) -> str:
 
 
 def _widths(width: int) -> tuple[int, int]:
-    """The cells of the left and of the right column, behind the signs and on both sides of a bar."""
+    """The widths of the left and the right column, without the signs and the bar between them."""
     left = (width - 5) // 2
     return left, width - 5 - left
 
@@ -217,7 +217,7 @@ def list_row(state: Compared, at: int, width: int) -> Line:
 
 
 def _many(state: Compared, several: Several) -> str:
-    """What rows that are folded into one are."""
+    """The text of several rows that are folded into one."""
     side = 0 if several.pairs[0].first is not None else 1
     number, likeness = len(several.pairs), state.tree.likeness(several.pairs[0])
     if likeness != "same":
@@ -232,13 +232,13 @@ def _indent(row: Row) -> tuple[Span]:
 
 
 def _padded(text: Line, width: int) -> Line:
-    """Text in exactly so many cells."""
+    """The text padded or cut to a width in cells."""
     short = fit(text, width)
     return replace(short, spans=(*short.spans, (" " * (width - short.width), "")))
 
 
 def _cell(state: Compared, row: Row, side: int, width: int) -> list[Span]:
-    """One side of a row; nothing if that run has no such step."""
+    """The spans of one side of a row; none if that run has no such step."""
     assert isinstance(row.item, Pair)
     step = row.item.step(side)
     if step is None:
@@ -248,7 +248,7 @@ def _cell(state: Compared, row: Row, side: int, width: int) -> list[Span]:
 
 
 def _text(trace: Trace, step: int, roomy: bool) -> Iterator[Span]:
-    """What a step is and, where there is room, what happened in it."""
+    """Yield the text of a step and, if there is room, its outcome."""
     event = trace[step]
     if isinstance(event, ev.SourceLine):
         number = f"{event.line:>2}  " if event.file == trace.header.program else f"{event.file} {event.line}  "
@@ -269,19 +269,19 @@ def _text(trace: Trace, step: int, roomy: bool) -> Iterator[Span]:
 
 
 def footer(width: int) -> Line:
-    """The keys that matter most."""
+    """The most important keys."""
     return keymap.footer(COMPARISON_KEYMAP, width)
 
 
 INTRODUCTION = """\
-Each row is a step of the left run beside its counterpart in the right one: lines of the program, within them calls, \
-redispatches, Nodes. Several rows are folded. At the top stands where the runs part first and why; below, what differs \
-in the row of the cursor, and what differs after that.
+Each row shows a step of the left run beside its counterpart in the right run. The rows are lines of the program; \
+calls, redispatches and Nodes are inside them. Several rows are folded. The text at the top shows where the runs first \
+differ, and why. The text below shows what differs in the current row, and what differs after it.
 """
 
 MEANINGS: Sequence[tuple[Likeness, str]] = (
-    ("changed", "PyTorch does something else in this row, or within it"),
-    ("values", "PyTorch does the same, with other values, numbers or texts"),
+    ("changed", "PyTorch does something different in this row, or inside it"),
+    ("values", "PyTorch does the same with different values, numbers or texts"),
     ("first", "only in the left run"),
     ("second", "only in the right run"),
 )
@@ -293,7 +293,7 @@ def help_rows() -> list[Line]:
         *map(line, INTRODUCTION.splitlines()),
         line(),
         *(line(SIGNS[likeness], f" {meaning}", indent=3) for likeness, meaning in MEANINGS),
-        line("   ", "no sign: the same in both, with all that is within"),
+        line("   ", "no sign: the same in both runs, including everything inside"),
         *(row for group in COMPARISON_GROUPS for row in keymap.group_rows(COMPARISON_KEYMAP, group)),
         line(),
         line(("Esc or q closes this help.", "dim")),

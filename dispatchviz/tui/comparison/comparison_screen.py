@@ -1,4 +1,4 @@
-"""The screen of two runs as widgets: bars with sentences above and below the rows, the footer, the input line."""
+"""The comparison screen as widgets: text above and below the rows, the footer, the input line."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from dispatchviz.views.layout.pane_layout import Box
 from dispatchviz.views.text.styled_line import Line
 
 AROUND = 2
-"""Rows kept in sight before and after that of the cursor."""
+"""The rows to keep visible before and after the cursor's row."""
 
 
 class Pointed(Message):
-    """The reader clicked on a row."""
+    """The message that the reader clicked on a row."""
 
     def __init__(self, at: int) -> None:
         super().__init__()
@@ -35,15 +35,15 @@ class Pointed(Message):
 
 
 class ComparedList(RowsView):
-    """The rows of both runs."""
+    """The list with the rows of both runs."""
 
     def __init__(self, state: Compared) -> None:
         super().__init__(1, "")
-        self.number, self.key = 0, ""  # the only pane needs none
+        self.number, self.key = 0, ""  # a single pane needs no key
         self._state = state
 
     def show_state(self, state: Compared) -> None:
-        """Shows another moment."""
+        """Show another state."""
         self._state = state
         self.port.count = len(state.rows)
         self.fitted()
@@ -65,7 +65,7 @@ class ComparedList(RowsView):
 
 
 class ComparisonScreen(View):
-    """Shows one moment of a comparison."""
+    """The screen that shows one state of a comparison."""
 
     def __init__(self, state: Compared) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class ComparisonScreen(View):
 
     def compose(self) -> ComposeResult:
         self.use_theme()
-        self.show(self.state)  # before the first layout, so that the first paint has it all
+        self.show(self.state)  # before the first layout, so that the first paint is complete
         yield from self._widgets()
 
     def on_mount(self) -> None:
@@ -94,8 +94,8 @@ class ComparisonScreen(View):
         self.call_after_refresh(self._make_prompt)
 
     async def _make_prompt(self) -> None:
-        """From now on keys are answered."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not for the first paint
+        """Create the input line, so that keys are handled."""
+        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
 
         prompt = Prompt(self.list)
         await self.mount(prompt)
@@ -110,7 +110,7 @@ class ComparisonScreen(View):
             widget.refresh()
 
     def show(self, state: Compared) -> None:
-        """Shows another moment, in the size that the terminal has now."""
+        """Show another state, at the current size of the terminal."""
         self.state = state
         width, height = self.app.size
         boxes = self._boxes(self.app.size)
@@ -130,5 +130,5 @@ class ComparisonScreen(View):
 
     @property
     def page(self) -> int:
-        """The rows of a page."""
+        """The number of rows of a page."""
         return self.list.port.page

@@ -1,8 +1,8 @@
-"""The screen of two runs: its keys, and its state with unfolded rows, cursor, the side that Enter opens, a remark.
+"""The state of the comparison screen: its keys, unfolded rows, the cursor, the side that Enter opens, and a note.
 
-Equal rows one after the other are one row, until they are unfolded, and so are registrations that one run has more.
+Consecutive equal rows are shown as one row until they are unfolded. So are registrations that only one run has.
 
-Not here: how it looks (``comparison_rows.py``), Textual.
+Elsewhere: the text of rows (``comparison_rows.py``), Textual.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from dispatchviz.views.keymap import Key
 from dispatchviz.views.text.styled_line import Line, line
 
 FEWEST = 3
-"""So many rows one after the other that say the same are folded into one."""
+"""The minimum number of consecutive similar rows that are folded into one."""
 
 
 REGISTRATIONS = frozenset(kind.__name__ for kind in (ev.OperatorDefined, ev.KernelRegistered, ev.CellsRecomputed))
 
 
 class Several(NamedTuple):
-    """Rows one after the other as one row: equal ones, or registrations of one run."""
+    """Consecutive rows shown as one: equal rows, or registrations of one run."""
 
     pairs: tuple[Pair, ...]
 
 
 class Row(NamedTuple):
-    """A row that is seen."""
+    """A visible row."""
 
     item: Pair | Several
     depth: int
@@ -43,24 +43,24 @@ class Row(NamedTuple):
 
     @property
     def pair(self) -> Pair:
-        """What it stands for: of equal ones the first."""
+        """The pair of the row; for folded rows, the first pair."""
         return self.item.pairs[0] if isinstance(self.item, Several) else self.item
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The screen at a moment."""
+    """The state of the screen."""
 
     choices: tuple[TwoRuns, ...]
-    """The comparisons that can be shown."""
+    """The comparisons to choose from."""
     which: int = 0
     level: int = DEFAULT
     rows: tuple[Row, ...] = ()
     at: int = 0
     side: int = 0
-    """The run that Enter opens: 0 is left, 1 right."""
+    """The run that Enter opens: 0 is the left one, 1 the right one."""
     note: Line | None = None
-    """One remark, shown until the next key."""
+    """A note, shown until the next key."""
 
     @property
     def two(self) -> TwoRuns:
@@ -69,17 +69,17 @@ class Compared:
 
     @property
     def tree(self) -> AlignedRows:
-        """All its rows."""
+        """The aligned rows of the comparison."""
         return self.two.aligned(self.level)
 
     @property
     def row(self) -> Row | None:
-        """The one of the cursor; None if there is none at all."""
+        """The row of the cursor; None if there are no rows."""
         return self.rows[self.at] if self.rows else None
 
     @property
     def stop(self) -> Divergence | None:
-        """Where the runs part at the row of the cursor; None if they do not part in it."""
+        """The difference in the cursor's row; None if there is none."""
         if self.row is None or isinstance(self.row.item, Several):
             return None
         here, stops = self.place, self.two.in_order(self.level)
@@ -88,12 +88,12 @@ class Compared:
 
     @property
     def place(self) -> Place:
-        """Of the row of the cursor."""
+        """The place of the cursor's row."""
         pair = self.row.pair if self.row is not None else None
         return () if pair is None else self.two.place(self.level, pair.first, pair.second)
 
     def stops_after(self, most: int) -> list[Divergence]:
-        """The next places where the runs part after the row of the cursor."""
+        """The next differences after the cursor's row."""
         stops = self.two.in_order(self.level)
         begin = bisect_right(stops, self.place, key=_place)
         return [stop for _, stop in stops[begin : begin + most]]
@@ -101,30 +101,30 @@ class Compared:
     # -- moves ---------------------------------------------------------------------------------------------------------
 
     def noted(self, text: str) -> Compared:
-        """With a remark."""
+        """Set a note."""
         return replace(self, note=line((f" {text}", "hint"), indent=1))
 
     def goto(self, at: int) -> Compared:
-        """With the cursor on another row, as near as there is one."""
+        """Move the cursor to a row, or to the nearest one that exists."""
         return replace(self, at=max(0, min(at, len(self.rows) - 1)), note=None)
 
     def move(self, by: int) -> Compared:
-        """Some rows on."""
+        """Move the cursor by some rows."""
         return self.goto(self.at + by)
 
     def unfold(self) -> Compared:
-        """What is in the row of the cursor; where that is seen already, goes in."""
+        """Unfold the cursor's row. If it is unfolded, go into it."""
         if self.row is None:
             return self
         if self.row.unfolded:
             return self.move(1)
         shown = unfolded(self, self.at)
         if shown is self:
-            return self.noted("Nothing is in this row at this level")
+            return self.noted("This row has nothing to unfold at this level of detail")
         return shown if isinstance(self.row.item, Several) else shown.goto(self.at)
 
     def fold(self) -> Compared:
-        """Without what is in the row of the cursor; where that is not seen, back to the row around it."""
+        """Fold the cursor's row. If it is folded, go to the enclosing row."""
         if self.row is None:
             return self
         if not self.row.unfolded:
@@ -139,39 +139,39 @@ class Compared:
         return next((at for at in range(self.at - 1, -1, -1) if self.rows[at].depth < depth), self.at)
 
     def to_stop(self, direction: int) -> Compared:
-        """At the next place where the runs part, or the one before."""
+        """Go to the next or the previous difference."""
         if self.row is None or not self.two.stops:
-            return self.noted("The runs do not part")
+            return self.noted("The runs do not differ")
         here, stops = self.place, self.two.in_order(self.level)
         at = bisect_right(stops, here, key=_place) if direction > 0 else bisect_left(stops, here, key=_place) - 1
         if not 0 <= at < len(stops):
-            return self.noted(f"The runs part nowhere {'after' if direction > 0 else 'before'} this row")
+            return self.noted(f"No difference {'after' if direction > 0 else 'before'} this row")
         beyond = stops[at][1].main
         return self.reveal(beyond.first, beyond.second)
 
     def detail(self, by: int) -> Compared:
-        """With more kinds of steps as rows, or fewer."""
+        """Show more or fewer kinds of steps as rows."""
         level = max(0, min(self.level + by, len(LEVELS) - 1))
         if level == self.level:
-            return self.noted("There is no more detail" if by > 0 else "There is no less detail")
+            return self.noted("This is the most detail" if by > 0 else "This is the least detail")
         pair = self.row.pair if self.row is not None else None
         shown = opened(replace(self, level=level))
         shown = shown.reveal(pair.first, pair.second) if pair is not None else shown
         return shown.noted(LEVELS[level].told)
 
     def other_side(self) -> Compared:
-        """With the other run as the one that Enter opens."""
+        """Switch the run that Enter opens."""
         return replace(self, side=1 - self.side, note=None)
 
     def choose(self, which: int) -> Compared:
-        """Another comparison, at the place where its runs part first."""
+        """Show another comparison, at its first difference."""
         if not 0 <= which < len(self.choices):
             many = len(self.choices)
-            return self.noted("There is one comparison" if many == 1 else f"There are {many} comparisons")
+            return self.noted("There is only one comparison" if many == 1 else f"There are only {many} comparisons")
         return opened(replace(self, which=which, note=None))
 
     def reveal(self, first: int | None, second: int | None) -> Compared:
-        """With the cursor on the row of a step, or on the nearest one around it."""
+        """Move the cursor to the row of a step, or to the nearest enclosing one."""
         shown, begin, at = self, 0, self.at
         for _, pair in self.tree.path(first, second):
             found = _row_of(shown.rows, pair, begin)
@@ -189,7 +189,7 @@ def _place(stop: tuple[Place, Divergence]) -> Place:
 
 
 def opened(state: Compared) -> Compared:
-    """The screen as it opens: at the place where the runs part first."""
+    """The initial state of the screen, at the first difference."""
     rows = tuple(Row(item, 0) for item in _items(state.tree, state.tree.top))
     shown = replace(state, rows=rows, at=0)
     stops = state.two.stops
@@ -197,7 +197,7 @@ def opened(state: Compared) -> Compared:
 
 
 def unfolded(state: Compared, at: int) -> Compared:
-    """With what is in a row below it; of equal rows each. The same if there is nothing in it."""
+    """Unfold a row; of folded equal rows, show each. Return the same state if it contains nothing."""
     row = state.rows[at]
     if isinstance(row.item, Several):
         inner = tuple(Row(pair, row.depth) for pair in row.item.pairs)
@@ -210,7 +210,7 @@ def unfolded(state: Compared, at: int) -> Compared:
 
 
 def _items(tree: AlignedRows, pairs: Sequence[Pair]) -> list[Pair | Several]:
-    """Rows, folded: of equal ones beside others one stays in sight on each side of a difference."""
+    """Fold the rows. Next to a difference, one equal row on each side stays visible."""
     kinds = [_folded_as(tree, pair) for pair in pairs]
     if all(kind == "same" for kind in kinds):
         return list(pairs)
@@ -231,7 +231,7 @@ def _ends(numbers: Iterable[int]) -> tuple[int, int]:
 
 
 def _folded_as(tree: AlignedRows, pair: Pair) -> str:
-    """What rows beside each other must have in common to be one row; empty of one that stays by itself."""
+    """The key that consecutive rows must share to be folded; empty for a row that is never folded."""
     likeness = tree.likeness(pair)
     if likeness == "same":
         return likeness
@@ -242,12 +242,12 @@ def _folded_as(tree: AlignedRows, pair: Pair) -> str:
 
 
 def _end(rows: Sequence[Row], at: int) -> int:
-    """The row after all that is below one."""
+    """The row after a row and everything inside it."""
     return next((n for n in range(at + 1, len(rows)) if rows[n].depth <= rows[at].depth), len(rows))
 
 
 def _row_of(rows: Sequence[Row], pair: Pair, begin: int) -> int:
-    """The row that a pair is, or is folded in."""
+    """The row that shows a pair or contains it folded."""
     for at in range(begin, len(rows)):
         item = rows[at].item
         if pair in item.pairs if isinstance(item, Several) else item == pair:
@@ -256,27 +256,27 @@ def _row_of(rows: Sequence[Row], pair: Pair, begin: int) -> int:
 
 
 COMPARISON_KEYMAP = (
-    Key("stop(1)", ("d",), "Where they part", "the next place where the runs part", "next difference"),
-    Key("stop(-1)", ("D",), "Where they part", "the place before where the runs part"),
+    Key("stop(1)", ("d",), "Differences", "the next place where the runs differ", "next difference"),
+    Key("stop(-1)", ("D",), "Differences", "the previous place where the runs differ"),
     Key("move(1)", ("down", "n"), "Rows", "the row below"),
     Key("move(-1)", ("up", "N"), "Rows", "the row above"),
-    Key("unfold", ("right",), "Rows", "unfold this row; unfolded, go in", "unfold"),
-    Key("fold", ("left",), "Rows", "fold this row; if it is folded, back to the row around it"),
-    Key("detail(1)", ("plus",), "Rows", "more detail: key sets, cells, kernels, guards; then every step"),
-    Key("detail(-1)", ("minus",), "Rows", "less detail: calls and Nodes; then lines of the program alone"),
+    Key("unfold", ("right",), "Rows", "unfold this row; if it is unfolded, go in", "unfold"),
+    Key("fold", ("left",), "Rows", "fold this row; if it is folded, go to the enclosing row"),
+    Key("detail(1)", ("plus",), "Rows", "more detail: key sets, table entries, guards; then every step"),
+    Key("detail(-1)", ("minus",), "Rows", "less detail: calls and Nodes; then only program lines"),
     Key("page(1)", ("pagedown",), "Rows", "a page down"),
     Key("page(-1)", ("pageup",), "Rows", "a page up"),
     Key("goto(0)", ("g", "home"), "Rows", "the first row"),
     Key("goto(1000000000)", ("G", "end"), "Rows", "the last row"),
-    Key("side", ("tab",), "Steps", "the other side: the run that Enter opens", "other side"),
-    Key("open", ("enter", "s"), "Steps", "open the stepper at this row, in the run of the side; q comes back", "step"),
-    Key("whole", ("w",), "Steps", "the whole text: where the runs part and what follows from it", "whole text"),
-    Key("copy", ("y",), "Share", "copy the command line that compares the same"),
+    Key("side", ("tab",), "Steps", "switch sides: choose the run that Enter opens", "other side"),
+    Key("open", ("enter", "s"), "Steps", "open the chosen run in the stepper at this row; q comes back", "step"),
+    Key("whole", ("w",), "Steps", "the full text: where the runs differ, and what follows", "full text"),
+    Key("copy", ("y",), "Share", "copy the command that opens this comparison"),
     *(Key(f"choose({n - 1})", (str(n),), "Comparisons", f"comparison {n} of several") for n in range(1, 5)),
     Key("help", ("question_mark", "f1"), "Help", "this help", "help"),
     Key("app.command_palette", ("ctrl+p",), "Help", "search all actions by name"),
-    Key("app.suspend_process", ("ctrl+z",), "Help", "back to the shell; its fg comes back here"),
-    Key("app.quit", ("q",), "Help", "back to where the comparison was asked for", "back"),
+    Key("app.suspend_process", ("ctrl+z",), "Help", "suspend; fg in the shell resumes"),
+    Key("app.quit", ("q",), "Help", "close the comparison", "back"),
 )
 
 COMPARISON_GROUPS = tuple(dict.fromkeys(key.group for key in COMPARISON_KEYMAP))

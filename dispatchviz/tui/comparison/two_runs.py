@@ -1,4 +1,4 @@
-"""What the screen of two runs compares: both with their names, and the places where they part, in order."""
+"""The data of the comparison screen: both runs with their names, and the differences in order."""
 
 from __future__ import annotations
 
@@ -13,53 +13,56 @@ from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison, Divergence
 
 Place = tuple[int, ...]
-"""Of a row the number among those beside it, behind those of the rows around it: ordered as rows are."""
+"""The place of a row: the numbers of its enclosing rows, then its own number among its siblings. Places sort like
+rows.
+"""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two."""
+    """One of the two runs."""
 
     title: str
-    """The name above its column."""
+    """The title above its column."""
     run: Run
     file: str = ""
-    """Where its trace is kept, if it is."""
+    """The file of its trace, if there is one."""
     run_arguments: Sequence[str] = ()
-    """What runs it again, after ``dispatchviz run``; empty if nothing does."""
+    """The arguments of ``dispatchviz run`` that run it again; empty if nothing does."""
     whole: Trace | None = None
-    """The trace that the stepper opens, if only a part of its steps is compared; ``steps`` has of each of those its
-    step there."""
+    """The full trace that the stepper opens if only a part of its steps is compared; ``steps`` maps each compared step
+    to a step of this trace.
+    """
     steps: Sequence[int] = ()
 
     def opened_at(self, step: int) -> tuple[Trace, int]:
-        """The trace that the stepper opens for a step of the run, and the step there."""
+        """The trace to open in the stepper for a step of the run, and the step there."""
         return (self.run.trace, step) if self.whole is None else (self.whole, self.steps[step])
 
 
 @dataclass(frozen=True)
 class TwoRuns:
-    """A comparison with what its screen needs to know of the runs."""
+    """A comparison with the details of the runs that its screen needs."""
 
     comparison: Comparison
     sides: tuple[Side, Side]
     name: str = ""
-    """What tells it from the others on the same screen: ``no_grad``."""
+    """The name that distinguishes it from others on the same screen: ``no_grad``."""
     command: str = ""
-    """The command line that compares the same; empty if none does."""
+    """The command that opens this comparison; empty if there is none."""
     by: Literal["diff", "check"] = "diff"
-    """The command that it is of."""
+    """The command that created it."""
     _rows: dict[int, AlignedRows] = field(default_factory=dict, compare=False, repr=False)
     _orders: dict[int, list[tuple[Place, Divergence]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def runs(self) -> tuple[Run, Run]:
-        """Both, to be spoken of."""
+        """Both runs, as subjects of sentences."""
         return self.sides[0].run, self.sides[1].run
 
     @cached_property
     def stops(self) -> tuple[Divergence, ...]:
-        """The places where the runs part, the first one first; the first other number is one of them."""
+        """The differences between the runs, in order, including the first difference in numbers."""
         found, number = self.comparison.divergences, self.comparison.numbers
         if number is None:
             return found
@@ -67,14 +70,14 @@ class TwoRuns:
         return (stop, *found) if self.comparison.numbers_first else (*found, stop)
 
     def aligned(self, level: int) -> AlignedRows:
-        """The rows at a level of detail, with those where the runs part."""
+        """The rows at a level of detail, including all differences."""
         known = self._rows.get(level)
         if known is None:
             known = self._rows[level] = AlignedRows(self.comparison, level, [_steps(stop) for stop in self.stops])
         return known
 
     def in_order(self, level: int) -> list[tuple[Place, Divergence]]:
-        """Where the runs part in the order of the rows, with the place of each."""
+        """The differences in the order of the rows, each with its place."""
         known = self._orders.get(level)
         if known is None:
             places = ((self.place(level, *_steps(stop)), stop) for stop in self.stops)

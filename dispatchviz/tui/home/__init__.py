@@ -1,6 +1,6 @@
-"""The home screen: programs that ship with the package, traces that are kept, look-ups, each one key away.
+"""The home screen: programs that ship with the package, stored traces, and look-ups, each one key away.
 
-``home_list.py`` is what is on it, as a value; ``home_rows.py`` makes rows of that, ``home_actions.py`` says what keys
-do. ``home_app.py`` is the Textual application, which ends with what its reader has chosen to see: who opened it shows
-that and opens it again.
+``home_list.py`` has its contents as a value, ``home_rows.py`` makes its rows, ``home_actions.py`` has the actions of
+keys. ``home_app.py`` is the Textual application. Its result is the reader's choice, which the caller shows before it
+opens the home screen again.
 """

@@ -1,6 +1,6 @@
-"""What runs for each action of the home screen: a function of the screen's value, which returns what comes of it.
+"""The actions of the home screen, as functions of its state that return a reply.
 
-Not here: what must know how high the list is (``home_screen.py``).
+Elsewhere: actions that depend on the height of the list (``home_screen.py``).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dispatchviz.tui.home.text_screen import Text
 
 @dataclass(frozen=True)
 class At:
-    """What an action starts from."""
+    """The argument of an action: the state of the screen and the functions that it needs."""
 
     home: Home
     look_up: LookUp
 
 
 def open_entry(at: At) -> Reply:
-    """Runs, opens or asks the chosen entry."""
+    """Run, open or ask the chosen entry."""
     entry = at.home.entry
     if entry is None:
         return Shown(at.home)
@@ -31,33 +31,33 @@ def open_entry(at: At) -> Reply:
 
 
 def ask(at: At, what: str) -> Reply:
-    """A file, or what a command looks up."""
+    """Ask for a file, or for the argument of a command."""
     from dispatchviz.tui.home.home_questions import FileQuestion, LookUpQuestion
 
     return FileQuestion(at.home) if what == "run" else LookUpQuestion(at.home, what, at.look_up)
 
 
 def ask_filter(at: At) -> Reply:
-    """Words that rows must have."""
+    """Ask for the words of a filter."""
     from dispatchviz.tui.home.home_questions import FilterQuestion
 
     return FilterQuestion(at.home)
 
 
 def view(at: At) -> Reply:
-    """The text of a program."""
+    """Show the source of a program."""
     from dispatchviz.tui.home.preview import source_rows
     from dispatchviz.views.text import code_colors
 
     entry = at.home.entry
     if entry is None or entry.kind != PROGRAM:
-        return Shown(at.home.noted("This row is no program"))
+        return Shown(at.home.noted("This row is not a program"))
     code_colors.load()
     return Text(entry.target, lambda width: source_rows(entry.target))
 
 
 def copy(at: At) -> Reply:
-    """The command line of the chosen entry."""
+    """Copy the command of the chosen entry."""
     if at.home.entry is None:
         return Shown(at.home)
     command = at.home.entry.command
@@ -65,14 +65,14 @@ def copy(at: At) -> Reply:
 
 
 def help_of_home(at: At) -> Reply:
-    """All keys."""
+    """Show the help with all keys."""
     from dispatchviz.tui.home.home_rows import help_rows
 
     return Text("Help", lambda width: help_rows())
 
 
 def how_to_quit(home: Home) -> Home:
-    """The answer to Ctrl+C."""
+    """Answer Ctrl+C with the key that quits."""
     quits = next(key for key in home_keys() if key.action == "app.quit")
     return home.noted(f"{quits.first} quits")
 
@@ -90,4 +90,4 @@ HOME_ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "copy": copy,
     "help": help_of_home,
 }
-"""By the name in the keymap. Arguments in the keymap follow."""
+"""The actions by their names in the keymap. Arguments in the keymap follow the state."""

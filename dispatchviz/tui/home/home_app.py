@@ -1,7 +1,7 @@
-"""The home screen as a Textual application. It ends when its reader quits, or has chosen what to see.
+"""The home screen as a Textual application. It ends when the reader quits or makes a choice.
 
-What there is to see is shown by who opened this screen, in the terminal as the shell left it: a program has its output,
-its keyboard and Ctrl+C for itself, as under ``dispatchviz run``.
+The caller carries out the choice, in the terminal as the shell left it. So a program has its output, its keyboard and
+Ctrl+C for itself, as under ``dispatchviz run``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_named
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 
 LookAgain = Callable[[], tuple[Entry, ...]]
-"""The rows of the kept traces with what is in them, which takes longer than their names."""
+"""A function that returns the rows of the stored traces with their contents, which takes longer than their names."""
 
 
 def show(home: Home, look_up: LookUp, look_again: LookAgain) -> tuple[Home, Chosen | None]:
-    """Open the screen; return it as it was at the end, and what its reader wants to see; None to quit.
+    """Open the screen. Return its last state and the reader's choice, or None if the reader quits.
 
-    Raises StepperError if the screen fails, EndedBySignal if a signal ends it.
+    Raise StepperError if the screen fails, EndedBySignal if a signal ends it.
     """
     app = HomeApp(home, look_up, look_again)
     run_to_its_end(app)
@@ -39,7 +39,7 @@ def show(home: Home, look_up: LookUp, look_again: LookAgain) -> tuple[Home, Chos
 
 
 class HomeApp(TerminalApp[Chosen]):
-    """The home screen."""
+    """The application with the home screen."""
 
     def __init__(self, home: Home, look_up: LookUp, look_again: LookAgain) -> None:
         view = HomeScreen(home)
@@ -49,7 +49,7 @@ class HomeApp(TerminalApp[Chosen]):
 
     @property
     def home(self) -> Home:
-        """What is shown."""
+        """The state that is shown."""
         return self.view.home
 
     @property
@@ -62,10 +62,10 @@ class HomeApp(TerminalApp[Chosen]):
             yield SystemCommand(f"Keys: the {name} keymap", "", partial(self.use_keymap, name))
 
     def use_keymap(self, name: str) -> None:
-        """The reader wants other keys, in the stepper too."""
+        """Change the keymap, also for the stepper."""
         use_named(name)
         self.use_keys(home_keys())
-        self.show(self.home.noted(f"The keys are those of the {name} keymap"))
+        self.show(self.home.noted(f"Now using the {name} keymap"))
 
     def on_complete(self) -> None:
         Thread(target=self._look, daemon=True).start()  # quitting does not wait for it
@@ -91,7 +91,7 @@ class HomeApp(TerminalApp[Chosen]):
         return True
 
     def carry_out(self, reply: Reply) -> None:
-        """Do what an action, or an answer, returned."""
+        """Carry out the reply of an action or an answer."""
         if isinstance(reply, Chosen):
             self.exit(reply)
         elif isinstance(reply, Text):
@@ -101,18 +101,18 @@ class HomeApp(TerminalApp[Chosen]):
             self.show(reply.home)
             if reply.clipboard:
                 self.copy_to_clipboard(reply.clipboard)
-        elif self.view.prompt is not None:  # as always: no key is answered before
+        elif self.view.prompt is not None:  # as always, no key is handled before that
             question, text = (reply.question, reply.text) if isinstance(reply, Refused) else (reply, "")
             self.view.prompt.ask(question, self.carry_out, text)
             if isinstance(reply, Refused):
                 self.show(reply.home)
 
     def show(self, home: Home) -> None:
-        """Make a moment of the screen the current one."""
+        """Show a state of the screen."""
         self.view.show(home if home.traces is self._traces else replace(home, traces=self._traces))
 
     def on_pointed(self, message: Pointed) -> None:
-        """A click chooses an entry; on the chosen one it is as Enter."""
+        """Choose the entry that was clicked; a click on the chosen entry is Enter."""
         if self.screen is not self.view:
             return
         if message.at == self.home.at:

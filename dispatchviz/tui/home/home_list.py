@@ -1,6 +1,6 @@
-"""What is on the home screen, as a value: entries in groups, the chosen one, the filter, a remark.
+"""The contents of the home screen as a value: entries in groups, the chosen one, the filter, a note.
 
-Not here: how it looks (``home_rows.py``), what keys do (``home_actions.py``), Textual.
+Elsewhere: the text of rows (``home_rows.py``), the actions of keys (``home_actions.py``), Textual.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dispatchviz.foundation.shipped_examples import Example, is_lesson
 from dispatchviz.views.text.styled_line import Line, line
 
 PROGRAM, TRACE, QUESTION = "program", "trace", "question"
-"""Kinds of entries: what Enter runs, opens, asks."""
+"""The kinds of entries: Enter runs a program, opens a trace or asks a question."""
 
 START, TRACES, LOOK_UP = "Start here", "Recent traces", "Look up, open"
-"""Titles of groups; the others are those of ``examples/README.md``."""
+"""The titles of groups; the others are those of ``examples/README.md``."""
 
 
 @dataclass(frozen=True)
@@ -29,63 +29,65 @@ class Entry:
     group: str
     name: str
     shows: str
-    """What there is to see, in one line; names are in backticks."""
+    """The description in one line; names are in backticks."""
     command: str
-    """The command line that does the same."""
+    """The command that does the same."""
 
     @property
     def words(self) -> str:
-        """What a filter looks at."""
+        """The text that a filter searches."""
         return f"{self.group} {self.name} {self.target} {self.shows}".casefold()
 
 
 @dataclass(frozen=True)
 class Home:
-    """The screen at a moment. ``chosen`` is kept when rows come or go: it is the entry, not its place."""
+    """The state of the screen. ``chosen`` identifies the entry, not its place, so it survives when rows come or go."""
 
     programs: tuple[Entry, ...] = ()
     traces: tuple[Entry, ...] = ()
     questions: tuple[Entry, ...] = ()
     filter: str = ""
     chosen: tuple[str, str, str] = ("", "", "")
-    """Group, kind and target of the entry of the cursor."""
+    """The group, kind and target of the chosen entry."""
     note: Line | None = None
-    """One remark, shown until the next key."""
+    """A note, shown until the next key."""
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Those that the filter lets through."""
+        """The entries that the filter shows."""
         words = self.filter.casefold().split()
         everything = (*self.programs, *self.traces, *self.questions)
         return tuple(entry for entry in everything if all(word in entry.words for word in words))
 
     @property
     def size(self) -> int:
-        """How many entries there are, shown or not."""
+        """The number of all entries, shown or not."""
         return len(self.programs) + len(self.traces) + len(self.questions)
 
     @cached_property
     def at(self) -> int:
-        """Where the cursor is among those that are shown; at the first one if its own is not there."""
+        """The index of the chosen entry among the visible ones; 0 if it is not visible."""
         return next((at for at, entry in enumerate(self.entries) if identity(entry) == self.chosen), 0)
 
     @property
     def entry(self) -> Entry | None:
-        """The one of the cursor; None if nothing is shown."""
+        """The chosen entry; None if no entry is visible."""
         return self.entries[self.at] if self.entries else None
 
     def goto(self, at: int) -> Home:
-        """With the cursor on another entry, as near as there is one."""
+        """Choose an entry by its index, or the nearest one that exists."""
         if not self.entries:
             return replace(self, note=None)
         return replace(self, chosen=identity(self.entries[max(0, min(at, len(self.entries) - 1))]), note=None)
 
     def move(self, by: int) -> Home:
-        """Some entries on."""
+        """Move the cursor by some entries."""
         return self.goto(self.at + by)
 
     def to_group(self, direction: int) -> Home:
-        """At the first entry of the next group or, backwards, of this one or the one before; round and round."""
+        """Go to the first entry of the next group, or backwards, to the first entry of this group or the previous one.
+        Both wrap around.
+        """
         begins = group_begins(self.entries)
         if not begins:
             return self.goto(0)
@@ -94,27 +96,27 @@ class Home:
         return self.goto(next((begin for begin in reversed(begins) if begin < self.at), begins[-1]))
 
     def filtered(self, text: str) -> Home:
-        """With another filter."""
+        """Set the filter."""
         return replace(self, filter=text, note=None)
 
     def noted(self, text: str, role: str = "hint") -> Home:
-        """With a remark; an empty one is none."""
+        """Set a note; an empty text removes it."""
         return replace(self, note=line((f" {text}", role), indent=1) if text else None)
 
 
 def identity(entry: Entry) -> tuple[str, str, str]:
-    """What an entry is known by."""
+    """The identity of an entry."""
     return entry.group, entry.kind, entry.target
 
 
 def group_begins(entries: Iterable[Entry]) -> list[int]:
-    """The places at which a group begins."""
+    """The indices at which groups begin."""
     groups = [entry.group for entry in entries]
     return [at for at, group in enumerate(groups) if at == 0 or groups[at - 1] != group]
 
 
 def program_entries(examples: Iterable[Example]) -> tuple[Entry, ...]:
-    """The programs that ship; the founding one, which is the first, stands apart."""
+    """The entries of the programs that ship with the package. The first one has its own group."""
     return tuple(_program(example, START if at == 0 else example.group) for at, example in enumerate(examples))
 
 
@@ -131,11 +133,11 @@ def _question(name: str, behind: str, shows: str) -> Entry:
 
 QUESTIONS = (
     _question("table", "OP [KEY...]", "which kernel an operator has under each key, and why"),
-    _question("why", "OP KEY", "why a cell of that table holds its kernel, and what would change it"),
+    _question("why", "OP KEY", "why a key has its kernel, and what would change it"),
     _question(
-        "keys", "[NAME or INTEGER...]", "the dispatch keys in order; one key; a raw key set such as `0x1000010002`"
+        "keys", "[NAME or INTEGER...]", "all dispatch keys in order, one key, or a raw key set such as `0x1000010002`"
     ),
-    _question("codegen", "OP", "what the code generators make of an operator, and where PyTorch has it"),
-    _question("run", "SCRIPT-or-TRACE", "a file of yours: a program runs, a saved trace opens"),
+    _question("codegen", "OP", "the generated code of an operator, and its files in PyTorch"),
+    _question("run", "SCRIPT-or-TRACE", "run a program of yours, or open a saved trace"),
 )
-"""What can be asked without a program that ships; ``home_questions.py`` asks it."""
+"""The questions that need no shipped program; ``home_questions.py`` asks them."""

@@ -1,4 +1,4 @@
-"""The questions of the home screen: a filter, a file, what a command looks up."""
+"""The questions of the home screen: a filter, a file, the argument of a command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 class HomeQuestion(Asked[Reply]):
-    """A question that leaves the screen as it was if it is not answered."""
+    """A question that leaves the screen unchanged if it is not answered."""
 
     def __init__(self, home: Home, label: str, hint: str) -> None:
         self.home, self.label, self._hint = replace(home, note=None), label, hint
@@ -34,10 +34,10 @@ class HomeQuestion(Asked[Reply]):
 
 
 class FilterQuestion(HomeQuestion):
-    """Shows only the rows that have the words, while they are typed."""
+    """The question for a filter, which is applied while it is typed."""
 
     def __init__(self, home: Home) -> None:
-        super().__init__(home, "Filter", "words of a row: vmap, in place, gradient ...")
+        super().__init__(home, "Filter", "words that a row contains: vmap, in place, gradient ...")
 
     def opened(self) -> Reply:
         return self.typed("")
@@ -50,7 +50,7 @@ class FilterQuestion(HomeQuestion):
 
 
 class LookUpQuestion(HomeQuestion):
-    """What is typed behind a command's name, as on the command line."""
+    """The question for the argument of a command, as on the command line."""
 
     def __init__(self, home: Home, command: str, look_up: LookUp) -> None:
         super().__init__(home, f"dispatchviz {command}", HINTS[command])
@@ -67,12 +67,12 @@ class LookUpQuestion(HomeQuestion):
 
 
 def console_rows(lines: Callable[[Console], Iterable[str]], width: int) -> list[Line]:
-    """What a command prints, in a width."""
+    """The output of a command, at a width."""
     return [line(*spans(text)) for text in lines(MarkedConsole(min(width, WIDEST)))]
 
 
 class FileQuestion(HomeQuestion):
-    """The path of a program or a trace; Tab completes names."""
+    """The question for the path of a program or a trace; Tab completes names."""
 
     def __init__(self, home: Home) -> None:
         super().__init__(home, "Run or open", HINTS["run"])
@@ -97,19 +97,21 @@ class FileQuestion(HomeQuestion):
 
 def _no_file(path: str) -> str:
     if os.path.isdir(path):
-        return f"{path} is a folder: name a file in it"
-    return f"{path} is no file" if os.path.exists(path) else f"there is no file {path}"
+        return f"{path} is a folder. Name a file in it"
+    return f"{path} is not a file" if os.path.exists(path) else f"there is no file {path}"
 
 
 def common_beginning(texts: Sequence[str]) -> str:
-    """What all of them begin with."""
+    """The common prefix of some texts."""
     first, last = min(texts, default=""), max(texts, default="")
     same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
     return first[:same]
 
 
 def paths(begun: str) -> list[str]:
-    """Files and folders whose names begin so, as they would be typed; of hidden ones only what is asked for."""
+    """The files and folders that complete a path, as they would be typed. Hidden ones are listed only if the name
+    begins with a dot.
+    """
     folder, name = os.path.split(begun)
     try:
         with os.scandir(os.path.expanduser(folder) or ".") as there:
@@ -121,10 +123,10 @@ def paths(begun: str) -> list[str]:
 
 
 def _listed(found: Iterable[str]) -> Line:
-    """Their names in one row, as many as there is room for."""
+    """The names of some paths in one row, as many as fit."""
     names = [os.path.basename(path.rstrip(os.sep)) + (os.sep if path.endswith(os.sep) else "") for path in found]
     return line((f" {'  '.join(names[:MOST])}" if names else " no such file", "hint"), cut=True)
 
 
 MOST = 40
-"""Names in that row; it is cut where it does not fit."""
+"""The maximum number of names in the row, which is cut where it does not fit."""

@@ -1,4 +1,4 @@
-"""What comes of a key on the home screen."""
+"""The replies to a key on the home screen."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from dispatchviz.views.text.console import Console
 
 @dataclass(frozen=True)
 class Shown:
-    """Another moment of the screen."""
+    """A new state of the screen."""
 
     home: Home
     clipboard: str = ""
-    """Text to copy."""
+    """The text to copy."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The screen closes: its reader wants to see a program run, or a trace."""
+    """The request to close the screen and run a program or open a trace."""
 
     source: str
-    """The file, or the script that names an example."""
+    """The file, or the script of an example."""
     name: str = ""
-    """That of an example."""
+    """The name of an example."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """An answer that is none: why, and the question again with the text to mend."""
+    """A rejected answer: the reason, and the question again with the text to correct."""
 
     home: Home
     question: Asked[Any]
@@ -43,4 +43,4 @@ class Refused:
 Reply = Shown | Text | Chosen | Refused | Asked[Any]
 
 LookUp = Callable[[str, str], Callable[[Console], Iterable[str]]]
-"""The text of a command, ``table``, for what is typed behind it. Raises DispatchvizError as the command would."""
+"""A function that returns the output of a command for its argument. It raises DispatchvizError as the command would."""

@@ -1,4 +1,4 @@
-"""The home screen as rows of text, for any width. Knows no widget."""
+"""The home screen as rows of text, for any width. It is independent of widgets."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from dispatchviz.views.text.line_fitting import paragraphs, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 NAME = 24
-"""Cells for the names of entries at most."""
+"""The maximum width of an entry's name, in cells."""
 
 ABOUT = 4
-"""Rows above the list: what the chosen entry shows, what Enter does; a remark."""
+"""The number of rows above the list, for the description of the chosen entry, the effect of Enter, and a note."""
 
 WIDE = 120
-"""Columns from which there are two panes."""
+"""The width from which on there are two panes."""
 
 TITLE = "PyTorch's dispatcher and autograd engine, one step at a time"
 
 
 def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
-    """Where everything is, by the ids of the widgets; a label of so many cells leaves its row to the prompt."""
+    """The boxes of all widgets, by their ids. A label of ``label`` cells leaves the rest of its row to the prompt."""
     if (width, height) < SMALLEST or height < SMALLEST[1]:
         return {"header": Box(0, 0, width, height)}
     return {
@@ -39,7 +39,7 @@ def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
 
 
 def _panes(body: Box) -> dict[str, Box]:
-    """The list; beside it what the chosen row is about, where there is room."""
+    """The boxes of the list and, if there is room, of the preview beside it."""
     if body.width < WIDE:
         return {"pane1": body}
     left = body.width * 3 // 5
@@ -47,15 +47,15 @@ def _panes(body: Box) -> dict[str, Box]:
 
 
 def header(width: int, height: int) -> list[Line]:
-    """The row at the top; of a screen that is too small, all there is."""
+    """The top row; on a screen that is too small, a message instead."""
     if len(boxes(width, height)) > 1:
         return [line((" dispatchviz", "bold"), f"  {TITLE}")]
-    text = f"The terminal is {width}x{height}, dispatchviz needs {SMALLEST[0]}x{SMALLEST[1]}"
+    text = f"The terminal is {width}x{height}. dispatchviz needs at least {SMALLEST[0]}x{SMALLEST[1]}"
     return wrap(line((text, "warning")), max(width, 1))
 
 
 def about(home: Home, width: int) -> list[Line]:
-    """What is to be read of a remark and of the chosen entry, as far as there is room."""
+    """The note and the description of the chosen entry, as far as they fit."""
     entry = home.entry
     rows = wrap(home.note, width - 1) if home.note else []
     if entry is not None and len(rows) < ABOUT - 1:
@@ -73,20 +73,26 @@ def _enter(entry: Entry) -> Line:
 
 
 def list_places(home: Home) -> list[int | Line]:
-    """The rows of the list from the top: an entry by its place, or the title or remark of a group."""
+    """The rows of the list from the top: the index of an entry, or the title or note of a group."""
     rows: list[int | Line] = []
     for at, entry in enumerate(home.entries):
         if at == 0 or home.entries[at - 1].group != entry.group:
             rows += _titles(home, entry.group)
         rows.append(at)
-    return rows or [line((f" Nothing here has the words {home.filter}: Esc shows all", "hint"))]
+    return rows or [line((f" No row contains {home.filter}. Esc shows all rows", "hint"))]
 
 
 def _titles(home: Home, group: str) -> list[Line]:
-    """The title of a group; before the last one, what will be where no trace is kept yet."""
+    """The title of a group. If no trace is stored yet, the last group's title comes after a note on where they will
+    appear.
+    """
     if group != LOOK_UP or home.traces or home.filter or not has_files():
         return [_title(group)]
-    return [_title(TRACES), line(("   none yet: what runs from here is kept here", "dim")), _title(LOOK_UP)]
+    return [
+        _title(TRACES),
+        line(("   none yet: the programs that you run here leave traces", "dim")),
+        _title(LOOK_UP),
+    ]
 
 
 def _title(group: str) -> Line:
@@ -94,14 +100,14 @@ def _title(group: str) -> Line:
 
 
 def list_title(home: Home) -> str:
-    """The title of the list, with the filter as long as there is one."""
+    """The title of the list, with the filter if there is one."""
     if not home.filter:
         return "Home"
-    return f"Home, filter: {home.filter}  ({len(home.entries)} of {home.size}; Esc: all)"
+    return f"Home, filter: {home.filter}  ({len(home.entries)} of {home.size}; Esc shows all)"
 
 
 def list_row(home: Home, at: int) -> Line:
-    """An entry."""
+    """The row of an entry."""
     entry, sign = home.entries[at], " ▶ " if at == home.at else "   "
     name = entry.name if len(entry.name) <= NAME else f"{entry.name[: NAME - 1]}…"
     padded = f"{name:<{_name_width(home, entry.group)}}  "
@@ -113,7 +119,7 @@ def _name_width(home: Home, group: str) -> int:
 
 
 def _marked(text: str, role: str) -> Iterator[Span]:
-    """Text with the names in its backticks in their own role."""
+    """Yield the text with the names in backticks in their own role."""
     for at, part in enumerate(re.split(r"`", text)):
         yield part, "name" if at % 2 else role
 
@@ -122,20 +128,20 @@ def _marked(text: str, role: str) -> Iterator[Span]:
 
 
 def footer(width: int) -> Line:
-    """The keys that matter most."""
+    """The most important keys."""
     return keymap.footer(home_keys(), width)
 
 
-FIRST = "Enter runs a program and opens the stepper on it; q comes back here"
-"""The remark at the beginning."""
+FIRST = "Enter runs a program and opens it in the stepper. q comes back here"
+"""The note on the first screen."""
 
 INTRODUCTION = """\
-Every row is a program, a trace or a question. Enter runs, opens or asks it. A program runs in this terminal, on \
-dispatchviz's model of PyTorch 2.13; when it has ended, the stepper opens on what was recorded. q in the stepper comes \
-back here, q here quits. A click chooses a row, a click on the chosen row is Enter.
+Every row is a program, a trace or a question. Enter runs the program, opens the trace or asks the question. A program \
+runs in this terminal, on dispatchviz's model of PyTorch 2.13. When it ends, the stepper opens on its trace. q in the \
+stepper comes back here, and q here quits. Click a row to choose it, and click it again to open it.
 """
 
-KEPT = f"What runs from here is kept under {TRACES}, the last run of each program."
+KEPT = f"{TRACES} lists the last run of each program that you ran here."
 
 
 def help_rows() -> list[Line]:

@@ -1,4 +1,6 @@
-"""The home screen as widgets: a bar at the top, what the chosen row shows, the list, the footer, the input line."""
+"""The home screen as widgets: the bar at the top, the description of the chosen row, the list, the footer, the input
+line.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,11 @@ from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, line
 
 AROUND = 2
-"""Rows kept in sight before and after the chosen one."""
+"""The rows to keep visible before and after the chosen one."""
 
 
 class Pointed(Message):
-    """The reader clicked on an entry of the list."""
+    """The message that the reader clicked on an entry."""
 
     def __init__(self, at: int) -> None:
         super().__init__()
@@ -38,19 +40,19 @@ class Pointed(Message):
 
 
 class Complete(Message):
-    """All of the first screen is there: time for what takes longer."""
+    """The message that the first screen is complete, so that slower work can start."""
 
 
 class HomeList(RowsView):
-    """The entries under the titles of their groups."""
+    """The list of the entries under the titles of their groups."""
 
     def __init__(self, home: Home) -> None:
         super().__init__(1, "Home")
-        self.number, self.key = 0, ""  # the only pane needs none
+        self.number, self.key = 0, ""  # a single pane needs no key
         self._home, self._places = home, home_rows.list_places(home)
 
     def show_home(self, home: Home) -> None:
-        """Shows another moment."""
+        """Show another state."""
         self._home, self._places = home, home_rows.list_places(home)
         self.title, self.port.count = home_rows.list_title(home), len(self._places)
         self.fitted()
@@ -74,7 +76,7 @@ class HomeList(RowsView):
 
 
 class Preview(RowsView, can_focus=False):
-    """What there is to read of the chosen entry."""
+    """The preview of the chosen entry."""
 
     def __init__(self) -> None:
         super().__init__(2, "")
@@ -83,7 +85,7 @@ class Preview(RowsView, can_focus=False):
         self._rows: list[Line] = []
 
     def show_entry(self, entry: Entry | None) -> None:
-        """Shows another entry, from its beginning; the same one as it was scrolled."""
+        """Show another entry from its beginning. The same entry keeps its scroll position."""
         self.title = entry.target if entry and entry.kind != TRACE else ""
         if entry != self._entry:
             self._entry = entry
@@ -102,7 +104,7 @@ class Preview(RowsView, can_focus=False):
 
 
 class HomeScreen(View):
-    """Shows one moment of the home screen."""
+    """The screen that shows one state of the home screen."""
 
     def __init__(self, home: Home) -> None:
         super().__init__()
@@ -123,7 +125,7 @@ class HomeScreen(View):
 
     def compose(self) -> ComposeResult:
         self.use_theme()
-        self.show(self.home)  # before the first layout, so that the first paint has it all
+        self.show(self.home)  # before the first layout, so that the first paint is complete
         yield from self._widgets()
 
     def on_mount(self) -> None:
@@ -131,8 +133,8 @@ class HomeScreen(View):
         self.call_after_refresh(self._make_prompt)
 
     async def _make_prompt(self) -> None:
-        """From now on keys are answered."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not for the first paint
+        """Create the input line, so that keys are handled."""
+        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
 
         prompt = Prompt(self.list)
         await self.mount(prompt)
@@ -141,7 +143,7 @@ class HomeScreen(View):
         self.call_after_refresh(self._color)
 
     def _color(self) -> None:
-        """Load what colors code, and shows it again."""
+        """Load the code that colors sources, and show the preview again."""
         code_colors.load()
         self.show(self.home)
         self.post_message(Complete())
@@ -154,7 +156,7 @@ class HomeScreen(View):
             widget.refresh()
 
     def show(self, home: Home) -> None:
-        """Shows another moment, in the size that the terminal has now."""
+        """Show another state, at the current size of the terminal."""
         self.home, before = home, self._label
         self._label = self.prompt.label if self.prompt else ""
         width, height = self.app.size
@@ -171,12 +173,12 @@ class HomeScreen(View):
         if "pane2" in boxes:
             self.preview.show_entry(home.entry)
         if self._label != before:
-            self._bars["header"].refresh(layout=True)  # Textual keeps the arrangement of a screen that has not
+            self._bars["header"].refresh(layout=True)  # otherwise Textual reuses the arrangement
 
     def on_resize(self) -> None:
         self.show(replace(self.home))
 
     @property
     def page(self) -> int:
-        """The rows of a page."""
+        """The number of rows of a page."""
         return self.list.port.page

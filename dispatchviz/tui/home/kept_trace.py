@@ -1,4 +1,4 @@
-"""A trace that is kept, as a row of the home screen: at first by its file alone, then with what is in it."""
+"""A stored trace as a row of the home screen: at first from its file name, later with its contents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEPARATOR = " · "
 
 
 def trace_entry(path: Path, facts: str = "") -> Entry | None:
-    """The row of a file; None if it is gone. ``facts``: what is known of its content."""
+    """The row of a file; None if it no longer exists. ``facts`` describes its contents."""
     try:
         status = path.stat()
     except OSError:
@@ -30,14 +30,14 @@ def trace_entry(path: Path, facts: str = "") -> Entry | None:
 
 
 def as_typed(path: Path) -> str:
-    """A path as a person would write it for a shell."""
+    """The path as a person would type it in a shell."""
     with suppress(ValueError, RuntimeError):
         return f"~/{shlex.quote(str(path.relative_to(Path.home())))}"
     return shlex.quote(str(path))
 
 
 def facts_of(path: Path) -> str:
-    """What is in a trace: how many steps of which program; of a file that cannot be read, why not."""
+    """The description of a trace: its program and number of steps, or why it cannot be read."""
     if is_being_written(path):
         return "is being recorded"
     from dispatchviz.core.record.trace_file import Trace
@@ -54,7 +54,7 @@ UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(mi
 
 
 def ago(seconds: float) -> str:
-    """How long something is past, in its largest unit."""
+    """The time since something, in its largest unit."""
     for unit, name in UNITS:
         if count := int(max(seconds, 0) // unit.total_seconds()):
             return f"{count} {name}{'s' * (count != 1)} ago"
@@ -62,7 +62,7 @@ def ago(seconds: float) -> str:
 
 
 def in_bytes(size: int) -> str:
-    """A size in its largest unit."""
+    """The size in its largest unit."""
     for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if size >= factor:
             return f"{size / factor:.1f} {unit}" if size < 10 * factor else f"{size // factor} {unit}"

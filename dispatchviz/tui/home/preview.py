@@ -1,4 +1,4 @@
-"""What there is to read of the chosen row before it is opened: a program's text, what is known of a trace."""
+"""The preview of the chosen row: the source of a program, the description of a trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HINTS = {
     "codegen": "add    aten::add.out    AddBackward0",
     "run": "train.py    run.dvtrace    (Tab completes)",
 }
-"""What may be typed behind each command."""
+"""Examples of the argument of each command."""
 
 
 def preview(entry: Entry | None) -> list[Line]:
@@ -33,7 +33,7 @@ def preview(entry: Entry | None) -> list[Line]:
 
 
 def source_rows(script: str) -> list[Line]:
-    """A program with the numbers of its lines; in colors once these are loaded."""
+    """The lines of a program with their numbers, in colors once they are loaded."""
     try:
         lines = _lines(script)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A text over another screen: what a command prints, a program, the help."""
+"""A text over another screen: the output of a command, a program, the help."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class TextOverHome(TextView):
-    """The text, as wide as the view."""
+    """The view of the text, at its full width."""
 
     def __init__(self, title: str, make: Callable[[int], list[Line]], palette: Palette) -> None:
         super().__init__(f"{title} (Esc or q closes)", palette)
@@ -27,7 +27,7 @@ class TextOverHome(TextView):
 
 
 class TextScreen(ModalScreen[None]):
-    """Opened by a key; those that leave things close it."""
+    """The screen with the text. The keys that leave things close it."""
 
     BINDINGS: ClassVar = [Binding("escape,q,v,question_mark,f1,backspace,left", "dismiss", show=False)]
     DEFAULT_CSS = "TextScreen { align: center middle; } TextOverHome { width: 100%; height: 100%; padding: 0 1; }"
@@ -42,8 +42,8 @@ class TextScreen(ModalScreen[None]):
 
 @dataclass(frozen=True)
 class Text:
-    """A text that opens over the screen."""
+    """The request to open a text over the screen."""
 
     title: str
     rows: Callable[[int], list[Line]]
-    """Its rows, for a width."""
+    """A function that returns the rows for a width."""

@@ -1,1 +1,1 @@
-"""The stepper, played by keys without a terminal: what its screens are, as pictures and as a recording."""
+"""The stepper driven by keys without a terminal: its screens as pictures and as a recording."""

@@ -1,7 +1,7 @@
-"""A recording of a terminal, in the form of asciinema (asciicast, version 2): a header, then an event a line.
+"""A recording of a terminal in the format of asciinema (asciicast, version 2): a header, then one event per line.
 
-Nobody waited while it was made, so the times are ours: a key is pressed when the screen before it can have been read.
-The same screens give the same bytes.
+The times are artificial: a key is pressed when the previous screen can have been read. The same screens give the same
+bytes.
 """
 
 from __future__ import annotations
@@ -15,21 +15,23 @@ from dispatchviz.outputs.written_files import check_place
 from dispatchviz.tui.played.played_keys import Screen
 
 MARK = '{"version": 2, "width": '
-"""How such a file begins."""
+"""The beginning of a recording."""
 
 FIRST, EACH, LAST = 3.0, 2.0, 4.0
-"""Seconds for which the first screen, one after a key, and the last one are shown."""
+"""The seconds for which the first screen, the screen after a key, and the last screen are shown."""
 
 HIDE_CURSOR, SHOW_CURSOR, CLEAR = "\x1b[?25l", "\x1b[?25h", "\x1b[2J"
 
 
 def check_cast(path: str) -> None:
-    """Raise DispatchvizError if a recording of a terminal cannot be written there, or would replace what is none."""
+    """Raise DispatchvizError if a recording cannot be written there, or would replace a file that is not a
+    recording.
+    """
     check_place(path, "recording of a terminal", re.compile(rb'\s*\{"version": 2, "width": ').match)
 
 
 def cast(screens: Sequence[Screen], size: tuple[int, int], title: str) -> str:
-    """The file's text."""
+    """The text of the file."""
     width, height = size
     header = {"version": 2, "width": width, "height": height, "title": title, "env": {"TERM": "xterm-256color"}}
     lines = [header, *_events(screens)]
@@ -50,7 +52,7 @@ def _events(screens: Sequence[Screen]) -> Iterator[list[object]]:
 
 
 def _changes(before: Screen, screen: Screen) -> str:
-    """What makes of one screen the next: the rows that differ, each where it is."""
+    """The output that changes one screen into the next: the rows that differ, with their positions."""
     rows = enumerate(screen.rows)
     changed = [(at, row) for at, row in rows if at >= len(before.rows) or row != before.rows[at]]
     return "".join(f"\x1b[{at + 1};1H{row}\x1b[0m" for at, row in changed)
@@ -64,15 +66,12 @@ NAMES = {
 
 
 def shown_key(key: str) -> str:
-    """What is on the key."""
+    """The label of a key."""
     return NAMES.get(key, key)
 
 
 def shown_screens(text: str) -> list[str]:
-    """The words of all its screens, without colors: what two recordings are compared by.
-
-    Of a file that is no recording, nothing.
-    """
+    """The words of all screens without colors, to compare two recordings. Empty if the file is not a recording."""
     words = []
     for line in text.splitlines()[1:]:
         with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""Keys pressed in a stepper that nobody sees: its screen after each."""
+"""Keys pressed in a stepper without a terminal, and its screen after each."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from dispatchviz.views.session import Session
 
 @dataclass(frozen=True)
 class Screen:
-    """What a terminal shows."""
+    """The contents of a terminal."""
 
     key: str
-    """The key that led here, as Textual calls it; empty for the first screen."""
+    """The key that led here, by Textual's name; empty for the first screen."""
     rows: tuple[str, ...]
-    """Line by line, with the sequences that color it."""
+    """The lines with their color sequences."""
     text: tuple[str, ...]
-    """The same without them."""
+    """The lines without color sequences."""
 
 
 def played(
     trace: Trace, keys: Sequence[str], size: tuple[int, int], arguments: Sequence[str]
 ) -> tuple[list[Screen], str]:
-    """The first screen and those after each key, and the last one as SVG.
+    """Return the first screen and the screen after each key, and the last one as SVG.
 
-    ``arguments`` are what runs the program, after ``dispatchviz run``.
+    ``arguments`` are the arguments of ``dispatchviz run`` that run the program.
     """
-    with _nobodys_layouts():
+    with _default_settings():
         return asyncio.run(_played(trace, keys, size, arguments))
 
 
@@ -63,9 +63,8 @@ def _screen(app: StepperApp, key: str) -> Screen:
 
 
 @contextmanager
-def _nobodys_layouts() -> Iterator[None]:
-    """Inside the block the stepper looks as it does for a newcomer: no layout that somebody keeps, no colors left
-    out."""
+def _default_settings() -> Iterator[None]:
+    """Make the stepper look as it does on a first use: without stored layouts, and with all colors."""
     before = dict(os.environ)
     with TemporaryDirectory() as state:
         os.environ["XDG_STATE_HOME"] = state
@@ -78,12 +77,11 @@ def _nobodys_layouts() -> Iterator[None]:
 
 
 def without_fonts(svg: str) -> str:
-    """Without fonts from the network; any font of one width will do."""
+    """Remove fonts that come from the network; any monospaced font works."""
     plain = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     return "\n".join(line.rstrip() for line in plain.splitlines()) + "\n"
 
 
 def texts(svg: str) -> list[str]:
-    """The words in a picture: what two pictures are compared by, since Textual's own marks differ from release to
-    release."""
+    """The words in a picture, to compare two pictures. Textual's own marks differ between releases."""
     return re.findall(r"<text [^>]*>(.*?)</text>", svg)

@@ -1,1 +1,1 @@
-"""The questions on the bottom line, one class each: its label, and what follows from each keystroke and the answer."""
+"""The questions in the bottom row, one class each: its label, and the effects of keystrokes and the answer."""

@@ -1,36 +1,36 @@
-"""The fields of a question that the input line needs, in the stepper and on the home screen."""
+"""The part of a question that the input line needs, in the stepper and on the home screen."""
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar
 
 Reply = TypeVar("Reply")
-"""What comes of an answer."""
+"""The type of the reply to an answer."""
 
 
 class Asked(Generic[Reply]):
-    """A question on the bottom line. Each of its methods returns what the application then shows."""
+    """A question in the bottom row. Each of its methods returns a reply for the application to show."""
 
     label = ""
     """The text before the input."""
 
     @property
     def hint(self) -> str:
-        """What may be typed, shown while nothing is."""
+        """The hint on what to type, shown while the input is empty."""
         raise NotImplementedError
 
     def opened(self) -> Reply:
-        """As the question appears."""
+        """Return the reply when the question appears."""
         raise NotImplementedError
 
     def typed(self, text: str) -> Reply | None:
-        """After each change of the input; None: nothing changes."""
+        """Return the reply to a change of the input; None if nothing changes."""
         return None
 
     def completed(self, text: str) -> str | None:
-        """The text that Tab makes of what is typed; None if Tab is no key of this question."""
+        """Complete the typed text for Tab; None if this question does not handle Tab."""
         return None
 
     def answered(self, text: str | None) -> Reply:
-        """After Enter; after Esc the text is None."""
+        """Return the reply to Enter; after Esc, ``text`` is None."""
         raise NotImplementedError

@@ -1,4 +1,6 @@
-"""The base class of the stepper's questions. It is apart from ``asked.py``, since the home screen loads no session."""
+"""The base class of the stepper's questions. It is separate from ``asked.py`` because the home screen loads no
+session.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,11 @@ from dispatchviz.views.session import Session, Update
 
 
 class Question(Asked[Update]):
-    """A question about a session; what it returns is shown by the stepper."""
+    """A question about a session; the stepper shows its updates."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
 
     def opened(self) -> Update:
-        """As the question appears."""
+        """Return the update when the question appears."""
         return Update(self.session.cursor)

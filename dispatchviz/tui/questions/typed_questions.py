@@ -1,4 +1,4 @@
-"""The stepper's questions that a reader answers by typing: a step, a filter, a search, a mark, a breakpoint."""
+"""The stepper's questions that are answered by typing: a step, a filter, a search, a mark, a breakpoint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dispatchviz.explain.sentences.statement import numbers_of_steps, part_of
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.commands.moves import goto
 from dispatchviz.tui.commands.searching import counted, nearest, next_hit
-from dispatchviz.tui.commands.stopping import toggle, told
+from dispatchviz.tui.commands.stopping import stops_note, toggle
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.cursor.step_search import Search
@@ -22,7 +22,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 class StepQuestion(Question):
-    """Goes to a step."""
+    """The question for a step to go to."""
 
     label = "Step"
 
@@ -40,16 +40,16 @@ class StepQuestion(Question):
 
 
 def place_named(text: str, cursor: Cursor) -> int | str:
-    """The step that ``37``, ``line 6`` or ``iteration 500`` names; else why it names none."""
+    """Return the step that ``37``, ``line 6`` or ``iteration 500`` names, or the reason why it names none."""
     if (named := PLACES.fullmatch(text.strip())) is not None and cursor.outline is not None:
         find = line_named if named["what"] == "line" else iteration_named
         return find(cursor.outline, cursor.at, whole_number(named["number"].replace(",", "")))
     step = step_named(text, cursor)
-    return f"{repeated(text)} is no step: write 37, +10, -10, 50%, line 6 or iteration 500" if step is None else step
+    return f"{repeated(text)} is not a step. Write 37, +10, -10, 50%, line 6 or iteration 500" if step is None else step
 
 
 def step_named(text: str, cursor: Cursor) -> int | None:
-    """The step that ``37``, ``+10``, ``-10`` or ``50%`` names; None if it names none."""
+    """Return the step that ``37``, ``+10``, ``-10`` or ``50%`` names; None if it names none."""
     named = NAMED.fullmatch(text.replace(" ", "").replace(",", ""))
     if named is None or (named["sign"] and named["percent"]):
         return None
@@ -62,17 +62,17 @@ def step_named(text: str, cursor: Cursor) -> int | None:
 PLACES = re.compile(r"(?P<what>line|iteration|turn)\s*(?P<number>[0-9][0-9,]*)")
 
 NAMED = re.compile(r"(?P<sign>[+-]?)(?P<digits>[0-9]+)(?P<percent>%?)")
-"""Of the digits that there are, Python's ``int`` takes those of all scripts; a step has ASCII ones."""
+"""The pattern of a step. It accepts only ASCII digits, while Python's ``int`` takes digits of all scripts."""
 
 
 class FilterQuestion(Question):
-    """Shows only some steps; an empty answer shows all again."""
+    """The question for a filter; an empty answer shows all steps again."""
 
     label = "Show only"
 
     @property
     def hint(self) -> str:
-        return "words, or key: op: node: tensor: line: file: event: says:; nothing: all"
+        return "words, key: op: node: tensor: line: file: event: says:  (empty: all)"
 
     def answered(self, text: str | None) -> Update:
         cursor = self.session.cursor
@@ -86,20 +86,20 @@ class FilterQuestion(Question):
 
 
 def _filtered(cursor: Cursor, search: Search) -> Update:
-    """The filter once all steps are known that it lets through; until then how far that is."""
+    """Set the filter after all matching steps are known. Until then, show the progress."""
     if search.go_on():
-        note = f" Looking for all steps with {repeated(search.query)}: {search.percent} %"
+        note = f" Searching for all steps with {repeated(search.query)}: {search.percent} %"
         return Update(cursor, line((note, "hint")), goes_on=lambda: _filtered(cursor, search))
     hits = search.hits()
     if not hits:
-        stays = ALL_STAY if not cursor.filter_text else f"the filter stays {cursor.filter_text}"
+        stays = ALL_STAY if not cursor.filter_text else f"the filter is still {cursor.filter_text}"
         return Update(cursor, line((f" {nothing_has(cursor.trace, search.query)}: {stays}", "warning")))
     note = filtered(part_of(len(hits), len(cursor.trace)), repeated(search.query))
     return Update(cursor.filtered(hits, search.query.strip()), line((note, "hint")))
 
 
 class SearchQuestion(Question):
-    """Goes to the first hit while the query is typed; Esc comes back."""
+    """The question for a search. It goes to the first hit while the query is typed; Esc goes back."""
 
     label = "Search"
 
@@ -122,7 +122,7 @@ class SearchQuestion(Question):
             return Update(self._origin)
         if not text.strip():
             search.find("")
-            return Update(self._origin, line((" No search", "hint")))
+            return Update(self._origin, line((" Search cleared", "hint")))
         if search.matches(self.session.cursor.at):
             keys = f"{key_of('search(True)').first} next  {key_of('search(False)').first} previous"
             return counted(self.session, self.session.cursor, keys)
@@ -130,13 +130,13 @@ class SearchQuestion(Question):
 
 
 class MarkQuestion(Question):
-    """Marks the step of the cursor, then names the mark."""
+    """The question that marks the step of the cursor, then asks for a name."""
 
     label = "Name"
 
     @property
     def hint(self) -> str:
-        return "of this mark, or just Enter"
+        return "optional, for this mark"
 
     def opened(self) -> Update:
         cursor = self.session.cursor.toggle_mark()
@@ -150,12 +150,12 @@ class MarkQuestion(Question):
 
 
 def mark_note(text: str, failure: str) -> Line:
-    """A note on a mark, with what went wrong when it was saved; empty if nothing did."""
+    """The note on a mark, with the error if it could not be saved."""
     return line((text, "hint"), (f"  ({failure})" if failure else "", "warning"))
 
 
 def toggle_mark(session: Session) -> Update | MarkQuestion:
-    """Remove the mark of this step; without one the question comes that sets it."""
+    """Remove the mark of this step. Without a mark, return the question that sets one."""
     cursor = session.cursor
     if cursor.at not in cursor.marks:
         return MarkQuestion(session)
@@ -164,7 +164,7 @@ def toggle_mark(session: Session) -> Update | MarkQuestion:
 
 
 class BreakpointQuestion(Question):
-    """Sets a breakpoint, or removes the one of that name; an empty answer removes all."""
+    """The question for a breakpoint. The same answer removes it, an empty answer removes all."""
 
     label = "Stop at"
 
@@ -174,8 +174,8 @@ class BreakpointQuestion(Question):
 
     def opened(self) -> Update:
         now = self.session.cursor.breakpoints
-        again = "the same again removes one, nothing removes all"
-        note = line((told(now), "hint"), (f"  {again}", "dim")) if now else None
+        again = "enter one again to remove it, or nothing to remove all"
+        note = line((stops_note(now), "hint"), (f"  {again}", "dim")) if now else None
         return Update(self.session.cursor, note)
 
     def answered(self, text: str | None) -> Update:

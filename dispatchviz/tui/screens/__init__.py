@@ -1,1 +1,1 @@
-"""Textual screens: the stepper itself, and the texts that open over it."""
+"""Textual screens: the stepper itself and the texts that open over it."""

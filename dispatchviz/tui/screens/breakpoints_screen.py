@@ -1,4 +1,4 @@
-"""The list of breakpoints: how many stops each has and where, to go to the next one, or to remove one."""
+"""The list of breakpoints with their stops, to go to the next stop or to remove one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLE = "Breakpoints (Enter: next stop, d: remove, Esc: close)"
 
 
 class BreakpointsView(ChoiceList):
-    """A row per breakpoint, one of them chosen."""
+    """The rows of the breakpoints, one of them chosen."""
 
     BINDINGS: ClassVar = [
         Binding("B", "choose(1)", show=False),
@@ -35,13 +35,13 @@ class BreakpointsView(ChoiceList):
     def __init__(self, session: Session, palette: Palette) -> None:
         super().__init__(TITLE, palette)
         self.cursor = session.cursor
-        """With the breakpoints that are left."""
+        """The cursor with the remaining breakpoints."""
 
     def rows(self, width: int) -> list[Line]:
         return [breakpoint_row(self.cursor, point) for point in self.cursor.breakpoints]
 
     def can_be_chosen(self, row: Line) -> bool:
-        return True  # one that has no stop yet can be removed
+        return True  # a breakpoint without stops can still be removed
 
     def go(self, row: Line) -> None:
         self._go(forward=True)
@@ -61,7 +61,7 @@ class BreakpointsView(ChoiceList):
 
 
 def breakpoint_row(cursor: Cursor, point: Breakpoint) -> Line:
-    """A breakpoint, how many stops it has, how many are behind the reader and ahead."""
+    """The row of a breakpoint: its number of stops, and how many are behind and ahead."""
     stops = point.steps(cursor.trace)
     behind, ahead = bisect_left(stops, cursor.at), len(stops) - bisect_right(stops, cursor.at)
     following = f" (step {stops[-ahead]})" if ahead else ""
@@ -71,20 +71,20 @@ def breakpoint_row(cursor: Cursor, point: Breakpoint) -> Line:
 
 
 def gone(cursor: Cursor, point: Breakpoint, forward: bool) -> Update:
-    """To the next stop of a breakpoint, or the last one; round the end if need be."""
+    """Go to the next or the previous stop of a breakpoint, wrapping around at the end."""
     stops, trace = point.steps(cursor.trace), cursor.trace
     found = point.next(trace, cursor.at, forward)
     if not stops:
-        return Update(cursor, line((f" {point} has no stop so far", "hint")))
+        return Update(cursor, line((f" {point} has no stops so far", "hint")))
     step = (stops[0] if forward else stops[-1]) if found is None else found
-    round_end = "  went round the end" if found is None and step != cursor.at else ""
+    round_end = "  wrapped around" if found is None and step != cursor.at else ""
     number = bisect_left(stops, step) + 1
     note = f" Stop {number:,} of {len(stops):,} at {point}"
     return Update(cursor.goto(step), line((note, "hint"), (round_end, "dim")))
 
 
 class BreakpointsScreen(ModalScreen[Update | None]):
-    """The list over the stepper; closes with an update of the cursor."""
+    """The screen with the list, which closes with an update of the cursor."""
 
     BINDINGS: ClassVar = [Binding("escape,q,backspace", "close", show=False)]
     DEFAULT_CSS = (

@@ -1,4 +1,4 @@
-"""Why a cell of an operator's table holds what it holds, over the stepper: the text of ``why OP KEY``."""
+"""The explanation of a dispatch table entry over the stepper: the text of ``why OP KEY``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 @lru_cache(maxsize=8)
 def cell_rows(cell: CellThing, width: int) -> list[Line]:
-    """The text for a cell of PyTorch's own table."""
+    """The text for an entry of PyTorch's own table."""
     build = chosen_build()
     registry = pytorch_registry(build)
     answer = cell_answer(registry.find(cell.operator), DispatchKey[cell.key], registry)
@@ -31,7 +31,7 @@ def cell_rows(cell: CellThing, width: int) -> list[Line]:
 
 
 class CellView(TextView):
-    """The text, as wide as the view."""
+    """The view of the text, at its full width."""
 
     def __init__(self, cell: CellThing, palette: Palette) -> None:
         super().__init__(f"why {cell.operator} {cell.key} (Esc or q closes)", palette)
@@ -42,7 +42,9 @@ class CellView(TextView):
 
 
 class CellScreen(ModalScreen[Update | None]):
-    """Opened from a row of the table; the keys that open it and those that leave things close it."""
+    """The screen with the text, opened from a row of the table. The keys that open it and those that leave things close
+    it.
+    """
 
     BINDINGS: ClassVar = [Binding("escape,q,enter,i,backspace", "dismiss", show=False)]
     DEFAULT_CSS = "CellScreen { align: center middle; } CellView { width: 100%; height: 100%; padding: 0 1; }"

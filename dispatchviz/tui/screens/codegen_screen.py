@@ -23,19 +23,19 @@ from dispatchviz.views.text.marked_console import MarkedConsole, spans
 from dispatchviz.views.text.styled_line import Line, line
 
 FILES, CLASSES = "f", "K"
-"""The keys that list the files, and that show the classes of a structured kernel."""
+"""The keys that list the files and that show the classes of a structured kernel."""
 
 
 @lru_cache(maxsize=8)
 def codegen_rows(operator: str, width: int) -> list[Line]:
-    """The text for an operator of PyTorch's."""
+    """The text for an operator of PyTorch."""
     build = chosen_build()
     card = codegen_card(pytorch_registry(build).find(operator), build)
     return [line(*spans(text), indent=8) for text in codegen_lines(card, MarkedConsole(width))]
 
 
 class CodegenView(TextView):
-    """The text, as wide as the view."""
+    """The view of the text, at its full width."""
 
     def __init__(self, operator: str, files: bool, structured: bool, palette: Palette) -> None:
         more = f"{FILES} files, " if files else ""
@@ -48,7 +48,7 @@ class CodegenView(TextView):
 
 
 class CodegenScreen(ModalScreen[Update | None]):
-    """Opened from a step; the key that opened it and those that leave things close it."""
+    """The screen with the text, opened from a step. The key that opened it and those that leave things close it."""
 
     BINDINGS: ClassVar = [
         Binding("escape,q,v,backspace", "dismiss", show=False),
@@ -68,11 +68,11 @@ class CodegenScreen(ModalScreen[Update | None]):
         yield self._view
 
     def action_files(self) -> None:
-        """List the files, where their texts are kept."""
+        """List the files, if their texts are stored."""
         if self._texts is not None:
             self.app.push_screen(FilesScreen(self._operator, self._texts, self._palette))
 
     def action_classes(self) -> None:
-        """Show the classes of the structured kernel, where it has one."""
+        """Show the classes of the structured kernel, if there is one."""
         if self._family is not None:
             self.app.push_screen(StructuredScreen(self._family, self._palette))

@@ -1,4 +1,4 @@
-"""The files that torchgen writes for an operator, over its generated code: choose one to read its C++."""
+"""The files that torchgen writes for an operator, over its generated code. The reader chooses one to read its C++."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 class FilesView(ChoiceList):
-    """A row per file, under what is in it."""
+    """The rows of the files, under headings with their contents."""
 
     BINDINGS: ClassVar = [Binding("right", "go", show=False)]
 
@@ -45,7 +45,7 @@ class FilesView(ChoiceList):
 
 
 class FileView(TextView):
-    """The C++ of a file, colored."""
+    """The view of a C++ file, in colors."""
 
     def __init__(self, file: str, operator: str, real: Real, palette: Palette) -> None:
         short = file.rpartition("/")[2]
@@ -58,7 +58,7 @@ class FileView(TextView):
 
 
 class FilesScreen(ModalScreen[None]):
-    """Opened from the generated code of an operator."""
+    """The screen with the files, opened from the generated code of an operator."""
 
     BINDINGS: ClassVar = [Binding("escape,q,f,left,backspace", "dismiss", show=False)]
     DEFAULT_CSS = "FilesScreen { align: center middle; } FilesView { width: 100%; height: 100%; padding: 0 1; }"
@@ -72,7 +72,7 @@ class FilesScreen(ModalScreen[None]):
 
 
 class FileScreen(ModalScreen[None]):
-    """Opened from the list."""
+    """The screen with one file, opened from the list."""
 
     BINDINGS: ClassVar = [Binding("escape,q,left,backspace", "dismiss", show=False)]
     DEFAULT_CSS = "FileScreen { align: center middle; } FileView { width: 100%; height: 100%; padding: 0 1; }"

@@ -1,4 +1,4 @@
-"""The glossary over the stepper: what the terms of this step mean."""
+"""The glossary over the stepper, with the terms of this step first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class GlossaryView(TextView):
-    """The text, as wide as the view."""
+    """The view of the text, at its full width."""
 
     def __init__(self, trace: Trace, at: int, palette: Palette) -> None:
         super().__init__("Glossary (Esc or q closes)", palette)
@@ -28,7 +28,7 @@ class GlossaryView(TextView):
 
 
 class GlossaryScreen(ModalScreen[Update | None]):
-    """Opened from a step; the key that opened it and those that leave things close it."""
+    """The screen with the glossary, opened from a step. The key that opened it and those that leave things close it."""
 
     BINDINGS: ClassVar = [Binding("escape,q,V,enter,backspace", "dismiss", show=False)]
     DEFAULT_CSS = "GlossaryScreen { align: center middle; } GlossaryView { width: 100%; height: 100%; padding: 0 1; }"

@@ -1,4 +1,4 @@
-"""The list of guesses, right and wrong: choose one to go to its step."""
+"""The list of right and wrong guesses. The reader chooses one to go to its step."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class GuessesView(ChoiceList):
-    """A row per guess, one of them chosen."""
+    """The rows of the guesses, one of them chosen."""
 
     BINDINGS: ClassVar = [Binding("right", "go", show=False), Binding("delete", "forget", show=False)]
 
     def __init__(self, session: Session, palette: Palette) -> None:
         score = session.asking.score(session.trace)
-        super().__init__(f"{score} (Enter goes there, Delete forgets all, Esc or q closes)", palette)
+        super().__init__(f"{score} (Enter goes there, Delete deletes all, Esc or q closes)", palette)
         self._session = session
         self._guesses = list(session.asking.guesses.of(session.trace))
 
@@ -42,7 +42,7 @@ class GuessesView(ChoiceList):
 
 
 class GuessesScreen(ModalScreen[Update | None]):
-    """The list over the stepper; when it closes nothing is asked any more."""
+    """The screen with the list. When it closes, predict mode is off."""
 
     BINDINGS: ClassVar = [Binding("escape,q,backspace,p", "close", show=False)]
     DEFAULT_CSS = "GuessesScreen { align: center middle; } GuessesView { width: 96%; height: 70%; padding: 0 1; }"

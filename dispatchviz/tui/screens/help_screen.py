@@ -1,4 +1,4 @@
-"""The help: what the pane with the focus shows, the signs, and all keys as the live keymap has them."""
+"""The help: the description of the focused pane, the signs, and all keys of the active keymap."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from dispatchviz.views.text.styled_line import Line, line
 SIGNS_IN_ROW = 4
 
 KEYS_WIDTH = 14
-"""Cells for the keys of an action."""
+"""The width of the key column, in cells."""
 
 
 class HelpView(TextView):
-    """The help text of a pane."""
+    """The view of the help for a pane."""
 
     def __init__(self, pane: int, palette: Palette, leaving: Leaving) -> None:
         super().__init__("Help", palette)
@@ -34,7 +34,7 @@ class HelpView(TextView):
 
 
 class HelpScreen(ModalScreen[Update | None]):
-    """The help over the stepper; the keys that open it and those that leave things close it."""
+    """The screen with the help. The keys that open it and those that leave things close it."""
 
     BINDINGS: ClassVar = [Binding("escape,q,question_mark,f1,enter,backspace", "dismiss", show=False)]
     DEFAULT_CSS = (
@@ -50,13 +50,13 @@ class HelpScreen(ModalScreen[Update | None]):
 
 
 def help_rows(pane: int, leaving: Leaving = QUITS) -> list[Line]:
-    """The text for one pane."""
+    """The text of the help for one pane."""
     return [
         line((ABOUT[pane], "")),
         line(),
         line((LEGEND, "")),
         *_signs(),
-        line((f"Shift plays the same step backwards: {_twins()}.", "hint")),
+        line((f"Shift takes the same step backwards: {_twins()}.", "hint")),
         *_languages(),
         *(row for group in GROUPS for row in group_rows(entries(leaving), group, KEYS_WIDTH)),
         line(),
@@ -65,21 +65,22 @@ def help_rows(pane: int, leaving: Leaving = QUITS) -> list[Line]:
 
 
 def _twins() -> str:
-    """``s and S, n and N``: the steps and the same steps backwards."""
+    """The step keys with their backward twins: ``s and S, n and N``."""
     steps = [key for key in in_force().entries if key.group == STEP]
     return ", ".join(f"{step.first} and {back.first}" for step, back in zip(steps[::2], steps[1::2], strict=True))
 
 
 def _languages() -> list[Line]:
-    """What may be typed for a search, a filter, a breakpoint."""
+    """The rows on the syntax of a search, a filter and a breakpoint."""
     search, keep, stop = (key_of(f"ask_{what}").first for what in ("search", "filter", "breakpoint"))
     terms = (
-        'words, "a phrase", key:CUDA op:add node:Mul tensor:z line:8 file:forum.py event:NodeCreated says:leaf; a step '
-        "must have all of them."
+        'words, "a phrase", key:CUDA op:add node:Mul tensor:z line:8 file:forum.py event:NodeCreated says:leaf. A '
+        "step must match all of them."
     )
     places = (
-        "37, line 6, forum.py:6, variable z, node AddBackward0, operator add, torch.add, key CUDA, event NodeCreated; "
-        "with if depth > 2 and key == CPU on its event; with ignore 3 the first three stops are passed over."
+        "37, line 6, forum.py:6, variable z, node AddBackward0, operator add, torch.add, key CUDA, event NodeCreated."
+        " Add if depth > 2 and key == CPU to test the fields of the event. Add ignore 3 to skip the first three "
+        "stops."
     )
     return [
         line(),
@@ -89,6 +90,6 @@ def _languages() -> list[Line]:
 
 
 def _signs() -> list[Line]:
-    """The signs of the groups of steps, some to a row."""
+    """The rows with the signs of the groups of steps."""
     pairs = [f"{sign} {name:<14}" for name, sign in SIGNS.items()]
     return [line("".join(pairs[at : at + SIGNS_IN_ROW])) for at in range(0, len(pairs), SIGNS_IN_ROW)]

@@ -1,4 +1,4 @@
-"""The list of marks: choose one to go there."""
+"""The list of marks. The reader chooses one to go there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def mark_rows(session: Session) -> list[Line]:
-    """A row per mark, in the order of the steps."""
+    """The rows of the marks, in the order of the steps."""
     width = len(str(session.cursor.last_step))
     return [
         line((f"{step:>{width}} ", "dim"), (f"{name}  " if name else "", "bold"), label(session.trace, step), goto=step)
@@ -26,7 +26,7 @@ def mark_rows(session: Session) -> list[Line]:
 
 
 class MarksView(ChoiceList):
-    """A row per mark, one of them chosen: at first that of the next step that has one."""
+    """The rows of the marks, one of them chosen: at first the mark of the next marked step."""
 
     BINDINGS: ClassVar = [Binding("apostrophe", "choose(1)", show=False), Binding("right", "go", show=False)]
 
@@ -46,7 +46,7 @@ class MarksView(ChoiceList):
 
 
 class MarksScreen(ModalScreen[Update | None]):
-    """The list over the stepper; closes with the update that goes to the chosen mark, or with None."""
+    """The screen with the list, which closes with the update that goes to the chosen mark, or with None."""
 
     BINDINGS: ClassVar = [Binding("escape,q,backspace", "dismiss", show=False)]
     DEFAULT_CSS = "MarksScreen { align: center middle; } MarksView { width: 90%; height: 60%; padding: 0 1; }"

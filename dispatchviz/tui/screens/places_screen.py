@@ -1,4 +1,4 @@
-"""The places that the reader has been to: choose one to go there; those before and behind it stay in the list."""
+"""The list of visited places. The reader chooses one to go there; the places before and after it stay in the list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def place_rows(cursor: Cursor) -> list[Line]:
-    """A row per place, the first one on top; where the reader is has a sign."""
+    """The rows of the places, the first one on top. The current place has a sign."""
     steps, lines = len(str(cursor.last_step)), [source_line(cursor.trace, step) for step in cursor.places]
     numbers = [f"line {found.line}" if found else "" for found in lines]
     width = max(map(len, numbers))
@@ -33,18 +33,18 @@ def place_rows(cursor: Cursor) -> list[Line]:
 
 
 def _text(trace: Trace, step: int) -> str:
-    """The label of a step; of a line its text, since its number stands before it."""
+    """The label of a step. For a line, its source text, since its number is before it."""
     event = trace[step]
     return (isinstance(event, SourceLine) and source_text(trace, event)) or label(trace, step)
 
 
 class PlacesView(ChoiceList):
-    """A row per place, the one where the reader is chosen at first."""
+    """The rows of the places; at first, the current one is chosen."""
 
     BINDINGS: ClassVar = [Binding("h", "choose(-1)", show=False), Binding("e", "choose(1)", show=False)]
 
     def __init__(self, cursor: Cursor, palette: Palette) -> None:
-        super().__init__("Places you have been to, ● is here (Enter goes there, Esc or q closes)", palette)
+        super().__init__("Places you visited, ● is the current one (Enter goes there, Esc or q closes)", palette)
         self._cursor = cursor
         self._chosen = len(cursor.past)
 
@@ -57,7 +57,7 @@ class PlacesView(ChoiceList):
 
 
 class PlacesScreen(ModalScreen[Update | None]):
-    """Closes with the update that goes to the chosen place, or with None."""
+    """The screen with the list, which closes with the update that goes to the chosen place, or with None."""
 
     BINDINGS: ClassVar = [Binding("escape,q,backspace", "dismiss", show=False)]
     DEFAULT_CSS = "PlacesScreen { align: center middle; } PlacesView { width: 90%; height: 60%; padding: 0 1; }"

@@ -1,4 +1,4 @@
-"""A question before its answer is shown: choose one of a few, with the steps above it in sight."""
+"""A question before its answer is shown. The reader makes a choice, with the steps visible above it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import Line, line
 
 GOES_ON = "move('resume')"
-"""Who goes on at an open question skips it."""
+"""The action whose key skips an open question."""
 
 
 class PredictionView(RowsView):
-    """The question, what is known, a row per choice, one of them lit."""
+    """The view of the question, the known facts and the choices, one of them highlighted."""
 
     BINDINGS: ClassVar = [
         Binding("down,n,j", "light(1)", show=False),
@@ -36,7 +36,7 @@ class PredictionView(RowsView):
 
     def __init__(self, asked: Prediction, palette: Palette) -> None:
         skip, stop = key_of(GOES_ON).first, key_of("predict").first
-        keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc or {skip} skips, {stop}: no more"
+        keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc or {skip} skips, {stop} ends predict mode"
         super().__init__(0, f"Predict ({keys})")
         self.asked, self.palette = asked, palette
         self._rows: list[Line] = []
@@ -80,7 +80,7 @@ class PredictionView(RowsView):
 
 
 class PredictionScreen(ModalScreen[Update | None]):
-    """The question over the stepper; closes with the step that tells the answer, or with none asked any more."""
+    """The screen with the question. It closes with the step that shows the answer, or ends predict mode."""
 
     BINDINGS: ClassVar = [
         Binding(",".join(("escape", "q", *key_of(GOES_ON).keys)), "skip", show=False),
@@ -103,7 +103,7 @@ class PredictionScreen(ModalScreen[Update | None]):
         self._fit()
 
     def answer(self, choice: Choice | None, by_number: bool = False) -> None:
-        """Close with a choice, or with None for none."""
+        """Close with a choice, or with None for a skip."""
         self._session.enter_is_due = by_number
         self.dismiss(answered(self._session, self._asked, choice))
 

@@ -1,4 +1,4 @@
-"""The registrations of a step's operator over the stepper, one after the other: what each did to the table."""
+"""The registrations of a step's operator over the stepper, one by one, with their effects on the table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class RegistrationView(TextView):
-    """One step at a time; the keys that step through a program step here."""
+    """The view of one registration at a time. The keys that step through a program step through registrations here."""
 
     BINDINGS: ClassVar = [
         Binding("right,s,l", "step(1)", show=False),
@@ -36,17 +36,17 @@ class RegistrationView(TextView):
     def shown_title(self) -> str:
         history = self._history
         where = f"{history.operator}: registration {self.number_shown} of {len(history.steps)}"
-        return f"{where}  (→ ←, n N past fallbacks, Esc)"
+        return f"{where}  (→ ← step, n N skip fallbacks, Esc closes)"
 
     def text(self) -> list[Line]:
         return list(step_rows(self._history, self.number_shown, self.port.row_width))
 
     def action_step(self, by: int) -> None:
-        """To another one, as far as there are any."""
+        """Go forward or back by some registrations."""
         self._go(max(1, min(self.number_shown + by, len(self._history.steps))))
 
     def action_own(self, direction: int) -> None:
-        """To the next one that is for this operator alone, or the last."""
+        """Go to the next or the previous registration of this operator alone, skipping fallbacks."""
         own = [step.number for step in self._history.steps if not step.kind.endswith("fallback")]
         ahead = [number for number in own[::direction] if (number - self.number_shown) * direction > 0]
         if ahead:
@@ -59,7 +59,9 @@ class RegistrationView(TextView):
 
 
 class RegistrationScreen(ModalScreen[Update | None]):
-    """Opened from a step; the key that opened it and those that leave things close it."""
+    """The screen with the registrations, opened from a step. The key that opened it and those that leave things close
+    it.
+    """
 
     BINDINGS: ClassVar = [Binding("escape,q,H,backspace", "dismiss", show=False)]
     DEFAULT_CSS = (

@@ -1,4 +1,4 @@
-"""The whole text of one step, over the stepper: its sentence, the message of an error, the rule, raw key sets."""
+"""The full text of one step over the stepper: its sentence, the message of an error, the rule, raw key sets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def step_text(trace: Trace, at: int) -> list[Line]:
 
 
 class StepTextView(TextView):
-    """The text, as wide as the view."""
+    """The view of the text, at its full width."""
 
     def __init__(self, trace: Trace, at: int, palette: Palette) -> None:
         super().__init__(f"Step {at} (Esc or q closes)", palette)
@@ -43,7 +43,7 @@ class StepTextView(TextView):
 
 
 class StepTextScreen(ModalScreen[Update | None]):
-    """Opened from a step; the key that opened it and those that leave things close it."""
+    """The screen with the text, opened from a step. The key that opened it and those that leave things close it."""
 
     BINDINGS: ClassVar = [Binding("escape,q,w,enter,backspace", "dismiss", show=False)]
     DEFAULT_CSS = "StepTextScreen { align: center middle; } StepTextView { width: 100%; height: 100%; padding: 0 1; }"

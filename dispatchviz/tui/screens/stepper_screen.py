@@ -1,7 +1,7 @@
 """The screen of the stepper: a scene in its bars and panes, and the input line.
 
-Not here: what moves the cursor (``actions.py``), what changes the panes (``commands/choosing_panes.py``), what is in
-the bars and where all is (``layout/screen_plan.py``).
+Elsewhere: the moves of the cursor (``actions.py``), the choice of panes (``commands/choosing_panes.py``), the contents
+of the bars and the positions of widgets (``layout/screen_plan.py``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class StepperScreen(View):
-    """Shows one cursor, in the panes that its step needs or the reader has chosen."""
+    """The screen that shows one cursor, in the panes that its step needs or the reader has chosen."""
 
     def __init__(
         self,
@@ -42,7 +42,9 @@ class StepperScreen(View):
         lesson: Said = NOTHING_SAID,
         opened: Callable[[], Cursor] | None = None,
     ) -> None:
-        """``opened`` is called once, after the first paint and before the first key: where the reader begins."""
+        """Create the screen. ``opened`` is called once, after the first paint and before the first key, and returns the
+        first cursor.
+        """
         super().__init__()
         self._opened = opened or (lambda: cursor)
         chosen = choice or PaneChoice(kept=read_layouts())
@@ -57,7 +59,7 @@ class StepperScreen(View):
 
     def compose(self) -> ComposeResult:
         self.use_theme()
-        self.show(self.scene.cursor)  # before the first layout, so that the first paint has it all
+        self.show(self.scene.cursor)  # before the first layout, so that the first paint is complete
         yield from self._widgets
 
     def on_mount(self) -> None:
@@ -65,7 +67,7 @@ class StepperScreen(View):
         self.call_after_refresh(self._fill_panes)
 
     async def _fill_panes(self) -> None:
-        """The rest of the first screen, and then colors for the source: what is seen first comes first."""
+        """Complete the first screen, then color the source: the visible parts come first."""
         self._complete, cursor = True, self._opened()
         self.scene = replace(self.scene, opened_at=cursor.at)
         self.show(cursor, self.scene.note)
@@ -73,8 +75,8 @@ class StepperScreen(View):
         self.call_after_refresh(self._widgets.color_source)
 
     async def _make_prompt(self) -> None:
-        """From now on keys are answered: an input line that is made in a key's wake would miss the next key."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not for the first paint
+        """Create the input line, so that keys are handled. If it were created by a key, it would miss the next key."""
+        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
 
         prompt = Prompt(self.panes[STEPS])
         await self.mount(prompt)
@@ -101,8 +103,8 @@ class StepperScreen(View):
         asks: Prediction | None = None,
         lesson: Said | None = None,
     ) -> None:
-        """Show the step of a cursor, a note on how the reader came there, what the lesson says if it says something
-        else now, and the panes that are chosen by now; the steps alone while something is asked.
+        """Show the step of a cursor, with a note on how the reader came there, the lesson's text if it changed, and the
+        chosen panes. While a question is open, show only the steps.
         """
         choice, label = choice or self.scene.choice, self.prompt.label if self.prompt else ""
         said = self.scene.lesson if lesson is None else lesson
@@ -114,21 +116,21 @@ class StepperScreen(View):
 
     @property
     def has_focused_pane(self) -> bool:
-        """True if a pane has the focus, and not the input line."""
+        """True if a pane has the focus, not the input line."""
         return isinstance(self.focused, RowsView)
 
     @property
     def focused_pane(self) -> int:
-        """The number of the pane with the focus; of the step list if no pane has it."""
+        """The number of the focused pane; that of the step list if no pane has the focus."""
         return self.focused.number if isinstance(self.focused, RowsView) else STEPS
 
     @property
     def focused_view(self) -> PaneView | None:
-        """The pane with the focus; None while that is the step list."""
+        """The focused pane; None if it is the step list."""
         pane = self.panes[self.focused_pane]
         return pane if isinstance(pane, PaneView) else None
 
     @property
     def chosen_row(self) -> Line | None:
-        """The row that is chosen in the pane with the focus."""
+        """The chosen row of the focused pane."""
         return None if self.focused_view is None else self.focused_view.chosen_row

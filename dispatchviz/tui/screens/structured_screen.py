@@ -17,7 +17,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 class StructuredView(TextView):
-    """The classes, their members, the three entries one after the other."""
+    """The view of the classes, their members and the three entries."""
 
     def __init__(self, family: Family, palette: Palette) -> None:
         super().__init__(f"Structured kernel of {', '.join(family.operators.values())} (Esc or q goes back)", palette)
@@ -29,7 +29,7 @@ class StructuredView(TextView):
 
 
 class StructuredScreen(ModalScreen[None]):
-    """Opened from the generated code of an operator."""
+    """The screen with the classes, opened from the generated code of an operator."""
 
     BINDINGS: ClassVar = [Binding("escape,q,K,left,backspace", "dismiss", show=False)]
     DEFAULT_CSS = (

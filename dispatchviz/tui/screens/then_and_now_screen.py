@@ -1,4 +1,4 @@
-"""What many have read of the dispatcher beside what is so today, and why it is so, over the stepper."""
+"""The statements of older articles beside the facts of today, and the reasons, over the stepper."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from dispatchviz.tui.commands.move_notes import jumped
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.details.then_and_now_rows import THEN_AND_NOW, WHY, reason_rows, statement_rows
+from dispatchviz.views.details.then_and_now_rows import WHY, reason_rows, statement_rows
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.session import Update
 from dispatchviz.views.text.styled_line import Line, line
 
+TITLE = "Older articles and PyTorch today"
+"""The short form of ``THEN_AND_NOW``: with the keys behind it, it fits into 80 cells."""
+
 
 class ThenAndNowView(ChoiceList):
-    """Statements or reasons; every one can be chosen, those that happen somewhere lead there."""
+    """The list of statements or reasons. Each can be chosen; those that a step shows lead there."""
 
     BINDINGS: ClassVar = [Binding("tab,shift+tab", "other", show=False)]
 
@@ -30,9 +33,9 @@ class ThenAndNowView(ChoiceList):
 
     @property
     def shown_title(self) -> str:
-        here, other = (WHY, THEN_AND_NOW) if self._reasons else (THEN_AND_NOW, WHY)
+        here, other = (WHY, "articles") if self._reasons else (TITLE, "why")
         tab, go, leave = (key_of(each).first for each in ("app.focus_next", "app.enter", "zoom(False)"))
-        return f"{here}  ({tab}: {other.lower()}, {go} goes there, {leave} closes)"
+        return f"{here}  ({tab}: {other}, {go} goes there, {leave} closes)"
 
     def rows(self, width: int) -> Sequence[Line]:
         made = reason_rows if self._reasons else statement_rows
@@ -43,7 +46,7 @@ class ThenAndNowView(ChoiceList):
 
     def go(self, row: Line) -> None:
         if row.goto is None:
-            note = line((" No step near this one shows that; the list names a program that does", "hint"))
+            note = line((" No step near this one shows it. The list names a program that does", "hint"))
             self.screen.dismiss(Update(self._cursor, note))
             return
         after = self._cursor.goto(row.goto)
@@ -51,7 +54,7 @@ class ThenAndNowView(ChoiceList):
         self.screen.dismiss(Update(after, jumped(self._cursor, after) if moved else None))
 
     def action_other(self) -> None:
-        """Reasons instead of statements, and back."""
+        """Switch between statements and reasons."""
         self._reasons = not self._reasons
         self.begin_at(0)
 
@@ -63,7 +66,9 @@ class ThenAndNowView(ChoiceList):
 
 
 class ThenAndNowScreen(ModalScreen[Update | None]):
-    """Closes with the update that goes to a step, or with None; the key that opened it closes it too."""
+    """The screen with the list, which closes with the update that goes to a step, or with None. The key that opened it
+    also closes it.
+    """
 
     BINDINGS: ClassVar = [Binding("escape,q,Y,backspace", "dismiss", show=False)]
     DEFAULT_CSS = (

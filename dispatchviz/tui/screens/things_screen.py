@@ -1,4 +1,4 @@
-"""The questions of a tensor or Node over the stepper: choose an answer to go there, or ask about what it names."""
+"""The questions about a tensor or Node over the stepper. The reader follows an answer, or asks about its thing."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from dispatchviz.views.session import Update
 from dispatchviz.views.text.styled_line import Line
 
 PAUSE = 0.001
-"""Seconds between slices of looking through the calls, in which keys are read."""
+"""The seconds between slices of the search through the calls, in which keys are read."""
 
 REPORTED = 0.5
-"""Seconds between two looks of the reader at how far that is."""
+"""The seconds between two progress reports."""
 
 
 ASKS = "i"
-"""The key that asks about the chosen row, in all keymaps: here no second one follows it."""
+"""The key that asks about the chosen row in all keymaps; here it is never the first of two keys."""
 
 
 class ThingsView(ChoiceList):
-    """The questions of one thing after the other."""
+    """The list of questions about one thing at a time."""
 
     BINDINGS: ClassVar = [
         Binding(f"{ASKS},right", "ask", show=False),
@@ -46,27 +46,27 @@ class ThingsView(ChoiceList):
     def __init__(self, cursor: Cursor, things: Sequence[TensorThing | NodeThing], palette: Palette) -> None:
         super().__init__("", palette)
         self._cursor, self._here = cursor, list(things)
-        self._asked: list[tuple[TensorThing | NodeThing, int]] = [(self._here[0], 0)]
-        """What was asked one after the other, each with the row that was chosen."""
+        self._things: list[tuple[TensorThing | NodeThing, int]] = [(self._here[0], 0)]
+        """The things asked about so far, each with its chosen row."""
         self._uses = uses(cursor.trace)
         self._uses.go_on()
-        self._told = monotonic()
-        """When it was told last how far that is."""
+        self._reported = monotonic()
+        """The time of the last progress report."""
 
     def on_mount(self) -> None:
         self._go_on()
 
     @property
     def thing(self) -> TensorThing | NodeThing:
-        """What is being asked about."""
-        return self._asked[-1][0]
+        """The thing that the list is about."""
+        return self._things[-1][0]
 
     @property
     def shown_title(self) -> str:
         trace, at = self._cursor.trace, self._cursor.at
         what = description(trace, self.thing, at)
         leave = key_of("zoom(False)").first
-        keys = f"{key_of('app.enter').first} goes there, {ASKS} asks on, {leave} closes"
+        keys = f"{key_of('app.enter').first} goes there, {ASKS} asks about the row, {leave} closes"
         return f"{title(trace, self.thing, at)}{f'  {what}' if what else ''}  ({keys})"
 
     def rows(self, width: int) -> list[Line]:
@@ -83,40 +83,40 @@ class ThingsView(ChoiceList):
             self.screen.dismiss(Update(after, jumped(self._cursor, after) if moved else None))
 
     def action_ask(self) -> None:
-        """Asks about what the chosen row names."""
+        """Ask about the thing of the chosen row."""
         row = self.chosen_row
         if row is not None and row.about is not None and not isinstance(row.about, CellThing):
-            self._asked[-1] = self.thing, self._chosen
-            self._asked.append((row.about, 0))
+            self._things[-1] = self.thing, self._chosen
+            self._things.append((row.about, 0))
             self.begin_at(0)
 
     def action_back(self) -> None:
-        """To what was asked before; closes the list if that was the first."""
-        if len(self._asked) == 1:
+        """Go back to the previous thing, or close the list if this is the first one."""
+        if len(self._things) == 1:
             self.screen.dismiss(None)
         else:
-            self._asked.pop()
-            self.begin_at(self._asked[-1][1])
+            self._things.pop()
+            self.begin_at(self._things[-1][1])
 
     def action_other(self, by: int) -> None:
-        """Asks about the next thing of the step instead."""
+        """Ask about the next thing of the step instead."""
         place = self._here.index(self.thing) + by if self.thing in self._here else 0
-        self._asked = [(self._here[place % len(self._here)], 0)]
+        self._things = [(self._here[place % len(self._here)], 0)]
         self.begin_at(0)
 
     def _go_on(self) -> None:
-        """Look through more calls, and show what was found when all have been."""
+        """Search more calls, and show the answers when all were searched."""
         if self._uses.complete:
             return
         self._uses.go_on()
-        if self._uses.complete or monotonic() > self._told + REPORTED:
-            self._told = monotonic()
+        if self._uses.complete or monotonic() > self._reported + REPORTED:
+            self._reported = monotonic()
             self.begin_at(self._chosen)
         self.set_timer(PAUSE, self._go_on)
 
 
 class ThingsScreen(ModalScreen[Update | None]):
-    """Closes with the update that goes to a step, or with None."""
+    """The screen with the list, which closes with the update that goes to a step, or with None."""
 
     BINDINGS: ClassVar = [Binding("escape,q", "dismiss", show=False)]
     DEFAULT_CSS = (

@@ -16,7 +16,7 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class TracebackView(TextView):
-    """The text, as wide as the view."""
+    """The view of the text, at its full width."""
 
     def __init__(self, text: str, palette: Palette) -> None:
         super().__init__("Python's traceback (Esc or q closes)", palette)
@@ -27,7 +27,9 @@ class TracebackView(TextView):
 
 
 class TracebackScreen(ModalScreen[Update | None]):
-    """Opened from a step; the key that opened it and those that leave things close it."""
+    """The screen with the traceback, opened from a step. The key that opened it and those that leave things close
+    it.
+    """
 
     BINDINGS: ClassVar = [Binding("escape,q,t,enter,backspace", "dismiss", show=False)]
     DEFAULT_CSS = "TracebackScreen { align: center middle; } TracebackView { width: 100%; height: 100%; padding: 0 1; }"

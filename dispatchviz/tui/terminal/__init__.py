@@ -1,1 +1,1 @@
-"""The terminal below the stepper: whether there is one, Textual's driver, what its reader may do, how it ends."""
+"""The terminal of the stepper: whether there is one, Textual's driver, the rights of its reader, and how it ends."""

@@ -1,16 +1,16 @@
-"""Colors that can be read: their contrast, as WCAG 2 computes it, and the nearest color that has enough of it."""
+"""Readable colors: their contrast as WCAG 2 defines it, and the nearest color with enough contrast."""
 
 from __future__ import annotations
 
 from rich.color_triplet import ColorTriplet
 
 LEAST = 4.5
-"""The contrast that WCAG 2 asks of text (level AA)."""
+"""The contrast that WCAG 2 requires of text (level AA)."""
 
 BLACK, WHITE = ColorTriplet(0, 0, 0), ColorTriplet(255, 255, 255)
 
 STEPS = 50
-"""A color goes to black or white in so many."""
+"""The number of steps in which a color is moved to black or white."""
 
 
 def contrast(one: ColorTriplet, other: ColorTriplet) -> float:
@@ -32,7 +32,7 @@ def muted(color: ColorTriplet, background: ColorTriplet) -> ColorTriplet:
 
 
 MUTED = 0.35
-"""How far muted text is from its color to its background."""
+"""The position of muted text between its color and its background."""
 
 
 def _mixed(one: ColorTriplet, other: ColorTriplet, share: float) -> ColorTriplet:

@@ -1,9 +1,9 @@
-"""Textual's driver of a terminal, for the moments at which it would hang, or leave the terminal as it must not be.
+"""Textual's terminal driver, changed for cases in which it would hang or leave the terminal in a wrong state.
 
-What differs: bytes that are no UTF-8 are passed over (it would end the stepper), a terminal that is gone swallows what
-is painted (it would wait for ever for room in its queue), and signals that suspend and resume wait until nothing else
-is being done. A process that was stopped without being asked (SIGSTOP) finds its terminal as the shell left it; here
-it takes it anew, and gives back at the end what it found at first.
+The differences: Bytes that are not UTF-8 are skipped (they would end the stepper). Output to a terminal that is gone is
+dropped (it would wait forever for space in its queue). Signals that suspend and resume the process wait until nothing
+else is running. A process that was stopped by SIGSTOP finds the terminal in the shell's state: it takes it over again,
+and at the end restores the state that it found first.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from textual.drivers.linux_driver import LinuxDriver
 
 
 class TerminalDriver(LinuxDriver):
-    """The same, with that mended."""
+    """The driver with these changes."""
 
     _painting = False
-    """Whether the terminal is ours at the moment."""
+    """True while the stepper controls the terminal."""
 
     def write(self, data: str) -> None:
         if self._writer_thread is not None and self._writer_thread.is_alive():
@@ -39,7 +39,7 @@ class TerminalDriver(LinuxDriver):
         self._painting = False
 
     def disable_input(self) -> None:
-        """As Textual's, which throws away what was typed meanwhile: that is for the next application."""
+        """Do the same as Textual's method, but keep typed input for the next application."""
         if self._key_thread is not None and self._key_thread.is_alive():
             signal.signal(signal.SIGWINCH, signal.SIG_DFL)
             self._disable_mouse_support()
@@ -47,10 +47,10 @@ class TerminalDriver(LinuxDriver):
             self._key_thread.join()
             self.exit_event.clear()
         with suppress(OSError, UnicodeDecodeError):
-            self._take_what_is_there()
+            self._read_pending_input()
 
-    def _take_what_is_there(self) -> None:
-        """What the terminal has by now: keys go to the application, what it says of its mouse to nobody."""
+    def _read_pending_input(self) -> None:
+        """Read the pending input: keys go to the application, mouse reports are dropped."""
         while select.select([self.fileno], [], [], 0)[0] and (typed := os.read(self.fileno, 4096)):
             for event in XTermParser().feed(typed.decode()):
                 if isinstance(event, events.Key | events.Paste):
@@ -79,22 +79,22 @@ class TerminalDriver(LinuxDriver):
 
 
 class PatientFile:
-    """The error stream, on which Textual paints; what cannot be written there is lost."""
+    """The error stream, on which Textual paints. Output that cannot be written is lost."""
 
     def __init__(self) -> None:
-        assert sys.__stderr__ is not None  # `terminal.can_run` has looked
+        assert sys.__stderr__ is not None  # `terminal.can_run` has checked this
         self._stream = sys.__stderr__
 
     def write(self, text: str) -> None:
-        """As that of a file."""
+        """Write to the stream as a file does."""
         with suppress(OSError, ValueError):
             self._stream.write(text)
 
     def flush(self) -> None:
-        """As that of a file."""
+        """Flush the stream as a file does."""
         with suppress(OSError, ValueError):
             self._stream.flush()
 
     def fileno(self) -> int:
-        """As that of a file."""
+        """Return the file descriptor as a file does."""
         return self._stream.fileno()

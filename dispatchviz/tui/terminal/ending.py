@@ -1,7 +1,7 @@
-"""How the stepper ends when nobody pressed the key for it: by a signal, or by a mistake of ours.
+"""The end of the stepper without a key: by a signal or by a bug of ours.
 
-Either way the terminal is as before, and the exit status tells it: the signal's, or ``FAILED``. Nothing is printed
-here: who opened the stepper says what happened, and where the trace is.
+Either way the terminal is restored, and the exit status shows the cause: the signal's status, or ``FAILED``. Nothing is
+printed here. The caller reports what happened, and where the trace is.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from contextlib import contextmanager
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 
 FAILED = 70
-"""The exit status after a mistake of ours: EX_SOFTWARE of ``sysexits.h``."""
+"""The exit status after a bug of ours: EX_SOFTWARE of ``sysexits.h``."""
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
 
 
 class StepperError(DispatchvizError):
-    """The stepper or the home screen failed, for no fault of the trace's or the reader's."""
+    """The error that the stepper or the home screen failed because of a bug of ours."""
 
     status = FAILED
 
 
 @contextmanager
 def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Has ``end`` close the screen when a signal asks for the end, and raises EndedBySignal once it is closed."""
+    """Call ``end`` to close the screen when a signal requests the end. Raise EndedBySignal once it is closed."""
     received: list[int] = []
 
-    def heard(number: int, frame: object) -> None:
+    def handle(number: int, frame: object) -> None:
         received.append(number)
         end()
 
-    ignored = (signal.SIG_IGN, None)  # by `nohup`; by what is not Python
+    ignored = (signal.SIG_IGN, None)  # None: a handler that is not from Python; SIG_IGN: by `nohup`
     before = {number: found for number in SIGNALS if (found := signal.getsignal(number)) not in ignored}
     for number in before:
-        signal.signal(number, heard)
+        signal.signal(number, handle)
     try:
         yield
     finally:
@@ -49,13 +49,13 @@ def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
 
 
 def failure(error: BaseException, report: str, what_failed: str) -> StepperError:
-    """The error for a mistake of ours: what failed and where, what was raised, and where the whole report is."""
+    """Create the error for a bug of ours, with the part that failed, the exception, and the file of the full report."""
     text = f"{what_failed}: {type(error).__name__}: {error}"
-    return StepperError(f"{_cut(text)} (a mistake of dispatchviz: its report is in {_kept(report)})")
+    return StepperError(f"{_cut(text)} (a bug in dispatchviz; the report is in {_kept(report)})")
 
 
 LONGEST = 300
-"""Characters of a message; the report has all of it."""
+"""The maximum number of characters of the message; the report has all of it."""
 
 
 def _cut(text: str) -> str:
@@ -63,7 +63,7 @@ def _cut(text: str) -> str:
 
 
 def _kept(report: str) -> str:
-    """The file with a report."""
+    """Write the report to a file and return its path."""
     try:
         number, path = tempfile.mkstemp(prefix="dispatchviz-failure-", suffix=".txt")
         with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -1,6 +1,6 @@
-"""The theme that the reader has chosen: kept in a small file of the user's state folder.
+"""The reader's theme, stored in a small file of the user's state folder.
 
-The file is written only when the reader chooses a theme. ``TEXTUAL_THEME`` comes before it.
+The file is written only when the reader chooses a theme. ``TEXTUAL_THEME`` takes precedence.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ VARIABLE = "TEXTUAL_THEME"
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the file holds."""
+    """The contents of the file."""
 
     theme: str = ""
 
 
 def settings_file() -> Path:
-    """Return where it is: beside the kept layouts."""
+    """Return the path of the file, which is beside the stored layouts."""
     return layouts_file().with_name("settings.json")
 
 
 def read_theme() -> str:
-    """Return the name of the kept theme; empty without one, and where the environment names one."""
+    """Return the name of the stored theme; empty if there is none, or if the environment names one."""
     if not has_files() or os.environ.get(VARIABLE):
         return ""
     try:
@@ -39,7 +39,7 @@ def read_theme() -> str:
 
 
 def write_theme(name: str) -> str:
-    """Keep a theme; return why that failed, or an empty text."""
+    """Store a theme. Return an error text, or an empty text on success."""
     if not has_files():
         return ""
     try:

@@ -1,7 +1,7 @@
 """The keymaps to choose from: the default one, and those with the keys of vim and of gdb.
 
-They are changes of the one table (``keymap.py``). Which one is in force is said by ``--keymap``, else by the
-environment (``DISPATCHVIZ_KEYMAP``); the palette changes it. Nothing is written to a file.
+They are changes of the one table (``keymap.py``). ``--keymap`` chooses one, or else the environment
+(``DISPATCHVIZ_KEYMAP``). The palette switches to another one. Nothing is written to a file.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ VIM = Keymap(
     },
     behind="g",
 )
-"""Steps keep their letters; ``over`` is the row below on its level, a ``j`` with Shift. What ``h``, ``z``, ``n`` and
-the others were is behind ``g``."""
+"""The vim keymap. Steps keep their letters. ``over`` is also a ``j`` with Shift: the row below on its level. ``h``,
+``z``, ``n`` and others lose their default actions, which move behind ``g``.
+"""
 
 GDB = Keymap(
     "gdb",
@@ -51,21 +52,22 @@ GDB = Keymap(
     },
     behind="semicolon",
 )
-"""``s n c b u d`` are gdb's already. ``f`` is ``finish``, ``r`` begins ``reverse-step`` and its like, ``i`` begins
-``info``; what they were is behind ``;``."""
+"""The gdb keymap. ``s n c b u d`` already have gdb's meaning. ``f`` is ``finish``, ``r`` begins ``reverse-step`` and
+similar, ``i`` begins ``info``. Their default actions move behind ``;``.
+"""
 
 KEYMAPS = {keymap.name: keymap for keymap in (DEFAULT, VIM, GDB)}
 
 
 def of_other_keymaps() -> dict[str, str]:
-    """An action for each key that begins one of another keymap and does nothing in that in force: it says so."""
+    """An action for each key that another keymap uses and the active one does not. The action names that keymap."""
     here = {key.partition(" ")[0] for entry in in_force().entries for key in entry.keys}
     there = {key.partition(" ")[0] for keymap in KEYMAPS.values() for entry in keymap.entries for key in entry.keys}
     return {key: f"elsewhere({key!r})" for key in there - here}
 
 
 def meanings(key: str) -> list[tuple[Keymap, Key | None]]:
-    """The keymaps in which a key does something, with what that is; None where it waits for a second key."""
+    """The keymaps that use a key, with its entry; None if the key waits for a second one."""
     found = []
     for keymap in KEYMAPS.values():
         entry = next((entry for entry in keymap.entries if key in entry.keys), None)
@@ -75,16 +77,16 @@ def meanings(key: str) -> list[tuple[Keymap, Key | None]]:
 
 
 def use_named(name: str) -> None:
-    """Put a keymap in force by its name. KeyError if there is none of that name."""
+    """Make a keymap active by its name. Raise KeyError if there is none of that name."""
     use(KEYMAPS[name])
 
 
 def use_from_environment() -> str:
-    """Put the one in force that the environment names, unless one was chosen; return what is wrong with that name."""
+    """Make the keymap of the environment active, unless one was chosen. Return an error text if its name is unknown."""
     name = os.environ.get(VARIABLE, "")
     if is_chosen() or not name:
         return ""
     if name not in KEYMAPS:
-        return f"{VARIABLE} is {name!r}: the keymaps are {', '.join(KEYMAPS)}; the default one is used"
+        return f"{VARIABLE} is {name!r}, which is not a keymap ({', '.join(KEYMAPS)}). The default keymap is used"
     use_named(name)
     return ""

@@ -1,6 +1,6 @@
-"""What the roles of text look like: role name to style, by the theme that the reader chose.
+"""The styles of the roles of text, by the theme that the reader chose.
 
-A state never shows by its color alone: signs and weights come with it, so NO_COLOR loses nothing.
+A state is never shown by its color alone. It also has a sign or a weight, so NO_COLOR loses nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class Palette:
-    """The roles' styles under one theme. ``contrast``: nothing is dim, so that a projector shows it."""
+    """The styles of roles under one theme. If ``contrast`` is true, nothing is dim, so that a projector shows it."""
 
     def __init__(self, theme: Mapping[str, str], no_color: bool = False, contrast: bool = False) -> None:
         looks = {role: (color, weight.replace("dim", "").strip() if contrast else weight)
@@ -30,13 +30,13 @@ class Palette:
         self._styles = {role: _style(theme, *look) for role, look in looks.items()}
         foreground = _color(theme["foreground"])
         self.base = Style(color=foreground, bgcolor=_color(theme["background"]))
-        """The style under all text of the panes."""
+        """The base style of the panes."""
         self.bar = Style(color=foreground, bgcolor=_color(theme["panel"]))
-        """The style under all text of header and footer."""
+        """The base style of header and footer."""
         self.shade = Style() if no_color else Style(bgcolor=_color(theme["primary-muted"]))
-        """Laid over the rows of other panes that are about the same."""
+        """The style for related rows of other panes."""
         self.highlight = Style(bold=True, reverse=True if no_color else None) + self.shade
-        """Laid over the row of the cursor."""
+        """The style for the row of the cursor."""
         bold = Style(bold=True, dim=False)
         self._styles |= {f"new:{role}": style + bold for role, style in self._styles.items()}
         self._over: dict[Style, Mapping[str, Style]] = {}
@@ -55,13 +55,15 @@ class Palette:
         return segments
 
     def _laid_over(self, base: Style) -> Mapping[str, Style]:
-        """All roles' styles over another one: added up once, not for each text."""
+        """The styles of all roles over a base style, computed once instead of for each text."""
         styles = self._over[base] = {role: base + style for role, style in self._styles.items()}
         return styles
 
 
 class Uncolored(LineFilter):
-    """NO_COLOR: no color at all. What Textual shows by its background alone, a selected row, is reversed instead."""
+    """A filter that removes all colors for NO_COLOR. A selected row, which Textual shows only by its background, is
+    reversed instead.
+    """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [Segment(text, style and _uncolored(style), control) for text, style, control in segments]
@@ -75,7 +77,9 @@ def _uncolored(style: Style) -> Style:
 
 
 class Readable(LineFilter):
-    """All text has enough contrast, whatever the theme says; dim text is weaker, alike in every terminal."""
+    """A filter that gives all text enough contrast in any theme. Dim text becomes a weaker color, which looks the same
+    in every terminal.
+    """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [Segment(text, style and _readable(style), control) for text, style, control in segments]
@@ -91,7 +95,7 @@ def _readable(style: Style) -> Style:
 
 
 BRIGHT = 0.25
-"""Brightness from which a background is a selection, not a surface of the dark theme."""
+"""The brightness from which on a background is a selection, not a surface of the dark theme."""
 
 
 def _style(theme: Mapping[str, str], color: str, weight: str) -> Style:
@@ -99,5 +103,5 @@ def _style(theme: Mapping[str, str], color: str, weight: str) -> Style:
 
 
 def _color(name: str) -> RichColor:
-    """A color of a theme, which may be one that the terminal defines (``ansi_blue 50%``: without its opacity then)."""
+    """Convert a color of a theme. A color that the terminal defines loses its opacity (``ansi_blue 50%``)."""
     return Color.parse(name.split()[0]).rich_color

@@ -1,6 +1,6 @@
-"""What the applications have in common: one screen on a terminal, keys in their order, an end that tells why.
+"""The common base of the applications: one screen on a terminal, keys in order, and an end with a reason.
 
-Not here: what a key does (``keymap.py``, ``home/home_keymap.py``), what is shown (``app.py``, ``home/home_app.py``).
+Elsewhere: the actions of keys (``keymap.py``, ``home/home_keymap.py``), the screens (``app.py``, ``home/home_app.py``).
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
 
 Result = TypeVar("Result")
-"""What the application gives back when its reader is done with it."""
+"""The type of the application's result."""
 
 
 class Ready(Message):
-    """The first screen is there, and keys can be answered."""
+    """The message that the first screen is shown and keys can be handled."""
 
 
 class Found(Message):
-    """What a thread gives to the application: ``show`` is called in the application's own thread."""
+    """The message of a thread to the application, which calls ``show`` in its own thread."""
 
     def __init__(self, show: Callable[[], object]) -> None:
         super().__init__()
@@ -55,14 +55,14 @@ class View(Screen[None]):
     """The screen of an application, over which others may open."""
 
     prompt: Prompt | None = None
-    """The input line; there as soon as keys can be answered."""
+    """The input line; it exists once keys can be handled."""
 
     def use_theme(self, theme: Theme | None = None) -> None:
         """Paint everything in the colors of the application's theme."""
 
 
 class InOrder(SystemCommandsProvider):
-    """The palette before anything is typed: the groups in the order of the keymap, not of the alphabet."""
+    """The command palette before anything is typed: the groups are in the order of the keymap, not of the alphabet."""
 
     async def discover(self) -> Hits:
         for name, text, callback, _ in self.app.get_system_commands(self.screen):
@@ -70,8 +70,9 @@ class InOrder(SystemCommandsProvider):
 
 
 class KeptThemes(ThemeProvider):
-    """The themes, of which the one that is chosen is kept. Those in the terminal's own colors are not offered: whether
-    their text can be read is not known."""
+    """The themes in the palette; the chosen one is stored. Themes with the terminal's own colors are left out, since
+    their contrast is unknown.
+    """
 
     @property
     def commands(self) -> list[tuple[str, Callable[[], None]]]:
@@ -90,18 +91,18 @@ class TerminalApp(App[Result]):
     def __init__(self, view: View, keymap: Iterable[Key]) -> None:
         super().__init__(driver_class=support.driver())
         self.failed: StepperError | None = None
-        """Why the screen closed, if that was a mistake of ours."""
+        """The error that closed the screen, if it was a bug of ours."""
         self._view, self._entries = view, tuple(keymap)
         self._loop_of_keys: asyncio.AbstractEventLoop | None = None
         self._typed_behind: list[events.Key | events.Paste] = []
-        """Keys behind the one that ended it, as far as it met them."""
+        """The keys after the one that ended it, as far as they reached it."""
         self._typed_late: list[events.Key | events.Paste] = []
-        """Those that came when it took no message any more."""
+        """The keys that arrived when it no longer accepted messages."""
         self._keys = TypedKeys(lambda: view.prompt, self.run_key_action, self.key_actions())
 
     @property
     def what_failed(self) -> str:
-        """The beginning of the line that tells of a mistake of ours: ``the stepper failed at step 3``."""
+        """The beginning of the line that reports a bug: ``the stepper failed at step 3``."""
         raise NotImplementedError
 
     async def run_key_action(self, action: str) -> bool:
@@ -109,7 +110,7 @@ class TerminalApp(App[Result]):
         raise NotImplementedError
 
     def use_keys(self, keymap: Iterable[Key]) -> None:
-        """Other keys for the actions."""
+        """Use another keymap."""
         self._entries = tuple(keymap)
         self._keys.bind(self.key_actions())
 
@@ -118,25 +119,25 @@ class TerminalApp(App[Result]):
         return actions_of(self._entries)
 
     def before_key(self, event: events.Key | events.Paste) -> bool:
-        """Called before what is typed has its effect; True if there is nothing left to do."""
+        """Handle input before it has its effect. Return True if nothing is left to do."""
         return False
 
     def post_message(self, message: Message) -> bool:
-        """As that of everything; what is typed when no message is taken any more is kept."""
+        """Post a message as usual, but store input that arrives when no message is accepted any more."""
         taken = super().post_message(message)
         if not taken and self._exit and _is_typed(message):
             self._typed_late.append(message)
         return taken
 
     def typed_behind(self) -> list[events.Key | events.Paste]:
-        """What was typed behind the key that ended it, in order: for the application that comes next."""
+        """The input after the key that ended it, in order, for the next application."""
         queue: asyncio.Queue[Message | None] = self._message_queue
         met = self._typed_behind
         left = [queue.get_nowait() for _ in range(queue.qsize())]
         return [*met, *filter(_is_typed, left), *self._typed_late]
 
     def type_first(self, typed: Iterable[events.Key | events.Paste]) -> None:
-        """What was typed for it before it was there."""
+        """Handle input that was typed before the application started."""
         for event in typed:
             self._keys.hold(as_typed(event))
 
@@ -148,30 +149,32 @@ class TerminalApp(App[Result]):
         self.app_resume_signal.subscribe(self, self._repaint)
         self.theme_changed_signal.subscribe(self, self._view.use_theme)
         if support.is_there():
-            self.set_interval(1, support.end_if_gone)  # else its input would be read for ever, at full speed
+            self.set_interval(1, support.end_if_gone)  # otherwise its input would be read forever, at full speed
 
     def use_kept_theme(self) -> None:
-        """Take the theme that the reader chose last."""
+        """Use the theme that the reader chose last."""
         if (name := read_theme()) in self.available_themes:
             self.theme = name
 
     def search_themes(self) -> None:
-        """List the themes; the one that the reader chooses is kept."""
+        """List the themes. The reader's choice is stored."""
         self.push_screen(CommandPalette([KeptThemes], placeholder="Search for themes"))
 
     def keep_theme(self, name: str) -> None:
-        """Take a theme, and keep it for the next time."""
+        """Use a theme and store it."""
         self.theme = name
         if why_not := write_theme(name):
-            self.notify(f"The theme cannot be kept: {why_not}", severity="warning")
+            self.notify(f"The theme is not saved: {why_not}", severity="warning")
 
     def end_soon(self) -> None:
-        """Close the screen as soon as what is being done is done; may be called at any moment."""
+        """Close the screen when the current work is done. It may be called at any time."""
         if self._loop_of_keys is not None:
             self._loop_of_keys.call_soon_threadsafe(self.exit)
 
     def _repaint(self, _: object) -> None:
-        """Everything again: while the process was stopped, others wrote on the terminal."""
+        """Paint everything again, since other programs may have written on the terminal while the process was
+        stopped.
+        """
         self.refresh(layout=True)
 
     def panic(self, *renderables: RenderableType) -> None:
@@ -179,22 +182,20 @@ class TerminalApp(App[Result]):
         super().panic(*renderables)
 
     def _handle_exception(self, error: Exception) -> None:
-        """Textual would print the traceback with all values, page after page: it goes to a file."""
+        """Write the traceback to a file. Textual would print it with all values, page after page."""
         if not self._came_too_late(error):
             self._note_failure(error)
             super()._handle_exception(error)
 
     def _came_too_late(self, error: Exception) -> bool:
-        """Return whether a key, or a command of Textual's palette, was not done when the screen that it was for had
-        closed.
-        """
+        """Return whether a key or a palette command came after its screen had closed."""
         if isinstance(error, WorkerFailed):
             palette = self.screen_stack and isinstance(self.screen, CommandPalette)
             return isinstance(error.error, NoMatches) and not palette
         return isinstance(error, ScreenStackError) and len(self.screen_stack) <= 1
 
     def _print_error_renderables(self) -> None:
-        """Who opened the screen says what happened."""
+        """Print nothing, since the caller reports the error."""
 
     def _note_failure(self, error: Exception) -> None:
         if self.failed is None:
@@ -209,10 +210,12 @@ class TerminalApp(App[Result]):
         yield SystemCommand("Colors: choose a theme", "", self.action_change_theme)
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys and pastes on the view go to ``TypedKeys`` first; Textual gets all else, and keys unknown there."""
+        """Pass keys and pastes on the view to ``TypedKeys`` first. Textual gets everything else, and keys that are
+        unknown there.
+        """
         if isinstance(event, events.InputEvent) and (self._exit or not self.screen_stack):
             if _is_typed(event):
-                self._typed_behind.append(event)  # there is no screen any more to take it
+                self._typed_behind.append(event)  # no screen is left to receive it
             return
         if isinstance(event, events.Key) and event.key == TYPED_AHEAD and not event.is_forwarded:
             event = events.Key("enter", "\r")
@@ -223,16 +226,16 @@ class TerminalApp(App[Result]):
             await self._take(event)
 
     async def _take(self, event: events.Key | events.Paste) -> None:
-        """Give what is typed its effect: on the view, or on the screen that is over it by now."""
+        """Handle input on the view, or on the screen that is now over it."""
         if self.screen is self._view:
             if self.before_key(event) or await self._keys.take(event):
                 return
-        elif not self.screen.is_mounted:  # Textual drops what is typed for it until then
+        elif not self.screen.is_mounted:  # until then, Textual drops its input
             await AwaitMount(self.screen, [self.screen])
         await super().on_event(event)
 
     def from_thread(self, show: Callable[[], object]) -> None:
-        """Has something done in the application's own thread, unless the reader has quit. It is not waited for."""
+        """Call a function in the application's own thread, unless the reader has quit. This does not wait for it."""
         with suppress(RuntimeError):  # its loop is closed
             self.post_message(Found(show))
 
@@ -240,7 +243,7 @@ class TerminalApp(App[Result]):
         message.show()
 
     async def on_ready(self) -> None:
-        """Keys typed before the first screen was complete come before all that were typed later."""
+        """Handle the keys that were typed before the first screen was complete, before all later ones."""
         for event in self._keys.release():
             await self.on_event(event)
 
@@ -251,7 +254,7 @@ def actions_of(keymap: Iterable[Key]) -> Mapping[str, str]:
 
 
 def palette_commands(keymap: Iterable[Key], run: Callable[[str], Awaitable[bool]]) -> Iterator[SystemCommand]:
-    """Every action of a keymap as ``group: what it does``."""
+    """Yield every action of a keymap as ``group: description``."""
     for key in keymap:
         if key.action != "app.command_palette":
             yield SystemCommand(f"{key.group}: {key.help}", key.shown, partial(run, key.action))
@@ -262,16 +265,18 @@ def _is_typed(message: object) -> TypeGuard[events.Key | events.Paste]:
 
 
 def as_typed(event: events.Key | events.Paste) -> events.Key | events.Paste:
-    """The same key for another application."""
+    """Copy a key or a paste for another application."""
     return events.Key(event.key, event.character) if isinstance(event, events.Key) else events.Paste(event.text)
 
 
 _typed_ahead: list[events.Key | events.Paste] = []
-"""What was typed behind the end of an application, until the next one begins: there is one keyboard."""
+"""The input after the end of an application, for the next one, since there is one keyboard."""
 
 
 def run_to_its_end(app: TerminalApp[Any]) -> None:
-    """Show it until its reader is done. Raises StepperError if it fails, EndedBySignal if a signal ends it."""
+    """Run an application until the reader is done. Raise StepperError if it fails, EndedBySignal if a signal ends
+    it.
+    """
     app.use_kept_theme()
     app.type_first(_typed_ahead)
     _typed_ahead.clear()

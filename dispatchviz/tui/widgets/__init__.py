@@ -1,1 +1,1 @@
-"""Textual widgets: lists of rows under a title, bars, the input line. What they show is made elsewhere."""
+"""Textual widgets: lists of rows under a title, bars, the input line. Their contents are made elsewhere."""

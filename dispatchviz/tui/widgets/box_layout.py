@@ -13,7 +13,9 @@ from dispatchviz.views.layout.pane_layout import Box
 
 
 class BoxLayout(Layout):
-    """Gives each widget the box of its id; others (Textual's own toasts) go where Textual puts them."""
+    """A layout that gives each widget the box of its id. Other widgets (Textual's own toasts) go where Textual puts
+    them.
+    """
 
     name = "boxes"
 

@@ -1,7 +1,7 @@
-"""A list over the stepper of which one row is chosen: rows that lead somewhere, and headings between them.
+"""A list over the stepper with one chosen row: rows that lead somewhere, and headings between them.
 
-Its keys are those of the step list in all keymaps at once, as far as none waits for a second one: no letter is needed
-for anything else here.
+It accepts the keys of the step list in all keymaps at once, unless they wait for a second key. No letter has another
+use here.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dispatchviz.views.panes.chosen_rows import leads_somewhere
 from dispatchviz.views.text.styled_line import Line
 
 AROUND = 2
-"""Rows kept in sight above and below the chosen one."""
+"""The rows to keep visible above and below the chosen one."""
 
 
 class ChoiceList(RowsView):
-    """Subclasses override ``rows`` and ``go``."""
+    """The base class of lists with a chosen row. Subclasses override ``rows`` and ``go``."""
 
     BINDINGS: ClassVar = [
         Binding("down,n,j,s", "choose(1)", show=False),
@@ -42,19 +42,19 @@ class ChoiceList(RowsView):
         self._chosen = 0
 
     def rows(self, width: int) -> Sequence[Line]:
-        """All rows, for so many cells."""
+        """All rows at a width in cells."""
         raise NotImplementedError
 
     def go(self, row: Line) -> None:
-        """The reader wants to go where the chosen row leads."""
+        """Go where the chosen row leads."""
         raise NotImplementedError
 
     def can_be_chosen(self, row: Line) -> bool:
-        """Return whether Enter is for a row; headings lead nowhere."""
+        """Return whether a row can be chosen; headings cannot."""
         return leads_somewhere(row)
 
     def begin_at(self, chosen: int) -> None:
-        """Make the rows and choose one of them, or the next one that leads somewhere."""
+        """Make the rows and choose one, or the next one that leads somewhere."""
         self._rows = self.rows(self.port.row_width - GUTTER)
         self.port.count = len(self._rows)
         choices = self._choices
@@ -119,4 +119,4 @@ class ChoiceList(RowsView):
 
 
 GUTTER = 2
-"""Cells left of the text, for the sign of the chosen row."""
+"""The cells left of the text, for the sign of the chosen row."""

@@ -1,5 +1,4 @@
-"""Panes that show one of several views: a sub-step of the key-set card, the short or the whole call stack, sections
-of the engine."""
+"""Panes with several views: a sub-step of the key-set card, a form of the call stack, sections of the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ ENGINE_TITLE, _ = PANES[ENGINE]
 
 
 class EngineView(PaneView):
-    """Unfolds as many sections as the cursor says."""
+    """The engine pane, which unfolds the sections that the cursor asks for."""
 
     def __init__(self) -> None:
         super().__init__(ENGINE, ENGINE_TITLE, self._sections)
@@ -26,13 +25,13 @@ class EngineView(PaneView):
     def show(self, cursor: Cursor, width: int, height: int) -> None:
         if cursor.unfolds_engine != self._unfolds:
             self._unfolds = cursor.unfolds_engine
-            self.rows.forget()  # with other sections
+            self.rows.forget()  # other sections are open
             self.title = f"{ENGINE_TITLE}  unfolded" if self._unfolds else ENGINE_TITLE
             self.refresh_title()
         super().show(cursor, width, height)
 
     def _sections(self, trace: Trace, at: int, width: int) -> list[Line]:
-        from dispatchviz.views.panes.engine_pane import rows_as  # with the pane, not for the first paint
+        from dispatchviz.views.panes.engine_pane import rows_as  # needed only with the pane
 
         return rows_as(trace, at, whole=self._unfolds)
 
@@ -41,7 +40,7 @@ CALLS_TITLE, _ = PANES[CALLS]
 
 
 class CallsView(PaneView):
-    """Shows as much of the stack as the cursor says."""
+    """The Calls pane, which shows the stack in the cursor's form."""
 
     def __init__(self) -> None:
         super().__init__(CALLS, CALLS_TITLE, self._frames)
@@ -49,10 +48,10 @@ class CallsView(PaneView):
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
         if cursor.frames != self._how:
-            from dispatchviz.views.panes.calls_pane import TITLES  # with the pane, not for the first paint
+            from dispatchviz.views.panes.calls_pane import TITLES  # needed only with the pane
 
             self._how = cursor.frames
-            self.rows.forget()  # of the other stack
+            self.rows.forget()  # the other stack has other rows
             self.title = f"{CALLS_TITLE}  {TITLES[self._how]}".rstrip()
             self.refresh_title()
         super().show(cursor, width, height)
@@ -67,7 +66,7 @@ TITLE, MODULE = PANES[KEYS]
 
 
 class KeySetView(PaneView):
-    """Shows the card that the cursor is at, and which sub-step of it."""
+    """The key-set pane, which shows the card at the cursor and its sub-step."""
 
     def __init__(self) -> None:
         super().__init__(KEYS, TITLE, rows_of(MODULE))
@@ -82,7 +81,7 @@ class KeySetView(PaneView):
     def _stage_of(self, cursor: Cursor) -> str:
         if cursor.stage is None:
             return ""
-        from dispatchviz.views.panes.key_set_pane import title_at  # with the pane, not for the first paint
+        from dispatchviz.views.panes.key_set_pane import title_at  # needed only with the pane
 
         return title_at(cursor.trace, cursor.at, cursor.stage)
 

@@ -1,7 +1,7 @@
-"""Lines painted without Textual's way through borders, padding, opacity and links, of which bars and panes have none.
+"""Lines painted without Textual's handling of borders, padding, opacity and links, which bars and panes do not have.
 
-That way makes six strips of each line and takes half the time of a step. Here a line is made once, and again when it,
-or the whole widget, is refreshed or has another size.
+That handling makes six strips for each line and takes half the time of a step. Here, a line is made once, and again
+only when it or the whole widget is refreshed or resized.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class PaintedLines(Widget):
-    """A widget whose ``render_line`` gives all of a line; one that has padding is left to Textual."""
+    """A widget whose ``render_line`` returns the whole line. Widgets with padding are left to Textual."""
 
     def __init__(self, name: str) -> None:
         self._painted, self._painted_size = dict[int, Strip](), NULL_SIZE
         super().__init__(id=name)
 
     def expect(self, width: int, height: int) -> None:
-        """Take on the size that the next layout gives it: for one that is new to the widget, Textual would lay out and
-        paint once more.
+        """Accept the size of the next layout early. Otherwise Textual would lay out and paint once more for a new
+        size.
         """
         self.set_reactive(Widget.virtual_size, Size(width, height))
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As that of every widget; what is refreshed is painted anew."""
+        """Refresh as usual, and discard the stored lines of the refreshed part."""
         if not regions:
             self._painted.clear()
         self._forget(y for region in regions for y in region.line_range)
@@ -64,7 +64,7 @@ class PaintedLines(Widget):
 
 
 class Bar(PaintedLines):
-    """Rows of text, cut to the size that the layout gives."""
+    """A bar with rows of text, cut to its size."""
 
     palette: Palette
 
@@ -80,7 +80,7 @@ class Bar(PaintedLines):
 
     @property
     def plain(self) -> list[str]:
-        """The text, a string per row."""
+        """The text, one string per row."""
         return [row.plain for row in self._rows]
 
     def render_line(self, y: int) -> Strip:

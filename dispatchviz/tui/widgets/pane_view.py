@@ -1,6 +1,6 @@
-"""A pane beside the steps: shows the rows of the step (``PaneRows``), and the one that the reader has chosen.
+"""A pane beside the steps: it shows the rows of the step (``PaneRows``) and the reader's chosen row.
 
-Not here: what is in the rows (``views/panes``), which row is chosen next (``views/panes/chosen_rows.py``).
+Elsewhere: the contents of rows (``views/panes``), the choice of the next row (``views/panes/chosen_rows.py``).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dispatchviz.views.panes.pane_rows import PaneRows
 from dispatchviz.views.text.styled_line import Line
 
 AROUND = 4
-"""Rows kept in sight above and below the one to look at."""
+"""The rows to keep visible above and below the row in view."""
 
 
 class PaneView(RowsView):
-    """Shows the rows that ``make`` returns for the step of the cursor."""
+    """The view of a pane, with the rows that ``make`` returns for the step of the cursor."""
 
     def __init__(self, number: int, title: str, make: Rows) -> None:
         super().__init__(number, title)
@@ -31,10 +31,10 @@ class PaneView(RowsView):
         self.shown = ChosenRows()
         self._cursor: Cursor | None = None
         self._walked: tuple[Trace, int] | None = None
-        """The step at which the reader has walked through the rows: there they stay where they are."""
+        """The step at which the reader has moved through the rows; there, the scroll position is kept."""
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
-        """Follow the cursor; rows that differ from where it came from get a sign."""
+        """Follow the cursor. Rows that differ from the previous step get a sign."""
         if self.port.resize(width, height) or cursor is not self._cursor:
             self._cursor = cursor
             self.fitted()
@@ -42,7 +42,7 @@ class PaneView(RowsView):
                 self.refresh()
 
     def show_again(self) -> None:
-        """Make the rows again, because what they depend on besides the step has changed."""
+        """Make the rows again, because something other than the step has changed."""
         self.rows.forget()
         self.fitted()
 
@@ -52,7 +52,7 @@ class PaneView(RowsView):
 
     @property
     def plain(self) -> list[str]:
-        """All rows as text, with what is out of sight."""
+        """All rows as text, visible or not."""
         return [row.plain for row in self.shown.lines]
 
     def row(self, at: int, width: int) -> Line:
@@ -71,7 +71,7 @@ class PaneView(RowsView):
         return self.title if row is None else title_with_keys(self.title, row)
 
     def on_click(self, event: events.Click) -> None:
-        """A title that says when there will be something leads there."""
+        """Go to the step in the title of an empty pane when it is clicked."""
         at = self.port.row_at(event.y)
         row = self.said if self.port.height == 1 else None if at is None else self.shown.lines[at]
         if row is not None and row.goto is not None:
@@ -84,7 +84,7 @@ class PaneView(RowsView):
         return self.shown.chosen_row
 
     def choose(self, direction: int) -> bool:
-        """Choose the next row that leads somewhere, else scrolls; return whether there was anything to do."""
+        """Choose the next row that leads somewhere, or else scroll. Return whether there was anything to do."""
         after, self._walked = self.shown.next(direction, self.port.in_sight), self._place
         if after is None or after.chosen is None:
             return self.scroll_rows(self.port.top + direction)
@@ -94,7 +94,7 @@ class PaneView(RowsView):
         return True
 
     def let_go(self) -> bool:
-        """Choose no row; return whether one was chosen."""
+        """Clear the chosen row. Return whether there was one."""
         was, self.shown = self.shown.chosen, replace(self.shown, chosen=None)
         if was is not None:
             self.refresh()
@@ -114,7 +114,7 @@ class PaneView(RowsView):
             self.refresh_rows(self.shown.changed(before))
 
     def _shown_at(self, cursor: Cursor) -> ChosenRows:
-        rows = self.rows_at(cursor) if self.port.height > 1 else []  # else only the title is in sight
+        rows = self.rows_at(cursor) if self.port.height > 1 else []  # otherwise only the title is visible
         return ChosenRows.of(rows, self.port.row_width, None if rows else self.rows.said(cursor))
 
     @property

@@ -1,4 +1,4 @@
-"""The input line at the bottom, in which questions are answered."""
+"""The input line at the bottom, where questions are answered."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from dispatchviz.foundation.shown_text import shown
 from dispatchviz.tui.questions.asked import Asked
 
 EDITS = {key: edit.action for edit in Input.BINDINGS if isinstance(edit, Binding) for key in edit.key.split(",")}
-"""What keys that are no text do to the line."""
+"""The effects on the line of keys that are not text."""
 
 
 class Prompt(Input):
-    """An input line. Keys come from ``TypedKeys``, one after the other; what is typed fast arrives whole and in order.
+    """The input line. It receives its keys from ``TypedKeys`` one by one, so that fast typing arrives complete and in
+    order.
 
-    ``home`` gets the focus after a question that was put while no widget had it.
+    ``home`` gets the focus after a question that was asked while no widget had the focus.
     """
 
     DEFAULT_CSS = "Prompt, Prompt:focus { border: none; height: 1; padding: 0; background: $panel; }"
@@ -28,7 +29,7 @@ class Prompt(Input):
     def __init__(self, home: Widget) -> None:
         super().__init__(id="prompt", disabled=True)
         self.question: Asked[Any] | None = None
-        """The one that is open."""
+        """The open question."""
         self._home = self._focus_before = home
         self._show: Callable[[Any], None] = lambda update: None
         self._seen = ""
@@ -40,7 +41,7 @@ class Prompt(Input):
         return f" {self.question.label}: " if self.question else ""
 
     def ask(self, question: Asked[Any], show: Callable[[Any], None], text: str = "") -> None:
-        """Appears, with a text to change, and takes the focus. ``show`` receives what the question returns."""
+        """Open a question with a text to edit, and take the focus. ``show`` receives the replies of the question."""
         self.question, self._show = question, show
         self._focus_before = self.screen.focused or self._home
         show(question.opened())
@@ -51,7 +52,7 @@ class Prompt(Input):
         self.screen.set_focus(self)
 
     async def take(self, event: events.Key) -> bool:
-        """Handle a key while the question is open; False for one that is not for an input line."""
+        """Handle a key while the question is open. Return False for a key that the input line does not use."""
         if event.key in ("enter", "escape"):
             self._leave(self.value if event.key == "enter" else None)
         elif event.key == "tab" and self.question and (text := self.question.completed(self.value)) is not None:
@@ -66,7 +67,7 @@ class Prompt(Input):
         return True
 
     def paste(self, text: str) -> None:
-        """Insert the first line of a pasted text, as it is shown everywhere."""
+        """Insert the first line of a pasted text, with control characters made visible."""
         self.insert_text_at_cursor(shown(next(iter(text.splitlines()), "")))
         self._changed()
 

@@ -1,9 +1,9 @@
-"""A list of rows under a title: the base of every pane. It scrolls by itself and paints only the rows in sight.
+"""A list of rows under a title: the base of every pane. It scrolls by itself and paints only the visible rows.
 
-It is no Textual ScrollView: there every change of the number of rows costs a new layout of the screen and with it one
-more frame between key and picture.
+It is not a Textual ScrollView. There, every change of the number of rows costs a new layout of the screen, and with it
+one more frame between key and picture.
 
-Not here: what is in the rows (``pane_view.py``, ``step_list.py``), where the pane is on the screen (``layout``).
+Elsewhere: the contents of rows (``pane_view.py``, ``step_list.py``), the position of the pane (``layout``).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dispatchviz.views.text.line_fitting import from_cell
 from dispatchviz.views.text.styled_line import Line
 
 WHEEL = 3
-"""Rows by which a turn of the mouse wheel scrolls."""
+"""The number of rows by which one notch of the mouse wheel scrolls."""
 
 
 class Goto(Message):
-    """The reader pointed at a step."""
+    """The message that the reader clicked on a row that leads to a step."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Goto(Message):
 
 
 class Ask(Message):
-    """The reader pointed at a row that leads nowhere and is about something."""
+    """The message that the reader clicked on a row that leads to no step but is about something."""
 
     def __init__(self, row: Line) -> None:
         super().__init__()
@@ -45,18 +45,18 @@ class Ask(Message):
 
 
 class RowsView(PaintedLines, can_focus=True):
-    """Rows under a title that stays. Subclasses override ``row`` and ``fitted``, and set ``port.count``."""
+    """Rows under a fixed title. Subclasses override ``row`` and ``fitted``, and set ``port.count``."""
 
     palette: Palette
     said: Line | None = None
-    """What the title says where there is room for no more than the title."""
+    """The text in the title when there is only room for the title."""
 
     def __init__(self, number: int, title: str) -> None:
         super().__init__(f"pane{number}")
         self.number, self.title, self.key, self.port = number, title, pane_key(number), Viewport()
 
     def row(self, at: int, width: int) -> Line:
-        """A row, ``at`` counted from the top of all of them."""
+        """The row at an index, counted from the top of all rows."""
         raise NotImplementedError
 
     def bar_cell(self, y: int) -> Line:
@@ -64,41 +64,41 @@ class RowsView(PaintedLines, can_focus=True):
         return self.port.bar_cell(y)
 
     def row_base(self, at: int) -> Style:
-        """The style under the text of a row."""
+        """The base style of a row."""
         return self.palette.base
 
     def pointed_at(self, at: int) -> None:
-        """The reader clicked on a row."""
+        """Handle a click on a row."""
 
     @property
     def chosen_row(self) -> Line | None:
-        """The row that Enter and questions are for; None if none is chosen."""
+        """The row for Enter and questions; None if none is chosen."""
         return None
 
     @property
     def shown_title(self) -> str:
-        """The title, with what a reader can do here now."""
+        """The title, with the actions that are possible now."""
         return self.title
 
     def fitted(self) -> None:
-        """The size has changed."""
+        """Handle a change of the size."""
 
     def fit(self, width: int, height: int) -> None:
-        """Take on a size, before the screen is laid out with it."""
+        """Accept a size before the screen is laid out with it."""
         if self.port.resize(width, height):
             self.fitted()
 
     def scroll_rows(self, top: int) -> bool:
-        """Scroll so that a row is the first one in sight, as far as there are rows; return whether it moved."""
+        """Scroll until a row is the first visible one, as far as there are rows. Return whether anything moved."""
         return self._moved(self.port.scroll(top))
 
     def scroll_sideways(self, by: int) -> bool:
-        """Scroll the rows that are cut, as far as one in sight is longer; return whether they moved."""
+        """Scroll the rows that are cut sideways, as far as the longest visible one. Return whether anything moved."""
         widest = max((self.row(at, self.port.row_width).width for at in self.port.in_sight), default=0)
         return self._moved(self.port.sideways(by, widest))
 
     def reveal(self, at: int, margin: int) -> bool:
-        """Scroll as little as it takes to have a row in sight with some rows around it; return whether it moved."""
+        """Scroll just enough to show a row with some rows around it. Return whether anything moved."""
         return self._moved(self.port.reveal(at, margin))
 
     def _moved(self, moved: bool) -> bool:
@@ -107,7 +107,7 @@ class RowsView(PaintedLines, can_focus=True):
         return moved
 
     def refresh_rows(self, rows: Iterable[int]) -> None:
-        """Have those of some rows painted again that are in sight."""
+        """Repaint those of some rows that are visible."""
         for y in map(self.port.y_of, rows):
             if y is not None:
                 self.refresh(Region(0, y, self.port.width, 1))
@@ -119,7 +119,7 @@ class RowsView(PaintedLines, can_focus=True):
             return palette.strip(title, port.width, palette.base)
         at = port.row_at(y)
         row = Line() if at is None else self.row(at, port.row_width)
-        if row.cut or self.number == STEPS:  # those that are wrapped have nothing to scroll to
+        if row.cut or self.number == STEPS:  # wrapped rows need no sideways scrolling
             row = from_cell(row, port.left)
         text = palette.segments(row, port.row_width, self.row_base(port.top + y - 1))
         return Strip([*text, *palette.segments(self.bar_cell(y), 1, palette.base)], port.row_width + 1)
@@ -137,11 +137,11 @@ class RowsView(PaintedLines, can_focus=True):
         self.scroll_rows(self.port.top - WHEEL)
 
     def refresh_title(self) -> None:
-        """Have the title painted again."""
+        """Repaint the title."""
         self.refresh(Region(0, 0, self.port.width, 1))
 
     def on_focus(self) -> None:
-        """The title has a sign of the focus, and so has a chosen row."""
+        """Repaint the title and the chosen row, which show the focus."""
         self.refresh_title() if self.chosen_row is None else self.refresh()
 
     on_blur = on_focus

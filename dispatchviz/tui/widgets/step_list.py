@@ -1,7 +1,8 @@
-"""The step list: what is unfolded of the trace; the row of the cursor is highlighted, hits of the search are marked.
+"""The step list: the unfolded part of the trace. The row of the cursor is highlighted, and hits of the search are
+marked.
 
-Rows are made when they come into sight, so the length of the trace costs nothing. Not here: the text of a row
-(``views/panes/step_rows.py``), that of the title (``views/panes/step_rows.py``), moving (``views/cursor``).
+Rows are made when they become visible, so the length of the trace does not matter. Elsewhere: the text of rows and of
+the title (``views/panes/step_rows.py``), the moves (``views/cursor``).
 """
 
 from __future__ import annotations
@@ -15,32 +16,32 @@ from dispatchviz.views.panes.step_rows import cells_cut, step_row, steps_title
 from dispatchviz.views.text.styled_line import Line, line
 
 AROUND = 3
-"""Steps kept in sight before and after the one of the cursor."""
+"""The steps to keep visible before and after the cursor's step."""
 
 HITS = {"│": "├", "┃": "┣"}
-"""The scroll bar where there are hits."""
+"""The scroll bar's sign for hits."""
 
 
 class StepList(RowsView):
-    """The rows of the cursor."""
+    """The list of the cursor's rows."""
 
     def __init__(self, cursor: Cursor) -> None:
         super().__init__(STEPS, "Steps")
         self._cursor = cursor
         self.short = False
-        """Without the names of kernels."""
+        """True if the names of kernels are left out."""
         self._searched: tuple[str, int] = ("", 0)
-        """The query whose hits were painted last, and how many these were."""
+        """The query whose hits were painted last, and their number."""
         self.port.count = len(cursor.rows)
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
-        """Highlights the step of the cursor and brings it into view."""
+        """Highlight the step of the cursor and bring it into view."""
         self.port.resize(width, height)
         before, self._cursor = self._cursor, cursor
         if before.rows is not cursor.rows and before.rows != cursor.rows:
             self.port.count = len(cursor.rows)
             self.refresh()
-        elif before.trace is not cursor.trace or _signs(before) != _signs(cursor):  # rows that stay have other texts
+        elif before.trace is not cursor.trace or _signs(before) != _signs(cursor):  # the remaining rows have new texts
             self.refresh()
         self.reveal(cursor.row_number, AROUND)
         self._show_hits(cursor)
@@ -50,7 +51,7 @@ class StepList(RowsView):
             self.refresh()
 
     def _show_hits(self, cursor: Cursor) -> None:
-        """Paint the title, and the marks if there are others."""
+        """Repaint the title, and the marks of hits if they changed."""
         searched = (cursor.search.query, cursor.search.found) if cursor.search else ("", 0)
         if searched != self._searched:
             self._searched = searched
@@ -64,7 +65,7 @@ class StepList(RowsView):
         return step_row(self._cursor, at, width, self.short)
 
     def bar_cell(self, y: int) -> Line:
-        """The scroll bar, with a sign where there are hits in the rows that a cell of it stands for."""
+        """The scroll bar, with a sign if there are hits in the rows that a cell represents."""
         bar, search, port = self.port.bar_cell(y), self._cursor.search, self.port
         if not bar.spans or search is None or not search.found:
             return bar
@@ -87,5 +88,5 @@ class StepList(RowsView):
 
 
 def _signs(cursor: Cursor) -> tuple[object, ...]:
-    """What rows depend on besides their steps."""
+    """The inputs of rows other than their steps."""
     return cursor.ahead, cursor.outline and cursor.outline.level, cursor.opened, cursor.marks, cursor.breakpoints

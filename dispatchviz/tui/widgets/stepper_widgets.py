@@ -1,4 +1,4 @@
-"""The bars and panes of the stepper, and how a plan of the screen comes into them."""
+"""The bars and panes of the stepper, and their arrangement by a screen plan."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class StepperWidgets:
         self.panes[CALLS] = CallsView()
         self.panes[ENGINE] = EngineView()
         self._boxes: object = None
-        """As they were arranged last."""
+        """The last arrangement."""
 
     def __iter__(self) -> Iterator[Bar | RowsView]:
-        """From the top of the screen to its bottom."""
+        """Yield the widgets from the top of the screen to the bottom."""
         yield from (self.bars["header"], self.bars["why"])
         yield from self.panes.values()
         yield self.bars["footer"]
@@ -44,7 +44,9 @@ class StepperWidgets:
             widget.refresh()
 
     def show(self, plan: ScreenPlan, cursor: Cursor, complete: bool) -> None:
-        """Show a plan, and a cursor in its panes; before the first screen is complete only in the step list."""
+        """Show a plan and a cursor in its panes. Before the first screen is complete, show the cursor only in the step
+        list.
+        """
         self._arrange(plan)
         self.steps.short = plan.presenting
         for name, rows in plan.bars.items():
@@ -56,7 +58,7 @@ class StepperWidgets:
                 self.panes[number].fit(box.width, box.height)
 
     def _arrange(self, plan: ScreenPlan) -> None:
-        """Shows and hides widgets, as the step needs them and the screen has room."""
+        """Show and hide widgets as the plan requires."""
         header, *others = self
         if plan.boxes != self._boxes:
             self._boxes = plan.boxes
@@ -65,11 +67,11 @@ class StepperWidgets:
                     widget.expect(box.width, box.height)
             for widget in others:
                 widget.display = widget.id in plan.boxes
-            header.refresh(layout=True)  # a widget within: Textual keeps the arrangement of a screen that has not
+            header.refresh(layout=True)  # otherwise Textual reuses the arrangement
 
     def color_source(self) -> None:
-        """Load what colors code and what is read for each operator, and shows the source again."""
-        from dispatchviz.views.panes import source_pane  # not for the first paint
+        """Load the code that colors sources and the data of operators, and show the source again."""
+        from dispatchviz.views.panes import source_pane  # not needed for the first paint
 
         code_colors.load()
         source_pane.load()

@@ -1,4 +1,4 @@
-"""A text over the stepper, scrolled with the keys that scroll everything: the help, generated code."""
+"""A text over the stepper, such as the help or generated code. The usual keys scroll it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class TextView(RowsView):
-    """Subclasses override ``text``."""
+    """The base class of texts over the stepper. Subclasses override ``text``."""
 
     BINDINGS: ClassVar = [
         Binding("down,n,j", "rows(1)", show=False),
@@ -31,7 +31,7 @@ class TextView(RowsView):
         self._rows: list[Line] = []
 
     def text(self) -> Sequence[Line]:
-        """Its lines; those that are too long for the view are wrapped."""
+        """The lines of the text; long ones are wrapped later."""
         raise NotImplementedError
 
     def on_resize(self) -> None:

@@ -1,7 +1,7 @@
-"""Keys in the order in which they were typed, each with its effect before the next one comes, from the first one on.
+"""Keys in the order in which they were typed. Each one takes effect before the next one, from the first key on.
 
-Textual hands a key to the widget with the focus and takes it back later; meanwhile the next key goes its way, and where
-a key opens a question the ones behind it would be lost or out of order.
+Textual hands a key to the focused widget and handles it later. Meanwhile the next key is delivered, so keys after one
+that opens a question would be lost or out of order.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
 
 TYPED_AHEAD = "ctrl+j"
-"""What Enter is when it was typed before the terminal was ours: until then a terminal makes a line feed of it."""
+"""The key of an Enter that was typed before the stepper controlled the terminal, which then turned it into a line
+feed.
+"""
 
 
 class TypedKeys:
-    """Keys on their way to the open question or to their action. ``prompt`` is None until keys can be answered.
+    """The keys on their way to the open question or to their action. ``prompt`` is None until keys can be handled.
 
-    ``actions``: what a key does while no question is open and nothing is over the screen.
+    ``actions`` are the actions of keys while no question is open and nothing is over the screen.
     """
 
     def __init__(
@@ -37,25 +39,25 @@ class TypedKeys:
         self._held: list[events.Key | events.Paste] = []
 
     def bind(self, actions: Mapping[str, str]) -> None:
-        """Other keys for actions, or the first ones."""
+        """Set the keys of the actions."""
         self._actions, self._prefixes = actions, prefixes(set(actions))
         self._begun = ""
         """The first key of a sequence, until the next one comes."""
 
     def hold(self, event: events.Key | events.Paste) -> bool:
-        """Keep what is typed before keys can be answered; return whether it did."""
+        """Store input that arrives before keys can be handled. Return whether it was stored."""
         if self._prompt() is None:
             self._held.append(event)
             return True
         return False
 
     def release(self) -> list[events.Key | events.Paste]:
-        """What was kept, which then is no longer."""
+        """Return the stored input and clear it."""
         held, self._held = self._held, []
         return held
 
     async def take(self, event: events.Key | events.Paste) -> bool:
-        """Give a key its effect; False for a key that has none here."""
+        """Handle a key. Return False for a key without an effect here."""
         prompt = self._prompt()
         if prompt is not None and prompt.question is None:
             prompt = None

@@ -1,1 +1,1 @@
-"""Cards of the commands as text: one module per command that answers about operators and keys."""
+"""Cards of the commands as text, with one module for each command that answers questions about operators and keys."""

@@ -1,4 +1,4 @@
-"""``check`` as text: that PyTorch did what the model does, or where they part."""
+"""The text of ``check``: PyTorch did the same as the model, or the place where they differ."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ COMPARED: tuple[tuple[type[ev.Event], str], ...] = (
 
 
 def check_lines(found: Checked, wheres: tuple[str, str], console: Console, every: bool = False) -> Iterator[str]:
-    """The comparison of a run on the model with one on PyTorch."""
+    """Yield the lines of the comparison between a run on the model and one on PyTorch."""
     release = found.torch.header.pytorch
     if (line := releases_line(found)) is not None:
         yield from console.wrapped(line, 0)
     if found.comparison.same:
-        but = "" if found.printed_alike else ". But the program printed something else"
-        same = f"PyTorch {release} did what the model does, as far as can be seen: {_amounts(found)}{but}."
+        but = "" if found.printed_alike else ". But the program printed different text"
+        same = f"PyTorch {release} did the same as the model, as far as can be observed: {_amounts(found)}{but}."
         yield from console.wrapped(same, 0)
     yield from diff_lines(replace(found.comparison, output=None), wheres, console, every, numbers=False)
     for reason in release_reasons(found):
@@ -39,32 +39,32 @@ def check_lines(found: Checked, wheres: tuple[str, str], console: Console, every
     if found.printed is not None:
         texts = [_line(line, where) for line, where in zip(found.printed, wheres, strict=True)]
         yield ""
-        yield from console.wrapped(f"Printed otherwise, first: {', '.join(texts)}", 0, 2)
+        yield from console.wrapped(f"The output first differs: {', '.join(texts)}", 0, 2)
 
 
 def releases_line(found: Checked) -> str | None:
-    """That two releases are compared; None if it is one."""
+    """The note that two releases are compared; None if there is only one release."""
     if found.releases is None:
         return None
     ours, theirs = found.releases
-    return f"Two releases are compared: the model is PyTorch {ours}, and PyTorch {theirs} is installed."
+    return f"Two releases are compared: the model is PyTorch {ours}, and the installed one is PyTorch {theirs}."
 
 
 def release_reasons(found: Checked) -> tuple[str, ...]:
-    """Why two releases differ, as far as their registrations say it; empty if nothing differs."""
+    """The reasons why two releases differ, as far as their registrations show them; empty if nothing differs."""
     if found.releases is None or found.same:
         return ()
     if found.release_changes:
         return tuple(f"The releases differ here: {one}." for one in found.release_changes)
-    return ("The release may be the cause: what a kernel does inside changes from one to the next.",)
+    return ("The release may be the cause: the internals of kernels change between releases.",)
 
 
 def _line(line: str | None, where: str) -> str:
-    return f"no more {where}" if line is None else f"{shortened(line, WIDTH) or 'an empty line'} {where}"
+    return f"nothing {where}" if line is None else f"{shortened(line, WIDTH) or 'an empty line'} {where}"
 
 
 def amounts(found: Checked) -> dict[str, int]:
-    """What was compared: how many of each, in PyTorch."""
+    """The number of compared items of each kind, counted in the PyTorch run."""
     return _counts(found.comparison.second)
 
 
@@ -74,22 +74,23 @@ def _counts(trace: Trace, end: int | None = None) -> dict[str, int]:
 
 
 def same_until(found: Checked, end: int) -> str | None:
-    """The sentence for a run on the model that ended early, ``end`` being the step before which PyTorch did the same;
-    None if nothing happened before."""
+    """The sentence for a run on the model that ended early. PyTorch did the same before step ``end``. None if nothing
+    happened before it.
+    """
     counts = _counts(found.comparison.first, end)
     if not any(counts.values()):
         return None
-    return f"Before that line PyTorch {found.torch.header.pytorch} did what the model does: {_said(counts)}"
+    return f"Before that line, PyTorch {found.torch.header.pytorch} did the same as the model: {_counts_text(counts)}"
 
 
 def _amounts(found: Checked) -> str:
-    return _said(amounts(found))
+    return _counts_text(amounts(found))
 
 
-def _said(amounts: dict[str, int]) -> str:
+def _counts_text(amounts: dict[str, int]) -> str:
     counts = zip((name for _, name in COMPARED), amounts.values(), strict=True)
     texts = [f"{many:,} {name if many == 1 else _plural(name)}" for name, many in counts if many]
-    return ", ".join(texts) or "no call"
+    return ", ".join(texts) or "no calls"
 
 
 def _plural(name: str) -> str:

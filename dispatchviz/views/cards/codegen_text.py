@@ -1,4 +1,4 @@
-"""``codegen OP`` as text: entries, calls, functions, files."""
+"""The text of ``codegen OP``: entries, calls, functions and files."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from dispatchviz.views.cards.torchgen_text import about_lines, entry_lines, not_
 from dispatchviz.views.text.code_tokens import code
 from dispatchviz.views.text.console import Console
 
-TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+TYPE_CHECKING = False  # typing is slow to import: see dispatchviz/__init__.py
 if TYPE_CHECKING:
     from dispatchviz.explain.codegen.torchgen_texts import Real, RealPiece
 
-HAND_MADE = "generated at PyTorch, written by hand here"
+HAND_MADE = "generated in PyTorch, written by hand in dispatchviz"
 
 
 SHORTENED = (
-    "In the grammar of PyTorch's own files, and shortened: dispatch: names the kernels that dispatchviz has, formulas "
-    "are Python, and tags:, autogen: and what else only PyTorch's generators read is left out."
+    "These entries follow the grammar of PyTorch's files, but are shorter. dispatch: names the kernels that "
+    "dispatchviz has, formulas are Python, and tags:, autogen: and other fields that only PyTorch's generators read "
+    "are left out."
 )
-"""The note above our entries, which look like PyTorch's."""
+"""The note above our yaml entries, which look like PyTorch's."""
 
 
 def codegen_lines(card: CodegenCard, console: Console, real: Real | None = None) -> Iterator[str]:
-    """Header and parts; with what torchgen generates, that beside ours."""
+    """Yield the header and the parts. If ``real`` is given, show torchgen's output beside ours."""
     yield console.heading(card.operator) + f"  (build {card.build})"
     yield from console.wrapped(card.schema, 2, 6)
     if not card.functions:
@@ -48,7 +49,7 @@ def codegen_lines(card: CodegenCard, console: Console, real: Real | None = None)
         yield from _functions(card.functions, real, console)
     if family := family_of(card.operator.removeprefix("aten::")):
         yield ""
-        yield console.heading("Classes of its structured kernel (--structured: what each has, the three forms)")
+        yield console.heading("Classes of its structured kernel (--structured shows their members and the three forms)")
         yield from class_tree(family, console)
     if real:
         yield from _rest(card.functions, real, console)
@@ -61,13 +62,13 @@ def unknown(card: CodegenCard) -> str:
     """The note on operators that dispatchviz does not implement."""
     more = "" if card.texts_known else " With torch installed, --real shows what PyTorch's own torchgen generates."
     return (
-        f"dispatchviz does not implement {card.operator}: it has no entry in our native_functions.yaml, so nothing is "
-        f"generated here. What PyTorch registers for it is known, and where.{more}"
+        f"dispatchviz does not implement {card.operator}: its native_functions.yaml has no entry for it, so no code "
+        f"is generated. The list below shows what PyTorch registers for it, and where.{more}"
     )
 
 
 def _entries(card: CodegenCard, console: Console) -> Iterator[str]:
-    """Ours: whole where PyTorch's are not shown, else where they are."""
+    """Yield our yaml entries in full, or only their places if PyTorch's entries are shown."""
     if card.pytorch_entries:
         places = ", ".join(entry.here.location for entry in card.entries)
         yield from console.wrapped(f"dispatchviz generates from entries of its own, which are shorter: {places}")
@@ -82,13 +83,13 @@ def _entries(card: CodegenCard, console: Console) -> Iterator[str]:
 
 def _calls(calls: Iterable[Call], console: Console) -> Iterator[str]:
     yield ""
-    yield console.heading("What calls what")
+    yield console.heading("Calls")
     for call in calls:
         yield from _tree(call, console, "  ", "  ")
 
 
 def _tree(call: Call, console: Console, first: str, rest: str) -> Iterator[str]:
-    """A line for a call, which is never wrapped: its branches stay whole."""
+    """Yield one line for each call. Lines are never wrapped, so that the branches stay whole."""
     yield first + call.what + (f"  {console.styled(call.where, 'dim')}" if call.where else "")
     for within in call.within:
         last = within is call.within[-1]
@@ -97,7 +98,7 @@ def _tree(call: Call, console: Console, first: str, rest: str) -> Iterator[str]:
 
 def _functions(functions: Iterable[Function], real: Real | None, console: Console) -> Iterator[str]:
     yield ""
-    yield console.heading("Generated, in the order of a call: the file at PyTorch, then ours")
+    yield console.heading("Generated code in the order of a call: PyTorch's file, then ours")
     shown: set[str] = set()
     texts: dict[Piece, str] = {}
     for function in functions:
@@ -109,7 +110,7 @@ def _functions(functions: Iterable[Function], real: Real | None, console: Consol
 
 
 def _rest(functions: Iterable[Function], real: Real, console: Console) -> Iterator[str]:
-    """What torchgen writes that has no counterpart here."""
+    """Yield torchgen's output that has no counterpart here."""
     shown = {piece.file for function in functions for piece in real.of(function.pytorch)}
     files = dict.fromkeys(piece.file for piece in real.pieces if piece.file not in shown)
     if files:
@@ -129,7 +130,7 @@ def _pieces(pieces: Iterable[RealPiece], console: Console) -> Iterator[str]:
 
 
 def _function(function: Function, console: Console, first: str) -> Iterator[str]:
-    """``first``: the name of the function whose text it shares, its own if it is the first with that text."""
+    """Yield the lines of one function. ``first`` is the name of the first function with the same text."""
     under = f"  (under {function.key})" if function.key else ""
     yield f"  {console.styled(function.name, 'bold')}{under}"
     yield f"  {console.styled(function.pytorch, 'cyan')}"
@@ -137,7 +138,7 @@ def _function(function: Function, console: Console, first: str) -> Iterator[str]
     if function.name == first:
         yield from code(function.here.text, "python", console)
     else:
-        yield f"    the same function as {first}, above"
+        yield f"    the same function as {first} above"
 
 
 def _registered(card: CodegenCard, console: Console) -> Iterator[str]:
@@ -150,7 +151,7 @@ def _registered(card: CodegenCard, console: Console) -> Iterator[str]:
 
 
 def _rows(registered: Iterable[Registered]) -> Iterator[tuple[str, str]]:
-    """Keys with the same kernel in one row."""
+    """Yield one row for each kernel, with all keys that share it."""
     rows: dict[tuple[bool, str, str], list[str]] = {}
     for each in registered:
         rows.setdefault((each.runs, each.name, each.place), []).append(each.key)
@@ -159,7 +160,7 @@ def _rows(registered: Iterable[Registered]) -> Iterator[tuple[str, str]]:
 
 
 def _files(card: CodegenCard, console: Console) -> Iterator[str]:
-    """Of an operator whose texts are not kept."""
+    """Yield the files for an operator whose generated texts are not stored."""
     yield ""
     yield console.heading("PyTorch's generators write into these files, too" if card.functions else "Files at PyTorch")
     yield from console.wrapped(not_kept(card.operator))

@@ -1,4 +1,4 @@
-"""Diagnoses as text: lines that begin with ``why``, ``PyTorch says``, ``try`` and ``see``."""
+"""Diagnoses as text: lines that start with ``why``, ``PyTorch says``, ``try`` and ``see``."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
 
 LABELS = ("why", "PyTorch says", "try", "not seen", "note", "see")
-"""The parts, in their order."""
+"""The labels of the parts, in order."""
 
 NAMED = 3
-"""Of what is special in a sound program so much is named."""
+"""The maximum number of features to name for a program without mistakes."""
 
 COLUMN = max(map(len, LABELS)) + 2
-"""Where the texts begin."""
+"""The column at which the texts begin."""
 
 
 def diagnosis_lines(trace: Trace, found: Sequence[Diagnosis], trace_file: str, console: Console) -> Iterator[str]:
-    """Each diagnosis, with the command that opens the stepper where it is proven; without one a line that says so, and
-    notes."""
+    """Yield each diagnosis, with the command that opens the stepper at its proof. Without a diagnosis, yield a line
+    that says so and the notes.
+    """
     if not found:
         yield nothing_wrong(trace)
         for label, text in _of_notes(notes(trace), trace_file):
@@ -39,7 +40,7 @@ def diagnosis_lines(trace: Trace, found: Sequence[Diagnosis], trace_file: str, c
 
 
 def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str]]:
-    """Its parts with their labels; without a file of the trace no command opens it."""
+    """Yield the labeled parts of a diagnosis. Without a trace file, there is no command that opens it."""
     yield "why", diagnosis.why
     if diagnosis.says:
         yield "PyTorch says", diagnosis.quoted
@@ -51,7 +52,7 @@ def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str
 
 
 def _of_notes(found: Sequence[Note], trace_file: str) -> Iterator[tuple[str, str]]:
-    """The notes on a sound program, and the command that opens the stepper at the first."""
+    """Yield the notes on a program without mistakes, and the command that opens the stepper at the first note."""
     yield from (("note", each.said.text) for each in found)
     if found and trace_file:
         yield _see(found[0].at, trace_file)
@@ -62,22 +63,24 @@ def _see(step: int, trace_file: str) -> tuple[str, str]:
 
 
 def labeled(label: str, text: str, console: Console) -> Iterator[str]:
-    """One part, behind its label."""
-    lines = [text] if label == "see" else console.wrapped(text, COLUMN)  # a command is copied: it stays on one line
+    """Yield the lines of one part, after its label."""
+    lines = (
+        [text] if label == "see" else console.wrapped(text, COLUMN)
+    )  # a command stays on one line, so that it can be copied
     yield console.styled(label, "bold") + " " * (COLUMN - len(label)) + lines[0].lstrip()
     yield from lines[1:]
 
 
 def nothing_wrong(trace: Trace) -> str:
-    """The line about a sound program, with what is special in it."""
+    """The line for a program without mistakes, with its special features."""
     sound = f"{trace.header.program}: no error and none of the known silent mistakes"
     found, values = [each.text for each in special(trace)[:NAMED]], until(trace)
     uses = f" It uses {listed(found)}." if found else ""
-    return f"{sound}.{uses}{f' {values} NaN after that is not seen.' if values else ''}"
+    return f"{sound}.{uses}{f' {values} NaN after that is not visible.' if values else ''}"
 
 
 def as_values(trace: Trace, found: Sequence[Diagnosis]) -> dict[str, Any]:
-    """The same for JSON."""
+    """The diagnoses as values for JSON."""
     return {
         "program": trace.header.program,
         "not seen": until(trace),

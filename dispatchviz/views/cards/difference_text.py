@@ -1,5 +1,6 @@
-"""Snapshots as text: the size of one; of two a summary, then what changed, the same change of many operators
-once."""
+"""Snapshots as text: the size of one snapshot; for two snapshots, a summary and then the changes. A change that many
+operators share is listed once.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +21,22 @@ from dispatchviz.live.snapshot_difference import (
 from dispatchviz.views.text.console import Console
 
 SHOWN = 12
-"""So many rows of a part are shown unless all are asked for."""
+"""The maximum number of rows of a part to show without ``--all``."""
 
 NAMED = 3
-"""So many operators of a group are named."""
+"""The maximum number of operators of a group to name."""
 
 BASES = 8
-"""So many operators of a namespace that are new or gone."""
+"""The maximum number of new or removed operators of a namespace to name."""
 
 Change = TypeVar("Change", bound=Hashable)
 
 
 def difference_lines(found: Difference, console: Console, every: bool = False) -> Iterator[str]:
-    """The whole; ``every``: all rows and all names."""
+    """Yield the whole comparison. If ``every`` is true, show all rows and all names."""
     yield console.heading(f"{found.before} → {found.after}")
     if found.same:
-        yield from console.wrapped("Both register the same.", 0)
+        yield from console.wrapped("Both have the same registrations.", 0)
     else:
         yield from console.columns(_summary(found))
     yield from _not_compared(found, console)
@@ -52,26 +53,26 @@ def _summary(found: Difference) -> Iterator[tuple[str, str]]:
     yield "keys", _keys_counted(found.keys)
     yield "fallbacks", _kernels_counted(found.fallbacks)
     yield "operators", f"{first} → {second}: {len(found.added)} new, {len(found.removed)} gone"
-    yield "of those in both", f"{len(found.operators)} differ"
-    yield "schemas", _said(Counter({"differ": sum(one.schema is not None for one in operators)}))
+    yield "operators in both", f"{len(found.operators)} differ"
+    yield "schemas", _counts_text(Counter({"differ": sum(one.schema is not None for one in operators)}))
     yield "registrations", _kernels_counted([change for one in operators for change in one.kernels])
-    yield "cells", _said(Counter(f"on {change.key}" for one in operators for change in one.cells))
+    yield "cells", _counts_text(Counter(f"on {change.key}" for one in operators for change in one.cells))
 
 
 def _keys_counted(keys: KeysDifference) -> str:
     words = {"new": keys.added, "gone": keys.removed, "renamed": keys.renamed, "moved in the order": keys.moved}
     aliases = len(keys.aliases)
-    return _said(Counter({word: len(which) for word, which in words.items()})) + (
+    return _counts_text(Counter({word: len(which) for word, which in words.items()})) + (
         f"; {counted(aliases, 'alias has', 'aliases have')} other members" if aliases else ""
     )
 
 
 def _kernels_counted(changes: Iterable[KernelChange]) -> str:
     words = {"moved": "moved to another file", "other kind": "of another kind"}
-    return _said(Counter(words.get(change.what, change.what) for change in changes))
+    return _counts_text(Counter(words.get(change.what, change.what) for change in changes))
 
 
-def _said(counts: Counter[str]) -> str:
+def _counts_text(counts: Counter[str]) -> str:
     """``12 new, 3 gone``"""
     return ", ".join(f"{count:,} {word}" for word, count in counts.most_common() if count) or "the same"
 
@@ -80,13 +81,13 @@ def _not_compared(found: Difference, console: Console) -> Iterator[str]:
     if found.left_out:
         keys = [key for key in found.left_out if not key.startswith("Autograd")]
         yield from console.wrapped(
-            f"Not compared are kernels under {listed(keys)}, which only one of the two builds has, and the cells that "
-            "depend on them: --all compares them.",
+            f"Kernels for {listed(keys)}, which only one of the two builds has, are not compared, nor are the table "
+            "entries that depend on them. --all compares them.",
             0,
         )
     if found.unsaid:
         yield from console.wrapped(
-            f"Of {counted(found.unsaid, 'kernel')} that Python registers one of the two does not say the file: "
+            f"The file of {counted(found.unsaid, 'kernel')} registered from Python is known for only one of the two: "
             "it is not compared.",
             0,
         )
@@ -96,7 +97,7 @@ def _not_compared(found: Difference, console: Console) -> Iterator[str]:
 
 
 class Row(NamedTuple):
-    """A change, and how many operators have it."""
+    """A change and the number of operators that have it."""
 
     many: str
     text: str
@@ -106,16 +107,16 @@ def _parts(found: Difference, every: bool) -> Iterator[tuple[str, list[Row]]]:
     yield "Dispatch keys", [Row("", text) for text in _key_texts(found.keys)]
     yield "Backend fallbacks", [Row("", text) for text in _fallback_texts(found.fallbacks)]
     yield "New operators", list(_operator_rows(found.added, every))
-    yield "Operators that are gone", list(_operator_rows(found.removed, every))
+    yield "Removed operators", list(_operator_rows(found.removed, every))
     yield "Schemas", _grouped(_schemas(found.operators), _schema_text, every)
     for title, whats in _KERNEL_PARTS:
         yield title, _grouped(_kernels(found.operators, whats), _under_keys, every)
-    yield "Cells, computed by the rules of either release", _grouped(_cells(found.operators), _under_keys, every)
+    yield "Table entries, computed by the rules of each release", _grouped(_cells(found.operators), _under_keys, every)
 
 
 _KERNEL_PARTS = (
     ("New registrations", ("new",)),
-    ("Registrations that are gone", ("gone",)),
+    ("Removed registrations", ("gone",)),
     ("Registrations in another file", ("moved",)),
     ("Registrations of another kind, or replaced", ("other kind", "replaced")),
 )
@@ -154,7 +155,7 @@ def _fallback_texts(changes: Iterable[KernelChange]) -> Iterator[str]:
 
 
 def _operator_rows(names: Sequence[str], every: bool) -> Iterator[Row]:
-    """By namespace; overloads of one name are one."""
+    """Yield one row for each namespace. All overloads of one name count as one operator."""
     spaces: dict[str, Counter[str]] = {}
     for name in names:
         space, _, rest = name.rpartition("::")
@@ -174,11 +175,11 @@ def _some(names: Collection[str], most: int, every: bool) -> str:
 
 
 UnderKeys = tuple[tuple[str, ...], str, str]
-"""What changes in the same way under some keys: the keys, before, after."""
+"""The keys that change in the same way, with the values before and after."""
 
 
 def _grouped(changes: Iterable[tuple[Change, str]], text: Callable[[Change], str], every: bool) -> list[Row]:
-    """Change -> its operators, most of them first."""
+    """Group changes by their text, the ones with most operators first."""
     groups: dict[Change, list[str]] = {}
     for change, name in changes:
         groups.setdefault(change, []).append(name)
@@ -198,7 +199,9 @@ def _kernels(operators: dict[str, OperatorDifference], whats: Collection[str]) -
 
 
 def _sides(change: KernelChange) -> tuple[str, str]:
-    """Of another kind: the two kinds. Else what tells kernels apart: whether one takes ``SymInt`` its schema says."""
+    """The text of both sides: the two kinds of kernel, or else the difference between two kernels of one kind. The
+    schema shows whether a kernel takes ``SymInt``.
+    """
     before, after = _short(change.before), _short(change.after)
     if change.what == "other kind":
         return before.partition(" ")[0], after.partition(" ")[0]
@@ -214,7 +217,7 @@ def _cells(operators: dict[str, OperatorDifference]) -> Iterator[tuple[UnderKeys
 
 
 def _folded(changes: Iterable[tuple[str, str, str]]) -> Iterator[UnderKeys]:
-    """The keys of one operator with the same change."""
+    """Yield the keys of one operator grouped by their change."""
     keys: dict[tuple[str, str], list[str]] = {}
     for key, before, after in changes:
         keys.setdefault((before, after), []).append(key)
@@ -222,7 +225,7 @@ def _folded(changes: Iterable[tuple[str, str, str]]) -> Iterator[UnderKeys]:
 
 
 GENERATED = ("build/aten/src/ATen/", "torch/csrc/autograd/generated/")
-"""Folders whose files' names say enough."""
+"""Folders whose file names are clear without the folder."""
 
 
 def _short(kernel: str) -> str:
@@ -240,7 +243,9 @@ def _schema_text(change: SchemaChange) -> str:
 
 
 def _under_keys(change: UnderKeys) -> str:
-    """``CPU, Meta  math kernel → kernel``; of a kernel in another file its kind is not said."""
+    """The text of a change, such as ``CPU, Meta  math kernel → kernel``. The kind is left out if the kernel moved to
+    another file.
+    """
     keys, before, after = change
     (kind, _, file), (new_kind, _, new_file) = before.partition(" "), after.partition(" ")
     if not before or not after:
@@ -258,7 +263,9 @@ def _under_keys(change: UnderKeys) -> str:
 def operator_lines(
     names: Iterable[str], before: Snapshot, after: Snapshot, found: Difference, console: Console
 ) -> Iterator[str]:
-    """All of some operators: what both have, what only one has (- and +), the cells that differ."""
+    """Yield everything about some operators: the parts that both have, those that only one has (- and +), and the
+    entries that differ.
+    """
     yield console.heading(f"{found.before} → {found.after}")
     yield from _not_compared(found, console)
     for name in names:
@@ -276,11 +283,11 @@ def _operator_lines(name: str, before: Snapshot, after: Snapshot, found: Differe
         [*_schema_sides(first, second), *_kernel_sides(first, second, difference, found.left_out)], console
     )
     if cells := [f"{change.key}: {change.before} → {change.after}" for change in difference.cells]:
-        yield from console.wrapped(f"cells: {'; '.join(cells)}", 2, 4)
+        yield from console.wrapped(f"entries: {'; '.join(cells)}", 2, 4)
 
 
 Side = tuple[str, str, str]
-"""Where it is (``-`` in the first, ``+`` in the second, a space in both), a key, a kernel."""
+"""The side (``-`` for the first, ``+`` for the second, a space for both), a key and a kernel."""
 
 
 def _schema_sides(first: Operator | None, second: Operator | None) -> Iterator[Side]:
@@ -298,7 +305,7 @@ def _kernel_sides(
     for key in dict.fromkeys(row.key for row in (*before, *after)):
         old, new = ([*_texts(rows, key)] for rows in (before, after))
         changes = [change for change in difference.kernels if change.key == key]
-        if first and second and not changes:  # a line or a file that is not compared may differ
+        if first and second and not changes:  # lines and files that are not compared may differ
             yield from ((" ", key, text + " (not compared)" * (key in left_out)) for text in new or old)
             continue
         yield from (("-", key, text) for text in old if text not in new)
@@ -318,7 +325,7 @@ def _sided(rows: Sequence[Side], console: Console) -> Iterator[str]:
 
 
 def summary_lines(snapshot: Snapshot, console: Console) -> Iterator[str]:
-    """What it is of, and counts."""
+    """Yield the origin of a snapshot and its counts."""
     yield console.heading(snapshot.title)
     yield from console.columns(_counts(snapshot))
 
@@ -335,5 +342,5 @@ def _counts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _counted(counts: Counter[str]) -> str:
-    """``aten 3,055, quantized 210``: most first."""
+    """The counts as text, the largest first: ``aten 3,055, quantized 210``."""
     return ", ".join(f"{name} {count:,}" for name, count in counts.most_common())

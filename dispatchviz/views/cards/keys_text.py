@@ -1,4 +1,4 @@
-"""``keys`` as text: the order of all keys, one key, a raw set."""
+"""The text of ``keys``: the order of all keys, one key, or a raw key set."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
 
 def order_lines(console: Console) -> Iterator[str]:
-    """All keys."""
+    """Yield all keys in order."""
     yield console.heading("Functionalities, highest priority first")
     yield from console.wrapped(
-        "A call runs the kernel of the highest key in its set. value: PyTorch's number; bit: of a raw key set; cells: "
-        "of every operator's table."
+        "A call runs the kernel for the highest key in its key set. value: PyTorch's number of the key; bit: its bit "
+        "in a raw key set; entries: its places in every operator's dispatch table."
     )
     yield ""
     rows = key_rows()
     name = max(len(row.name) for row in rows)
-    yield console.styled(f"  value  bit  cells    {'key':<{name}}  what its kernels do", "dim")
+    yield console.styled(f"  value  bit  entries  {'key':<{name}}  what its kernels do", "dim")
     for row in rows:
         first = f"  {row.value:>5}  {row.bit:>3}  {row.cells:<7}  {row.name:<{name}}"
         meaning = console.wrapped(row.meaning, len(first) + 2)
         yield f"{first}  {meaning[0].lstrip()}"
         yield from meaning[1:]
     yield ""
-    yield console.heading("Backends, lowest priority first (bits of the set; cells in this order)")
+    yield console.heading("Backends, lowest priority first (bits of the set; table entries in this order)")
     yield from console.wrapped(", ".join(f"{bit} {name}" for bit, name in backend_rows()), 2, 2)
     yield ""
     yield console.heading("Aliases (names to register under; no bits)")
     yield from console.columns((f"{name} ({many})", meaning) for name, many, meaning in alias_rows())
     yield ""
-    yield "dispatchviz keys NAME describes one, dispatchviz keys INTEGER takes a raw set apart."
+    yield "dispatchviz keys NAME describes a key. dispatchviz keys INTEGER lists the keys of a raw key set."
 
 
 def key_lines(card: KeyCard, console: Console, operators: bool) -> Iterator[str]:
-    """One key; ``operators``: with all that register for it."""
+    """Yield the card of one key. If ``operators`` is true, list everything registered for it."""
     yield console.heading(card.name) + f"  ({card.kind}, value {card.value})"
     yield from console.columns(_facts(card))
     for sentence in card.sentences:
@@ -56,9 +56,9 @@ def _facts(card: KeyCard) -> Iterator[tuple[str, str]]:
     else:
         yield "raw", f"{card.raw:#x} ({card.raw})"
     if card.cells:
-        yield "cells" if len(card.cells) > 1 else "cell", _spans(card.cells)
+        yield "entries" if len(card.cells) > 1 else "entry", _spans(card.cells)
     if card.kind != "alias":
-        yield "aliases", ", ".join(card.aliases) or "none includes it"
+        yield "aliases", ", ".join(card.aliases) or "no alias includes it"
     if card.fallback:
         yield "fallback", card.fallback
 
@@ -75,7 +75,7 @@ def _spans(cells: tuple[int, ...]) -> str:
 
 
 def raw_lines(card: RawSetCard, console: Console) -> Iterator[str]:
-    """A raw set."""
+    """Yield the keys of a raw key set."""
     yield console.heading(card.hex) + f"  ({card.raw}), as PyTorch 2.13 reads it"
     if card.known:
         yield from console.wrapped(f"This is {card.known}.")
@@ -83,7 +83,7 @@ def raw_lines(card: RawSetCard, console: Console) -> Iterator[str]:
     keys = ", ".join(card.members) or "none"
     rows = [("keys, highest first", keys)]
     if card.cell is not None:
-        rows.append(("picks", f"{card.highest}, cell {card.cell}" + _other_cell(card)))
+        rows.append(("selects", f"{card.highest}, table entry {card.cell}" + _other_cell(card)))
     backends = ", ".join(f"{bit.bit} {bit.name}" for bit in card.bits if bit.kind == "backend")
     functionalities = ", ".join(f"{bit.bit} {bit.name}" for bit in card.bits if bit.kind == "functionality")
     rows += [("backend bits", backends or "none"), ("functionality bits", functionalities or "none")]
@@ -91,7 +91,7 @@ def raw_lines(card: RawSetCard, console: Console) -> Iterator[str]:
     for note in card.notes:
         yield from console.wrapped(note)
     if not card.sensible:
-        yield f"  {sign}This is hardly a key set of PyTorch 2.13."
+        yield f"  {sign}This is probably not a key set of PyTorch 2.13."
     yield from _elsewhere(card, console)
 
 
@@ -102,7 +102,7 @@ def _other_cell(card: RawSetCard) -> str:
 def _elsewhere(card: RawSetCard, console: Console) -> Iterator[str]:
     if not card.elsewhere:
         if not card.sensible:
-            yield from console.wrapped("Nor does it make sense in the layout of any release since 1.5.")
+            yield from console.wrapped("It makes no sense in the layout of any other release since 1.5 either.")
         return
     yield ""
     yield console.heading("In the layouts of other releases")
@@ -111,5 +111,5 @@ def _elsewhere(card: RawSetCard, console: Console) -> Iterator[str]:
 
 def _reading(reading: Reading) -> str:
     bits = ", ".join(f"{bit.bit} {bit.name}" for bit in reading.bits)
-    doubt = f"; hardly: {reading.objection}" if reading.objection else ""
+    doubt = f"; unlikely: {reading.objection}" if reading.objection else ""
     return f"{', '.join(reading.members) or 'no keys'} (bits {bits}){doubt}"

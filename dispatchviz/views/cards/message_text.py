@@ -1,4 +1,6 @@
-"""``why --error`` as text: lines that begin with ``why``, ``PyTorch says``, ``try`` and ``see``, as for a program."""
+"""The text of ``why --error``: lines that start with ``why``, ``PyTorch says``, ``try`` and ``see``, as for a
+program.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def message_lines(answers: Sequence[Explained], console: Console) -> Iterator[str]:
-    """Each message, and for a missing kernel the operator's table as far as the message has it."""
+    """Yield each message. For a missing kernel, add the part of the operator's table that the message contains."""
     for number, answer in enumerate(answers):
         if number:
             yield ""
@@ -39,7 +41,7 @@ def _kernel_lines(answer: ErrorAnswer, console: Console) -> Iterator[str]:
     yield from _paragraphs("What happened", answer.happened, console)
     if answer.groups:
         yield ""
-        yield console.heading("What the list shows: cells of this operator that are not empty")
+        yield console.heading("What the list shows: the non-empty table entries of this operator")
         for group in answer.groups:
             keys = f": {', '.join(group.keys)}" if group.keys else ""
             yield from console.wrapped(f"{group.title}{keys}", 2, 4)
@@ -57,7 +59,7 @@ def _paragraphs(title: str, texts: tuple[str, ...], console: Console, sign: str 
 
 
 def message_values(answers: Sequence[Explained]) -> dict[str, Any]:
-    """The same for JSON."""
+    """The messages as values for JSON."""
     return {"messages": [_values(each) for each in answers]}
 
 

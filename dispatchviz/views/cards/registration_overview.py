@@ -1,4 +1,4 @@
-"""The history of an operator's table in short, a line for each registration: ``table OP --history --short``."""
+"""A short history of an operator's table, one line for each registration: ``table OP --history --short``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.foundation.english import counted
 from dispatchviz.views.text.console import Console
 
-LEGEND = "● cells change   ↷ calls skip keys from here on, or no longer"
+LEGEND = "● table entries change   ↷ calls begin or stop skipping keys"
 
 
 def overview_lines(history: RegistrationHistory, console: Console) -> Iterator[str]:
-    """All of them, in order; fallbacks that follow each other are one."""
+    """Yield all registrations in order. Consecutive fallbacks share one line."""
     build = f"  (build {history.build})" if history.build else ""
     yield console.heading(history.operator) + f": how its table is filled{build}"
     yield from console.columns(map(_row, _runs(history)), 2)
     yield ""
-    yield from console.wrapped(f"{LEGEND}. Without --short: each block, which cells change and why, the mask.", 0)
+    yield from console.wrapped(
+        f"{LEGEND}. Without --short: every block, the table entries that it changes and why, and the mask.", 0
+    )
 
 
 def _runs(history: RegistrationHistory) -> Iterator[Sequence[RegistrationStep]]:
@@ -40,8 +42,9 @@ def _row(steps: Sequence[RegistrationStep]) -> tuple[str, str]:
 
 
 def _one(step: RegistrationStep) -> str:
-    made = "; the entry is made" if step.makes_operator else ""
+    made = "; the operator's entry is created" if step.makes_operator else ""
     if step.kind == "definition":
         return f"the schema{made}"
     cells = sum(len(changed.keys) for changed in step.changes)
-    return f"{step.key}: {step.kernel}, {counted(cells, 'cell') if cells else 'no cell changes'}{made}"
+    changes = counted(cells, "entry", "entries") if cells else "no table entry changes"
+    return f"{step.key}: {step.kernel}, {changes}{made}"

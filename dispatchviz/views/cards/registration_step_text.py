@@ -1,4 +1,6 @@
-"""One step of an operator's registration as text: its block, what it is for, the cells and the mask that it changed."""
+"""One registration of an operator as text: its block, its purpose, and the table entries and the mask that it
+changed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
 
 SIGNS = {"●": "green", "↷": "cyan"}
-"""A cell that changed; a key that leaves the mask, or is back in it."""
+"""The signs for a changed table entry, and for a key that is removed from the mask or added again."""
 
 _KEYS = re.compile(rf"\b(?:{'|'.join(sorted((key.name for key in DispatchKey), key=len, reverse=True))})\b")
 
@@ -27,8 +29,13 @@ def step_lines(
     why: bool = True,
     single: bool = False,
 ) -> Iterator[str]:
-    """``said``: sentences that need not be said again, of whatever key; ``changes``: also the cells that changed;
-    ``why``: and the reason of each; ``single``: each cell on a line of its own."""
+    """Yield the lines of one registration.
+
+    - ``said``: sentences that were shown before and are not repeated.
+    - ``changes``: also show the entries that changed.
+    - ``why``: add the reason for each.
+    - ``single``: put each entry on its own line.
+    """
     number = f"{step.number:>2}"
     place = console.styled(step.place, "dim")
     yield f"{console.styled(number, 'bold')}  {console.styled(step.kind, 'bold')}  {place}".rstrip()
@@ -46,7 +53,7 @@ def step_lines(
 
 
 def block_lines(block: str, console: Console) -> Iterator[str]:
-    """A block as C++ or Python writes it: on one line if it fits."""
+    """Yield a block as C++ or Python code, on one line if it fits."""
     macro, opens, inside = block.partition(" { ")
     texts = [(block, 4)]
     if opens and len(block) + 4 > console.width:
@@ -58,7 +65,7 @@ def block_lines(block: str, console: Console) -> Iterator[str]:
 
 
 def held(what: Held) -> str:
-    """``autograd_fallback [backend fallback]``; ``no kernel``."""
+    """The contents of a table entry: ``autograd_fallback [backend fallback]`` or ``no kernel``."""
     return f"{what.kernel} [{what.reason}]" if what.kernel else "no kernel"
 
 
@@ -68,7 +75,7 @@ def _changed(changed: ChangedCells, why: bool, single: bool, console: Console) -
         for cell, key in zip(changed.cells, changed.keys, strict=True):
             yield from signed("●", f"{cell} {key}: {what}", console)
     else:
-        number = f"{len(changed.keys)} cells: " if len(changed.keys) > 1 else ""
+        number = f"{len(changed.keys)} entries: " if len(changed.keys) > 1 else ""
         keys = grouped_keys_text([DispatchKey[key] for key in changed.keys])
         yield from signed("●", f"{number}{keys}: {what}", console)
     if why:
@@ -76,7 +83,7 @@ def _changed(changed: ChangedCells, why: bool, single: bool, console: Console) -
 
 
 def signed(sign: str, text: str, console: Console) -> Iterator[str]:
-    """A sign of ``SIGNS`` and a text behind it, wrapped; PyTorch's tags stay in one piece."""
+    """Yield a sign of ``SIGNS`` and a wrapped text. PyTorch's tags are not broken."""
     whole = _TAG.sub(lambda tag: tag[0].replace(" ", _STUCK), text)
     first, *rest = (row.replace(_STUCK, " ") for row in console.wrapped(f"{sign} {whole}", 4, 8))
     yield first.replace(sign, console.styled(sign, SIGNS[sign]), 1)
@@ -89,11 +96,15 @@ def _calls(step: RegistrationStep, console: Console) -> Iterator[str]:
 
 
 def call_lines(keys: Sequence[str], falls_through: bool, console: Console) -> Iterator[str]:
-    """Calls of ``setOperatorHasFallthroughForKey``; nothing for no keys."""
+    """Yield the calls of ``setOperatorHasFallthroughForKey``; nothing if there are no keys."""
     if not keys:
         return
-    one = "the key leaves the mask, calls skip it" if falls_through else "the key is back in the mask, calls stop there"
-    many = "they leave the mask, calls skip them" if falls_through else "they are back in the mask, calls stop there"
+    if falls_through:
+        one = "the key is removed from the mask, so calls skip it"
+        many = "the keys are removed from the mask, so calls skip them"
+    else:
+        one = "the key is in the mask again, so calls stop there"
+        many = "the keys are in the mask again, so calls stop there"
     called = keys[0] if len(keys) == 1 else "KEY"
     of = "" if len(keys) == 1 else f" for {listed(keys)}"
     text = f"setOperatorHasFallthroughForKey({called}, {str(falls_through).lower()}){of}: {many if of else one}."
@@ -111,7 +122,7 @@ def _masks(step: RegistrationStep, console: Console) -> Iterator[str]:
             6,
         )
     elif before.per_backend and not after.per_backend:
-        yield from console.wrapped("requiresBitsetPerBackend_ is false again: one mask for all backends.", 6)
+        yield from console.wrapped("requiresBitsetPerBackend_ is false again: all backends share one mask.", 6)
 
 
 def _backends(masks: Masks) -> str:

@@ -1,4 +1,4 @@
-"""The history of an operator's table as text: ``table OP --history``, to be read from top to bottom."""
+"""The history of an operator's table as text, from top to bottom: ``table OP --history``."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from dispatchviz.views.cards.registration_step_text import SIGNS, block_lines, c
 from dispatchviz.views.text.console import Console
 
 ABOUT = (
-    "A kernel comes to the front of the list of its key (kernels_ of the operator's OperatorEntry). Then the cells "
-    "that the key covers are computed again (updateDispatchTable_), each from the best that is registered for it by "
-    "now, and setOperatorHasFallthroughForKey tells the operator's mask (nonFallthroughKeys_) for each of them whether "
-    "calls skip the key. So an alias is resolved here, when something is registered, and never when the operator is "
-    "called."
+    "A registration puts the kernel at the front of the list for its key (kernels_ of the operator's OperatorEntry). "
+    "The dispatcher then recomputes every dispatch table entry that the key covers (updateDispatchTable_): each entry"
+    " takes the best kernel registered so far. For each of these keys, setOperatorHasFallthroughForKey updates the "
+    "operator's mask (nonFallthroughKeys_), which decides whether calls skip the key. An alias key is therefore "
+    "resolved at registration, never when the operator is called."
 )
-"""What happens at each step."""
+"""The explanation of a registration."""
 
 NOT_YET = (
-    "Fallbacks are for all operators. The dispatcher keeps them (backendFallbackKernels_): this operator has no entry "
-    "yet, and takes them when it gets one."
+    "Fallbacks apply to all operators. The dispatcher stores them (backendFallbackKernels_). This operator has no "
+    "entry yet, and takes them when it gets one."
 )
-ALREADY = "Fallbacks are for all operators: each of them computes its cell of the key again."
-"""What is said of fallbacks that follow each other, as the operator has no entry or has one."""
+ALREADY = "Fallbacks apply to all operators. Each one recomputes this operator's table entry for its key."
+"""The explanation of consecutive fallbacks, before and after the operator has an entry."""
 
 FEW = 2
-"""From so many fallbacks on that follow each other, each has one line."""
+"""The minimum number of consecutive fallbacks that are listed one per line."""
 
 
 def history_lines(
     history: RegistrationHistory, keys: Sequence[DispatchKey], everything: bool, console: Console
 ) -> Iterator[str]:
-    """The steps. ``keys``: the cells that were asked for; ``everything``: nothing is folded."""
+    """Yield the registrations. ``keys`` are the requested keys. If ``everything`` is true, nothing is folded."""
     yield from _head(history, console)
     said: set[str] | None = None if everything else set()
     for folds, run in groupby(history.steps, key=lambda step: step.kind == "fallback" and not (everything or keys)):
@@ -67,7 +67,7 @@ def _head(history: RegistrationHistory, console: Console) -> Iterator[str]:
 
 
 def _fallbacks(steps: Sequence[RegistrationStep], console: Console) -> Iterator[str]:
-    """Each on a line: they are for all operators alike."""
+    """Yield one line for each fallback, since fallbacks apply to all operators."""
     numbers = f"{steps[0].number}-{steps[-1].number}"
     yield f"{console.styled(numbers, 'bold')}  {console.styled(f'{len(steps)} fallbacks', 'bold')}"
     for block in dict.fromkeys(step.block.replace(f"(_, {step.key},", "(_, KEY,") for step in steps):
@@ -85,7 +85,7 @@ def _fallback(step: RegistrationStep, keys: int, kernels: int, console: Console)
     sign = "↷" if step.calls else "●" if step.changes else "–" if step.exists else " "
     painted = console.styled(sign, SIGNS[sign]) if sign in SIGNS else sign
     row = f"    {step.number:>2} {sign} {step.key:<{keys}}  {step.kernel:<{kernels}}"
-    notes = [_file(step), *(["the cell keeps what it has"] if sign == "–" else [])]
+    notes = [_file(step), *(["the entry keeps its kernel"] if sign == "–" else [])]
     apart = [note for note in notes if len(row) + 2 + len(note) > console.width]
     beside = [note for note in notes if note not in apart][:1]
     yield row.replace(f" {sign} ", f" {painted} ", 1) + "".join("  " + console.styled(note, "dim") for note in beside)
@@ -98,7 +98,7 @@ def _file(step: RegistrationStep) -> str:
 
 
 def _masked(steps: Sequence[RegistrationStep], console: Console) -> Iterator[str]:
-    """What the fallthroughs among them did to the mask."""
+    """Yield the changes that the fallthroughs make to the mask."""
     calls = [call.key for step in steps for call in step.calls]
     if not calls:
         return
@@ -117,12 +117,12 @@ def _end(history: RegistrationHistory, keys: Sequence[DispatchKey], console: Con
         changed = {key for step in history.steps for changed in step.changes for key in changed.keys}
         never = [key for key in keys if str(key) not in changed]
         if never:
-            yield from console.wrapped(f"Empty from first to last: {grouped_keys_text(never)}.", 0, 0)
+            yield from console.wrapped(f"Empty throughout: {grouped_keys_text(never)}.", 0, 0)
     else:
         valid = sum(bool(what.kernel) for what in table.values())
-        text = f"In the end {valid} of 137 cells hold a kernel, and nonFallthroughKeys_ is "
+        text = f"In the end, {valid} of the 137 table entries hold a kernel, and nonFallthroughKeys_ is "
         of_pytorch = history.steps[-1].step < 0
-        shown = f": dispatchviz table {history.operator} shows them" if of_pytorch else ""
+        shown = f" (dispatchviz table {history.operator} shows the table)" if of_pytorch else ""
         yield from console.wrapped(f"{text}{history.steps[-1].masks.single:#x}{shown}.", 0, 0)
         yield ""
     reasons = [changed.after.reason for step in history.steps for changed in step.changes if changed.after.kernel]

@@ -1,4 +1,4 @@
-"""The classes of a structured kernel as text: a tree with files, the members, the three entries, compared."""
+"""The classes of a structured kernel as text: a tree with files, the members, and a comparison of the three entries."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from dispatchviz.foundation.english import listed
 from dispatchviz.views.text.console import Console
 
 ABOUT = (
-    "A structured kernel is written as two functions: meta checks the arguments and computes sizes, strides, dtype and "
-    "device of the output, impl computes the numbers. torchgen makes the functional, the in-place and the out operator "
-    "of them. The three differ in set_output, which meta calls when it knows the output."
+    "A structured kernel consists of two functions: meta checks the arguments and computes the sizes, strides, dtype "
+    "and device of the output, and impl computes the numbers. From these, torchgen generates the functional, the "
+    "in-place and the out operator. The three differ only in set_output, which meta calls when it knows the output."
 )
 
 WAY = (
-    "meta runs with maybe_get_output() as its output; where the class is a TensorIterator, it builds the iterator "
-    "(build_borrowing_binary_op and others), which calls set_output_raw_strided for each output; other meta functions "
-    "call set_output_raw_strided, set_output_strided or set_output_contiguous themselves. The calls are virtual: what "
-    "runs is the override of the class below."
+    "meta runs with maybe_get_output() as its output. If the class is a TensorIterator, meta builds the iterator "
+    "(build_borrowing_binary_op and others), which calls set_output_raw_strided for each output. Other meta functions"
+    " call set_output_raw_strided, set_output_strided or set_output_contiguous themselves. These calls are virtual: "
+    "the override of the class below runs."
 )
 
 WITHOUT_NAMES = (
-    "Older texts show a parameter names in set_output, and a call of at::namedinference::propagate_names: PyTorch "
+    "Older texts show a parameter names in set_output, and a call of at::namedinference::propagate_names. PyTorch "
     "2.13 has neither."
 )
 
 
 def class_tree(family: Family, console: Console) -> Iterator[str]:
-    """A line for each class: its name, what it adds, its file."""
+    """Yield one line for each class, with its name, the members that it adds and its file."""
     rows = [(branch.lines, branch.of) for branch in class_branches(family)]
     widest = max(len(branch) + len(each.name) for branch, each in rows)
     for branch, each in rows:
@@ -43,14 +43,14 @@ def class_tree(family: Family, console: Console) -> Iterator[str]:
 
 
 def structured_lines(family: Family, console: Console) -> Iterator[str]:
-    """All of it: ``codegen OP --structured``."""
+    """Yield everything: ``codegen OP --structured``."""
     yield ""
     yield console.heading("Structured kernel: the classes")
     yield from console.wrapped(ABOUT)
     yield ""
     yield from class_tree(family, console)
     yield ""
-    yield from console.wrapped(f"{family.macro} stands for void {family.meta}: ATen/TensorMeta.h defines the macro.")
+    yield from console.wrapped(f"{family.macro} expands to void {family.meta}. ATen/TensorMeta.h defines the macro.")
     yield from console.wrapped(WAY)
     yield from _members(family, console)
     yield from _loop(family, console)
@@ -75,17 +75,17 @@ def _members(family: Family, console: Console) -> Iterator[str]:
 
 
 STUB = (
-    "A stub is a DispatchStub (ATen/native/DispatchStub.h): it has a pointer to a function for each kind of device, "
-    "and for the CPU one per instruction set: DEFAULT, AVX2, AVX512 and others. The first call on the CPU chooses the "
-    "one that fits the machine. Where the class is a TensorIterator, that function as a rule gets the object as the "
-    "iterator, and cpu_kernel or cpu_kernel_vec (ATen/native/cpu/Loops.h) has the loop over the elements."
+    "A stub is a DispatchStub (ATen/native/DispatchStub.h). It holds a function pointer for each device type, and for"
+    " the CPU one for each instruction set: DEFAULT, AVX2, AVX512 and others. The first call on the CPU chooses the "
+    "one that fits the machine. If the class is a TensorIterator, the stub usually receives the object as the "
+    "iterator, and cpu_kernel or cpu_kernel_vec (ATen/native/cpu/Loops.h) loops over the elements."
 )
 
 NO_STUB = "{impl} calls no stub itself."
 
 
 def _loop(family: Family, console: Console) -> Iterator[str]:
-    """What the impl function of the CPU calls."""
+    """Yield the calls of the CPU's impl function."""
     impl = family.impls.get("CPU", "")
     if not impl:
         return
@@ -101,12 +101,12 @@ def _loop(family: Family, console: Console) -> Iterator[str]:
 
 
 def _forms(family: Family, key: str, console: Console) -> Iterator[str]:
-    """The wrappers of a key, one thing after the other: of the second key on only what is not as in the first."""
+    """Yield the wrappers of a key, line by line. From the second key on, yield only the differences from the first."""
     wrappers = [each for each in family.wrappers if each.key == key]
     first = key == family.wrappers[0].key
     count = "the three entries" if len(wrappers) == 3 else f"{len(wrappers)} entries"
     yield ""
-    yield console.heading(f"{key}: {count}") + (", one below the other; ≠ where they differ" if first else "")
+    yield console.heading(f"{key}: {count}") + (", one below the other; ≠ marks a difference" if first else "")
     if not first:
         yield from console.wrapped(OTHERS[key])
     for label, text in ROWS.items() if first else SHORT.items():
@@ -119,14 +119,15 @@ def _forms(family: Family, key: str, console: Console) -> Iterator[str]:
 
 
 OTHERS = {
-    "CUDA": "As for the CPU, and set_output_strided and set_output_raw_strided first set the device of guard_, which "
-    "stays until the wrapper returns.",
-    "Meta": "As for the CPU, without impl: the outputs have sizes and no memory.",
-    DEFAULT: "The default for backends that register the out operator alone. set_output_strided and "
-    "set_output_raw_strided set the device of guard_; create_out is at::empty or at::empty_strided, a call through the "
-    "dispatcher; in place of impl the out operator is called, through the dispatcher, too.",
+    "CUDA": "As for the CPU. In addition, set_output_strided and set_output_raw_strided first set the device of "
+    "guard_, which stays set until the wrapper returns.",
+    "Meta": "As for the CPU, but without impl: the outputs have sizes and no memory.",
+    DEFAULT: "The default for backends that register only the out operator. set_output_strided and "
+    "set_output_raw_strided set the device of guard_. create_out calls at::empty or at::empty_strided "
+    "through the dispatcher. Instead of impl, the wrapper calls the out operator, also through the "
+    "dispatcher.",
 }
-"""What another key's classes and wrappers have otherwise."""
+"""The differences in the classes and wrappers of the other keys."""
 
 
 def _called(each: Wrapper, *starts: str) -> str:
@@ -139,7 +140,7 @@ SHORT: dict[str, Callable[[Wrapper], str]] = {
     "registered in": lambda each: each.place.rpartition("/")[2],
     "impl": lambda each: _called(each, "op.impl", "at::"),
 }
-"""What differs from key to key."""
+"""The rows that differ between keys."""
 
 ROWS: dict[str, Callable[[Wrapper], str]] = {
     "operator": lambda each: f"aten::{each.operator}",
@@ -153,4 +154,4 @@ ROWS: dict[str, Callable[[Wrapper], str]] = {
     "copy of the proxy": lambda each: _called(each, "if "),
     "return": lambda each: _called(each, "return ").removeprefix("return "),
 }
-"""What is compared, and how it reads for one of the forms."""
+"""The rows that are compared, with a function that returns the text for one form."""

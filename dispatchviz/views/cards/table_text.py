@@ -1,4 +1,4 @@
-"""``table OP`` as text: folded to what a reader takes in at once, or cell by cell."""
+"""The text of ``table OP``, either folded for a quick overview or entry by entry."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ SIGNS = {
     RAISES: ("!", "red", "the kernel only raises"),
     MISSING: ("✗", "red", "no kernel: calls fail"),
 }
-"""Of each state: its sign, its color, what it means."""
+"""The sign, color and meaning of each state."""
 
 WIDE = 110
-"""From this width on a cell has one line."""
+"""The width from which on an entry takes one line."""
 
 
 def table_lines(card: TableCard, everything: bool, console: Console) -> Iterator[str]:
-    """Header, cells, the empty ones in a sentence, signs. ``everything``: no folding, empty cells in order."""
+    """Yield the header, the entries, a sentence about empty ones, and the signs. If ``everything`` is true, nothing is
+    folded and empty entries are listed in order.
+    """
     yield from _header(card, console)
     yield ""
     if everything:
@@ -48,7 +50,7 @@ def table_lines(card: TableCard, everything: bool, console: Console) -> Iterator
 
 
 def _rest(card: TableCard, console: Console) -> Iterator[str]:
-    """What most operators have alike, in a sentence each."""
+    """Yield one sentence for each group of entries that most operators share."""
     fallbacks = [row for row in card.rows if row.reason == FALLBACK]
     groups = (
         ("↷", "cyan", "skipped, the keys' own fallbacks", [row for row in fallbacks if row.state == SKIPPED]),
@@ -68,8 +70,8 @@ def _header(card: TableCard, console: Console) -> Iterator[str]:
     yield console.heading(card.operator) + f"  (build {card.build})"
     yield from console.wrapped(card.schema, 2, 6)
     yield from console.wrapped(f"defined: {card.defined}", 2, 6)
-    valid = f"{card.valid} of 137 cells hold a kernel"
-    yield from console.wrapped(f"{valid}; mask of its calls {card.mask:#x}", 2, 6)
+    valid = f"{card.valid} of 137 entries hold a kernel"
+    yield from console.wrapped(f"{valid}; the mask of its calls is {card.mask:#x}", 2, 6)
 
 
 def _cells(folds: list[Fold], console: Console) -> Iterator[str]:
@@ -97,7 +99,7 @@ def _place(row: Row) -> str:
 
 
 def _lines(row: Row, indent: int, console: Console) -> list[str]:
-    """The same on two lines where one is too narrow."""
+    """The kernel and its place, on two lines if one is too narrow."""
     if not row.kernel:
         return []
     if indent + len(row.kernel) + 2 + len(_place(row)) <= console.width:

@@ -1,4 +1,4 @@
-"""What PyTorch's code generators read and write for an operator, as text: what they are for, parts, files, C++."""
+"""The input and output of PyTorch's code generators for an operator, as text: purpose, parts, files and C++."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from dispatchviz.views.text.code_tokens import code
 from dispatchviz.views.text.console import Console
 
 FOR = (
-    "An operator is described once: by an entry of native_functions.yaml and, if it has a derivative of its own, by "
-    "one of derivatives.yaml. From these entries PyTorch's build generates what is alike for all operators: the "
-    "functions of Python and C++, the ways into the dispatcher, a wrapper and a registration for each key, autograd "
-    "kernels and Nodes. Written by hand is what the entries name: the kernels, the meta and impl functions, the "
-    "functions that formulas call."
+    "An operator is described once: by an entry in native_functions.yaml and, if it has a derivative of its own, by "
+    "an entry in derivatives.yaml. From these entries, PyTorch's build generates the code that looks alike for all "
+    "operators: the Python and C++ functions, the calls into the dispatcher, a wrapper and a registration for each "
+    "key, autograd kernels and Nodes. People write the functions that the entries name: the kernels, the meta and "
+    "impl functions, and the functions that formulas call."
 )
-"""What code generation is for."""
+"""The purpose of code generation."""
 
 
 def about_lines(card: CodegenCard, console: Console) -> Iterator[str]:
-    """What it is for, and how much it is."""
+    """Yield the purpose of code generation and the amount of generated code."""
     count = everything()
     much = (
-        f"PyTorch {release()} has {count.functions:,} entries and {count.derivatives} of derivatives, from which "
-        f"torchgen and {TOOLS} write {count.lines:,} lines of C++ into {count.files:,} files"
+        f"PyTorch {release()} has {count.functions:,} entries for functions and {count.derivatives} for derivatives. "
+        f"From these, torchgen and {TOOLS} write {count.lines:,} lines of C++ into {count.files:,} files"
     )
-    own = f": {card.lines:,} in {len(card.files)} for {card.operator}, alone or with its other forms"
+    own = f"; {card.lines:,} lines, in {len(card.files)} files, are for {card.operator} or its other forms"
     yield ""
     yield console.heading("What code generation is for")
     yield from console.wrapped(f"{FOR} {much}{own if card.texts_known else ''}.")
 
 
 def entry_lines(entries: Iterable[RealEntry], version: str, console: Console) -> Iterator[str]:
-    """PyTorch's own entries, whole."""
+    """Yield PyTorch's own entries in full."""
     yield ""
     yield console.heading(f"PyTorch's entries ({version})")
     for entry in entries:
@@ -59,7 +59,7 @@ def entry_lines(entries: Iterable[RealEntry], version: str, console: Console) ->
 
 
 def way_lines(card: CodegenCard, console: Console) -> Iterator[str]:
-    """How the entries become files: the values that torchgen makes of them, then who writes what into which file."""
+    """Yield the path from entries to files: the objects that torchgen creates, then the part that writes each file."""
     yield ""
     yield console.heading("From the entries to the files")
     together = f"{_named(GROUPING)} puts it into a {_named(GROUP)}: {', '.join(card.group)}"
@@ -73,8 +73,8 @@ def way_lines(card: CodegenCard, console: Console) -> Iterator[str]:
     yield ""
     short = card.operator.removeprefix("aten::")
     yield from console.wrapped(
-        f"Who writes what into which template, about in the order of a call, and how many lines of each file are for "
-        f"{card.operator}. dispatchviz codegen {short} --file NAME shows those of a file."
+        f"The files are in about the order of a call, with the number of their lines for {card.operator}. "
+        f"dispatchviz codegen {short} --file NAME shows these lines."
     )
     yield from file_lines(card.files, console)
 
@@ -91,7 +91,7 @@ def _steps(source: str, steps: Iterable[str], console: Console) -> Iterator[str]
 
 
 def file_lines(files: Iterable[GeneratedFile], console: Console) -> Iterator[str]:
-    """By the part that writes them."""
+    """Yield the files, grouped by the part of the generator that writes them."""
     for (what, part), group in groupby(files, lambda each: (each.what, each.part)):
         written = list(group)
         yield ""
@@ -103,30 +103,32 @@ def file_lines(files: Iterable[GeneratedFile], console: Console) -> Iterator[str
 
 
 def not_kept(operator: str) -> str:
-    """The note on operators whose texts are not kept, and what to do."""
+    """The note on operators whose generated texts are not stored, with a way to get them."""
     name = operator.removeprefix("aten::")
     return (
-        f"The texts that torchgen writes are kept for {len(kept_operators())} operators, among them those of the "
-        f"examples, and {operator} is none of them. With torch installed, dispatchviz codegen {name} --real shows them."
+        f"torchgen's output is stored for {len(kept_operators())} operators, including those of the examples, but not "
+        f"for {operator}. With torch installed, dispatchviz codegen {name} --real shows it."
     )
 
 
 def texts_in(real: Real, operator: str, name: str) -> list[tuple[str, str]]:
-    """The files that a name means, each with its text. DispatchvizError with those that there are."""
+    """Return the files that match a name, each with its text. Raise DispatchvizError with the existing names if none
+    matches.
+    """
     files = [file for _, of in in_order(real.files()) for file in of]
     found = named(files, name)
     if not found:
         there = [file.rpartition("/")[2] for file in files]
         close = difflib.get_close_matches(name, there, 1) or [file for file in there if name in file]
-        meant = f", did you mean {close[0]}?" if close else ";"
+        meant = f", did you mean {close[0]}?" if close else "."
         raise DispatchvizError(
-            f"torchgen writes nothing of {operator} into {name!r}{meant} it does into: {', '.join(there)}"
+            f"torchgen writes nothing for {operator} into {name!r}{meant} It writes into: {', '.join(there)}"
         )
     return [(file, real.text(file)) for file in found]
 
 
 def text_lines(operator: str, real: Real, texts: Iterable[tuple[str, str]], console: Console) -> Iterator[str]:
-    """The C++ of files: ``--file``."""
+    """Yield the C++ text of files: ``--file``."""
     for number, (file, text) in enumerate(texts):
         if number:
             yield ""

@@ -1,4 +1,4 @@
-"""``why OP KEY`` as text."""
+"""The text of ``why OP KEY``."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dispatchviz.views.text.console import Console
 
 
 def why_lines(answer: CellAnswer, build: str, console: Console) -> Iterator[str]:
-    """The answer, part by part."""
-    yield console.heading(f"{answer.operator}  {answer.key}") + f"  (cell {answer.cell} of 137, build {build})"
+    """Yield the answer part by part."""
+    yield console.heading(f"{answer.operator}  {answer.key}") + f"  (table entry {answer.cell} of 137, build {build})"
     yield ""
     yield from _kernel(answer, console)
     yield from _part("Why", [answer.why], console)
     yield ""
-    yield console.heading("Claims to the cell, best first")
+    yield console.heading("Kernels that could fill this entry, best first")
     yield from _claims(answer, console)
     yield from _part("When it is called", answer.called, console)
     yield ""
     yield console.heading("What would change it (tried on a copy of the operator)")
     for change in answer.changes:
         yield from _change(change, console)
-    yield from _part("The whole table", [f"{answer.table} All cells: dispatchviz table {answer.operator}"], console)
+    yield from _part("The whole table", [f"{answer.table} All entries: dispatchviz table {answer.operator}"], console)
 
 
 def _kernel(answer: CellAnswer, console: Console) -> Iterator[str]:

@@ -1,1 +1,3 @@
-"""Position in a trace: the cursor with its moves, breakpoints, marks and search. Knows neither keys nor screens."""
+"""The position in a trace: the cursor with its moves, breakpoints, marks and search. It is independent of keys and
+screens.
+"""

@@ -1,4 +1,4 @@
-"""The state of a reader in a trace, and what follows from it: the rows to list, the next stop."""
+"""The reader's state in a trace, and values derived from it: the listed rows, the next stop."""
 
 from __future__ import annotations
 
@@ -20,52 +20,56 @@ from dispatchviz.views.cursor.step_search import Search
 ERRORS = (ErrorRaised, ProgramRaised)
 
 ShownStack = Literal["short", "folded", "whole"]
-"""How much of the call stack is shown."""
+"""The forms of the call stack."""
 
 
 @dataclass(frozen=True)
 class CursorState:
-    """A position in a trace that has at least one event, and what the reader has chosen to see."""
+    """A position in a trace with at least one event, and the reader's choices for the screen."""
 
     trace: Trace
     at: int = 0
     came_from: int | None = None
-    """The step before; what differs from there is marked on the screen."""
+    """The previous step. Differences from it are marked on the screen."""
     past: tuple[int, ...] = ()
-    """Where moves of more than one event started, the latest last."""
+    """The starts of moves over more than one event, the latest last."""
     undone: tuple[int, ...] = ()
-    """What ``undo`` left and ``redo`` goes to, the next one first."""
+    """The steps that ``undo`` left and ``redo`` returns to, the next one first."""
     below: tuple[int, ...] = ()
-    """Frames left by ``caller``, to which ``callee`` returns."""
+    """The frames that ``caller`` left; ``callee`` returns to them."""
     marks: frozenset[int] = frozenset()
     breakpoints: tuple[Breakpoint, ...] = ()
-    """While there are some, ``resume`` does not stop at every line of the program."""
+    """The breakpoints. If there are any, ``resume`` does not stop at every line of the program."""
     shown: Sequence[int] | None = None
-    """The steps that a filter lets through; moves pass over all others. None: every step."""
+    """The steps that a filter shows; moves skip all others. None means every step."""
     filter_text: str = ""
     """The filter, as it was typed."""
     search: Search | None = None
-    """Whose hits are marked in the list. It is no value: it finds more while the cursor stays."""
+    """The search whose hits are marked in the list. It is mutable: it finds more hits while the cursor stays the
+    same.
+    """
     outline: Outline | None = None
-    """The tree that the steps are listed in as long as there is no filter; None: a flat list."""
+    """The tree that lists the steps while there is no filter; None for a flat list."""
     opened: frozenset[int] = frozenset()
-    """Its items that the reader has unfolded."""
+    """The items of the tree that the reader has unfolded."""
     is_growing: bool = False
-    """The trace is being recorded: there will be another one with more events."""
+    """True while the trace is being recorded: a trace with more events will follow."""
     ahead: Prediction | None = None
-    """The question that is asked next: what happens from its answer on is hidden."""
+    """The next question; events from its answer on are hidden."""
     score: str = ""
-    """While questions are asked how many were answered right: ``predict: 4 of 6 right``."""
+    """The score while questions are asked: ``predict: 4 of 6 right``."""
     playing: str = ""
-    """While steps come by themselves how fast: ``playing ×2``."""
+    """The tempo while the trace plays: ``playing ×2``."""
     follows: bool = False
-    """The reader wanted to be at the end, and goes on to each new one."""
+    """True if the reader went to the end of a growing trace, and follows it."""
     stage: int | None = None
-    """The sub-step of the key-set card; None: all of it, as after every move but a walk (``tui/commands/moves.py``)."""
+    """The sub-step of the key-set card; None means the whole card, as after every move except a walk
+    (``tui/commands/moves.py``).
+    """
     frames: ShownStack = "short"
-    """How much of the call stack its pane shows."""
+    """The form of the call stack in its pane."""
     unfolds_engine: bool = False
-    """The pane of the engine shows all of its sections, not those alone that the step is about."""
+    """True if the engine pane shows all of its sections instead of only those of the step."""
 
     @property
     def last_step(self) -> int:
@@ -73,7 +77,7 @@ class CursorState:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Where the reader has been, the first one first: before, here, and what ``undo`` left."""
+        """The visited places, oldest first: those before, the current one, and those that ``undo`` left."""
         return (*self.past, self.at, *self.undone)
 
     @property
@@ -91,12 +95,12 @@ class CursorState:
 
     @property
     def tree(self) -> Outline | None:
-        """The tree that the steps are listed in; None if they are a flat list."""
+        """The tree that lists the steps; None for a flat list."""
         return None if self.filter_text else self.outline
 
     @cached_property
     def rows(self) -> Sequence[int]:
-        """The steps to list: what is unfolded, or what the filter lets through; the one of the cursor always."""
+        """The steps to list: the unfolded ones or those that the filter shows, and always the step of the cursor."""
         if self.tree is not None:
             return self.tree.rows(self.opened, self.at)
         if self.shown is None:
@@ -106,16 +110,16 @@ class CursorState:
 
     @cached_property
     def row_number(self) -> int:
-        """The row of the cursor, among ``rows``."""
+        """The index of the cursor's row in ``rows``."""
         return min(bisect_left(self.rows, self.at), len(self.rows) - 1)
 
     @property
     def row(self) -> Row:
-        """What the row of the cursor stands for."""
+        """The row of the cursor, with the steps that it represents."""
         return self.row_at(self.row_number)
 
     def row_at(self, number: int) -> Row:
-        """What a row stands for."""
+        """The row at an index, with the steps that it represents."""
         if isinstance(self.rows, VisibleRows):
             return self.rows.row(number)
         step = self.rows[number]
@@ -123,7 +127,7 @@ class CursorState:
 
 
 def next_stop(state: CursorState, forward: bool = True) -> int | None:
-    """The next, or the last, step at which ``resume`` stops; None if there is none before the end."""
+    """The next or the previous step at which ``resume`` stops; None if there is none before the end."""
     trace, at = state.trace, state.at
     found = [next_of_kinds(trace, ERRORS, at, forward), neighbor(sorted(state.marks), at, forward)]
     if not state.breakpoints:
@@ -141,7 +145,7 @@ def _has(steps: Sequence[int], step: int) -> bool:
 
 
 class WithOne(Sequence[int]):
-    """Sorted steps and one more among them."""
+    """A sorted sequence of steps with one more step in it."""
 
     def __init__(self, steps: Sequence[int], index: int, step: int) -> None:
         self._steps, self._index, self._step = steps, index, step

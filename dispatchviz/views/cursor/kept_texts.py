@@ -1,7 +1,8 @@
-"""Texts of steps and named marks, kept in a file beside the trace: ``forum.jsonl.gz.marks.json``.
+"""Texts of steps and named marks, stored in a file beside the trace: ``forum.jsonl.gz.marks.json``.
 
-What is in such a file and is not ours stays there: steps that this trace does not have, as after another run of the
-program, what another stepper has written meanwhile. A file that cannot be read as ours is never written.
+Entries of this file that this stepper does not know are preserved: steps that the trace does not have, as after another
+run of the program, and entries that another stepper has written meanwhile. A file with an unknown format is never
+overwritten.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from dispatchviz.views.cursor.typed_text import is_whole_number, whole_number
 
 
 class KeptTexts:
-    """The file of one kind of texts; without a file of the trace nothing is kept."""
+    """The file of one kind of texts. Without a trace file, nothing is stored."""
 
     def __init__(self, file: str, name: str) -> None:
-        """``name``: what they are, ``marks``."""
+        """Create the file; ``name`` is the kind of its texts, such as ``marks``."""
         self._path, self._name = Path(f"{file}.{name}.json") if file else None, name
 
     def read(self) -> dict[int, str]:
@@ -34,7 +35,7 @@ class KeptTexts:
         return dict(sorted((whole_number(key), text) for key, text in found.items() if _is_ours(key, text)))
 
     def change(self, texts: Mapping[int, str | None]) -> str:
-        """Keep texts, or where there is None no longer; return what is wrong if that cannot be written."""
+        """Store texts; None deletes one. Return an error text if the file cannot be written."""
         if self._path is None:
             return ""
         try:
@@ -44,13 +45,13 @@ class KeptTexts:
             written = content | {self._name: dict(sorted(kept.items(), key=_in_order))}
             write_whole(self._path, f"{json.dumps(written, indent=2)}\n".encode())
         except OSError as error:
-            return f"{self._path} cannot be written: {error.strerror or error}"
+            return f"cannot write {self._path}: {error.strerror or error}"
         except ValueError:
-            return f"{self._path} is no file of {self._name}: it stays as it is, and nothing is kept"
+            return f"{self._path} is not a file of {self._name}. It is left unchanged, and nothing is saved"
         return ""
 
     def _content(self, path: Path) -> dict[str, Any]:
-        """All that is in the file; ValueError if it is not ours."""
+        """The contents of the file. Raise ValueError if its format is unknown."""
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -73,25 +74,25 @@ def _is_about(key: str, text: object, steps: Mapping[int, object]) -> bool:
 
 
 def _in_order(item: tuple[str, object]) -> tuple[bool, int, str]:
-    """Steps by their numbers, others behind them."""
+    """The sort key: steps by their numbers, other entries after them."""
     key = item[0]
     return (False, whole_number(key), key) if is_whole_number(key) else (True, 0, key)
 
 
 class Marks:
-    """The marks of one trace; without a file of the trace they last as long as the stepper."""
+    """The marks of one trace. Without a trace file, they last as long as the stepper."""
 
     def __init__(self, trace: Trace, file: str = "") -> None:
         self._kept = KeptTexts(file, "marks")
         self.names = {step: name for step, name in self._kept.read().items() if step < len(trace)}
-        """Step to name, which may be empty."""
+        """The name of each marked step; it may be empty."""
 
     def set(self, step: int, name: str) -> str:
-        """Mark a step, or names its mark; return what is wrong if it cannot be written."""
+        """Mark a step or rename its mark. Return an error text if it cannot be written."""
         self.names = dict(sorted((self.names | {step: name}).items()))
         return self._kept.change({step: name})
 
     def remove(self, step: int) -> str:
-        """Take a mark away; as ``set``."""
+        """Remove a mark. Return an error text if that cannot be written."""
         self.names.pop(step, None)
         return self._kept.change({step: None})

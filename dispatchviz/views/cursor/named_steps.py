@@ -1,7 +1,7 @@
-"""The steps that are about something that has a name, from the columns of a trace: a line, a key, an operator, a Node,
-a variable, a kind of event. Each list is in order; names are those that the trace has.
+"""The steps that involve something with a name, from the columns of a trace: a line, a key, an operator, a Node, a
+variable, a kind of event. Each list is in order. The names are those of the trace.
 
-Not here: what a reader may type for them (``breakpoints/typed_breakpoints.py``, ``search_fields.py``).
+Elsewhere: the names that a reader may type for them (``breakpoints/typed_breakpoints.py``, ``search_fields.py``).
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def base(operator: str) -> str:
 
 
 def line_starts(trace: Trace) -> Iterator[tuple[int, Place]]:
-    """The steps at which lines are reached, each with its place; not those at which the program comes back to one."""
+    """Yield the steps at which lines are reached, each with its place. A return to a line does not count."""
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     if len(columns.places) == len(steps):
         texts = columns.line_places
         placed: Iterable[tuple[int, Place]] = zip(steps, map(texts.__getitem__, columns.places), strict=True)
-    else:  # a file that an earlier version wrote
+    else:  # an earlier version wrote the file
         lines = (event for event in map(trace.__getitem__, steps) if isinstance(event, ev.SourceLine))
         placed = (
             (event.seq, Place(event.file, event.line, event.function, event.resumed, event.begins)) for event in lines
@@ -78,7 +78,7 @@ def line_starts(trace: Trace) -> Iterator[tuple[int, Place]]:
 
 
 def ran(trace: Trace) -> dict[str, set[int]]:
-    """The files of which lines ran, each with these lines."""
+    """The files with lines that ran, each with those lines."""
     found: dict[str, set[int]] = {}
     for place in trace.columns.line_places or (place for _, place in line_starts(trace)):
         found.setdefault(place.file, set()).add(place.line)
@@ -99,7 +99,7 @@ def variables(trace: Trace) -> list[str]:
 
 
 def of_variable(trace: Trace, name: str) -> Steps:
-    """Where a variable is bound, and where the tensor that it names then is written to in place."""
+    """The steps that bind a variable, and those that write in place to the tensor that it then refers to."""
     known, columns = index(trace), trace.columns
     bound = known.holders.get(name, ())
     tensors = {columns.tensors[step] for step in getattr(bound, "steps", ())}
@@ -109,12 +109,12 @@ def of_variable(trace: Trace, name: str) -> Steps:
 
 
 def nodes(trace: Trace) -> list[str]:
-    """The names of Nodes, as texts have them: without their namespace."""
+    """The names of Nodes as texts show them, without namespaces."""
     return list(dict.fromkeys(map(plain_node, _names(trace, ev.NodeCreated))))
 
 
 def of_node(trace: Trace, name: str) -> Steps:
-    """Where a Node of a name appears, and where the engine runs it."""
+    """The steps at which a Node with a name is created, and at which the engine runs it."""
     import numpy as np
 
     numbers, columns = nodes_named(trace, (name,)), trace.columns
@@ -125,7 +125,7 @@ def of_node(trace: Trace, name: str) -> Steps:
 
 
 def nodes_named(trace: Trace, names: Collection[str]) -> NDArray[Any]:
-    """The numbers of the Nodes that have one of some names."""
+    """The numbers of the Nodes with one of some names."""
     import numpy as np
 
     columns = trace.columns
@@ -150,6 +150,6 @@ def _array(column: Steps) -> NDArray[Any]:
 
 
 def in_order(runs: Iterable[Steps]) -> Steps:
-    """The steps of several lists, of which no two have one in common."""
+    """Merge lists of steps that have no step in common."""
     lists = list(runs)
     return lists[0] if len(lists) == 1 else array("i", sorted(chain.from_iterable(lists)))

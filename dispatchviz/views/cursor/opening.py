@@ -1,6 +1,7 @@
-"""Where a stepper and a page open: at what matters most, and else at the call in which the first Node is made.
+"""The step at which a stepper or a page opens: the most important one, or else the call that creates the first Node.
 
-It is asked before the first paint, so that it reads a few events only. A mistake counts once it has been looked for.
+It is computed before the first paint, so it reads only a few events. A mistake counts only after the search for
+mistakes has run.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ SPECIAL: tuple[type[ev.Event], ...] = (
     ev.InferenceModeChanged,
     ev.TorchDispatchEntered,
 )
-"""Modes, custom Functions and levels of functorch: a program that has one is about it."""
+"""The events of modes, custom Functions and functorch levels. If a program has one, it is probably about it."""
 
 WITHOUT_NODES: tuple[type[ev.Event], ...] = (ev.GradModeChanged,)
-"""Ordinary programs switch grad mode off, too: it matters where it leaves no Node."""
+"""Special events that ordinary programs also have, such as switching grad mode off. They count only if no Node is
+recorded.
+"""
 
 
 def opening_step(outline: Outline) -> int:
-    """The step that a reader sees first."""
+    """The step at which a reader begins."""
     found = (look(outline.trace) for look in LOOKS)
     return next((step for step in found if step is not None), _first_line(outline))
 
@@ -43,7 +46,7 @@ def _silent_mistake(trace: Trace) -> int | None:
 
 
 def _warning(trace: Trace) -> int | None:
-    """A warning whose cause is known comes first."""
+    """The first warning whose cause is known."""
     known, steps = first_mistake(trace, "warning"), trace.steps_of(ev.Warned)
     return known if known is not None else steps[0] if steps else None
 
@@ -57,7 +60,9 @@ def _special(trace: Trace) -> int | None:
 
 
 def _first_node(trace: Trace) -> int | None:
-    """The program's call in which it is made: there its key set is on the screen. A Function's Node has none."""
+    """The call in the program that creates the first Node, since it shows the key set. A custom Function's Node has no
+    call.
+    """
     node = next(made_nodes(trace, 0, len(trace) - 1), None)
     calls = [] if node is None else [each for each in trace.ancestors(node) if isinstance(each, ev.Dispatched)]
     return calls[-1].seq if calls else node
@@ -76,7 +81,7 @@ LOOKS: tuple[Callable[[Trace], int | None], ...] = (
     _first_node,
     _without_nodes,
 )
-"""What there may be to see, the most important first."""
+"""The candidates for the first step, most important first."""
 
 
 def _first_line(outline: Outline) -> int:

@@ -1,12 +1,13 @@
-"""The steps that have a field of a query: ``key:CUDA``, ``node:Mul``, ``line:8``, ``tensor:z``; columns tell most.
+"""The steps that have a field of a query: ``key:CUDA``, ``node:Mul``, ``line:8``, ``tensor:z``. Most fields are looked
+up in columns.
 
-A value is a name of the trace, upper and lower case alike; if it has none of that name, all that have the value in them
-are meant: ``node:Mul`` finds MulBackward0, ``key:CUDA`` not AutogradCUDA.
+A value is a name in the trace, regardless of case. If no name is equal to it, it matches all names that contain it:
+``node:Mul`` finds MulBackward0, ``key:CUDA`` does not find AutogradCUDA.
 
-* ``key``, ``op``, ``node``: steps whose event has that key, operator, Node; ``node:n3`` is one Node.
-* ``tensor``: steps that are about a tensor that had that name at some time, or take or return it; ``tensor:t4`` is one.
-* ``line``: what happened on a line, ``8`` or ``model.py:8``, and in functions that it called. ``file``: on the lines of
-  a file; of a name that is none of the program's files, steps of which PyTorch's file is called so.
+* ``key``, ``op``, ``node``: steps whose event has that key, operator or Node; ``node:n3`` is one Node.
+* ``tensor``: steps about a tensor that once had that name, or that take or return it; ``tensor:t4`` is one tensor.
+* ``line``: steps on a line, ``8`` or ``model.py:8``, and in functions that it called.
+* ``file``: steps on the lines of a file. A name that is not a file of the program means PyTorch's file of that name.
 * ``event``: steps of a kind.
 """
 
@@ -28,22 +29,22 @@ from dispatchviz.views.cursor.search_query import Query
 from dispatchviz.views.cursor.typed_text import is_whole_number, whole_number
 
 Mask = Any
-"""Of each step whether it has a field."""
+"""One truth value for each step."""
 
 Test = Callable[[Trace, int], bool]
-"""The same for one step, whose event is read."""
+"""A test of one step, which reads its event."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """Where a field may be: all of these steps have it that pass the test, if there is one."""
+    """The candidates of a field: those that pass the test, if there is one, have the field."""
 
     mask: Mask
     test: Test | None = None
 
 
 def candidates(trace: Trace, query: Query) -> tuple[array[int] | None, list[Test]]:
-    """The steps that may have all fields of a query, in order (None: all), and what is left to be tested."""
+    """The steps that may have all fields of a query, in order (None for all steps), and the remaining tests."""
     if not query.fields:
         return None, []
     import numpy as np
@@ -55,12 +56,12 @@ def candidates(trace: Trace, query: Query) -> tuple[array[int] | None, list[Test
 
 
 def meant(value: str, names: Iterable[str]) -> set[str]:
-    """The names that a value means."""
+    """The names that a value matches."""
     text, known = value.casefold(), list(names)
     return {name for name in known if name.casefold() == text} or {name for name in known if text in name.casefold()}
 
 
-# -- what columns tell -------------------------------------------------------------------------------------------------
+# -- from columns ------------------------------------------------------------------------------------------------------
 
 
 def _key(trace: Trace, value: str) -> Field:
@@ -74,7 +75,7 @@ def _operator(trace: Trace, value: str) -> Field:
 
 
 def operators_meant(value: str, names: Sequence[str]) -> set[str]:
-    """The operators that a value means: with or without ``aten::``, with or without an overload."""
+    """The operators that a value matches, with or without ``aten::`` and the overload."""
     text = value.casefold()
     spellings = {name: _spellings(name.casefold()) for name in names}
     return {name for name in names if text in spellings[name]} or {name for name in names if text in name.casefold()}
@@ -130,7 +131,7 @@ def _file(trace: Trace, value: str) -> Field:
 
 
 def pytorch_file(trace: Trace, step: int) -> str:
-    """PyTorch's file that a step happens in: that of the kernel, or of the rule."""
+    """The PyTorch file of a step: that of its kernel or of its rule."""
     event = trace[step]
     return event.pytorch_file if isinstance(event, ev.KernelEntered) else rule(event).file
 
@@ -140,7 +141,7 @@ def _is_file(file: str, name: str) -> bool:
 
 
 def _on(trace: Trace, wanted: Callable[[Place], bool], with_called: bool) -> Mask:
-    """The steps on some lines; ``with_called``: and on those of functions that these called."""
+    """The steps on some lines. If ``with_called`` is true, also the steps in functions that these lines called."""
     import numpy as np
 
     steps, columns = np.asarray(trace.steps_of(ev.SourceLine), dtype=np.int64), trace.columns
@@ -150,19 +151,21 @@ def _on(trace: Trace, wanted: Callable[[Place], bool], with_called: bool) -> Mas
     known = callers != NONE
     while with_called and (more := known & chosen[around] & ~chosen).any():
         chosen |= more
-    on_line = np.zeros(len(trace) + 1, np.bool_)  # the last place is that of NONE
+    on_line = np.zeros(len(trace) + 1, np.bool_)  # the last place is for NONE
     on_line[steps[chosen]] = True
     return on_line[np.asarray(columns.lines)]
 
 
 def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
-    """The places of lines, and of each line which one it is; the lines from which functions were called."""
+    """The places of lines, the line of each step, and the lines from which functions were called."""
     import numpy as np
 
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     if len(columns.places) == len(columns.callers) == len(steps):
         return (columns.line_places, np.asarray(columns.places)), np.asarray(columns.callers)
-    lines = [event if isinstance(event := trace[step], ev.SourceLine) else None for step in steps]  # an old file
+    lines = [
+        event if isinstance(event := trace[step], ev.SourceLine) else None for step in steps
+    ]  # an earlier version wrote the file
     places = [
         Place(each.file, each.line, each.function, each.resumed, each.begins) if each else NOWHERE for each in lines
     ]
@@ -171,7 +174,7 @@ def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
 
 
 NOWHERE = Place("", 0, "", False)
-"""Of a line that cannot be read."""
+"""The place of a line that cannot be read."""
 
 
 def _every(trace: Trace) -> Mask:
@@ -186,16 +189,18 @@ def _every(trace: Trace) -> Mask:
 def _tensor(trace: Trace, value: str) -> Field:
 
     tensors = tensors_meant(trace, value)
-    told = _is_any(trace.columns.tensors, sorted(tensors))
+    by_tensor = _is_any(trace.columns.tensors, sorted(tensors))
     for tensor in tensors:
-        told[[step for step in trace.columns.of_result.get(tensor, ()) if step < len(trace)]] = True
+        by_tensor[[step for step in trace.columns.of_result.get(tensor, ()) if step < len(trace)]] = True
     naming = [code for code, kind in enumerate(trace.columns.kind_names) if kind in NAMING]
-    mask = told | _is_any(trace.columns.kinds, naming)
-    return Field(mask, lambda trace, step: bool(told[step]) or not tensors.isdisjoint(tensors_in(trace[step])))
+    mask = by_tensor | _is_any(trace.columns.kinds, naming)
+    return Field(mask, lambda trace, step: bool(by_tensor[step]) or not tensors.isdisjoint(tensors_in(trace[step])))
 
 
 def tensors_meant(trace: Trace, value: str) -> set[int]:
-    """The tensors that a value names: those that a variable of that name ever named, else one by its number."""
+    """The tensors that a value refers to: those that a variable of that name ever referred to, or else one by its
+    number.
+    """
     known, names = index(trace), named_steps.variables(trace)
     wanted = {name for name in names if value in (name, known.shown(name))} or meant(value, names)
     tensors = {
@@ -219,18 +224,18 @@ TAKEN_FROM: Mapping[str, Tensors] = {
     "tuple[tuple[str, TensorNumber | None], ...]": lambda value: (tensor for _, tensor in value),
     "tuple[tuple[str, TensorNumber, KeySet], ...]": lambda value: (tensor for _, tensor, _ in value),
 }
-"""The tensors in a field of each type that has some."""
+"""The functions that extract the tensors of a field, by the field's type."""
 
 NAMING: Mapping[str, Mapping[str, Tensors]] = {
     kind.__name__: fields
     for kind in ev.KINDS
     if (fields := {name: TAKEN_FROM[text] for name, text in kind.__annotations__.items() if text in TAKEN_FROM})
 }
-"""The kinds that tell of tensors, with the fields in which they do."""
+"""The kinds of events that refer to tensors, with the fields that do."""
 
 
 def tensors_in(event: ev.AnyEvent) -> set[int | None]:
-    """The tensors that an event tells of."""
+    """The tensors that an event refers to."""
     fields = NAMING.get(type(event).__name__, {})
     return {tensor for name, taken in fields.items() for tensor in taken(getattr(event, name))}
 
@@ -253,4 +258,4 @@ READERS: Mapping[str, Callable[[Trace, str], Field]] = {
     "event": _event,
     "says": _says,
 }
-"""By the name of a field."""
+"""The readers of fields, by name."""

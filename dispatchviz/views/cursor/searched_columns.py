@@ -1,4 +1,6 @@
-"""The hits of a search that the columns of a trace tell, without a label: by names of kinds, variables, operators."""
+"""The hits of a search that the columns of a trace contain: names of kinds, variables and operators. No label is made
+for them.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ from dispatchviz.explain.trace_index.lookups import neighbor
 
 
 class StepsByName:
-    """Steps that have all words of a query in names: each run of steps is in order, and no step is in two."""
+    """The steps whose names contain all words of a query. Each run of steps is in order, and no step is in two runs."""
 
     def __init__(self, *runs: Sequence[int]) -> None:
         self._runs = runs
 
     def next(self, at: int, forward: bool = True) -> int | None:
-        """The nearest one on one side of a step; None if there is none."""
+        """The nearest such step on one side of a step; None if there is none."""
         found = (neighbor(run, at, forward) for run in self._runs)
         return (min if forward else max)((step for step in found if step is not None), default=None)
 
@@ -28,8 +30,9 @@ class StepsByName:
 
 
 def steps_by_name(trace: Trace, words: Sequence[str]) -> StepsByName:
-    """The steps whose kind has every word in its name, and those that name a tensor or a Node so; if there are no such
-    kinds, calls that have them in kind, operator and key."""
+    """The steps whose kind contains every word in its name, and those that name a matching tensor or Node. If there are
+    no such kinds, the calls that contain the words in kind, operator and key.
+    """
     columns = trace.columns
     kinds = [name for name in columns.kind_names if _has_all(name.casefold(), words)]
     codes = map(columns.kind_names.index, kinds)
@@ -40,7 +43,7 @@ def steps_by_name(trace: Trace, words: Sequence[str]) -> StepsByName:
 
 
 NAMING = {"NameBound", "NodeCreated"}
-"""The kinds that have a name in the columns."""
+"""The kinds of events that have a name in the columns."""
 
 
 def _naming(trace: Trace, words: Sequence[str]) -> Iterator[Sequence[int]]:

@@ -1,11 +1,12 @@
-"""Search: the steps that have all terms of a query (``search_query.py``), upper and lower case alike.
+"""The search for the steps that match all terms of a query (``search_query.py``), ignoring case.
 
-What columns tell, fields, is there at once. Words are looked for in the label and the kind of a step; if no step has
-them there, in all that the screen says of it: sentence, rule, PyTorch's file. ``forum.py:6`` is the place of a line.
+Hits by fields are available at once, since columns have them. Words are searched in the label and the kind of each
+step. If no step matches there, the search continues in all texts that the screen shows for a step: sentence, rule,
+PyTorch's file. ``forum.py:6`` is the place of a line.
 
-A search goes over the trace in slices, a few milliseconds each, so that keys are answered all the while: first over
-names of kinds (which need no label), then over the texts, from where the reader stands to the end and round it. What
-is found at any moment is a hit; only between ``certain`` steps there are no others.
+A search processes the trace in slices of a few milliseconds, so that keys are answered meanwhile. It searches the names
+of kinds first, which need no labels. Then it searches the texts, from the reader's position to the end and around.
+Every match that is found is a hit. Only between ``certain`` steps it is known that there are no other hits.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from dispatchviz.views.cursor.search_query import PLACE, Query, query_of
 from dispatchviz.views.cursor.searched_columns import StepsByName, steps_by_name
 
 STRETCH = 128
-"""Steps that are searched as one. A stored trace decodes about as many at once."""
+"""The number of steps that are searched together. A stored trace decodes about as many at once."""
 
 SLICE = 2
-"""Stretches between two looks at the keys: some milliseconds."""
+"""The stretches per slice; a slice takes a few milliseconds."""
 
 SLICE_OF_ALL = 1
-"""The same where all texts of a step are made."""
+"""The stretches per slice when all texts of a step are searched."""
 
 
 class Search:
@@ -42,90 +43,90 @@ class Search:
         self._trace = trace
         self._stretches = -(-len(trace) // STRETCH)
         self.query = ""
-        self._asked = _Asked(trace, Query())
+        self._required = _Requirements(trace, Query())
         self._named = StepsByName()
-        """Hits that names alone tell."""
+        """The hits that names alone provide."""
         self._hits: dict[int, array[int]] = {}
-        """Stretch to its hits, where it has some; as far as it was searched."""
+        """The hits of each searched stretch that has some."""
         self._done = bytearray()
-        """Of each stretch whether it was searched."""
+        """For each stretch, whether it was searched."""
         self._order: Iterator[int] = iter(())
         """The stretches to search next."""
         self._left = 0
         self._near = 0
-        """The stretch from which the search goes on."""
+        """The stretch at which the search continues."""
         self._begin = 0
         self.is_stopped = False
-        """The reader wants no more of it."""
+        """True if the reader stopped the search."""
         self.found = 0
-        """How many hits are known."""
+        """The number of known hits."""
         self._sums: list[int] | None = None
-        """How many are known before each stretch; None until somebody asks."""
+        """The number of known hits before each stretch; None until it is needed."""
 
     def find(self, query: str, begin: int = 0) -> None:
-        """Begin to look for a query; what is near after ``begin`` comes first. An empty one has no hits."""
-        before, done, hits, in_labels = self._asked, self._done, self._hits, not self._asked.deep
-        self.query, self._asked = query, _Asked(self._trace, query_of(query))
+        """Start a search, with the steps after ``begin`` first. An empty query has no hits."""
+        before, done, hits, in_labels = self._required, self._done, self._hits, not self._required.deep
+        self.query, self._required = query, _Requirements(self._trace, query_of(query))
         self._begin, self.is_stopped = begin, False
         self._start_over()
-        if before.query and in_labels and self._asked.query.narrows(before.query):
+        if before.query and in_labels and self._required.query.narrows(before.query):
             for at in range(self._stretches):
                 if done[at] and at not in hits and not self._done[at]:
                     self._done[at] = True
                     self._left -= 1
-        plain = self._asked.query.texts and not self._asked.query.fields
-        self._named = steps_by_name(self._trace, self._asked.query.texts) if plain else StepsByName()
-        if not self._asked.tests and not self._asked.query.texts:
+        plain = self._required.query.texts and not self._required.query.fields
+        self._named = steps_by_name(self._trace, self._required.query.texts) if plain else StepsByName()
+        if not self._required.tests and not self._required.query.texts:
             self._take_all()
         self.look_from(begin)
 
     def _start_over(self) -> None:
-        """Nothing is searched, but where there is nothing to search."""
+        """Reset the search, except for stretches without candidates."""
         self._hits, self.found, self._sums = {}, 0, None
-        self._done = bytearray(self._asked.without_candidates(self._stretches))
-        self._left = self._done.count(0) if self._asked.query else 0
+        self._done = bytearray(self._required.without_candidates(self._stretches))
+        self._left = self._done.count(0) if self._required.query else 0
 
     def _take_all(self) -> None:
-        """What columns tell is all that was asked for."""
-        self._hits = dict(self._asked.by_stretch)
+        """Take all hits from columns, since the query needs nothing else."""
+        self._hits = dict(self._required.by_stretch)
         self._sums = None
-        self.found, self._left = len(self._asked.candidates or ()), 0
+        self.found, self._left = len(self._required.candidates or ()), 0
 
     def look_from(self, step: int, forward: bool = True) -> None:
-        """Go on with what is near before or after a step."""
+        """Continue with the steps just before or after a step."""
         here = self._near = min(step // STRETCH, max(self._stretches - 1, 0))
         ahead, behind = range(here, self._stretches), range(here)
         self._order = iter((*ahead, *behind) if forward else (*reversed((*behind, here)), *reversed(ahead)))
         self.is_stopped = False
 
     def look_near(self, step: int) -> None:
-        """Go on with what is near a step, unless that comes next anyway."""
+        """Continue with the steps near a step, unless they come next anyway."""
         if step // STRETCH != self._near:
             self.look_from(step)
 
     def go_on(self) -> bool:
         """Search a slice; return whether there is more to search."""
         unsearched = (at for at in self._order if not self._done[at])
-        for stretch in islice(unsearched, min(SLICE_OF_ALL if self._asked.deep else SLICE, self._left)):
+        for stretch in islice(unsearched, min(SLICE_OF_ALL if self._required.deep else SLICE, self._left)):
             self._search(stretch)
-        if not self._left and not self.found and self._asked.can_go_deeper:
-            self._asked.deep = True
+        if not self._left and not self.found and self._required.can_go_deeper:
+            self._required.deep = True
             self._start_over()
             self.look_from(self._begin)
         return self._left > 0
 
     def stop(self) -> None:
-        """Search no more by itself."""
+        """Stop the background search."""
         self.is_stopped = True
 
     @property
     def in_sentences(self) -> bool:
-        """True if no label has what is asked for, so that all texts of a step are searched."""
-        return self._asked.deep
+        """True if no label matches, so that all texts of a step are searched."""
+        return self._required.deep
 
     def _search(self, stretch: int) -> None:
-        steps = self._asked.among(range(stretch * STRETCH, min((stretch + 1) * STRETCH, len(self._trace))))
-        found = array("i", (step for step in steps if self._asked.has(step)))
+        steps = self._required.among(range(stretch * STRETCH, min((stretch + 1) * STRETCH, len(self._trace))))
+        found = array("i", (step for step in steps if self._required.has(step)))
         if found:
             self._hits[stretch] = found
             self.found += len(found)
@@ -140,7 +141,7 @@ class Search:
 
     @property
     def percent(self) -> int:
-        """How much of the trace was searched."""
+        """The percentage of the trace that was searched."""
         return 100 if self.complete else 100 * (self._stretches - self._left) // self._stretches
 
     def hits(self) -> array[int]:
@@ -155,18 +156,20 @@ class Search:
         return _has(self._hits.get(at // STRETCH, ()), at) or at in self._named
 
     def between(self, begin: int, end: int) -> int:
-        """How many known hits there are among some steps."""
+        """The number of known hits within a range of steps."""
         return self._before(end + 1) - self._before(begin)
 
     def _before(self, step: int) -> int:
-        """How many known hits come before a step."""
+        """The number of known hits before a step."""
         if self._sums is None:
             self._sums = [0, *accumulate(len(self._hits.get(at, ())) for at in range(self._stretches))]
         stretch = max(min(step // STRETCH, self._stretches), 0)
         return self._sums[stretch] + bisect_left(self._hits.get(stretch, ()), step)
 
     def next(self, at: int, forward: bool = True) -> int | None:
-        """The next known hit after or before a step, round the end if need be; itself if it is the only one."""
+        """The next known hit after or before a step, wrapping around at the end. It is the step itself if that is the
+        only hit.
+        """
         found = (self._beyond(at, forward), self._beyond(-1 if forward else len(self._trace), forward))
         return next((hit for hit in found if hit is not None), None)
 
@@ -183,7 +186,9 @@ class Search:
         return all(self._done[first:]) and all(self._done[: last + 1])
 
     def position(self, at: int) -> tuple[int, int]:
-        """The number of a hit, counted from 1, and how many are known; of a step that is none, of the next hit."""
+        """The number of a hit, counted from 1, and the number of known hits. For a step that is not a hit, use the next
+        hit.
+        """
         return self._before(at) + 1, max(self.found, 0 if self.complete else len(self._named))
 
     def _beyond(self, at: int, forward: bool) -> int | None:
@@ -197,27 +202,27 @@ class Search:
         return (min if forward else max)(known) if known else None
 
 
-class _Asked:
-    """What a step must have."""
+class _Requirements:
+    """The requirements of a query."""
 
     def __init__(self, trace: Trace, query: Query, deep: bool = False) -> None:
         self._trace, self.query, self.deep = trace, query, deep
         self.candidates, self.tests = candidates(trace, query)
-        """The steps to look at, all for None; and what is left to be tested of fields."""
+        """The steps to examine (None for all), and the remaining tests of fields."""
 
     @property
     def can_go_deeper(self) -> bool:
-        """True if there are texts of a step that were not searched."""
+        """True if there are texts of steps that were not searched yet."""
         return bool(self.query.texts) and not self.deep
 
     def among(self, steps: range) -> Sequence[int]:
-        """Those of some steps that are to be looked at."""
+        """The steps to examine within a range."""
         if self.candidates is None:
             return steps
         return self.candidates[bisect_left(self.candidates, steps.start) : bisect_left(self.candidates, steps.stop)]
 
     def without_candidates(self, stretches: int) -> bytes:
-        """Of each stretch whether there is nothing to look at."""
+        """Return, for each stretch, whether it has no steps to examine."""
         if self.candidates is None:
             return bytes(stretches)
         done = bytearray(b"\x01" * stretches)
@@ -227,7 +232,7 @@ class _Asked:
 
     @cached_property
     def by_stretch(self) -> dict[int, array[int]]:
-        """The steps to look at, of each stretch that has some."""
+        """The steps to examine in each stretch that has some."""
         found: dict[int, array[int]] = {}
         steps, begin = self.candidates or array("i"), 0
         while begin < len(steps):
@@ -237,7 +242,7 @@ class _Asked:
         return found
 
     def has(self, step: int) -> bool:
-        """Return whether a step has all that columns do not tell."""
+        """Return whether a step satisfies everything that columns do not answer."""
         return all(test(self._trace, step) for test in self.tests) and self._has_texts(step)
 
     def _has_texts(self, step: int) -> bool:
@@ -248,10 +253,10 @@ class _Asked:
 
 
 def text_of(trace: Trace, step: int, deep: bool) -> str:
-    """What words are looked for in: label and kind, of an error also its message, cause and fix; ``deep``: and all else
-    that the screen says.
+    """The text in which words are searched: label and kind, and for an error its message, cause and fix. If ``deep`` is
+    true, also everything else that the screen shows.
 
-    The name of a line's file is left out, or a word that is in it would be found in every line of that file.
+    The name of a line's file is left out, since a word in it would match every line of that file.
     """
     event = trace[step]
     text = f"{_label(trace, event)} {type(event).__name__}"
@@ -269,14 +274,14 @@ def _label(trace: Trace, event: AnyEvent) -> str:
 
 
 def place_of(trace: Trace, step: int) -> str:
-    """The place of a line; empty of other steps."""
+    """The place of a line; empty for other steps."""
     event = trace[step]
     return f"{event.file}:{event.line}".casefold() if isinstance(event, SourceLine) else ""
 
 
 def still_hits(trace: Trace, query: str, shown: Sequence[int], begin: int) -> list[int]:
-    """The hits in a trace of which those before ``begin`` were found when it ended there."""
-    asked = _Asked(trace, query_of(query))
+    """The hits in a growing trace, given those that were found before ``begin``, when it ended there."""
+    asked = _Requirements(trace, query_of(query))
     asked.deep = bool(shown) and not asked.has(shown[0])
     before = shown if asked.candidates is None else sorted(set(shown).intersection(asked.candidates))
     if not asked.query.texts and not asked.tests:

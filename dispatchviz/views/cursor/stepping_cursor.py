@@ -1,4 +1,4 @@
-"""Moves from step to step, forward and back; a filter or the level of detail hides steps from them."""
+"""The moves between steps, forward and back. A filter or the level of detail hides steps from them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dispatchviz.core.record.events import SourceLine
 from dispatchviz.views.cursor.cursor_state import CursorState, next_stop
 
 REMEMBERED = 200
-"""How many moves can be undone."""
+"""The number of moves that can be undone."""
 
 
 class SteppingCursor(CursorState):
-    """A state with the moves that every other move is made of."""
+    """A cursor state with the basic moves from which all others are built."""
 
     def goto(self, at: int) -> Self:
-        """To a step by its number, hidden or not; one that is outside goes to the nearer end."""
+        """Go to a step by its number, even if it is hidden. A number outside the trace goes to the nearer end."""
         return self._noted(self._at(self._inside(at)))
 
     def toward(self, at: int) -> Self:
-        """To a step, or if a filter hides it to the next one in that direction that it lets through."""
+        """Go to a step, or if a filter hides it, to the next visible one in that direction."""
         return self._noted(self._step(at))
 
     def into(self) -> Self:
@@ -57,7 +57,7 @@ class SteppingCursor(CursorState):
         return self if item is None else self.toward(self.tree.begin(item))
 
     def _behind(self, item: int) -> Self:
-        """To what follows an item; nowhere if nothing does."""
+        """Go to the step after an item; stay if there is none."""
         assert self.tree is not None
         after = bisect_right(self.tree.steps, self.tree.end(item))
         return self.toward(self.tree.steps[after]) if after < len(self.tree.steps) else self
@@ -78,11 +78,11 @@ class SteppingCursor(CursorState):
         return self.toward(0) if stop is None else self._stopped(stop)
 
     def _to_end(self) -> Self:
-        """To the last step, listed at this level or not; of a filter, to the last step that it lets through."""
+        """Go to the last step, even if it is not listed at this level. With a filter, go to the last visible step."""
         return self.toward(self.last_step) if self.tree is None else self.goto(self.last_step)
 
     def _stopped(self, stop: int) -> Self:
-        """At a stop. A line that the filter hides is no more than a point to go on from."""
+        """Go to a stop. If it is a line that the filter hides, search on from there."""
         is_line = isinstance(self.trace[stop], SourceLine) and not self.breakpoints and stop not in self.marks
         return self.toward(stop) if is_line else self.goto(stop)
 
@@ -98,7 +98,7 @@ class SteppingCursor(CursorState):
         return replace(self, at=to, came_from=self.at, below=(), follows=False, stage=None)
 
     def _let_through(self, to: int) -> int:
-        """The next step in the direction of a move that the filter does not hide, or the last one before its end."""
+        """The next visible step in the direction of a move, or the last one before its end."""
         if self.shown is None or not len(self.shown):
             return to
         if to >= self.at:

@@ -1,4 +1,4 @@
-"""Where a reader wants to go: the nearest Node, redispatch, guard, error, iteration ... on one side of the cursor."""
+"""The targets of jumps: the nearest Node, redispatch, guard, error, iteration and so on, on one side of the cursor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dispatchviz.explain.trace_index.lookups import neighbor, next_of_kinds
 from dispatchviz.views.cursor.cursor import Cursor
 
 Find = Callable[[Cursor, bool], int | None]
-"""The nearest step after the cursor, or before it."""
+"""A function that finds the nearest step after or before the cursor."""
 
 
 def _of(*kinds: type[ev.Event]) -> Find:
@@ -42,7 +42,7 @@ def _is_new(trace: Trace, step: int) -> bool:
 
 
 def _is_redispatch(trace: Trace, step: int) -> bool:
-    """A call's next event is its key set: most need not be read."""
+    """Return whether a step is a redispatch. A call's next event is its key set, so most events need not be read."""
     columns = trace.columns
     if step + 1 < len(trace) and columns.kinds[step + 1] == columns.code(ev.KeySetComputed):
         return False
@@ -71,6 +71,6 @@ TARGETS: Mapping[str, Find] = {
     "error or warning": _of(ev.ErrorRaised, ev.ProgramRaised, ev.Warned),
     "line": _of_rows(RowKind.STATEMENT),
     "iteration": _of_rows(RowKind.ITERATION),
-    "call of a function of yours": _of_rows(RowKind.CALL),
+    "call of your function": _of_rows(RowKind.CALL),
 }
-"""By the name that the keymap gives them."""
+"""The targets, by the name that the keymap gives them."""

@@ -1,27 +1,27 @@
-"""What a reader typed: whole numbers, and how a remark repeats an answer."""
+"""Text that a reader typed: whole numbers, and answers quoted in a note."""
 
 from __future__ import annotations
 
 from dispatchviz.foundation.english import shortened
 
 DIGITS = 18
-"""No trace has a step of more digits, and of some thousands Python refuses to make a number."""
+"""The maximum number of digits of a step. Python refuses to convert numbers of some thousand digits."""
 
 LONGEST = 40
-"""Characters of an answer that a remark repeats."""
+"""The maximum number of characters of an answer to quote in a note."""
 
 
 def whole_number(digits: str) -> int:
-    """The number that some ASCII digits are; of very many, one that is larger than any step."""
+    """Convert ASCII digits to a number. Too many digits give a number larger than any step."""
     digits = digits.lstrip("0")
     return int(digits or "0") if len(digits) <= DIGITS else 10**DIGITS
 
 
 def is_whole_number(text: str) -> bool:
-    """Return whether ``whole_number`` reads a text: ``int`` takes the digits of all scripts, this only ours."""
+    """Return whether ``whole_number`` accepts a text. ``int`` also takes digits of other scripts."""
     return text.isascii() and text.isdigit()
 
 
 def repeated(text: str) -> str:
-    """An answer as a remark repeats it."""
+    """The answer as a note quotes it."""
     return shortened(text, LONGEST)

@@ -1,4 +1,6 @@
-"""Why a search finds nothing where a field names what the trace has not: what there is instead, the nearest first."""
+"""The reason why a search finds nothing if a field names something that the trace does not have, with the most similar
+names first.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,11 @@ from dispatchviz.views.cursor.search_fields import meant, operators_meant, tenso
 from dispatchviz.views.cursor.search_query import query_of
 from dispatchviz.views.cursor.typed_text import repeated
 
-TOLD = 5
-"""So many names are told."""
+MOST_NAMED = 5
+"""The maximum number of names to list."""
 
 LIKE = 0.4
-"""How alike a name must be to come first: parts of names are typed here."""
+"""The similarity from which on a name comes first. It is low because parts of names are typed."""
 
 
 def _operators(trace: Trace) -> list[str]:
@@ -29,15 +31,15 @@ NAMES: Mapping[str, Callable[[Trace], list[str]]] = {
     "tensor": named_steps.variables,
     "event": named_steps.kinds,
 }
-"""What a field may name."""
+"""The names that a field may refer to."""
 
 
 def unknown_name(trace: Trace, query: str) -> str:
-    """``node is one of AddBackward0, SumBackward0``; empty if every field names something."""
+    """The reason, such as ``node must be one of AddBackward0, SumBackward0``; empty if every field names something."""
     for field, value in query_of(query).fields:
         if field in NAMES and not _is_known(trace, field, value):
             names = NAMES[field](trace)
-            return f"{field} is one of {_told(value, names)}" if names else f"no step has any {field}"
+            return f"{field} must be one of {_most_similar(value, names)}" if names else f"no step has a {field}"
     return ""
 
 
@@ -50,8 +52,8 @@ def _is_known(trace: Trace, field: str, value: str) -> bool:
     return own_number or bool(meant(value, NAMES[field](trace)))
 
 
-def _told(value: str, names: list[str]) -> str:
+def _most_similar(value: str, names: list[str]) -> str:
     by_text = {name.casefold(): name for name in names}
-    near = [by_text[text] for text in difflib.get_close_matches(value.casefold(), by_text, TOLD, LIKE)]
-    told = list(dict.fromkeys((*near, *names)))
-    return f"{', '.join(map(repeated, told[:TOLD]))}{', ...' if len(told) > TOLD else ''}"
+    near = [by_text[text] for text in difflib.get_close_matches(value.casefold(), by_text, MOST_NAMED, LIKE)]
+    ordered = list(dict.fromkeys((*near, *names)))
+    return f"{', '.join(map(repeated, ordered[:MOST_NAMED]))}{', ...' if len(ordered) > MOST_NAMED else ''}"

@@ -11,7 +11,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def glossary_rows(trace: Trace, at: int) -> list[Line]:
-    """All terms, those of the step first."""
+    """The rows of all terms, those of the step first."""
     here = terms_in(f"{label(trace, at)} {why_here(trace, at)} {rule(trace[at]).text}")
     others = [term for term in TERMS if term not in here]
     return [*_part("On this screen", here), *_part("Other terms", others)]

@@ -1,4 +1,4 @@
-"""How an operator's table is filled, as lines: one step with the table after it, and the whole history for a pipe."""
+"""The registrations of an operator as lines: one step with the table after it, and the whole history for a pipe."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def refusal(trace: Trace, at: int) -> str:
-    """Why there is no history at a step: no operator, or one that the trace knows no registration of."""
+    """The reason why a step has no history: no operator, or an operator whose registrations the trace does not have."""
     event, operator = trace[at], operator_here(trace, at)
     if isinstance(event, KernelRegistered) and not event.operator:
-        return "A fallback is for all operators: the history of each has it, at a call of one"
+        return "A fallback applies to all operators. Go to a call to see it in the history of that operator"
     if not operator:
         return "No operator runs at this step"
-    return f"{operator} is not PyTorch's, and the trace has no registration of it up to this step"
+    return f"{operator} is not an operator of PyTorch, and the trace has no registration of it up to this step"
 
 
 def history_rows(trace: Trace, at: int, width: int) -> Iterator[Line]:
-    """All of it, of the operator at a step."""
+    """Yield the whole history of the operator at a step."""
     history = history_here(trace, at)
     if history is None:
         yield line(f"{refusal(trace, at)}.")
         return
     if is_live(trace.header):
-        said = "as released; what the installed build registers is in the steps of this trace"
+        said = "as released. The steps of this trace show what the installed build registers"
         yield line((f"Registrations of PyTorch 2.13.0, {history.build} build, {said}.", "dim"))
     for text in history_lines(history, (), False, MarkedConsole(width)):
         yield line(*spans(text), indent=8)
 
 
 def step_rows(history: RegistrationHistory, number: int, width: int) -> Iterator[Line]:
-    """One step, and the whole table after it, in which the changed cells are lit."""
+    """Yield one registration and the whole table after it, with the changed entries highlighted."""
     step = history.steps[number - 1]
     for text in step_lines(step, MarkedConsole(width), changes=False):
         yield line(*spans(text), indent=8)
@@ -55,19 +55,19 @@ def _table(table: LitTable, step: RegistrationStep) -> Iterator[Line]:
         yield line(("The operator has no table yet.", "dim"))
         return
     if not table.changed:
-        yield line(("No cell changes.", "title"))
+        yield line(("No table entry changes.", "title"))
     for place, changed in enumerate(table.changed):
         if place == 0:
             yield line(("Changed now", "title"))
         yield _changed(changed)
-        if place == 0 and step.kind != ALIAS:  # whose own sentences have said it
+        if place == 0 and step.kind != ALIAS:  # the sentences of an alias contain the reason
             yield line("      ", (changed.why, "dim"), indent=6)
     yield line()
     yield from _kept(table)
 
 
 def _changed(changed: ChangedCells) -> Line:
-    number = f"{len(changed.keys)} cells, " if len(changed.keys) > 1 else ""
+    number = f"{len(changed.keys)} entries, " if len(changed.keys) > 1 else ""
     keys = grouped_keys_text([DispatchKey[key] for key in changed.keys])
     after = (changed.after.kernel, "winner") if changed.after.kernel else ("no kernel", "error")
     return line(
@@ -83,12 +83,12 @@ def _changed(changed: ChangedCells) -> Line:
 
 
 def _kept(table: LitTable) -> Iterator[Line]:
-    """The rest of the table."""
+    """Yield the unchanged entries of the table."""
     if table.kept or table.fallbacks:
         yield line(("As before", "title"))
     for keys, what in table.kept:
         yield line("    ", (keys, "key"), f": {what.kernel}", (f" [{what.reason}]", "dim"), indent=6)
     if table.fallbacks:
-        yield line("    ", (table.fallbacks, "key"), ": their own fallbacks", indent=6)
+        yield line("    ", (table.fallbacks, "key"), ": the keys' own fallbacks", indent=6)
     if table.empty:
         yield line(("Empty", "title"), ("  ", ""), (table.empty, "dim"), indent=4)

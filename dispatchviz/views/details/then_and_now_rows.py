@@ -1,4 +1,4 @@
-"""The rows of statements and reasons, those first that a step is about; each begins with a row that has its ident."""
+"""The rows of statements and reasons. Those about the step come first, and the first row of each has its identifier."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ LOOKS: dict[Verdict, tuple[str, str]] = {
     "never came true": ("–", "error"),
     "never true": ("✗", "error"),
 }
-"""Sign and role of each verdict."""
+"""The sign and role of each verdict."""
 
 TEXTS = (
     "2020    the dispatcher walkthrough in PyTorch's wiki",
-    "later   its later version, on code generation and structured kernels, and Node's header of that time",
-    "forum   the question whose program is examples/forum.py",
+    "later   its later version, on code generation and structured kernels, and the header of Node at that time",
+    "forum   the forum question that examples/forum.py comes from",
 )
-"""What the statements are from."""
+"""The sources of the statements."""
 
 HEADINGS = {
     Place.HERE: "At this step",
@@ -39,36 +39,36 @@ HEADINGS = {
     Place.ELSEWHERE: "Elsewhere in this run",
     Place.NOT_MET: "Not near this step",
 }
-"""Where what stands below them is to be seen."""
+"""The headings, by the place of the statements below them."""
 
 ON_LINE = "On this line"
-"""Within the step of a line of the program."""
+"""The heading for statements within the step of a program line."""
 
 INDENT, GAP = 4, 3
-"""Cells before a text, and between two that stand side by side."""
+"""The cells before a text, and between two texts side by side."""
 
 NARROW = 66
-"""Cells below which what was said and what is so stand one below the other."""
+"""The width below which the old and the new text are shown one below the other."""
 
 
 def statement_rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """What many have read beside what is so today."""
+    """The rows of older statements beside the facts of today."""
     rows = _groups(trace, at, placed(trace, at, STATEMENTS), width, _statement)
     return [*rows, *(part for text in TEXTS for part in wrap(line((text, "dim"), indent=8), width))]
 
 
 def reason_rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """Why it is so."""
+    """The rows of the reasons."""
     return list(_groups(trace, at, placed(trace, at, REASONS), width, _reason))
 
 
 class Block(NamedTuple):
-    """A statement or a reason as it stands in the list, for who breaks lines and makes the list."""
+    """A statement or a reason as a block of the list, for code that lays out the list itself."""
 
     heading: str
     ident: str
     step: int | None
-    """Where it is to be seen; None: the last of its rows says what shows it."""
+    """The step that shows it; if None, its last row names a program that does."""
 
 
 def blocks_at(trace: Trace, at: int) -> tuple[list[Block], list[Block]]:
@@ -82,22 +82,22 @@ def _block(trace: Trace, at: int, each: Placed[PastStatement] | Placed[Reason]) 
 
 
 def block_rows() -> dict[str, list[Line]]:
-    """A row for each paragraph of each of them, by ident."""
-    said = {each.ident: _told(Placed(each, Place.NOT_MET, None)) for each in STATEMENTS}
+    """The paragraphs of each statement and reason as rows, by identifier."""
+    said = {each.ident: _old_and_new(Placed(each, Place.NOT_MET, None)) for each in STATEMENTS}
     why = {each.ident: _reason(Placed(each, Place.NOT_MET, None), UNBROKEN) for each in REASONS}
     return {ident: [*map(_unbroken, rows)] for ident, rows in (*said.items(), *why.items())}
 
 
 UNBROKEN = 1 << 20
-"""A width that no text has."""
+"""A width larger than any text."""
 
 
 def _unbroken(row: Line) -> Line:
     return replace(row, cut=False, indent=INDENT if row.plain.startswith(" " * INDENT) else 0)
 
 
-def _told(each: Placed[PastStatement]) -> Iterator[Line]:
-    """What was said above what is so."""
+def _old_and_new(each: Placed[PastStatement]) -> Iterator[Line]:
+    """Yield the old text above the new one."""
     said = each.entry
     yield _verdict(each)
     yield from _indented(line((f"{said.version}: ", "dim"), said.said), UNBROKEN)
@@ -161,7 +161,7 @@ def _first_row(each: Placed[Entry], title: str, verdict: tuple[str, str]) -> Lin
 
 
 def _where(source: Source, shown_by: str, step: int | None, width: int) -> Iterator[Line]:
-    """PyTorch's file with a name in it; where no step shows it, what would."""
+    """Yield PyTorch's file with a name in it. If no step shows it, also name a program that does."""
     yield from _indented(line((f"in PyTorch: {source.file}, {source.name}", "dim")), width)
     if step is None:
         yield from _indented(line(("shown by: ", "dim"), (f"dispatchviz run {shown_by}", "name")), width)
@@ -172,4 +172,4 @@ def _indented(text: Line, width: int) -> Iterator[Line]:
         yield line(" " * INDENT, *row.spans, cut=True)
 
 
-THEN_AND_NOW, WHY = "Then and now", "Why it is so"
+THEN_AND_NOW, WHY = "What older articles say about this step, and what is true today", "Why PyTorch works this way"

@@ -1,4 +1,4 @@
-"""The rows of the questions of a thing: each question, and its answers with step, line and the text of the line."""
+"""The rows of the questions about a tensor or Node: each question, and its answers with step, line and source text."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from dispatchviz.foundation.shown_text import shown
 from dispatchviz.views.text.styled_line import Line, line
 
 LONGEST = 60
-"""Cells that the longest answer takes before where it happened is shown behind it, not in a column."""
+"""The maximum width of an answer for which its place is shown in a column."""
 
 
 def question_rows(trace: Trace, questions: Sequence[Question], width: int) -> list[Line]:
-    """Each question under its heading."""
+    """The rows of the questions, each under its heading."""
     answers = [cell_len(shown(answer.text)) for question in questions for answer in question.answers]
     column = min(max(answers, default=0), LONGEST, max(width, 0) * 3 // 5)
     return [row for question in questions for row in _question(trace, question, column)]
 
 
 def _question(trace: Trace, question: Question, column: int) -> Iterator[Line]:
-    more = f"  and {question.more:,} more, further from this step" if question.more else ""
+    more = f"  and {question.more:,} more, farther from this step" if question.more else ""
     none = "" if question.answers else f"  {question.none}"
     yield line((question.asked, "title"), (f"{none}{more}", "dim"), cut=True)
     for answer in question.answers:
@@ -54,7 +54,7 @@ def _place(trace: Trace, seq: int | None) -> str:
 
 
 def other_rows(trace: Trace, things: Sequence[TensorThing | NodeThing], at: int) -> list[Line]:
-    """What else there is to ask about at a step."""
+    """The rows of the other tensors and Nodes at a step."""
     if not things:
         return []
     asked = [line(f"  {title(trace, thing, at)}", about=thing, cut=True) for thing in things]

@@ -1,4 +1,4 @@
-"""The traceback of an error as Python prints it, or the lines at which the program was when it handled one."""
+"""The traceback of an error as Python prints it. For an error that the program handled, the lines at which it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def traceback_rows(text: str) -> list[Line]:
-    """The text, where it says where in bold: the program's own lines and the message are what is read."""
+    """The rows of a traceback, with the program's own lines and the message in bold."""
     return [_row(row) for row in text.rstrip("\n").split("\n")]
 
 
@@ -19,7 +19,7 @@ def _row(text: str) -> Line:
 
 
 def traceback_at(trace: Trace, at: int) -> str:
-    """Of the error at a step, else of the one that ended the program; empty if there is none."""
+    """The traceback of the error at a step, or else of the error that ended the program; empty if there is none."""
     event, last = trace[at], trace[len(trace) - 1]
     ended = last if isinstance(last, ev.ProgramRaised) else None
     if isinstance(event, ev.ErrorRaised) and not (ended and _is_same(event, ended)):
@@ -34,7 +34,7 @@ def _is_same(error: ev.ErrorRaised, ended: ev.ProgramRaised) -> bool:
 
 
 def _where_it_stood(trace: Trace, error: ev.ErrorRaised | ev.ProgramRaised) -> str:
-    """The lines of the program's functions, outermost first, and the whole message."""
+    """The lines of the program's functions, outermost first, and the full message."""
     rows = ["Traceback (most recent call last):"]
     for place in user_stack(trace, error.seq):
         rows.append(f'  File "{place.file}", line {place.line}, in {place.function or "<module>"}')

@@ -1,1 +1,3 @@
-"""The layout as arithmetic: which panes a step needs, and the rectangle of every widget. Knows no widget."""
+"""The layout as arithmetic: the panes that a step needs, and the rectangle of every widget. It is independent of
+widgets.
+"""

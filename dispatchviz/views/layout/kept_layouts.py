@@ -1,6 +1,6 @@
-"""The panes that the reader has kept for kinds of steps: a small file in the user's state folder.
+"""The panes that the reader has chosen for kinds of steps, in a small file in the user's state folder.
 
-It is read once, and written only when the reader changes what is kept: a first run leaves nothing behind.
+The file is read once, and written only when the reader changes a choice. A first run leaves no file behind.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ _NUMBERS = {name: number for number, name in PANE_NAMES.items()}
 
 
 def layouts_file() -> Path:
-    """Where it is: ``XDG_STATE_HOME`` or the system's usual place."""
+    """The path of the file, in ``XDG_STATE_HOME`` or the system's usual place."""
     given = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(given) if given else Path.home() / ".local" / "state") / "dispatchviz" / "layouts.json"
 
 
 def read_layouts() -> dict[str, tuple[int, ...]]:
-    """Group of steps to panes; nothing where there is no file, or none that can be read, or that the reader may."""
+    """The panes for each group of steps; empty if the file does not exist, is unreadable, or the reader has no right to
+    it.
+    """
     if not has_files():
         return {}
     try:
@@ -35,7 +37,7 @@ def read_layouts() -> dict[str, tuple[int, ...]]:
 
 
 def write_layouts(kept: dict[str, tuple[int, ...]]) -> str:
-    """Write them; return why that failed, or an empty text."""
+    """Write the choices. Return an error text, or an empty text on success."""
     names = {group: [PANE_NAMES[pane] for pane in panes] for group, panes in kept.items()}
     try:
         file = layouts_file()

@@ -1,4 +1,4 @@
-"""The panes that a step needs most, by its kind of event, and those of them that a screen has room for."""
+"""The panes that a step needs most, by its kind of event, and those of them that fit on a screen."""
 
 from __future__ import annotations
 
@@ -31,22 +31,26 @@ from dispatchviz.views.layout.pane_layout import (
 _NUMBERS = {name: number for number, name in PANE_NAMES.items()}
 
 NEEDED = {kind: tuple(_NUMBERS[pane] for pane in record.panes) for kind, record in KINDS.items() if record.panes}
-"""The panes that show most about a kind of step, best first."""
+"""The panes that show most about each kind of step, best first."""
 
 OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, STRUCTURED, TENSORS, CELL, THREAD, ENGINE, OUTPUT, TABLE, NODE)
-"""What follows those: an order in which few panes come and go from one step to the next."""
+"""The order of the other panes. With it, few panes appear and disappear between steps."""
 
 ON_REQUEST = (TABLE, NODE)
-"""Shown only where the reader has chosen them."""
+"""The panes that are shown only if the reader chooses them."""
 
 UNTITLED = (CELL, STRUCTURED, TABLE, THREAD)
-"""Not shown as a title: the title of the key set says that there is no call, the header what the thread carries."""
+"""The empty panes that are not shown as a title: the title of the key set already says that there is no call, and the
+header shows the thread state.
+"""
 
 OWN_TITLES = 1
-"""So many of the reader's own panes that say nothing are shown as titles in a column; where rows are few, in all."""
+"""The maximum number of empty panes chosen by the reader that a column shows as titles; if rows are scarce, the maximum
+on the screen.
+"""
 
 TITLES_FROM = 20
-"""From so many rows on a column has room for the titles of panes that have nothing to say."""
+"""The number of rows from which on a column has room for the titles of empty panes."""
 
 
 class Shown(NamedTuple):
@@ -54,11 +58,11 @@ class Shown(NamedTuple):
 
     panes: list[int]
     shrunk: set[int]
-    """Those of them that have nothing to say, and are shown as their title row."""
+    """The empty panes, which are shrunk to their title row."""
 
 
 def order(event: ev.Event, own: Iterable[int] = ()) -> list[int]:
-    """All panes beside the steps that may be shown, those first that the reader has chosen."""
+    """All panes beside the steps that may be shown, the reader's choices first."""
     own = list(own)
     wanted = (*own, *NEEDED.get(type(event), ()), *OTHERWISE)
     return [pane for pane in dict.fromkeys(wanted) if pane != STEPS and (pane in own or pane not in ON_REQUEST)]
@@ -72,9 +76,9 @@ def chosen(
     says_nothing: Callable[[int], bool],
     own: Collection[int] = (),
 ) -> Shown:
-    """Of panes in their order those that have room; those that say nothing are shrunk where there is room for titles.
+    """Choose the panes that fit, in the given order. Empty panes are shrunk if there is room for titles.
 
-    One beside the steps is always there, whatever it says.
+    At least one pane beside the steps is always shown, even an empty one.
     """
     rows = max(height - sum(frame), 0)
     shrunk = {pane for pane in wanted if says_nothing(pane)}
@@ -98,7 +102,7 @@ def _is_titled(pane: int, rows: int) -> bool:
 
 
 def _fitting(wanted: Iterable[int], room: int) -> list[int]:
-    """The panes of a column that have room, best first, which always has."""
+    """The panes that fit into a column, best first; the best one always fits."""
     taken, used = list[int](), 0
     for pane in wanted:
         if used + least(pane) <= room or not taken:

@@ -1,4 +1,6 @@
-"""The reader's choice of panes: those that stay on the screen, one that has it all, those kept for a kind of step."""
+"""The reader's choice of panes: those that stay on the screen, one that fills it, and those chosen for a kind of
+step.
+"""
 
 from __future__ import annotations
 
@@ -13,43 +15,43 @@ from dispatchviz.views.layout.pane_layout import STEPS
 from dispatchviz.views.text.styled_line import Line, line
 
 Kept = Mapping[str, tuple[int, ...]]
-"""Group of steps to the numbers of the panes that the reader wants at them, best first."""
+"""The numbers of the panes for each group of steps, best first."""
 
 
 @dataclass(frozen=True)
 class PaneChoice:
-    """Numbers of panes; none where the reader has chosen none."""
+    """The chosen panes by number; nothing is chosen at the start."""
 
     pinned: tuple[int, ...] = ()
-    """Stay on the screen whatever the step needs; the one chosen last comes first."""
+    """The panes that stay on the screen at every step, the latest choice first."""
     zoomed: int | None = None
-    """Has the screen alone."""
+    """The pane that fills the screen; None if there is none."""
     presenting: bool = False
-    """For an audience: two panes with large gaps."""
+    """True in presenter mode: two panes with wide spacing."""
     kept: Kept = field(default_factory=dict)
-    """What the reader has kept, by group of steps."""
+    """The panes chosen for steps of a group."""
 
     def select(self, number: int) -> PaneChoice:
-        """With a pane pinned; the step list is always there, so choosing it unpins all."""
+        """Pin a pane. The step list is always visible, so choosing it unpins all panes."""
         others = tuple(pane for pane in self.pinned if pane != number)
         return replace(
             self, pinned=() if number == STEPS else (number, *others), zoomed=number if self.zoomed else None
         )
 
     def zoom(self, number: int | None) -> PaneChoice:
-        """With a pane alone on the screen, or with all again."""
+        """Show only one pane, or all panes again."""
         return replace(self, zoomed=number)
 
     def present(self, presenting: bool) -> PaneChoice:
-        """For an audience, or for one reader again."""
+        """Switch presenter mode on or off."""
         return replace(self, presenting=presenting, zoomed=None)
 
     def own(self, event: AnyEvent) -> tuple[int, ...]:
-        """The panes that the reader wants at a step, best first."""
+        """The reader's panes for a step, best first."""
         return tuple(dict.fromkeys((*self.pinned, *self.kept.get(group(event), ()))))
 
     def keep(self, event: AnyEvent) -> PaneChoice:
-        """With the pinned panes kept for steps of this group; without any, the group's panes are forgotten."""
+        """Store the pinned panes for steps of this group. Without pinned panes, delete the group's choice."""
         kept = {name: panes for name, panes in self.kept.items() if name != group(event)}
         return replace(self, kept=kept | ({group(event): self.pinned} if self.pinned else {}))
 
@@ -58,33 +60,33 @@ NO_CHOICE = PaneChoice()
 
 
 def pin_note(before: PaneChoice, now: PaneChoice) -> Line | None:
-    """What a choice means."""
+    """The note that explains a choice; None if the choice is unchanged."""
     if now.pinned == before.pinned:
         return None
     free = key_of(f"pane({STEPS})").first
-    keep = f", {key_of('keep_panes').first}: kept for such steps" if permits("keep_panes") else ""
-    stays = f" This pane stays; {free}: panes follow the step again{keep}"
-    return line((stays if now.pinned else " Panes follow the step", "hint"))
+    keep = f"; {key_of('keep_panes').first} keeps it for steps of this kind" if permits("keep_panes") else ""
+    stays = f" This pane stays open. {free} lets the panes follow the step again{keep}"
+    return line((stays if now.pinned else " The panes follow the step again", "hint"))
 
 
 def keep_note(event: AnyEvent, now: PaneChoice, problem: str) -> Line:
-    """What is kept from now on, or why it is not."""
+    """The note on whether the panes are now stored."""
     name = group(event)
     if problem:
-        return line((f" Kept until you quit, but not for later: {problem}", "warning"))
+        return line((f" This choice lasts until you quit, but is not saved: {problem}", "warning"))
     if name in now.kept:
-        return line((f" These panes come first at steps of the kind {name}, next time too", "hint"))
-    return line((f" Steps of the kind {name} bring the panes that they need", "hint"))
+        return line((f" These panes now come first at steps of the kind {name}. The choice is saved", "hint"))
+    return line((f" Panes are chosen automatically at steps of the kind {name}", "hint"))
 
 
 def present_note(presenting: bool) -> Line:
-    """What presenting means, and how to come back."""
+    """The note on presenter mode and how to end it."""
     if not presenting:
-        return line((" No longer presenting", "hint"))
+        return line((" Presenter mode ended", "hint"))
     step, end = (f"{key_of(action).first}" for action in ("app.page(1)", "present"))
-    return line((f" Presenting: {step} and {key_of('app.page(-1)').first} step, {end} or Esc ends it", "hint"))
+    return line((f" Presenter mode: {step} and {key_of('app.page(-1)').first} step, {end} or Esc ends it", "hint"))
 
 
 def zoom_note() -> Line:
-    """How to come back."""
-    return line((f" {key_of('zoom').first} or {key_of('zoom(False)').first}: all panes again", "hint"))
+    """The note on the keys that show all panes again."""
+    return line((f" {key_of('zoom').first} or {key_of('zoom(False)').first} shows all panes again", "hint"))

@@ -1,6 +1,6 @@
-"""The layout of the panes: plain arithmetic from a screen size to columns, from the panes of a column to rectangles.
+"""The layout of the panes: arithmetic from a screen size to columns, and from the panes of a column to rectangles.
 
-Not here: which panes a step needs most (``needed_panes.py``), what the panes show (``panes``).
+Elsewhere: the panes that a step needs most (``needed_panes.py``), the contents of the panes (``panes``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS, ENGINE, OUTPUT, STRUCTURED, TABLE, NODE = PANES = tuple(
     range(1, 14)
 )
-"""Panes by their number."""
+"""The panes, by number."""
 
 PANE_NAMES = {
     STEPS: "steps",
@@ -28,16 +28,16 @@ PANE_NAMES = {
     TABLE: "operator table",
     NODE: "node",
 }
-"""What they are called in files."""
+"""The names of the panes in files."""
 
 SMALLEST = (60, 15)
-"""Below this the stepper is of no use; plain output is."""
+"""The smallest usable screen. On smaller ones, output is plain text."""
 
 STACKED_BELOW, TWO_COLUMNS_BELOW = 96, 170
-"""Widths below which the panes under the steps are in one column, or in two."""
+"""The widths below which the panes under the steps form one column, or two."""
 
 NEEDED_BY_PANES = 12
-"""Rows for panes, header and footer."""
+"""The rows for panes, header and footer."""
 
 
 class Box(NamedTuple):
@@ -72,40 +72,42 @@ ROWS_WANTED = {
     TABLE: 14,
     NODE: 14,
 }
-"""Rows that suit a pane; a column is divided in these proportions."""
+"""The preferred number of rows of each pane. A column is divided in these proportions."""
 
 LEAST = {KEYS: 9, CELL: 7, CALLS: 7, THREAD: 7, OUTPUT: 5, STRUCTURED: 6}
-"""Rows without which a pane is of no use; of the others ``LEAST_OTHERS``."""
+"""The smallest usable number of rows of some panes; ``LEAST_OTHERS`` applies to the others."""
 
 LEAST_OTHERS = 8
 
 ONE = (PANES[1:],)
 TWO = ((CALLS, CELL, TABLE, STRUCTURED, THREAD, TENSORS, GRAPH, NODE, OUTPUT), (KEYS, SOURCE, ENGINE))
 THREE = ((CALLS, CELL, TENSORS), (KEYS, TABLE, STRUCTURED, THREAD, GRAPH, NODE, OUTPUT), (SOURCE, ENGINE))
-"""The panes of each column below the steps, from top to bottom: a pane is always in the same one, and those that one
-step needs are in different ones."""
+"""The panes of each column below the steps, from top to bottom. A pane is always in the same column, and the panes that
+one step needs are in different columns.
+"""
 
 
 def why_height(height: int, needed: int) -> int:
-    """Rows for the text on a step: always the same few, more where its text needs them, at most half the screen
-    and never those that the panes need."""
+    """The rows for the sentence of a step: a small fixed number, more if the text needs them, but at most half of the
+    screen and never rows that the panes need.
+    """
     return max(min(needed, height // 2, height - NEEDED_BY_PANES), 5 if height >= 28 else 4)
 
 
 def columns(width: int) -> tuple[tuple[int, ...], ...]:
-    """Which panes may be in each column below the steps."""
+    """The panes that may be in each column below the steps."""
     if width < STACKED_BELOW:
         return ONE
     return TWO if width < TWO_COLUMNS_BELOW else THREE
 
 
 def least(pane: int) -> int:
-    """The rows without which a pane is of no use."""
+    """The smallest usable number of rows of a pane."""
     return LEAST.get(pane, LEAST_OTHERS)
 
 
 def steps_rows(rows: int) -> int:
-    """The rows of the steps, which have the whole width: always the same, so that a page is a page."""
+    """The rows of the step list, which has the full width. The number is fixed, so that a page is always the same."""
     return rows // 2
 
 
@@ -117,7 +119,7 @@ def arrange(
     zoomed: int | None = None,
     shrunk: Collection[int] = (),
 ) -> dict[int, Box]:
-    """A rectangle for every pane that is on the screen; those that are ``shrunk`` have their title row alone."""
+    """The rectangle of every visible pane. Panes in ``shrunk`` get only their title row."""
     body = Box(0, frame.header + frame.why, width, max(height - sum(frame), 0))
     if zoomed:
         return {zoomed: body}
@@ -131,8 +133,9 @@ def arrange(
 
 
 def _parts(there: Collection[int], shrunk: Collection[int], homes: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The panes of each column; where all are shrunk there is no column, and each of their titles ends the one that
-    has fewest titles, of equal ones the last."""
+    """The panes of each column. If all panes of a column are shrunk, the column disappears, and each title moves to the
+    end of the column with the fewest titles (the last one of equal columns).
+    """
     found = [[pane for pane in home if pane in there] for home in homes]
     open_ = [column for column in found if any(pane not in shrunk for pane in column)]
     titles = [pane for column in found if column not in open_ for pane in column]
@@ -142,7 +145,7 @@ def _parts(there: Collection[int], shrunk: Collection[int], homes: Sequence[Sequ
 
 
 def _split(body: Box, number: int) -> list[Box]:
-    """Columns of one width, a cell apart."""
+    """Split a box into columns of equal width, with one cell between them."""
     found, x = [], body.x
     for at in range(1, number + 1):
         width = (body.width - number + 1) * at // number + at - 1 - (x - body.x)
@@ -152,7 +155,7 @@ def _split(body: Box, number: int) -> list[Box]:
 
 
 def _stacked(panes: Sequence[int], box: Box, shrunk: Collection[int]) -> dict[int, Box]:
-    """A column: the rows are divided, none is lost."""
+    """Divide the rows of a column among its panes without a remainder."""
     boxes, top = {}, box.y
     for pane, rows in _heights(panes, box.height, shrunk).items():
         boxes[pane] = Box(box.x, top, box.width, rows)
@@ -161,7 +164,7 @@ def _stacked(panes: Sequence[int], box: Box, shrunk: Collection[int]) -> dict[in
 
 
 def _heights(panes: Sequence[int], rows: int, shrunk: Collection[int]) -> Mapping[int, int]:
-    """The title row for those that are shrunk, the rest is divided."""
+    """The heights of panes: one row for shrunk panes, the rest divided among the others."""
     titles = [pane for pane in panes if pane in shrunk][: max(rows - 1, 0)]
     open_ = [pane for pane in panes if pane not in titles]
     found = dict.fromkeys(titles, 1) | _divided(open_, rows - len(titles))
@@ -169,7 +172,9 @@ def _heights(panes: Sequence[int], rows: int, shrunk: Collection[int]) -> Mappin
 
 
 def _divided(panes: Sequence[int], rows: int) -> dict[int, int]:
-    """The rows of some panes: those without which each is of no use, if there are so many, and a part of the rest."""
+    """Divide rows among panes: first the smallest usable number for each, if there are enough, then the remaining rows
+    in proportion.
+    """
     enough = sum(map(least, panes)) <= rows
     found = {pane: least(pane) if enough else 0 for pane in panes}
     more, total, passed, given = rows - sum(found.values()), sum(map(ROWS_WANTED.__getitem__, panes)), 0, 0

@@ -1,4 +1,4 @@
-"""The screen in front of an audience: the sentence alone at the top, below it two panes with large gaps."""
+"""The screen in presenter mode: the sentence alone at the top, with two widely spaced panes below it."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from dispatchviz.views.text.line_fitting import fit, path_end
 from dispatchviz.views.text.styled_line import Line, line
 
 MARGIN, GAP = 3, 5
-"""Cells on both sides, and between two panes."""
+"""The cells on both sides, and between two panes."""
 
 LONGEST = 100
-"""Cells of a row of the sentence: longer ones are hard to read from the last bench."""
+"""The maximum width of a row of the sentence. Longer rows are hard to read from the back of a room."""
 
 STEPS_PART = 2 / 5
-"""Of the width, where there are two columns."""
+"""The share of the width for the steps if there are two columns."""
 
 
 def text_width(width: int) -> int:
-    """Cells for the sentence."""
+    """The width of the sentence, in cells."""
     return min(width - 2 * MARGIN, LONGEST)
 
 
 def second_pane(order: Sequence[int], says_nothing: Callable[[int], bool]) -> int:
-    """The pane beside the steps: the first one that has something to say."""
+    """The pane beside the steps: the first one that is not empty."""
     return next((pane for pane in order if not says_nothing(pane)), order[0])
 
 
 def presenter_header(trace: Trace, position: str, width: int) -> Line:
-    """Which program, on what it runs, which step."""
+    """The header: the program, its device or PyTorch, and the step."""
     engine = engine_spans(trace)
     end = line(*engine, "  " if engine else "", f" {position}")
     name = path_end(PurePath(trace.header.program).name, max(width - 2 * MARGIN - end.width - 3, 8))
@@ -40,7 +40,7 @@ def presenter_header(trace: Trace, position: str, width: int) -> Line:
 
 
 def presenter_boxes(width: int, height: int, header: int, sentence: int, panes: Sequence[int]) -> dict[int, Box]:
-    """The boxes of one pane or two, under so many rows of header and sentence with an empty row around each."""
+    """The boxes of one or two panes, below the header and the sentence with an empty row around each."""
     top = header + sentence + 2
     body = Box(MARGIN, top, width - 2 * MARGIN, max(height - top - 1, 0))
     if len(panes) == 1:
@@ -55,5 +55,5 @@ def presenter_boxes(width: int, height: int, header: int, sentence: int, panes: 
 
 
 def sentence_box(width: int, header: int, rows: int) -> Box:
-    """Where the sentence is."""
+    """The box of the sentence."""
     return Box(MARGIN, header + 1, text_width(width), rows)

@@ -1,4 +1,4 @@
-"""The plan of a screen: the rows of its bars and the box of every widget, from what it shows and its size."""
+"""The plan of a screen: the rows of its bars and the box of every widget, computed from its contents and size."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ NOTHING_SAID = Said()
 
 @dataclass(frozen=True)
 class ScreenPlan:
-    """What is on a screen of one size, and where."""
+    """The contents of a screen of one size, with the boxes of its widgets."""
 
     bars: Mapping[str, Sequence[Line]]
-    """``header``, ``why`` and ``footer``, those that are shown."""
+    """The rows of the visible bars among ``header``, ``why`` and ``footer``."""
     panes: Mapping[int, Box]
-    """By number, those that are shown."""
+    """The visible panes, by number."""
     boxes: Mapping[str, Box]
-    """Of all widgets by id, the bars and the ``prompt`` included."""
+    """The boxes of all widgets by id, including the bars and the ``prompt``."""
     presenting: bool = False
-    """For an audience: names are short."""
+    """True in presenter mode, where names are short."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What the screen shows, whatever its size."""
+    """The contents of the screen, independent of its size."""
 
     cursor: Cursor
     opened_at: int
-    """The step at which the stepper opened: there the bar explains the stepper as long as there is no note."""
+    """The step at which the stepper opened. Until there is a note, the bar explains the stepper there."""
     note: Line | None = None
     choice: PaneChoice = NO_CHOICE
     asks: Prediction | None = None
-    """The open question on what comes next, which is over the footer."""
+    """The open question about the next outcome, which covers the footer."""
     label: str = ""
-    """Of the question on the bottom line, shown instead of the footer; empty without one."""
+    """The label of the question in the bottom row, which replaces the footer; empty without a question."""
     leaving: Leaving = QUITS
-    """Where the key leads that closes the stepper."""
+    """The place that the quit key leads to."""
     lesson: Said = NOTHING_SAID
-    """What a lesson says at this step."""
+    """The text of a lesson at this step."""
     _plans: dict[tuple[int, int], ScreenPlan] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def plan(self, width: int, height: int) -> ScreenPlan:
-        """The plan for a size, made once."""
+        """The plan for a size, which is cached."""
         if (width, height) not in self._plans:
             self._plans[width, height] = self._make(width, height)
         return self._plans[width, height]
@@ -78,7 +78,7 @@ class Scene:
             return self._presenting(width, height)
         cursor, header = self.cursor, header_rows(self.cursor, width)
         most = why_height(height, height)
-        needed = needed_rows(cursor, self._notes(), width, self._goes_without_saying, most)
+        needed = needed_rows(cursor, self._notes(), width, self._omits_sentence, most)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
         shown = self._chosen(width, height, frame)
         panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
@@ -90,7 +90,7 @@ class Scene:
         return ScreenPlan(bars, panes, {f"pane{number}": box for number, box in panes.items()} | around)
 
     def _asking(self, asked: Prediction, width: int, height: int) -> ScreenPlan:
-        """The steps alone above an open question."""
+        """The plan with only the steps above an open question."""
         header = header_rows(self.cursor, width)
         frame = question_frame(asked, width, height, len(header))
         panes = arrange(width, height, (), frame, STEPS)
@@ -99,7 +99,7 @@ class Scene:
         return ScreenPlan(bars, panes, boxes | _boxes_around(width, height, frame, 0))
 
     def _presenting(self, width: int, height: int) -> ScreenPlan:
-        """The sentence and two panes, for an audience."""
+        """The plan in presenter mode: the sentence and two panes."""
         cursor = self.cursor
         header = [presenter_header(cursor.trace, position(cursor), width)]
         room = text_width(width)
@@ -123,7 +123,7 @@ class Scene:
         )
 
     def _chosen(self, width: int, height: int, frame: Frame) -> Shown:
-        """The panes that the step needs and the reader wants, as far as there is room."""
+        """The panes that the step needs and those that the reader chose, as far as they fit."""
         trace, at = self.cursor.trace, self.cursor.at
         own = self.choice.own(trace[at])
         wanted = order(trace[at], own)
@@ -131,12 +131,14 @@ class Scene:
 
     @property
     def _is_opening(self) -> bool:
-        """True if nothing has been done yet, or all of it was taken back."""
+        """True if the reader has not moved yet, or has undone all moves."""
         return self.note is None and self.cursor.at == self.opened_at
 
     @property
-    def _goes_without_saying(self) -> bool:
-        """True if the sentence of the step is left out: that a line is reached, or where a lesson is about no step."""
+    def _omits_sentence(self) -> bool:
+        """True if the sentence of the step is left out: at a line that is reached, or where a lesson is not about a
+        step.
+        """
         return self.lesson.alone or (self._is_opening and isinstance(self.cursor.trace[self.cursor.at], SourceLine))
 
     def _notes(self) -> list[Line]:
@@ -148,7 +150,7 @@ class Scene:
 
 
 def _boxes_around(width: int, height: int, frame: Frame, label: int) -> dict[str, Box]:
-    """The boxes of the bars; a label of so many cells leaves the rest of its row to the prompt."""
+    """The boxes of the bars. A label of ``label`` cells leaves the rest of its row to the prompt."""
     bottom = height - frame.footer
     return {
         "header": Box(0, 0, width, frame.header),
@@ -159,6 +161,6 @@ def _boxes_around(width: int, height: int, frame: Frame, label: int) -> dict[str
 
 
 def too_small(width: int, height: int) -> list[Line]:
-    """What a terminal shows in which the stepper has no room."""
-    text = f"The terminal is {width}x{height}, the stepper needs {SMALLEST[0]}x{SMALLEST[1]}"
+    """The message in a terminal that is too small for the stepper."""
+    text = f"The terminal is {width}x{height}. The stepper needs at least {SMALLEST[0]}x{SMALLEST[1]}"
     return wrap(line((text, "warning")), max(width, 1))

@@ -1,1 +1,3 @@
-"""The panes as data: one module per pane, whose ``rows`` makes styled lines of a step. Knows no widget."""
+"""The panes as data. Each pane has a module, whose ``rows`` makes styled lines for a step. They are independent of
+widgets.
+"""

@@ -1,7 +1,8 @@
-"""The call stack at a step: the user's own frames on top, then PyTorch's by its names; the running function last.
+"""The call stack at a step: the user's own frames on top, then PyTorch's by its names. The running function is last.
 
-The short one leaves out what is the same in every call. The whole one has all functions, each with its file and whether
-it is generated, or folds what is the same; below the running function stands what that is known to call.
+The short form leaves out frames that are the same in every call. The complete form lists all functions with their files
+and whether they are generated, or folds the common ones. The functions that the running one is known to call are listed
+below it.
 """
 
 from __future__ import annotations
@@ -19,33 +20,33 @@ from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.text.styled_line import PATH, Line, line
 
 WIDE = 60
-"""From this width on a frame's role stands beside it."""
+"""The width from which on the role of a frame is beside it."""
 
 LONGEST_ROLE = 20
 
 TITLES: Mapping[ShownStack, str] = {
     "short": "",
-    "folded": "whole stack, folded by role",
-    "whole": "whole stack",
+    "folded": "complete stack, folded by role",
+    "whole": "complete stack",
 }
-"""What the pane is called besides, in the order in which one key goes through them."""
+"""The additions to the pane's title, in the order in which one key cycles through them."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """A row per frame; a click goes to the step that entered it."""
+    """The rows of the frames. A click goes to the step that entered the frame."""
     return frame_rows(call_stack(trace, at), width)
 
 
 def rows_as(how: ShownStack, trace: Trace, at: int, width: int) -> list[Line]:
-    """The short stack, or the whole one."""
+    """The rows of the stack in one of its forms."""
     return rows(trace, at, width) if how == "short" else whole_rows(trace, at, width, how == "folded", exact=False)
 
 
 def whole_rows(trace: Trace, at: int, width: int, fold: bool = False, exact: bool = True) -> list[Line]:
-    """Every function, with what each does besides, and what the last is known to call.
+    """The rows of every function with its role, and the known calls of the last one.
 
-    ``exact``: files with all their folders, on a line of their own where there is no room beside the function; else
-    folders are cut first.
+    If ``exact`` is true, files keep all folders and move to their own line if there is no room beside the function.
+    Otherwise folders are shortened first.
     """
     frames = whole_stack(trace, at)
     below = called_below(trace, at, frames)
@@ -53,7 +54,7 @@ def whole_rows(trace: Trace, at: int, width: int, fold: bool = False, exact: boo
 
 
 def listed_rows(shown: Sequence[Frame], below: Sequence[Frame], width: int, exact: bool = True) -> list[Line]:
-    """The same of any stack; frames that know their library stand below its name, where that changes."""
+    """The rows of any complete stack. Frames with a known library are listed below its name, where that changes."""
     if not shown:
         return [NOTHING]
     roles = _roles((*shown, *below), width)
@@ -69,7 +70,7 @@ def listed_rows(shown: Sequence[Frame], below: Sequence[Frame], width: int, exac
 
 
 def _with_file(frame: Frame, row: Line, column: int, width: int, exact: bool) -> list[Line]:
-    """The file is on a line of its own where its name would be cut, or, if it is to be exact, its folders."""
+    """Put the file on its own line if its name, or with ``exact`` its folders, would be cut."""
     if not frame.file:
         return [replace(row, cut=False, indent=column)]
     least = frame.file if exact else f"…/{frame.file.rpartition('/')[2]}"
@@ -81,18 +82,18 @@ def _with_file(frame: Frame, row: Line, column: int, width: int, exact: bool) ->
 
 
 def _column(roles: int) -> int:
-    """Where what stands below a frame begins."""
+    """The column at which the lines below a frame begin."""
     return roles + 4 if roles else 4
 
 
 HERE, BELOW, AROUND = "▶ ", "↓ ", "  "
-"""The running function; what it is known to call; what is around it."""
+"""The signs of the running function, the functions that it is known to call, and the functions around it."""
 
 NOTHING = line(("No call is running at this step.", "dim"))
 
 
 def frame_rows(frames: Sequence[Frame], width: int) -> list[Line]:
-    """The same of any stack."""
+    """The rows of any short stack."""
     if not frames:
         return [NOTHING]
     roles = _roles(frames, width)

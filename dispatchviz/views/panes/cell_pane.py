@@ -1,4 +1,4 @@
-"""The cell of the operator's table that the call around a step landed in, its reason, and the candidates that lost."""
+"""The dispatch table entry that the call at a step selected, its reason, and the other candidates."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The card, or at which step there will be one."""
+    """The rows of the card, or the step at which there is one."""
     card = cell_card(trace, at)
     if card is None:
-        return [not_yet(trace, at, KernelSelected, "No table cell here: this step is in no dispatch")]
+        return [not_yet(trace, at, KernelSelected, "No table entry here: this step is outside any dispatch")]
     return _card(card, width)
 
 
 def _card(card: CellCard, width: int) -> list[Line]:
     registered = f", {card.registered}" if card.registered else ""
     return [
-        _fact("cell", card.key, f"  {card.index} of {card.cells} in the table of {card.operator}", "winner"),
-        _fact("holds", card.kernel or "nothing", "", "bold" if card.kernel else "error"),
+        _fact("key", card.key, f"  entry {card.index} of {card.cells} in the table of {card.operator}", "winner"),
+        _fact("kernel", card.kernel or "none", "", "bold" if card.kernel else "error"),
         _fact("reason", card.reason, f"  registered to {card.source}{registered}" if card.source else "", "good"),
         *_candidates(card.candidates, width),
         line(""),
@@ -37,10 +37,10 @@ def _fact(name: str, value: str, rest: str, role: str) -> Line:
 
 
 def _candidates(candidates: tuple[Candidate, ...], width: int) -> list[Line]:
-    """In order of precedence, in columns where these have room; what took the cell has a sign."""
+    """The candidates in order of precedence, in columns if they fit. The one that fills the entry has a sign."""
     if not candidates:
         return []
-    head = line(("Where a kernel could come from, best first:", "dim"))
+    head = line(("Where a kernel can come from, highest precedence first:", "dim"))
     table = [(candidate.source, candidate.outcome, candidate.kernel) for candidate in candidates]
     aligned = [_candidate(candidate, cells) for candidate, cells in zip(candidates, columns(table), strict=True)]
     if max(row.width for row in aligned) <= width:

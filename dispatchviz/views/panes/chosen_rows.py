@@ -1,4 +1,4 @@
-"""The rows of a pane, wrapped to its width, of which the reader may choose one; and how the chosen row looks."""
+"""The rows of a pane, wrapped to its width, with at most one chosen row, and the look of that row."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from dispatchviz.views.text.styled_line import Line
 
 @dataclass(frozen=True)
 class ChosenRows:
-    """Rows, each in as many lines as it needs, and where the chosen one begins; ``in_sight`` are the lines on the
-    screen."""
+    """Rows, each wrapped into lines, and the start of the chosen one. ``in_sight`` are the visible lines."""
 
     lines: Sequence[Line] = ()
     starts: Sequence[int] = ()
     """For each line, the first line of its row."""
     chosen: int | None = None
-    """The first line of the chosen row; 0 is also what the title says."""
+    """The first line of the chosen row; 0 is also the text in the title."""
     said: Line | None = None
-    """What the title says where there are no rows; it can be chosen if it leads to a step."""
+    """The text in the title if there are no rows. It can be chosen if it leads to a step."""
 
     @classmethod
     def of(cls, rows: Iterable[Line], width: int, said: Line | None) -> Self:
-        """Rows in a width, of which none is chosen."""
+        """Wrap rows to a width, with none chosen."""
         lines, starts = list[Line](), list[int]()
         for row in rows:
             parts = _parts(row, width)
@@ -41,12 +40,12 @@ class ChosenRows:
 
     @property
     def chosen_row(self) -> Line | None:
-        """The chosen row; None if none is."""
+        """The chosen row, or None."""
         return None if self.chosen is None else self.lines[self.chosen] if self.lines else self.said
 
     @property
     def here(self) -> int | None:
-        """The line to look at."""
+        """The line that must be visible; None if there is none."""
         return next((at for at, row in enumerate(self.lines) if row.here), None)
 
     @property
@@ -59,8 +58,9 @@ class ChosenRows:
         return self.chosen is not None and at < len(self.lines) and self.starts[at] == self.chosen
 
     def next(self, direction: int, in_sight: range) -> Self | None:
-        """With the nearest row chosen on one side of the chosen one; without one the first in sight from that end, or
-        beyond it. None if no row on that side leads anywhere."""
+        """Choose the nearest row in a direction, or without a chosen row, the first one in sight from that end or
+        beyond it. Return None if no row in that direction leads anywhere.
+        """
         if not self.lines:
             return None if self.said is None or self.said.goto is None else with_fields(self, chosen=0)
         before = self.chosen
@@ -71,30 +71,30 @@ class ChosenRows:
         return with_fields(self, chosen=beyond[0 if direction > 0 else -1]) if beyond else None
 
     def same(self, before: Line | None, in_sight: range) -> Self:
-        """At another step: with the row chosen that is about the same as a chosen one, if it is in sight."""
+        """Choose the row of another step that corresponds to a chosen one, if it is in sight."""
         key = "" if before is None else before.key
         same = (at for at, row in enumerate(self.lines) if key and row.key == key and leads_somewhere(row))
         at = next(same, None)
         return with_fields(self, chosen=at if at is not None and at in in_sight else None)
 
     def changed(self, before: Self) -> Iterator[int]:
-        """The lines that differ from those before."""
+        """Yield the lines that differ from those before."""
         return (at for at, (new, old) in enumerate(zip_longest(self.lines, before.lines)) if new != old)
 
 
 def leads_somewhere(row: Line) -> bool:
-    """Return whether there is a step to go to from a row, or something to ask."""
+    """Return whether a row leads to a step or can be asked about."""
     return row.goto is not None or row.about is not None
 
 
 def pointed(row: Line) -> Line:
-    """A chosen row: with a sign in the gutter, behind that of a change."""
+    """The chosen row with its sign in the gutter, after the sign of a change."""
     (gutter, role), *rest = row.spans or (("  ", ""),)
     return replace(row, spans=((gutter[:1], role), ("›", "focus"), (gutter[2:], role), *rest))
 
 
 def title_with_keys(title: str, row: Line) -> str:
-    """The title of a pane in which a row is chosen: which keys are for that row."""
+    """The title of a pane with a chosen row: it names the keys for that row."""
     enter, ask, leave = (key_of(action).first for action in ("app.enter", "app.ask_thing", "zoom(False)"))
     goes = f"{enter} goes there" if row.goto is not None else f"{enter} asks"
     asks = f", {ask} asks" if row.goto is not None and row.about is not None else ""
@@ -103,5 +103,7 @@ def title_with_keys(title: str, row: Line) -> str:
 
 @lru_cache(maxsize=4096)
 def _parts(row: Line, width: int) -> list[Line]:
-    """A row that is cut stays whole here: it may be scrolled sideways. Most rows are those of the step before."""
+    """Wrap a row. A row that is cut on the screen stays whole, since it may be scrolled sideways. Results are cached,
+    because most rows are the same as at the previous step.
+    """
     return [row] if row.cut else wrap(row, width)

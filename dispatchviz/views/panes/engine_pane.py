@@ -1,6 +1,7 @@
-"""The engine: the Node that runs, the ready queues in order, who waits for how many gradients, what does not run.
+"""The engine: the running Node, the ready queues in order, the Nodes that wait for gradients, and the Nodes that do not
+run.
 
-Sections that the step is not about are folded to a line; the plain view has all of them.
+Sections that are not about the step are folded to one line. The plain view unfolds all of them.
 """
 
 from __future__ import annotations
@@ -46,16 +47,18 @@ SUBJECTS: dict[type[ev.Event], str] = {
     ev.MemoryUsedOnStream: STREAMS,
     ev.BackwardFinished: TASK,
 }
-"""The section that a step is about."""
+"""The section for each kind of step."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The engine within the backward pass around a step, every section unfolded; or when there will be one."""
+    """The rows of the engine in the backward pass at a step, with all sections unfolded, or the step at which there is
+    one.
+    """
     return rows_as(trace, at, whole=True)
 
 
 def rows_as(trace: Trace, at: int, whole: bool) -> list[Line]:
-    """All sections unfolded; or those alone that the step is about, which come first then."""
+    """The rows with all sections unfolded, or only those of the step, which then come first."""
     state = engine_state(trace, at)
     if state is None:
         return [not_yet(trace, at, ev.BackwardStarted, "No backward pass runs here")]
@@ -74,7 +77,7 @@ def rows_as(trace: Trace, at: int, whole: bool) -> list[Line]:
 
 
 def subject_of(trace: Trace, at: int) -> str:
-    """The section that a step is about; of the first step of a pass within another one that there are two."""
+    """The section of a step. At the first step of a nested pass, it is the section on nested passes."""
     event = trace[at]
     if isinstance(event, ev.BackwardStarted) and event.depth:
         return NESTED
@@ -84,7 +87,7 @@ def subject_of(trace: Trace, at: int) -> str:
 def _parts(
     trace: Trace, state: EngineState, at: int, subject: str, whole: bool
 ) -> Iterator[tuple[str, Iterable[Line]]]:
-    """The sections from top to bottom."""
+    """Yield the sections from top to bottom."""
 
     def full(name: str) -> bool:
         return whole or name == subject
@@ -106,7 +109,7 @@ def _lines(section: Section | None) -> Iterable[Line]:
 
 
 def _live_head(state: EngineState) -> Line:
-    """Of an installed PyTorch: how many Nodes there are to run is not seen."""
+    """The first line for an installed PyTorch, which does not report how many Nodes will run."""
     started = state.started
     kind = "backward" if started.accumulate else "grad"
     depth = f", depth {started.depth}" if started.depth else ""
@@ -116,7 +119,7 @@ def _live_head(state: EngineState) -> Line:
 
 
 def unseen_rows() -> list[Line]:
-    """What the model has here, and an installed PyTorch does not show."""
+    """The note on data that the model has but an installed PyTorch does not show."""
     kinds = (ev.NodeQueued, ev.GradientBuffered, ev.FormulaSkipped, ev.NodeFinished)
     return [line((unseen(kind), "dim")) for kind in kinds]
 
@@ -126,5 +129,5 @@ def _head(state: EngineState) -> Line:
     kind = "backward" if started.accumulate else "grad"
     depth = f", depth {started.depth}" if started.depth else ""
     keeps = "keeps the graph" if started.keep_graph else "frees the graph"
-    ran = f"{state.ran} of {state.reached} Nodes started" if state.reached else "nothing has been counted yet"
+    ran = f"{state.ran} of {state.reached} Nodes started" if state.reached else "dependencies not counted yet"
     return line((kind, "bold"), (f"{depth}  {ran}  {keeps}", "dim"), key="ran", value=ran, goto=started.seq, cut=True)

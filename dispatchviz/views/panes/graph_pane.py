@@ -1,7 +1,7 @@
-"""The backward graph as far as it is built at a step: a row per Node, lines between them, gradients flow down.
+"""The backward graph at a step: one row per Node with lines between them. Gradients flow down.
 
-Of a big graph the part around the Node that the step is about: nobody reads ten thousand rows, and each step would
-have to draw them.
+Of a large graph, only the part around the current Node is shown: ten thousand rows are too many to read, and each step
+would have to draw them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST = 200
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The lanes, or at which step the graph starts."""
+    """The rows of the graph, or the step at which it starts."""
     part = part_around(trace, at, MOST)
     if not len(part.graph):
         return [_empty(trace, at)]
@@ -32,7 +32,7 @@ def _more(number: int, where: str) -> list[Line]:
 
 
 def _row(graph: BackwardGraph, lane: LaneRow) -> Line:
-    """A Node's row, which a click leads to the making of, or the lines between two."""
+    """The row of a Node, which leads to the step that created it, or the lines between two Nodes."""
     if lane.node is None:
         return line("  ", (lane.lane, "rule"), cut=True)
     title, _, rest = lane.label.partition("  ")
@@ -53,5 +53,5 @@ def _row(graph: BackwardGraph, lane: LaneRow) -> Line:
 def _empty(trace: Trace, at: int) -> Line:
     step = next_step(trace, at, NodeCreated)
     if step is None:
-        return line(("No backward graph: nothing in this program recorded one.", "dim"))
+        return line(("No backward graph: this program records no Node.", "dim"))
     return line(("No backward graph yet: it starts at step ", "dim"), (str(step), "keycap"), (".", "dim"), goto=step)

@@ -1,4 +1,6 @@
-"""The key-set card: who wins, the sets as lanes, why each key is in the set or not, a table of all keys."""
+"""The key-set card: the selected key, the sets as lanes, the reason why each key is in the set or not, and a table of
+all keys.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,21 @@ from dispatchviz.views.panes.nothing_said import not_yet
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST_TITLE = 16
-"""Cells for the name of a lane."""
+"""The width of a lane's name, in cells."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The card, or at which step there will be one."""
+    """The rows of the card, or the step at which there is one."""
     card = key_set_card(trace, at)
     if card is None:
-        return [not_yet(trace, at, ev.Dispatched, "No key set here: this step is in no dispatch")]
+        return [not_yet(trace, at, ev.Dispatched, "No key set here: this step is outside any dispatch")]
     return [_winner(card), *_lanes(lanes(card), stage_of(trace[at])), *_reasons_and_table(card, width)]
 
 
 def rows_at(trace: Trace, at: int, width: int, stage: int) -> list[Line]:
-    """The card at one of its sub-steps (``key_set_lanes.STAGES``): its lanes are lit, the first one is the row to look
-    at, and the card begins with the set as far as it has come."""
+    """The card at one of its sub-steps (``key_set_lanes.STAGES``). Its lanes are highlighted, the first one is in view,
+    and the card begins with the set so far.
+    """
     card = key_set_card(trace, at)
     if card is None:
         return rows(trace, at, width)
@@ -46,7 +49,7 @@ def rows_at(trace: Trace, at: int, width: int, stage: int) -> list[Line]:
 
 @lru_cache(maxsize=4)
 def _reasons_and_table(card: KeySetCard, width: int) -> list[Line]:
-    """The same at all sub-steps."""
+    """The rows that are the same at all sub-steps."""
     reasons = sorted(card.reasons, key=lambda reason: reason[0] != card.winner)
     return [
         *(_reason(name, text, name == card.winner) for name, text in reasons),
@@ -56,20 +59,20 @@ def _reasons_and_table(card: KeySetCard, width: int) -> list[Line]:
 
 
 def title_at(trace: Trace, at: int, stage: int) -> str:
-    """What stands behind the title of the pane: ``stage 3/6: included``."""
+    """The addition to the pane's title: ``stage 3/6: included``."""
     card = key_set_card(trace, at)
     return "" if card is None else f"stage {stage_place(card, stage)}: {stage_name(card, stage)}"
 
 
 def stage_of(event: ev.AnyEvent) -> int | None:
-    """The sub-step that a step of the trace is about."""
+    """The sub-step for a kind of event; None for other events."""
     if isinstance(event, ev.FallthroughSkipped):
         return MASK
     return WINNER if isinstance(event, ev.KernelSelected) else None
 
 
 def raw_rows(trace: Trace, at: int) -> list[Line]:
-    """The same sets as numbers, for those who compare them with PyTorch's own output."""
+    """The sets as numbers, to compare them with PyTorch's own output."""
     card = key_set_card(trace, at)
     return (
         [] if card is None else [line(("Raw key sets:", "dim")), *(_raw(row, trace.header) for row in card.rows[:-1])]
@@ -77,11 +80,11 @@ def raw_rows(trace: Trace, at: int) -> list[Line]:
 
 
 MOST_NAMED = 6
-"""Of more arguments the row of the winner gives the number."""
+"""The maximum number of arguments that the first row names; of more arguments, it gives the number."""
 
 
 def _winner(card: KeySetCard) -> Line:
-    """The key, the operator, and which tensor is which of its parameters."""
+    """The row with the selected key, the operator, and the tensors with their parameters."""
     titles = [row.title for row in card.rows[: card.arguments]]
     arguments = ", ".join(titles) if len(titles) <= MOST_NAMED else f"{len(titles)} tensors"
     return line(
@@ -122,7 +125,7 @@ def _lane(lane: Lane, width: int, lit: bool) -> Line:
 
 
 def _shared(lane: Lane) -> Line:
-    """Which arguments have a set in common: of many the first and the last."""
+    """The names of the arguments that share a set; of many arguments, the first and the last."""
     listed = f"{lane.names[0]} to {lane.names[-1]}"
     return line((f"{lane.title}: ", "dim"), listed, key=f"shared {lane.names[0]}", indent=2)
 

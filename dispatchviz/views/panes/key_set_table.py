@@ -1,8 +1,8 @@
-"""The table of the key-set card, laid out to a width: whatever the arguments are called and however many there are, the
-sets that decide and the winner's sign are in it.
+"""The table of the key-set card, laid out to a width. The sets that decide and the sign of the selected key are always
+visible, no matter how long the names of the arguments are and how many there are.
 
-The winner's row comes first, then the other keys, highest first. Arguments with the same keys share a column; where the
-table does not fit, columns move closer, and long names lose their middles.
+The row of the selected key comes first, then the other keys, highest first. Arguments with the same keys share a
+column. If the table does not fit, columns move closer and long names lose their middles.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ SIGNS: dict[str, Span] = {
     "masked": ("×", "removed"),
     "won": ("■", "winner"),
 }
-"""How the state of a key in a set is drawn."""
+"""The sign for the state of a key in a set."""
 
 HEADS = {"included": "incl", "excluded": "excl", "effective": "left", "passed on": "left"}
-"""Sets' names, short enough for the head of a column; the full ones are below the table."""
+"""The short names of sets for the heads of columns; the full ones are below the table."""
 
 LONGEST_HEAD = 9
 
 
 class Layout(NamedTuple):
-    """A way to lay the table out."""
+    """A layout of the table."""
 
     gap: int
-    """Cells between columns."""
+    """The cells between columns."""
     wins: str
-    """The end of the winner's row."""
+    """The text at the end of the selected key's row."""
 
 
 LAYOUTS = (Layout(2, "◀ wins"), Layout(1, "◀ wins"), Layout(1, "◀"))
-"""The ways, best first."""
+"""The layouts, best first."""
 
 
 class _Set(NamedTuple):
-    """A column."""
+    """A column of the table."""
 
     head: str
     cells: tuple[State, ...]
 
 
 def table(card: KeySetCard, width: int) -> list[Line]:
-    """Heads and keys."""
+    """The rows of the table: heads and keys."""
     names, sets = [column.name for column in card.columns], _sets(card)
     for layout in LAYOUTS:
         room = width - _width(sets, layout)
@@ -64,23 +64,23 @@ def table(card: KeySetCard, width: int) -> list[Line]:
 
 
 def _wins(card: KeySetCard, at: int) -> bool:
-    """Return whether a column of the card is the key that wins."""
+    """Return whether a column is the one with the selected key."""
     return card.rows[-1].cells[at] == "won" and not card.columns[at].backend
 
 
 def _width(sets: Sequence[_Set], layout: Layout) -> int:
-    """Cells that the table takes besides the names of its keys."""
+    """The width of the table without the names of its keys, in cells."""
     return sum(len(each.head) + layout.gap for each in sets) + layout.gap + len(layout.wins)
 
 
 def _sets(card: KeySetCard) -> list[_Set]:
-    """The columns, without the last row of the card, which is the winner."""
+    """The columns, without the last row of the card, which is the selected key."""
     arguments, rest = card.rows[: card.arguments], card.rows[card.arguments : -1]
     return [*_folded(arguments), *(_Set(_head(row.title), row.cells) for row in rest)]
 
 
 def _folded(arguments: Sequence[Row]) -> Iterator[_Set]:
-    """A column for all arguments with the same keys."""
+    """Yield one column for all arguments with the same keys."""
     groups: dict[tuple[State, ...], list[str]] = {}
     for row in arguments:
         groups.setdefault(row.cells, []).append(_argument(row))
@@ -90,7 +90,7 @@ def _folded(arguments: Sequence[Row]) -> Iterator[_Set]:
 
 
 def _argument(row: Row) -> str:
-    """A name that is an expression, or the tensor's number."""
+    """The argument's name for a column: an expression, or the tensor's number."""
     name = _name(row.title)
     return f"t{row.tensor}" if BEFORE in name and row.tensor is not None else name
 
@@ -115,12 +115,12 @@ def _row(card: KeySetCard, at: int, sets: Sequence[_Set], layout: Layout, name_w
 
 
 def _name(title: str) -> str:
-    """An argument's name, without the parameter's."""
+    """The name of an argument without its parameter."""
     return title.rpartition(" = ")[2]
 
 
 def _head(title: str) -> str:
-    """A set's name, short enough for the head of a column."""
+    """The short name of a set for the head of a column."""
     if title.startswith("received by "):
         return "received"
     if title.startswith("& "):

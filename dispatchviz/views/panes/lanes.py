@@ -1,7 +1,7 @@
-"""The backward graph in a terminal: a row per Node, lines between the rows, gradients flow down.
+"""The backward graph in a terminal: one row per Node, with lines between the rows. Gradients flow down.
 
-A line is drawn once even if several edges run along it, so every row lists its edges by number, the empty ones too.
-Colors and scrolling are the screen's business.
+A line is drawn once even if several edges run along it, so every row lists its edges by number, including empty ones.
+The screen adds colors and scrolling.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ SIGNS: dict[State, str] = {
     State.CAPTURED: "◇",
     State.FAILED: "✗",
 }
-"""One character per state, one cell wide."""
+"""The sign of each state, one cell wide."""
 
 HERE = "▶ "
-"""Before the row of the Node that the step is about."""
+"""The sign before the row of the current Node."""
 
 _NODE, _LABEL = "\0", "\1"
 
@@ -48,11 +48,11 @@ class LaneRow:
     node: int | None
     """Number of the Node; None between Nodes."""
     here: bool
-    """The step is about this Node."""
+    """True if the step is about this Node."""
 
     @property
     def text(self) -> str:
-        """The whole row."""
+        """The complete row."""
         mark = HERE if self.here else " " * len(HERE)
         return f"{mark}{self.lane} {self.label}".rstrip()
 
@@ -60,8 +60,8 @@ class LaneRow:
 def lanes(graph: BackwardGraph, width: int | None = None, tight: bool = False) -> list[LaneRow]:
     """The rows from top to bottom, cut to ``width`` cells.
 
-    ``tight`` leaves out the rows that hold only upright lines: half as many, but then a Node right below another one
-    may or may not hang on it.
+    ``tight`` leaves out the rows that contain only vertical lines. That halves the height, but it no longer shows
+    whether a Node is connected to the one right below it.
     """
     skeleton = _skeleton(graph, tight)
     known = _known_rows(graph, width, tight)
@@ -91,14 +91,14 @@ def _node_row(graph: BackwardGraph, node: GraphNode, lane: str, width: int | Non
 
 @dataclass
 class _KnownRows:
-    """The rows that were drawn last: from one step to the next few Nodes change."""
+    """The rows that were drawn last. They are cached because few Nodes change between steps."""
 
     nodes: dict[int, GraphNode] = field(default_factory=dict)
     rows: dict[int, LaneRow] = field(default_factory=dict)
 
 
 _Way = tuple[int | None, int | None, bool]
-"""The backward, the width, whether tight: what rows depend on besides the Nodes."""
+"""The inputs of rows besides the Nodes: the backward pass, the width and ``tight``."""
 
 _drawn_rows: WeakKeyDictionary[Wiring, tuple[_Way, _KnownRows]] = WeakKeyDictionary()
 
@@ -118,7 +118,7 @@ def _cut(text: str, width: int | None, used: int) -> str:
 
 
 def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
-    """What matters most comes first: the end of the row is cut off on a narrow screen."""
+    """Yield the facts about a Node, the most important first, because a narrow screen cuts off the end."""
     yield node.title
     if state := state_text(graph, node):
         yield state
@@ -138,8 +138,9 @@ def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
 
 
 def edge_label(graph: BackwardGraph, edge: GraphEdge, index: int) -> str:
-    """``0 self=x``; ``1 other=y (empty)``; ``0 self=x → input 1`` if it does not lead to input 0 of its target;
-    ``1 other=y (not needed)``: its target does not run in this backward."""
+    """The text of an edge: ``0 self=x``; ``1 other=y (empty)``; ``0 self=x → input 1`` if it does not lead to input 0
+    of its target; ``1 other=y (not needed)`` if its target does not run in this backward pass.
+    """
     passed = f"{edge.argument}={edge.tensor}" if edge.argument and edge.tensor else edge.argument
     to = " (empty)" if edge.target is None else f" → input {edge.input_nr}" if edge.input_nr else ""
     return f"{index} {passed}".rstrip() + to + (" (not needed)" if graph.prunes(edge) else "")
@@ -150,7 +151,7 @@ _skeletons: WeakKeyDictionary[Wiring, dict[bool, _Skeleton]] = WeakKeyDictionary
 
 
 def _skeleton(graph: BackwardGraph, tight: bool) -> _Skeleton:
-    """The lines of a graph, which stay the same while only the Nodes' states change."""
+    """The lines of a graph, which do not change when only the states of Nodes change."""
     drawn = _skeletons.setdefault(graph.wiring, {})
     if tight not in drawn:
         drawn[tight] = list(_drawn(graph, 1 if tight else 2))

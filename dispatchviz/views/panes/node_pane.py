@@ -1,4 +1,4 @@
-"""The Node of a step, whole: every member of PyTorch's class, its value at this moment, what it is for."""
+"""The Node of a step with every member of PyTorch's class, its current value and its purpose."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The card of the Node, or when there will be one."""
+    """The rows of the Node's card, or the step at which there is one."""
     node = node_of_step(trace, at)
     if node is None:
-        return [not_yet(trace, at, ev.NodeCreated, "This step is about no Node")]
+        return [not_yet(trace, at, ev.NodeCreated, "No Node at this step")]
     title = node_title(trace, node, at)
     head = line((title, "bold"), (f"  {NODE}", "dim"), key="node", value=title, about=NodeThing(node))
     return [head, *_sections(trace, node, at)]

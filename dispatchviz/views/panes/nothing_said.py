@@ -1,7 +1,7 @@
-"""Panes that are empty at a step, and the step at which they will not be: the text in the title of a pane that
-shrinks to it.
+"""Panes that are empty at a step, with the step at which they will not be. An empty pane shrinks to a title with this
+text.
 
-Asked for every pane at every step before one is laid out, so each answer is a bisection or a walk outwards.
+This is computed for every pane at every step before the layout, so each answer is a bisection or a walk outwards.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def nothing(pane: int, trace: Trace, at: int) -> Line | None:
-    """What the title says instead; None if the pane has something to show."""
+    """The text in the title of an empty pane; None if the pane has something to show."""
     asked = EMPTY.get(pane)
     return None if asked is None else asked(trace, at)
 
@@ -48,7 +48,7 @@ def _no_graph(trace: Trace, at: int) -> Line | None:
 
 
 def _no_node(trace: Trace, at: int) -> Line | None:
-    from dispatchviz.explain.graph.node.node_of_step import node_of_step  # with the pane, not for the first paint
+    from dispatchviz.explain.graph.node.node_of_step import node_of_step  # needed only with the pane
 
     return None if node_of_step(trace, at) is not None else _next(trace, at, ev.NodeCreated, "no Node here")
 
@@ -79,7 +79,7 @@ def _plain_thread(trace: Trace, at: int) -> Line | None:
     if not thread_state(trace, at).is_plain:
         return None
     if is_unseen(trace.header, ev.GradModeChanged):
-        return line(("no guard was derived; switches are not seen", "dim"))
+        return line(("no guards derived; switches not seen", "dim"))
     return line(("grad mode on, no guards, no modes", "dim"))
 
 
@@ -91,7 +91,7 @@ def _happened(trace: Trace, at: int, kind: type[ev.Event]) -> bool:
 def _next(trace: Trace, at: int, kind: type[ev.Event], what: str) -> Line:
     step = next_step(trace, at, kind)
     if step is None:
-        return line((f"{what}, none follows", "dim"))
+        return line((f"{what}, none later", "dim"))
     return line((f"{what}, next at step ", "dim"), (str(step), "keycap"), goto=step)
 
 
@@ -107,7 +107,7 @@ EMPTY: dict[int, Callable[[Trace, int], Line | None]] = {
     STRUCTURED: _not_structured,
     THREAD: _plain_thread,
 }
-"""Panes that may have nothing to say; the others always have."""
+"""The functions for panes that may be empty; the other panes never are."""
 
 
 def next_step(trace: Trace, at: int, kind: type[Event]) -> int | None:
@@ -116,8 +116,8 @@ def next_step(trace: Trace, at: int, kind: type[Event]) -> int | None:
 
 
 def not_yet(trace: Trace, at: int, kind: type[Event], what: str) -> Line:
-    """``what``, and the step at which that changes; a click goes there."""
+    """The text ``what`` with the step at which that changes. A click goes there."""
     step = next_step(trace, at, kind)
     if step is None:
-        return line((f"{what}, and none follows.", "dim"))
+        return line((f"{what}, and none later.", "dim"))
     return line((f"{what}. The next one is at step ", "dim"), (str(step), "keycap"), (".", "dim"), goto=step)

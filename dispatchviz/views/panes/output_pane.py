@@ -12,10 +12,10 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """A row per line; a click goes to the step that printed it."""
+    """The rows, one per line. A click goes to the step that printed the line."""
     output = output_until(trace, at)
     if not output.lines:
-        return [not_yet(trace, at, ev.Printed, "Nothing is printed yet")]
+        return [not_yet(trace, at, ev.Printed, "Nothing printed yet")]
     last = len(output.lines) - 1
     before = [line((f"… {output.before:,} prints before", "dim"))] if output.before else []
     return [*before, *(_row(text, seq, place, place == last) for place, (text, seq) in enumerate(output.lines))]
@@ -26,21 +26,22 @@ def _row(text: str, seq: int, place: int, last: bool) -> Line:
 
 
 LATEST, NEAR, ALWAYS = 200, 4_000, 10
-"""So many of the latest texts are shown, if they are so near; and so many however far they are: of a long trace each
-text has to be found in the file."""
+"""The limits on the texts to show: at most ``LATEST`` within ``NEAR`` steps, and ``ALWAYS`` texts however far away. In
+a long trace, each text must be found in the file.
+"""
 
 
 class Output(NamedTuple):
-    """The end of what was printed."""
+    """The end of the program's output."""
 
     lines: tuple[tuple[str, int], ...]
-    """Text of a line, without its end, and the step that began it."""
+    """The text of each line without its end, and the step that began it."""
     before: int
-    """How many texts were printed before these."""
+    """The number of texts that were printed before these."""
 
 
 def output_until(trace: Trace, at: int) -> Output:
-    """What was printed up to a step."""
+    """The output up to a step."""
     steps = trace.steps_of(ev.Printed)
     until = bisect_right(steps, at)
     first = max(until - ALWAYS, 0)

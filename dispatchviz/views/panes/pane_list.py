@@ -1,6 +1,6 @@
-"""The panes beside the steps, by number: the title of each, and the module whose ``rows`` makes its lines.
+"""The panes beside the steps, by number, with the title of each and the module whose ``rows`` makes its lines.
 
-The modules are loaded when the first screen has been painted: the reader sees it that much sooner.
+The modules are loaded after the first screen has been painted, so that it appears sooner.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from dispatchviz.views.layout.pane_layout import (
 from dispatchviz.views.text.styled_line import Line
 
 Rows = Callable[[Trace, int, int], list[Line]]
-"""The lines of a pane: of a trace, as of a step, for so many cells. Lines that are longer are wrapped or cut later."""
+"""The function that makes the lines of a pane from a trace, a step and a width in cells. Longer lines are wrapped or
+cut later.
+"""
 
 PANES = {
     KEYS: ("Key set", "key_set_pane"),
-    CELL: ("Table cell", "cell_pane"),
+    CELL: ("Table entry", "cell_pane"),
     CALLS: ("Calls", "calls_pane"),
     SOURCE: ("Source", "source_pane"),
     GRAPH: ("Backward graph", "graph_pane"),
@@ -42,11 +44,11 @@ PANES = {
     TABLE: ("Operator table", "table_pane"),
     NODE: ("Node", "node_pane"),
 }
-"""Number to title and module of this folder."""
+"""The title and the module in this folder, by number."""
 
 
 def rows_of(module: str) -> Rows:
-    """The function that makes a pane's rows; loads its module when it is first called."""
+    """Return the function that makes a pane's rows. It loads its module on the first call."""
 
     def rows(trace: Trace, at: int, width: int) -> list[Line]:
         made: list[Line] = import_module(f"dispatchviz.views.panes.{module}").rows(trace, at, width)

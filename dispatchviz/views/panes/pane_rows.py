@@ -1,5 +1,4 @@
-"""The rows of a pane as a reader sees them: made for a step, with signs where
-they changed, without what is asked first."""
+"""The rows of a pane as a reader sees them: made for a step, with signs for changes, and without hidden outcomes."""
 
 from __future__ import annotations
 
@@ -14,25 +13,27 @@ from dispatchviz.views.text.styled_line import Line
 
 
 class PaneRows:
-    """The rows of one pane. Those of the last step are kept: the next step compares with them."""
+    """The rows of one pane. The rows of the previous step are stored, so that the next step can be compared with
+    them.
+    """
 
     def __init__(self, number: int, make: Rows) -> None:
         self._number, self._make = number, make
         self._made: tuple[Trace | None, int, int] = (None, -1, 0)
-        """Trace, step, width of the rows that are kept."""
+        """The trace, step and width of the stored rows."""
         self._kept: list[Line] = []
 
     def forget(self) -> None:
-        """What the rows depend on besides the step has changed."""
+        """Delete the stored rows, because something other than the step has changed."""
         self._made = (None, -1, 0)
 
     def said(self, cursor: Cursor) -> Line | None:
-        """What the title says of a pane that has no rows."""
+        """The text in the title of a pane without rows."""
         said = nothing(self._number, cursor.trace, cursor.at)
         return None if said is None else spoilers.without_step(said, cursor)
 
     def at(self, cursor: Cursor, width: int) -> list[Line]:
-        """The rows at the step of a cursor; those that differ from where it came from get a sign."""
+        """The rows at the step of a cursor. Rows that differ from the previous step get a sign."""
         if (hidden := spoilers.hidden(self._number, cursor)) is not None:
             return [hidden]
         trace, before = cursor.trace, cursor.at if cursor.came_from is None else cursor.came_from

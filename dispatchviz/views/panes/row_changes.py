@@ -1,4 +1,4 @@
-"""Changes of a pane from one step to the next: the rows of a step, with signs where they differ from those before."""
+"""The changes of a pane between steps: its rows, with signs where they differ from the previous ones."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from msgspec.structs import replace
 from dispatchviz.views.text.styled_line import Line, Span
 
 GUTTER = 2
-"""Cells left of the text, for the sign of a change."""
+"""The cells left of the text, for the sign of a change."""
 
 
 def marked(now: Iterable[Line], before: Iterable[Line]) -> list[Line]:
-    """The rows behind a gutter: ``+`` and bold if new, ``~``, bold and the former value if not what it was.
+    """The rows behind a gutter. A new row gets ``+`` and bold text. A changed row gets ``~``, bold text and its former
+    value.
 
-    Where all of it is new no sign says so: it would be on every row.
+    If all rows are new, none gets a sign, since it would be on every row.
     """
     rows, old = list(now), {row.key: row for row in before if row.key}
     if not any(row.key in old for row in rows):
@@ -34,12 +35,12 @@ def _marked(row: Line, was: Line | None) -> Line:
 
 
 def _text(row: Line) -> str:
-    """The text of a row apart from the sign that it is the one to look at."""
+    """The text of a row without the sign of the current row."""
     return row.plain.replace("▶", " ")
 
 
 def _loud(row: Line, former: str = "") -> tuple[Span, ...]:
-    """The spans in bold, the former value right after the value."""
+    """The spans in bold, with the former value right after the value."""
     spans = [(text, f"new:{role}") for text, role in row.spans]
     at = next((at for at, (text, _) in enumerate(spans, 1) if text == row.value), len(spans))
     return (*spans[:at], (former, "was"), *spans[at:])

@@ -1,4 +1,6 @@
-"""The source at a step: the program with the line that runs, the Python that runs below it, the operator in yaml."""
+"""The source at a step: the program with its current line, the Python code that runs below it, and the operator's yaml
+entries.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,19 @@ from dispatchviz.views.text.line_fitting import cut_text
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 AROUND = 2
-"""Lines of the program above and below the one that runs, when the code below it needs the room."""
+"""The number of lines to show above and below the current one if the code below it needs room."""
 
 FAR = 100
-"""The same when there is no such code: of a long program nobody needs all at each step."""
+"""The number of lines if there is no code below. It is limited because the pane is drawn at each step."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """Both sources; the line to look at is the innermost one that is known."""
+    """The rows of both sources. The line in view is the innermost one that is known."""
     return view_rows(source_at(trace, at), running_operator(trace, at))
 
 
 def view_rows(view: SourceView, operator: str) -> list[Line]:
-    """The same of a view, with the operator whose entries stand below it."""
+    """The rows of a source view, with the entries of an operator below it."""
     below = _running(view)
     program = _program(view, narrow=bool(below))
     return [*program, *_callers(view), *below, *_entries(operator)] or [
@@ -45,12 +47,12 @@ def _program(view: SourceView, narrow: bool) -> list[Line]:
 
 @lru_cache(maxsize=16)
 def _cut(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Lines as far as they are colored; a table of numbers in one line takes half a second."""
+    """Cut lines before they are colored. A table of numbers in one line would take half a second."""
     return tuple(map(cut_text, lines))
 
 
 def _callers(view: SourceView) -> list[Line]:
-    """From where the function was called; a click goes there."""
+    """The rows of the callers of the function. A click goes to the call."""
     return [
         line(
             ("called from ", "dim"),
@@ -77,7 +79,7 @@ def _running(view: SourceView) -> list[Line]:
 
 
 def _entries(operator: str) -> list[Line]:
-    """What the code generators read about an operator: where its kernels are named, and its derivative."""
+    """The rows of an operator's yaml entries: its kernels and its derivative."""
     if not operator.startswith("aten::"):
         return []
     return [row for entry in entries_of(operator.removeprefix("aten::")) for row in _entry(entry)]
@@ -89,7 +91,7 @@ def _entry(entry: Entry) -> list[Line]:
 
 
 def load() -> None:
-    """Read the yaml files, which takes longer than a step may."""
+    """Read the yaml files beforehand, since that takes longer than a step may."""
     _entries("aten::add.Tensor")
 
 
@@ -98,7 +100,7 @@ def _head(file: str, number: int, kernel: str = "") -> Line:
 
 
 def _numbered(code: list[tuple[Span, ...]], first: int, current: int, here: int) -> list[Line]:
-    """Lines with their numbers: ``current`` runs, ``here`` must be in view."""
+    """The lines with their numbers. ``current`` is the line that runs, ``here`` must be in view."""
     width = len(str(first + len(code) - 1))
     return [_code(spans, number, width, number == current, number == here) for number, spans in enumerate(code, first)]
 

@@ -1,6 +1,6 @@
-"""The rows of the step list: lines of the program, iterations, calls and what is in them, as a tree; hits as a list.
+"""The rows of the step list: lines of the program, iterations, calls and their contents as a tree, or hits as a list.
 
-Not here: the texts of a row (``explain/outline/row_texts.py``), the list that scrolls (``widgets/step_list.py``).
+Elsewhere: the texts of a row (``explain/outline/row_texts.py``), the list that scrolls (``widgets/step_list.py``).
 """
 
 from __future__ import annotations
@@ -24,22 +24,24 @@ from dispatchviz.views.text.line_fitting import shorter
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 HIDDEN: Span = ("?", "hint")
-"""What the reader is asked for first (``predictions``)."""
+"""The text in place of an outcome that the reader must guess first (``predictions``)."""
 
 WIDE = 64
-"""From this width on a level is indented by two cells instead of one, and what happened stands in a column."""
+"""The width from which on a level is indented by two cells instead of one, and outcomes are in a column."""
 
 COLUMN = 48
-"""Where that column begins at most."""
+"""The rightmost start of that column."""
 
 GAP = "   "
 
 SHORTEST = 12
-"""Cells that the text of a row always keeps; the rest of its half is for what happened in it."""
+"""The minimum width of the text of a row. The rest of its half is for the outcome."""
 
 
 def step_row(cursor: Cursor, number: int, width: int, short: bool = False) -> Line:
-    """A row of the list: signs, its place in the tree, what it is, what happened in it (``short``: less kernels)."""
+    """A row of the list: its signs, its place in the tree, its text and its outcome. ``short`` leaves out some details
+    of kernels.
+    """
     at, row = cursor.rows[number], cursor.row_at(number)
     hits = hits_in(cursor, row)
     signs: tuple[Span, ...] = (("▶", "focus") if at == cursor.at else _hit(hits), _mark(cursor, row))
@@ -55,11 +57,11 @@ def step_row(cursor: Cursor, number: int, width: int, short: bool = False) -> Li
 
 
 class _Extent(NamedTuple):
-    """What a row tells besides its text."""
+    """The additional contents of a row."""
 
     hits: int
     short: bool
-    """Less of kernels."""
+    """True if details of kernels are left out."""
 
 
 HIT = "*"
@@ -67,7 +69,7 @@ HIT = "*"
 
 
 def hits_in(cursor: Cursor, row: Row) -> int:
-    """How many hits of the search a row stands for: those in it if it is folded."""
+    """The number of search hits in a row, including those inside it if it is folded."""
     search, tree = cursor.search, cursor.tree
     if search is None or not search.query:
         return 0
@@ -82,11 +84,11 @@ def _hit(hits: int) -> Span:
 
 
 def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, extent: _Extent) -> list[Span]:
-    """A row of the tree behind its indentation."""
+    """The spans of a row of the tree, after its indentation."""
     if cursor.hides(at) and row.item >= 0:
         return [HIDDEN]
     (text, role), _ = _texts(tree, row.item)
-    happened = _told(cursor, tree, row, extent)
+    happened = _outcome(cursor, tree, row, extent)
     before = _before_text(cursor, tree, row, at, role)
     begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in before)
     if happened and happened != [HIDDEN] and not extent.short and row.item < 0:
@@ -95,8 +97,8 @@ def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, exten
     return [*before, (text, weight), *_happened(happened, begin + cell_len(text), width)]
 
 
-def _told(cursor: Cursor, tree: Outline, row: Row, extent: _Extent) -> list[Span]:
-    """What happened in a row, as far as it may be told; of one that is folded how many hits are in it."""
+def _outcome(cursor: Cursor, tree: Outline, row: Row, extent: _Extent) -> list[Span]:
+    """The outcome of a row, unless it must be guessed first. A folded row also shows its number of hits."""
     if cursor.hides(tree.end(row.item)):
         return [HIDDEN]
     _, found = _texts(tree, row.item)
@@ -107,7 +109,7 @@ def _told(cursor: Cursor, tree: Outline, row: Row, extent: _Extent) -> list[Span
 
 
 def _before_text(cursor: Cursor, tree: Outline, row: Row, at: int, role: str) -> list[Span]:
-    """The sign of a fold, the iterations that begin here, the number of a line, the sign of an event."""
+    """The spans before the text: the fold sign, the iterations that begin here, the line number, the event's sign."""
     fold = "▾ " if row.unfolded else "▸ " if tree.has_children(row.item) else "  "
     heads = [(f"{heading(tree, item)} · ", "dim") for item in _merged(tree, row)]
     number = f"{_line_number(cursor, at):>2}  " if tree.kind(row.item) is RowKind.STATEMENT else ""
@@ -116,13 +118,13 @@ def _before_text(cursor: Cursor, tree: Outline, row: Row, at: int, role: str) ->
 
 
 def _half(text: str, begin: int, width: int) -> str:
-    """A line of the program, which leaves half of the width to what happened in it."""
+    """Shorten a line of the program, so that half of the width is left for the outcome."""
     blanks = text[: len(text) - len(text.lstrip())]
     return blanks + shortened(text, max(width // 2 - begin - len(blanks), SHORTEST))
 
 
 def _happened(happened: list[Span], used: int, width: int) -> list[Span]:
-    """What happened in a row, behind its text: in a column where there is room for one."""
+    """The outcome of a row after its text, in a column if there is room."""
     if not happened:
         return []
     column = min(width * 2 // 5, COLUMN) if width >= WIDE else 0
@@ -131,7 +133,7 @@ def _happened(happened: list[Span], used: int, width: int) -> list[Span]:
 
 
 def _merged(tree: Outline, row: Row) -> list[int]:
-    """Iteration and call that are unfolded and whose first row this is."""
+    """The unfolded iterations and calls whose first row this is."""
     same = tree.at(tree.begin(row.item))
     return list(same[: same.index(row.item)]) if row.item in same else []
 
@@ -147,7 +149,7 @@ def _texts(tree: Outline, item: int) -> Texts:
 
 
 def _listed(cursor: Cursor, at: int, width: int) -> list[Span]:
-    """A hit of a filter: its number, its depth, its label."""
+    """The spans of a filter's hit: its number, its depth and its label."""
     if cursor.hides(at):
         return [_step_number(cursor, at), HIDDEN]
     event, here = cursor.trace[at], at == cursor.at
@@ -165,7 +167,7 @@ def _step_number(cursor: Cursor, at: int) -> Span:
 
 
 def _mark(cursor: Cursor, row: Row) -> Span:
-    """The sign of a mark in what a row stands for, or of a breakpoint, if one stops there."""
+    """The sign of a mark within a row, or of a breakpoint that stops there."""
     tree = cursor.tree
     begin = row.item if tree is None else tree.begin(row.item)
     end = begin if tree is None or row.unfolded else tree.end(row.item)
@@ -175,18 +177,18 @@ def _mark(cursor: Cursor, row: Row) -> Span:
 
 
 WEIGHT = {"program": "bold", "error": "error"}
-"""Roles of the label of an event, by its group."""
+"""The roles of an event's label, by its group."""
 
 
 def _indent(cursor: Cursor, depth: int, width: int) -> tuple[Span, Span]:
-    """Blanks for the depth. In the depths of a narrow list the levels that the cursor is far below are cut off."""
+    """The indentation for a depth. In a narrow list, levels far above the cursor are cut off."""
     cut = cells_cut(cursor, width)
     left = depth * _level(width) - cut
     return ("‹" if cut else "", "dim"), (" " * (left - bool(cut)), "")
 
 
 def cells_cut(cursor: Cursor, width: int) -> int:
-    """How many cells of indentation are not shown."""
+    """The number of cells of indentation that are cut off."""
     return max(0, cursor.row.depth * _level(width) - width // 3)
 
 
@@ -195,11 +197,11 @@ def _level(width: int) -> int:
 
 
 LONGEST = 24
-"""Cells for a query."""
+"""The maximum width of a query in the title, in cells."""
 
 
 def steps_title(cursor: Cursor) -> str:
-    """``Steps · /key:CUDA: hit 3/17``."""
+    """The title of the list: ``Steps · /key:CUDA: hit 3/17``."""
     return " · ".join(("Steps", *_search(cursor)))
 
 

@@ -1,5 +1,7 @@
-"""The structured kernel around a step: meta function, the output it requests, impl function, and where we are; below
-that the classes: of which one the wrapper makes an object, what that inherits, what its other forms do instead."""
+"""The structured kernel at a step: its meta function, the output that it requests, its impl function, and the current
+position. Below are the classes: the one that the wrapper instantiates, its bases, and the differences of its other
+forms.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,11 @@ VARIANTS = {
     "out": "given by the caller",
     "default backend": "a new tensor, by a call through the dispatcher",
 }
-"""Where the output comes from."""
+"""The origin of the output."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The parts in the order in which they run, or when there will be some."""
+    """The rows of the parts in the order in which they run, or the step at which there are some."""
     call = structured_call(trace, at)
     if is_unseen(trace.header, ev.MetaEntered):
         return [line((unseen(ev.MetaEntered), "dim"))]
@@ -53,7 +55,7 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 
 
 def _classes(trace: Trace, call: StructuredCall, made: StructuredClass | None) -> Iterator[Line]:
-    """The picture of the classes."""
+    """Yield the tree of the classes."""
     family = family_of_call(trace, call)
     if family is None or made is None:
         return
@@ -74,7 +76,7 @@ def _classes(trace: Trace, call: StructuredCall, made: StructuredClass | None) -
 
 
 def _adds(family: Family, each: StructuredClass) -> str:
-    """What a class has that the others have not, in short."""
+    """The members that only this class has, in short."""
     wrapper = family.wrapper(each.key, each.form) if each.form else None
     if wrapper is not None:
         return f"{wrapper.operator}: {OUTPUTS[each.form]}"
@@ -86,7 +88,7 @@ def _file(made: StructuredClass) -> str:
 
 
 def _rows_of(trace: Trace, call: StructuredCall, made: StructuredClass | None, place: int, at: int) -> Iterator[Line]:
-    """A part, and below it which class's member function runs where its name does not say it."""
+    """Yield a part, and below it the class whose member function runs, if its name does not show that."""
     part = call.parts[place]
     yield _row(trace, call, place, at)
     if called := _calls(part):
@@ -96,13 +98,13 @@ def _rows_of(trace: Trace, call: StructuredCall, made: StructuredClass | None, p
 
 
 def _calls(part: Part) -> tuple[str, ...]:
-    """The function that builds the iterator, the stubs."""
+    """The functions that a part calls: the one that builds the iterator, and the stubs."""
     return native_calls(part.function) if isinstance(part, ev.MetaEntered | ev.ImplEntered) else ()
 
 
 def _row(trace: Trace, call: StructuredCall, place: int, at: int) -> Line:
     part, here = call.parts[place], place == call.here
-    name, spans = _said(trace, part, at)
+    name, spans = _description(trace, part, at)
     return line(
         ("▶ " if here else "  ", "focus"),
         (f"{name:<10}  ", "dim"),
@@ -129,7 +131,7 @@ def _member(part: Part, made: StructuredClass | None) -> tuple[Span, ...]:
 
 
 def _written(part: Part) -> int | None:
-    """The tensor that a part makes or writes to; of several the first."""
+    """The tensor that a part creates or writes to; the first of several."""
     match part:
         case ev.OutputAllocated():
             return part.tensor
@@ -141,8 +143,8 @@ def _written(part: Part) -> int | None:
             return None
 
 
-def _said(trace: Trace, part: Part, at: int) -> tuple[str, tuple[Span, ...]]:
-    """The name of a part, and what there is to say of it."""
+def _description(trace: Trace, part: Part, at: int) -> tuple[str, tuple[Span, ...]]:
+    """The name of a part, and the spans that describe it."""
     match part:
         case ev.MetaEntered():
             said = ("checks the arguments, requests the output", "dim")

@@ -1,4 +1,4 @@
-"""The whole dispatch table of the operator around a step, cell by cell, with the one that the call landed in."""
+"""The whole dispatch table of the operator at a step, entry by entry. The entry that the call selected is marked."""
 
 from __future__ import annotations
 
@@ -22,59 +22,61 @@ SIGNS: dict[str, Span] = {
     RAISES: ("!", "error"),
     MISSING: ("·", "dark"),
 }
-"""Who runs a cell."""
+"""The sign and role for the state of an entry."""
 
-LEGEND = "● runs here   ○ PyTorch's alone   ↷ skipped   ! only raises   · empty"
+LEGEND = "● runs here   ○ only in PyTorch   ↷ skipped   ! only raises   · empty"
 
 LIVE_LEGEND = "● ○ a kernel   ↷ skipped   ! only raises   · empty"
 
-OWN = "The table is the recorded release's own, as it was at the end."
+OWN = "This is the table of the recorded release, at the end of the recording."
 
 HISTORY = "registration"
 """The action that shows how a table was filled."""
 
 KEY = 30
-"""Cells for the longest names of keys."""
+"""The width of the longest names of keys, in cells."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """A row per runtime key, in the order of the table; or at which step there will be one."""
+    """The rows of all runtime keys in the order of the table, or the step at which there is a table."""
     cells = operator_cells(trace, at)
     if cells is None:
-        return [not_yet(trace, at, ev.KernelSelected, "No table here: this step is in no dispatch")]
+        return [not_yet(trace, at, ev.KernelSelected, "No table here: this step is outside any dispatch")]
     return [*_head(cells, trace.header), *_cells(cells, trace.header)]
 
 
 def _head(cells: OperatorCells, header: Header) -> list[Line]:
-    title = line((cells.operator, "bold"), (f"  {len(cells.rows)} cells" if cells.rows else "", "dim"))
+    title = line((cells.operator, "bold"), (f"  {len(cells.rows)} entries" if cells.rows else "", "dim"))
     if not cells.rows:
-        said = "The program made this operator: of its table the trace has the cells of its calls."
-        return [title, line((f"{said} {key_of(HISTORY).first} plays its registrations.", "dim"))]
+        said = "The program registered this operator. The trace has only the table entries that its calls selected."
+        return [title, line((f"{said} {key_of(HISTORY).first} steps through its registrations.", "dim"))]
     registered = [_registered(*each) for each in cells.registered]
     legend = [LIVE_LEGEND, OWN if cells.kept else live_table(header)] if is_live(header) else [LEGEND]
     return [title, *(line((text, "dim"), cut=True) for text in legend), *registered]
 
 
 def live_table(header: Header) -> str:
-    """Whose table stands here, of an installed PyTorch."""
-    return f"▶ is the installed build's own; other cells as PyTorch 2.13.0 ({build_of(header)}) fills them"
+    """The note on the table's origin for an installed PyTorch."""
+    return f"▶ is the installed build's entry. The others are those of PyTorch 2.13.0 ({build_of(header)})"
 
 
 def _registered(key: str, kernel: str, seq: int) -> Line:
-    said = f"registered {kernel} to {key}" if kernel else f"removed what was registered to {key}"
+    said = f"registered {kernel} to {key}" if kernel else f"removed its registration to {key}"
     return line(
-        ("The program has ", "warning"), (said, "warning"), (": cells below are PyTorch's own", "dim"), goto=seq
+        ("The program has ", "warning"), (said, "warning"), (". The entries below are PyTorch's own", "dim"), goto=seq
     )
 
 
 def _chosen(chosen: ev.KernelSelected, header: Header) -> Row:
-    """The cell that the trace has."""
+    """The selected entry, which the trace contains."""
     cell = own_cell(header, chosen.key, chosen.cell)
     return Row(cell, chosen.key, chosen.kernel, chosen.reason, chosen.source, chosen.registered, HERE)
 
 
 def _cells(cells: OperatorCells, header: Header) -> list[Line]:
-    """Why a cell of PyTorch's own table holds what it holds can be asked; of another operator the trace has it."""
+    """The rows of the entries. Entries of PyTorch's own table can be asked about; for other operators the trace has
+    only those that calls selected.
+    """
     if not cells.rows:
         return [_cell(_chosen(cells.chosen, header), cells.chosen)]
     rows = ((row, _cell(row, cells.chosen)) for row in cells.rows)
@@ -84,7 +86,7 @@ def _cells(cells: OperatorCells, header: Header) -> list[Line]:
 
 
 def _cell(row: Row, chosen: ev.KernelSelected) -> Line:
-    """The chosen cell is as the trace has it, whatever PyTorch's own table holds."""
+    """The row of an entry. The selected entry comes from the trace, even if PyTorch's own table differs."""
     here = row.key == chosen.key
     kernel, reason = (chosen.kernel, chosen.reason) if here else (row.kernel, row.reason)
     sign, role = SIGNS[row.state]

@@ -1,4 +1,4 @@
-"""The tensors that a step is about, then those of the program's variables: what each is at this moment."""
+"""The tensors of a step, then those of the program's variables, with their current state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dispatchviz.views.text.line_fitting import shorter
 from dispatchviz.views.text.styled_line import Line, line
 
 MOST = 8
-"""So many tensors are shown of each kind: nobody reads more at a step."""
+"""The maximum number of tensors of each kind to show."""
 
 LONGEST_NAME = 22
 
@@ -27,22 +27,22 @@ class _Shown(NamedTuple):
 
     card: TensorCard
     name: str
-    """With its number, if that is not said elsewhere."""
+    """The name, with the tensor's number unless that is shown elsewhere."""
     parameter: str
-    """Of the call around the step, whose argument it is; empty if it is none."""
+    """The parameter of the call at the step for which it is the argument; empty if it is none."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """Of each tensor what it is, its keys, and who shares or keeps it."""
+    """The rows of each tensor: its state, its keys, and the tensors and Nodes that share or save it."""
     here = tensors_of(trace, at)
     others = [tensor for tensor in variables_of(trace, at) if tensor not in here]
     shown = [list(_shown(trace, group[:MOST], at)) for group in (here, others)]
     if not any(shown):
-        return [line(("This step is about no tensor, and no variable names one.", "dim"))]
+        return [line(("No tensor at this step, and no variable refers to one.", "dim"))]
     width = max(len(each.name) for group in shown for each in group)
     first, rest = (_rows(group, width) for group in shown)
     more = [line((f"… {len(here) - MOST} more at this step", "dim"))] if len(here) > MOST else []
-    between = [line(("Variables, the last assigned first:", "dim"))] if rest else []
+    between = [line(("Variables, the most recently assigned first:", "dim"))] if rest else []
     return [*first, *more, *between, *rest, *_end_of_numbers(trace, at)]
 
 
@@ -54,20 +54,20 @@ def _shown(trace: Trace, tensors: Sequence[int], at: int) -> Iterator[_Shown]:
 
 
 def _end_of_numbers(trace: Trace, at: int) -> Iterator[Line]:
-    """That the trace has no numbers of tensors here, where the recording had reached its limit."""
+    """Yield a note if the recording had reached its limit, so that the trace has no numbers of tensors here."""
     end = end_of_numbers(trace)
     if end is not None and at >= end:
-        yield line((f"From step {end:,} on no numbers are recorded: --values lifts the limit.", "dim"), goto=end)
+        yield line((f"No numbers are recorded from step {end:,} on. Use --values to lift the limit.", "dim"), goto=end)
 
 
 def _rows(tensors: Sequence[_Shown], width: int) -> list[Line]:
-    """A tensor's keys are named where those of the one before it are others."""
+    """The rows of tensors. The keys are shown only if they differ from those of the tensor above."""
     before = [None, *(each.card.key_set for each in tensors)]
     return [row for each, keys in zip(tensors, before, strict=False) for row in _row(each, keys, width)]
 
 
 def _row(tensor: _Shown, before: int | None, width: int) -> Iterator[Line]:
-    """``before``: the keys of the tensor above."""
+    """Yield the rows of one tensor; ``before`` are the keys of the tensor above."""
     card, alike = tensor.card, tensor.card.key_set == before
     passed = f"  argument {tensor.parameter}" if tensor.parameter not in ("", card.name) else ""
     version = () if card.version is None else ((f"  version {card.version}", "dim"),)
@@ -102,7 +102,7 @@ def _history(card: TensorCard) -> str:
 
 
 def _memory(card: TensorCard) -> str:
-    """Whose view it is, and who else is on its memory."""
+    """The text on the base of a view, and the tensors that share its memory."""
     if card.storage < 0:
         return "no memory of its own"
     view = f"view of {card.base}" if card.base else ""
@@ -115,6 +115,6 @@ def _listed(names: Sequence[str], more: int) -> str:
 
 
 def _kept(card: TensorCard) -> str:
-    """Which Nodes keep it for backward."""
+    """The text on the Nodes that saved it for backward."""
     kept = [f"{saved.node} as {saved.name} (version {saved.version})" for saved in card.saved if saved.version >= 0]
     return f"saved by {', '.join(kept)}" if kept else ""

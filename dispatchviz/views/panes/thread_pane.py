@@ -1,4 +1,4 @@
-"""The state of the thread: grad and inference mode, autocast, transforms, the guards as a stack, and its key sets."""
+"""The thread-local state: grad mode, inference mode, autocast, transforms, the stack of guards, and the key sets."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dispatchviz.explain.kinds.all_kinds import unseen
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.thread_state import Autocast, Guard, Switch, ThreadState, thread_state
-from dispatchviz.foundation.english import counted, plain_dtype
+from dispatchviz.foundation.english import plain_dtype
 from dispatchviz.views.text.styled_line import Line, line
 
 NAME = 11
-"""Cells for the name of a fact."""
+"""The width of the name of a fact, in cells."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The state after this step."""
+    """The rows of the state after a step."""
     state = thread_state(trace, at)
     if is_unseen(trace.header, ev.GradModeChanged):
         return _live_rows(trace, state, at)
@@ -35,10 +35,12 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 
 
 def _live_rows(trace: Trace, state: ThreadState, at: int) -> list[Line]:
-    """Of an installed PyTorch, whose switches are not seen: the sets as of the call around, the guards derived."""
+    """The rows for an installed PyTorch, whose switches are not visible: the sets at the enclosing call, and the
+    derived guards.
+    """
     calls = at_or_around(trace, at, ev.Dispatched) is not None
     sets = [_set("included", state.included), _set("excluded", state.excluded)]
-    none = line((f"{'guards':<{NAME}}", "dim"), ("none is derived", ""))
+    none = line((f"{'guards':<{NAME}}", "dim"), ("none derived", ""))
     return [
         line((f"{'switches':<{NAME}}", "dim"), (unseen(ev.GradModeChanged), "dim"), indent=NAME),
         *(_guards(state.guards) if state.guards else [none]),
@@ -74,15 +76,15 @@ def _autocast(each: Autocast) -> Line:
     value = "on" if each.on else "off"
     said = f"  casts to {plain_dtype(each.dtype)}" if each.on else ""
     if each.excluded:
-        said = "  a guard excludes its key here, so that the casts are not cast"
+        said = "  a guard excludes its key here, so the casts themselves are not cast"
     return line((f"{'autocast':<{NAME}}", "dim"), (f"{each.device} ", "name"), (value, "warning" if each.on else ""),
                 (said, "dim"), key=f"autocast {each.device}", value=value, goto=each.seq, indent=NAME)  # fmt: skip
 
 
 def _guards(guards: tuple[Guard, ...]) -> list[Line]:
     if not guards:
-        return [line((f"{'guards':<{NAME}}", "dim"), ("none is open", ""))]
-    head = line((f"{'guards':<{NAME}}", "dim"), (f"{counted(len(guards), 'is', 'are')} open, the innermost first", ""))
+        return [line((f"{'guards':<{NAME}}", "dim"), ("none open", ""))]
+    head = line((f"{'guards':<{NAME}}", "dim"), (f"{len(guards)} open, innermost first", ""))
     return [head, *(_guard(guard) for guard in reversed(guards))]
 
 

@@ -1,1 +1,1 @@
-"""Questions before answers in the stepper: which step stops, what is hidden meanwhile, what was guessed."""
+"""Predict mode in the stepper: the step at which a question is asked, the outcomes that are hidden, and the guesses."""

@@ -1,9 +1,8 @@
-"""Which question comes next, and which one a move must not pass by.
+"""The next question, and the question that a move must not skip.
 
-Rule 1: a question is asked once, and what was understood is not asked again: a topic that was answered right, or
-skipped, is done.
-Rule 2: a move over many steps stops for what the program itself calls, and for the engine; what kernels call is asked
-of readers who go in there.
+Rule 1: A question is asked once, and nothing is asked that the reader has understood. A topic is done when it was
+answered right or skipped. Rule 2: A move over many steps stops at questions about the program's own calls and about the
+engine. Questions about calls that kernels make are asked only if the reader goes in there.
 """
 
 from __future__ import annotations
@@ -13,22 +12,22 @@ from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.views.predictions.guesses import Guesses
 
 NEAR = 24
-"""So many steps that may have a question are looked at for the next one, whoever makes the call."""
+"""The number of steps to search for the next question at any level."""
 
 FAR = 600
-"""The same for questions of the outer level: where all topics are done, a loop of thousands of iterations has no
-other.
+"""The number of steps to search for questions of the outer level. If all topics are done, a loop of thousands of
+iterations has no other question.
 """
 
 GOOD_FOR = 16
-"""That there is none within reach is looked up again after so many steps."""
+"""The number of steps after which the search for a question is repeated if none was found."""
 
 
 Topic = tuple[object, ...]
 
 
 class Asking:
-    """Whether questions are asked, and which are done."""
+    """The state of predict mode: whether questions are asked, and which are done."""
 
     def __init__(self, file: str = "") -> None:
         self.on = False
@@ -36,19 +35,19 @@ class Asking:
         self._skipped: set[Topic] = set()
         self._done: set[Topic] = set()
         self._passed_by: set[int] = set()
-        """Steps of questions that were not answered."""
+        """The steps of skipped questions."""
         self._found: tuple[range, Prediction | None] = range(0), None
-        """The question that comes next behind each of some steps."""
+        """The next question after each of a range of steps."""
 
     def start(self, trace: Trace) -> None:
-        """From now on questions are asked."""
+        """Start asking questions."""
         self.on = True
         self._found = range(0), None
         self.guesses.read(trace)
         self._done = {asked.topic for asked, choice in self.guesses.of(trace) if choice == asked.right}
 
     def ahead(self, trace: Trace, at: int) -> Prediction | None:
-        """The question whose answer comes next behind a step; None while none are asked."""
+        """The next question after a step; None if no questions are asked."""
         if not self.on:
             return None
         if at not in self._found[0]:
@@ -57,13 +56,13 @@ class Asking:
         return self._found[1]
 
     def on_the_way(self, trace: Trace, at: int, to: int) -> Prediction | None:
-        """The first question that a move would answer."""
+        """The first question whose answer a move would show."""
         if not self.on or to <= at:
             return None
         return self._first(trace, at, to, FAR, True)
 
     def answer(self, asked: Prediction, choice: Choice | None) -> str:
-        """Keep an answer, or that there was none; return what is wrong if it cannot be written."""
+        """Store an answer, or a skip. Return an error text if it cannot be written."""
         self._found = range(0), None
         if choice is None:
             self._skipped.add(asked.topic)
@@ -81,7 +80,7 @@ class Asking:
         return ", ".join(filter(None, (self.guesses.score(trace), skipped)))
 
     def forget(self) -> str:
-        """All questions are open again; as ``answer``."""
+        """Delete all answers, so that all questions are open again. Return an error text if that fails."""
         self._done.clear()
         self._skipped.clear()
         self._passed_by.clear()

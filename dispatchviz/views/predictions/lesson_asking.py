@@ -1,4 +1,4 @@
-"""The questions of a lesson: those that it names, each before the step that answers it."""
+"""The questions that a lesson names, each asked before the step that answers it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dispatchviz.views.predictions.asking import Asking
 from dispatchviz.views.predictions.guesses import question_at
 
 if TYPE_CHECKING:
-    from dispatchviz.lessons.answers import LessonAnswers  # not for the first paint
+    from dispatchviz.lessons.answers import LessonAnswers  # not needed for the first paint
 
 
 class LessonAsking(Asking):
-    """Asks at the steps of a lesson alone, until the reader wants to be asked everywhere."""
+    """Predict mode within a lesson: it asks only the lesson's questions until the reader switches predict mode on."""
 
     def __init__(self, steps: Iterable[int], answers: LessonAnswers | None = None) -> None:
-        """``answers``: where they are kept; None: they last as long as the stepper."""
+        """Ask at ``steps``. ``answers`` stores the answers; with None, they last as long as the stepper."""
         super().__init__()
         self._steps = sorted(steps)
         self._answers = answers
@@ -27,7 +27,7 @@ class LessonAsking(Asking):
         self.on = bool(self._steps)
 
     def start(self, trace: Trace) -> None:
-        """Asks everywhere from now on."""
+        """Start asking at all steps."""
         self._everywhere = True
         super().start(trace)
 
@@ -42,13 +42,13 @@ class LessonAsking(Asking):
         return problem if self._answers is None else self._answers.add(asked, choice) or problem
 
     def _is_open(self, asked: Prediction) -> bool:
-        """A lesson asks what it asks, whatever else was understood."""
+        """Return whether a question is open. A lesson asks all of its questions, even on understood topics."""
         if self._everywhere:
             return super()._is_open(asked)
         return asked.reveals not in self.guesses and asked.reveals not in self._passed_by
 
     def _next(self, trace: Trace, at: int, to: int) -> Prediction | None:
-        """The first open question behind a step, up to another."""
+        """The first open question after a step, up to another one."""
         behind = self._steps[bisect_right(self._steps, at) :]
         asked = (question_at(trace, step) for step in behind if step <= to)
         return next((each for each in asked if each is not None and self._is_open(each)), None)

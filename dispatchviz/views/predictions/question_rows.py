@@ -1,4 +1,4 @@
-"""A question and its verdict as rows of text, and the room on the screen while one is open."""
+"""A question and its verdict as rows of text, and the space on the screen for an open question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RIGHT, WRONG = ("✓", "good"), ("✗", "error")
 
 
 def question_rows(asked: Prediction, width: int) -> list[Line]:
-    """What is asked and what is known; each choice in a row with its number as the key of the row."""
+    """The rows of a question: the question, the known facts, and one row for each choice with its number as the key."""
     head = [line(" ", (asked.question, "bold"), indent=1)]
     known = [line("   ", (text, "dim"), indent=3) for text in asked.known]
     choices = [line(f"   {n}  ", (choice.text, ""), key=str(n), cut=True) for n, choice in enumerate(asked.choices, 1)]
@@ -24,7 +24,7 @@ def question_rows(asked: Prediction, width: int) -> list[Line]:
 
 
 def verdict(trace: Trace, asked: Prediction, choice: Choice | None) -> Line:
-    """What was said, if anything was, beside what is so: a note on the step that tells the answer."""
+    """The note on the step that shows the answer: the guess, if there was one, and the right answer."""
     return line(" ", *_verdict(asked, choice), _reason(trace, asked))
 
 
@@ -33,44 +33,44 @@ def _verdict(asked: Prediction, choice: Choice | None) -> Iterator[Span]:
         yield from (RIGHT, (f" Right: {asked.right.text}. ", "good"))
         return
     if choice is not None:
-        yield from (WRONG, (f" You said {choice.text}. ", "warning"))
+        yield from (WRONG, (f" Your guess: {choice.text}. ", "warning"))
         why = choice.why.replace(asked.right.why, "").strip()
         yield (f"{why} " if why else "", "")
-    yield (f"It was {asked.right.text}. ", "good")
+    yield (f"The answer is {asked.right.text}. ", "good")
 
 
 def _reason(trace: Trace, asked: Prediction) -> str:
-    """Why that is right, unless the sentence of the step says it."""
+    """The reason for the right answer, unless the sentence of the step contains it."""
     return "" if asked.right.why in why_here(trace, asked.reveals) else asked.right.why
 
 
 def guess_row(trace: Trace, asked: Prediction, choice: Choice) -> Line:
-    """A guess in the list of all: the step, whether it was right, what was asked and said, and what was so."""
+    """A guess in the list of all guesses: the step, whether it was right, the question, the guess and the answer."""
     right = choice == asked.right
-    truth = "" if right else f" · it was {asked.right.text}"
+    truth = "" if right else f" · answer: {asked.right.text}"
     number = f"{asked.reveals:>{len(str(len(trace) - 1))}} "
     said = (RIGHT if right else WRONG, (f" {choice.text}", "bold"), truth)
     return line((number, "dim"), *said, (f"   {asked.question}", "dim"), goto=asked.reveals)
 
 
 NOTE = 1
-"""Rows that say what comes."""
+"""The rows for the note above the steps."""
 
 LEAST_STEPS = 5
-"""Rows of the steps, with their title, that stay in sight."""
+"""The minimum number of rows of the step list that stay visible, including its title."""
 
 
 def question_height(asked: Prediction, width: int, height: int, header: int) -> int:
-    """The rows of a question with its title and an empty one below, as far as there is room."""
+    """The rows of a question with its title and an empty row, as far as they fit."""
     wanted = len(question_rows(asked, width - 3)) + 2
     return max(min(wanted, height - header - NOTE - LEAST_STEPS), 1)
 
 
 def question_frame(asked: Prediction, width: int, height: int, header: int) -> Frame:
-    """The bars around the steps: one row says what comes, the question is where the footer was."""
+    """The bars around the steps: one row for the note, and the question in place of the footer."""
     return Frame(header=header, why=NOTE, footer=question_height(asked, width, height, header))
 
 
 def question_note() -> Line:
-    """The row above the steps."""
-    return line((" What follows is shown when you have answered.", "hint"))
+    """The note above the steps."""
+    return line((" Answer to see what happens next.", "hint"))

@@ -1,7 +1,7 @@
-"""What on the screen would tell the answer of a question before it is asked: that is not shown.
+"""The parts of the screen that would show the answer of a question before it is asked.
 
-Rows of the step list from the answer on are hidden by ``panes/step_rows.py``. All other panes show what holds at the
-step of the cursor; these few look ahead, within the call or the pass that they are about.
+``panes/step_rows.py`` hides the rows of the step list from the answer on. Most other panes show the state at the step
+of the cursor. The panes here look ahead within the current call or backward pass.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import CELL, ENGINE, TABLE
 from dispatchviz.views.text.styled_line import Line, line
 
-ASKED_FIRST = line(("? ", "hint"), ("You are asked for this before it is shown.", "dim"))
+ASKED_FIRST = line(("? ", "hint"), ("Hidden until you guess.", "dim"))
 
 
 def hidden(pane: int, cursor: Cursor) -> Line | None:
-    """What a pane says instead of what it would show; None if it may show it."""
+    """The text in place of a pane's contents; None if they may be shown."""
     if cursor.ahead is None:
         return None
     if pane in (CELL, TABLE):
@@ -26,21 +26,21 @@ def hidden(pane: int, cursor: Cursor) -> Line | None:
 
 
 def without_hidden(rows: list[Line], cursor: Cursor) -> list[Line]:
-    """The rows of a pane; of those that lead to a hidden step it is only said that they wait."""
+    """The rows of a pane, with a placeholder for those that lead to a hidden step."""
     if cursor.ahead is None:
         return rows
     return [ASKED_FIRST if row.goto is not None and cursor.hides(row.goto) else row for row in rows]
 
 
 def without_step(said: Line, cursor: Cursor) -> Line:
-    """What the title of an empty pane says, without the hidden step at which it will have something."""
+    """The text in the title of an empty pane, without the number of a hidden step."""
     if said.goto is None or not cursor.hides(said.goto):
         return said
     return line((said.spans[0][0].partition(",")[0], "dim"))
 
 
 def hides_sentence(cursor: Cursor) -> bool:
-    """Return whether the sentence of the step tells which Node comes next."""
+    """Return whether the sentence of the step would reveal the next Node."""
     queued = isinstance(cursor.trace[cursor.at], ev.NodeQueued)
     return cursor.ahead is not None and cursor.ahead.kind is Kind.NEXT and queued
 

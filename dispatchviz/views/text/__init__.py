@@ -1,1 +1,3 @@
-"""Text of the stepper: lines of spans with roles, fitted to a width and colored by a theme. Knows no widget."""
+"""The text of the stepper: lines of spans with roles, fitted to a width and colored by a theme. It is independent of
+widgets.
+"""

@@ -1,4 +1,4 @@
-"""Python text in colors, by Pygments, which is only loaded once the first screen has been painted."""
+"""Python code in colors, by Pygments, which is loaded only after the first screen has been painted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dispatchviz.views.text.styled_line import Span
 
 
 def load() -> None:
-    """Load Pygments; until then text has no colors."""
+    """Load Pygments. Until then, text has no colors."""
     import pygments.lexers.python  # type: ignore[import-untyped]  # noqa: F401
 
 
@@ -25,9 +25,9 @@ def highlighted(lines: tuple[str, ...]) -> list[tuple[Span, ...]]:
 
 @functools.lru_cache(maxsize=128)
 def _laid_out(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Tabs as blanks; what else is no text is shown before Pygments can take it for the end of a line."""
+    """Replace tabs by blanks and show other control characters, before Pygments can take them for line ends."""
     return tuple(shown(text.expandtabs(TAB)) for text in lines)
 
 
 TAB = 4
-"""Columns from one stop of the tabulator to the next."""
+"""The number of columns between tab stops."""

@@ -1,6 +1,6 @@
-"""Code in colors: spans of text with the name of a role, from Pygments; commands print Python, yaml and C++ with it.
+"""Code in colors: spans of text with role names, from Pygments. Commands print Python, yaml and C++ with it.
 
-Not here: what color a role has (``tui/terminal/palette.py``, ``cards/codegen_text.py``).
+Elsewhere: the color of a role (``tui/terminal/palette.py``, ``cards/codegen_text.py``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from dispatchviz.views.text.console import Console
 
 Span = tuple[str, str]
-"""Text and the name of its role; an empty role is normal text."""
+"""A text and the name of its role; an empty role is normal text."""
 
 ROLES = (
     ("Token.Comment", "code.comment"),
@@ -25,10 +25,10 @@ ROLES = (
     ("Token.Name.Tag", "code.keyword"),
     ("Token.Operator.Word", "code.keyword"),
 )
-"""Pygments' kinds of tokens and the roles that show them; other tokens are normal text."""
+"""The roles for Pygments' kinds of tokens; other tokens are normal text."""
 
 LEXERS = {"python": ("python", "PythonLexer"), "yaml": ("data", "YamlLexer"), "cpp": ("c_cpp", "CppLexer")}
-"""Language to Pygments' module and class."""
+"""Pygments' module and class for each language."""
 
 
 @functools.lru_cache(maxsize=128)
@@ -63,11 +63,11 @@ CODE_STYLES = {
     "code.keyword": ("cyan", "bold"),
     "code.name": ("bold",),
 }
-"""Role of a span of code to its styles."""
+"""The styles of each role of code."""
 
 
 def code(text: str, language: str, console: Console, indent: int = 4) -> Iterator[str]:
-    """Lines of code, in colors where there are some; they are never wrapped."""
+    """Yield lines of code, in colors if the console has them. They are never wrapped."""
     lines = text.splitlines()
     if not console.colors:
         yield from (f"{'':{indent}}{line}".rstrip() for line in lines)

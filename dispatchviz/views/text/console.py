@@ -1,7 +1,7 @@
-"""Text for a terminal without a screen: wrapped to its width, colored only where somebody sees the colors.
+"""Text for a terminal without a screen: wrapped to its width, and colored only if a person sees the colors.
 
-Every state has a sign besides its color. Not here: the texts themselves (``explain``), which characters of them a
-terminal may get (``shown_text.py``).
+Every state has a sign in addition to its color. Elsewhere: the texts themselves (``explain``), the characters that a
+terminal may receive (``shown_text.py``).
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ STYLES = {
     "magenta": "35",
     "cyan": "36",
 }
-"""Names of styles and their codes."""
+"""The codes of the styles, by name."""
 
 WIDEST = 120
-"""Sentences are not laid out wider than this."""
+"""The maximum width of sentences."""
 
 CODES = re.compile(r"(\x1b\[[0-9;]+m)")
-"""What begins and ends a style."""
+"""The pattern of the codes that begin and end a style."""
 
 
 class Console:
-    """The output that a text is laid out for: how wide it is, and whether it shows colors."""
+    """The output for which text is laid out: its width, and whether it shows colors."""
 
     def __init__(self, width: int, colors: bool) -> None:
         self.width = width
         self.colors = colors
 
     def styled(self, text: str, *styles: str) -> str:
-        """The text in a style, or as it is."""
+        """The text in a style, or unchanged without colors."""
         if not self.colors or not styles or not text:
             return text
         return f"\x1b[{';'.join(STYLES[style] for style in styles)}m{shown(text)}\x1b[0m"
 
     def heading(self, text: str) -> str:
-        """A line that opens a part."""
+        """The heading of a part."""
         return self.styled(text, "bold")
 
     def wrapped(self, text: str, indent: int = 2, hanging: int | None = None) -> list[str]:
@@ -66,14 +66,14 @@ class Console:
         )
 
     def columns(self, rows: Iterable[tuple[str, str]], indent: int = 2, widest: int = 40) -> Iterator[str]:
-        """Two columns, the second wrapped under itself; a left part that is too wide gets a line of its own."""
+        """Yield two columns, with the second one wrapped. A left text that is too wide gets its own line."""
         rows = list(rows)
         left = max((len(first) for first, _ in rows if len(first) <= widest), default=0)
         for first, second in rows:
             yield from self._row(" " * indent + first, second, indent + left + 2)
 
     def print(self, lines: Iterable[str]) -> None:
-        """Line on standard output; where there are colors, the codes of ``styled`` are sent as they are."""
+        """Print lines on standard output. With colors, the codes of ``styled`` are sent unchanged."""
         if self.colors:
             print_painted(map(CODES.split, lines))
         else:
@@ -92,13 +92,14 @@ class Console:
 
 
 def terminal() -> Console:
-    """Standard output as it is: the terminal's width, and whether there are colors."""
+    """The console for standard output: the terminal's width, and whether it shows colors."""
     return Console(max(40, min(shutil.get_terminal_size((100, 24)).columns, WIDEST)), shows_colors())
 
 
 def shows_colors() -> bool:
     """Return whether standard output gets colors. NO_COLOR decides first, then FORCE_COLOR, each if it is set and not
-    empty, whatever to; else a terminal gets some that is not dumb. Python's own output follows the same order.
+    empty, for any kind of output. Otherwise a terminal that is not dumb gets colors. Python's own output follows the
+    same order.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -108,7 +109,7 @@ def shows_colors() -> bool:
 
 
 def painted(*parts: tuple[str, tuple[str, ...]]) -> list[str]:
-    """Texts in styles, for ``print_painted``: every second part is a code of ours."""
+    """Paint texts in styles for ``print_painted``. Every second part is one of our codes."""
     found = [""]
     for text, styles in parts:
         if not styles:

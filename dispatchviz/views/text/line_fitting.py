@@ -1,4 +1,4 @@
-"""Lines fitted to a width: cut with an ellipsis, wrapped between words, padded into columns, very long ones
+"""Lines fitted to a width: cut with an ellipsis, wrapped between words, padded into columns. Very long lines are
 shortened first.
 
 Widths are in terminal cells; a wide character takes two.
@@ -14,11 +14,11 @@ from rich.cells import cell_len, set_cell_size
 from dispatchviz.views.text.styled_line import PATH, Line, Span
 
 FILE = 8
-"""Cells with which the end of a path still shows which file it is."""
+"""The minimum width at which the end of a path still identifies the file."""
 
 
 def fit(row: Line, width: int) -> Line:
-    """The row cut to a width, with an ellipsis if something is missing: of a path at its end the folders."""
+    """The row cut to a width, with an ellipsis if something is missing. A path at its end loses its folders first."""
     if row.width <= width:
         return row
     if row.spans[-1][1].endswith(PATH) and (room := width - sum(cell_len(text) for text, _ in row.spans[:-1])) >= FILE:
@@ -35,7 +35,7 @@ def fit(row: Line, width: int) -> Line:
 
 
 def from_cell(row: Line, left: int) -> Line:
-    """What of a row is right of so many cells, behind a sign that something is missing."""
+    """The part of a row from a cell on, after a sign that something is missing."""
     if left <= 0:
         return row
     spans, skip = list[Span](), left + 1
@@ -48,7 +48,7 @@ def from_cell(row: Line, left: int) -> Line:
 
 
 def shorter(text: str, width: int) -> str:
-    """The text cut to a width in its middle: names mostly differ at one of their ends."""
+    """The text cut to a width in its middle, since names mostly differ at their ends."""
     if cell_len(text) <= width:
         return text
     end = text[::-1]
@@ -57,7 +57,7 @@ def shorter(text: str, width: int) -> str:
 
 
 def path_end(path: str, width: int) -> str:
-    """The end of a path: of its folders as many as have room."""
+    """The end of a path with as many folders as fit."""
     if cell_len(path) <= width:
         return path
     end = set_cell_size(path[::-1], max(width - 1, 0))[::-1]
@@ -65,7 +65,7 @@ def path_end(path: str, width: int) -> str:
 
 
 def wrap(row: Line, width: int) -> list[Line]:
-    """The row broken between words into as many as it needs; only the first keeps the key."""
+    """Wrap the row between words. Only the first line keeps the key."""
     if row.width <= width:
         return [row]
     if row.cut:
@@ -83,13 +83,13 @@ def wrap(row: Line, width: int) -> list[Line]:
 
 
 def _without_end(spans: list[Span]) -> tuple[Span, ...]:
-    """Spans without the blanks after the last word."""
+    """The spans without the blanks after the last word."""
     *others, (text, role) = spans
     return (*others, (text.rstrip(), role))
 
 
 def _words(spans: Iterable[Span], longest: int) -> Iterator[Span]:
-    """Words with the blanks after them; one that is too long for any row is cut."""
+    """Yield words with the blanks after them. A word that is too long for any row is cut."""
     for text, role in spans:
         start = 0
         while start < len(text):
@@ -104,7 +104,7 @@ def _words(spans: Iterable[Span], longest: int) -> Iterator[Span]:
 
 
 def paragraphs(rows: Iterable[Line], width: int, most: int) -> list[Line]:
-    """Rows wrapped, at most so many; the last one then ends in an ellipsis."""
+    """Wrap rows to at most ``most`` lines. If there are more, the last one ends in an ellipsis."""
     wrapped = [part for row in rows for part in wrap(row, width)]
     if len(wrapped) <= most:
         return wrapped
@@ -114,7 +114,7 @@ def paragraphs(rows: Iterable[Line], width: int, most: int) -> list[Line]:
 
 
 def columns(table: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The cells of a table padded to the widths of their columns, the last one left as it is."""
+    """Pad the cells of a table to the widths of their columns, except in the last column."""
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
     return [
         [*(set_cell_size(cell, width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]] for row in table
@@ -122,16 +122,16 @@ def columns(table: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 LONGEST = 2_000
-"""Characters of one row: more than the largest pane shows."""
+"""The maximum number of characters of one row, which is more than the largest pane shows."""
 
 
 def cut_text(text: str, longest: int = LONGEST) -> str:
-    """The beginning of a text, and how much follows."""
+    """The beginning of a text, and the number of omitted characters."""
     return text if len(text) <= longest else f"{text[:longest]}{_more(len(text) - longest)}"
 
 
 def cut_row(row: Line, longest: int = LONGEST) -> Line:
-    """The same of a row of spans."""
+    """The beginning of a row of spans, and the number of omitted characters."""
     missing = sum(len(text) for text, _ in row.spans) - longest
     if missing <= 0:
         return row

@@ -1,4 +1,4 @@
-"""The texts of commands on a screen: what ``table``, ``why`` and ``codegen`` print, in the roles of the palette."""
+"""The output of commands on a screen: ``table``, ``why`` and ``codegen`` in the roles of the palette."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dispatchviz.views.text.console import Console
 from dispatchviz.views.text.styled_line import Span
 
 BEGIN, STYLE_END, END = "\ue000", "\ue001", "\ue002"
-"""Marks in a line: a style begins with its name, then the text, then the end. Nothing in the code has them."""
+"""The marks of styles in a line: the first mark, the names of the styles, the second mark, the text, the end mark. They
+do not occur in texts.
+"""
 
 ROLES = {
     "bold": "bold",
@@ -18,11 +20,11 @@ ROLES = {
     "green": "code.string",
     "yellow": "code.number",
 }
-"""Styles of a terminal's text and the roles that show them here."""
+"""The roles that show the styles of a terminal's text."""
 
 
 class MarkedConsole(Console):
-    """Writes styles as marks, from which ``spans`` makes roles."""
+    """A console that writes styles as marks, which ``spans`` turns into roles."""
 
     def __init__(self, width: int) -> None:
         super().__init__(width, colors=True)
@@ -32,7 +34,7 @@ class MarkedConsole(Console):
 
 
 def spans(text: str) -> Iterator[Span]:
-    """The parts of a marked line with their roles."""
+    """Yield the parts of a marked line with their roles."""
     before, *marked = text.split(BEGIN)
     yield before, ""
     for part in marked:

@@ -1,4 +1,4 @@
-"""The terms of the glossary in the lines of a screen: the first use of each is marked, so that readers look it up.
+"""The terms of the glossary in the lines of a screen. The first use of each is marked, so that readers can look it up.
 
 Rows are marked as they are on the screen: a term may begin in one row and end in the next.
 """
@@ -15,31 +15,31 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.views.text.styled_line import Line, Span
 
 TERM_ROLES = {"bold": "term", "": "term.plain", "dim": "term.dim"}
-"""Roles of prose, each with that of a term in it."""
+"""The roles of prose, each with the role of a term in it."""
 
 HIDDEN = "\0"
-"""In place of each character that is no prose."""
+"""The replacement for each character that is not prose."""
 
 
 def with_terms(trace: Trace, row: Line) -> Line:
-    """A row with all its terms marked: a page says what each means, and shows the mark of the first."""
+    """The row with all terms marked. A page explains each one and shows the mark of the first."""
     return _marked([row], _terms(trace, [row]))[0]
 
 
 def with_first_terms(trace: Trace, rows: Sequence[Line]) -> list[Line]:
-    """Rows of a screen, with the first use of each term marked."""
+    """The rows of a screen with the first use of each term marked."""
     firsts = {use.term.name: use for use in reversed(_terms(trace, rows))}
     return _marked(rows, sorted(firsts.values(), key=lambda use: use.begin))
 
 
 def _terms(trace: Trace, rows: Sequence[Line]) -> list[Use]:
-    """The terms in the text of all rows, in order; a word that is a variable of the program is none."""
+    """The terms in the text of all rows, in order. A word that is a variable of the program is not a term."""
     text, known = " ".join(_prose(row).strip() for row in rows), index(trace).holders
     return [use for use in uses(text) if known.get(text[use.begin : use.end]) is None]
 
 
 def _prose(row: Line) -> str:
-    """The text of a row, as long as it is, with what is no prose hidden."""
+    """The text of a row with other characters than prose hidden; its length is unchanged."""
     pairs = zip(row.spans, (("", ""), *row.spans), strict=False)
     return "".join(
         text if role in TERM_ROLES and not _is_label(text, before) else HIDDEN * len(text)
@@ -48,7 +48,7 @@ def _prose(row: Line) -> str:
 
 
 def _is_label(text: str, before: Span) -> bool:
-    """Return whether a text is the one word behind a key of the keyboard: ``? keys``."""
+    """Return whether a text is a single word after a key of the keyboard: ``? keys``."""
     return before[1] == "keycap" and len(text.split()) == 1
 
 
@@ -65,7 +65,7 @@ def _marked(rows: Sequence[Line], terms: Sequence[Use]) -> list[Line]:
 
 
 def _cut(spans: Sequence[Span], at: int, terms: Sequence[Use]) -> Iterator[Span]:
-    """Spans of which the first begins at a place of the whole text, cut where terms begin and end."""
+    """Yield spans cut where terms begin and end. The first span begins at place ``at`` of the whole text."""
     for text, role in spans:
         begin, end = at, at + len(text)
         for use in terms:

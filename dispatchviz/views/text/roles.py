@@ -1,4 +1,4 @@
-"""The roles that a piece of text can have, with color and weight of each."""
+"""The roles of text, with the color and weight of each."""
 
 from __future__ import annotations
 
@@ -44,4 +44,4 @@ ROLES: dict[str, tuple[str, str]] = {
     "code.comment": ("", "dim italic"),
     "code.operator": ("", ""),
 }
-"""Role to the theme's color (empty: the normal one) and the weight of the text."""
+"""The theme's color (empty for the normal one) and the weight of each role."""

@@ -1,10 +1,11 @@
-"""Styled text of the stepper: a line is spans of plain text, each with the name of its role.
+"""The styled text of the stepper. A line consists of spans of plain text, each with the name of its role.
 
-All text on the screen goes through ``line``. There is no markup language in it, so text of a program or a library
-(``f[N]``, ``[/]``) can neither vanish nor raise; what would command the terminal is shown (``shown_text.py``).
+All text on the screen goes through ``line``. It has no markup language, so text from a program or a library (``f[N]``,
+``[/]``) can neither vanish nor raise an error. Characters that would control the terminal are made visible
+(``shown_text.py``).
 
-Not here: what color a role has (``palette.py``), how a line is brought to a width (``line_fitting.py``), which lines
-there are (``panes``, ``bars``).
+Elsewhere: the color of a role (``palette.py``), fitting a line to a width (``line_fitting.py``), the lines themselves
+(``panes``, ``bars``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dispatchviz.explain.things.thing import Thing
 from dispatchviz.foundation.shown_text import shown
 
 Span = tuple[str, str]
-"""Text and the name of its role; an empty role is normal text."""
+"""A text and the name of its role; an empty role is normal text."""
 
 PATH = "path"
 """The role of a path that ends a row."""
@@ -29,22 +30,23 @@ class Line(Struct, frozen=True, gc=False):
 
     spans: tuple[Span, ...] = ()
     key: str = ""
-    """What the row is about. The same key with other text is a change, a key that was not there is new; rows without
-    a key are never marked."""
+    """The subject of the row. The same key with another text is a change, and an unknown key is new. Rows without a key
+    are never marked.
+    """
     value: str = ""
     """The value that the row shows; a change shows what it was before."""
     goto: int | None = None
     """The step that a click leads to."""
     indent: int = 0
-    """Cells by which the rows after the first are indented if it is wrapped."""
+    """The indentation of the lines after the first if the row is wrapped, in cells."""
     here: bool = False
-    """The row that must be in view."""
+    """True if the row must be in view."""
     cut: bool = False
-    """Where it does not fit it is cut, not wrapped."""
+    """True if the row is cut instead of wrapped when it does not fit."""
     shaded: bool = False
-    """It has a background of its own."""
+    """True if the row has its own background."""
     about: Thing | None = None
-    """What the row is about, which can be asked."""
+    """The thing that the reader can ask about in this row."""
 
     @property
     def plain(self) -> str:
@@ -71,12 +73,12 @@ def line(
     shaded: bool = False,
     about: Thing | None = None,
 ) -> Line:
-    """A row made of plain strings and (string, role) pairs."""
+    """Create a row from plain strings and (string, role) pairs."""
     return Line(_spans(parts), key, shown(value) if value else "", goto, indent, here, cut, shaded, about)
 
 
 @lru_cache(maxsize=8192)
 def _spans(parts: tuple[str | Span, ...]) -> tuple[Span, ...]:
-    """Few rows of a step are others than at the step before."""
+    """Convert the parts to spans. The result is cached, because few rows change between steps."""
     spans = ((part, "") if isinstance(part, str) else part for part in parts)
     return tuple((shown(text), role) for text, role in spans if text)

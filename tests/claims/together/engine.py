@@ -1,4 +1,4 @@
-"""Readers of sentences about transforms, Nodes and the engine: they count the events again."""
+"""Readers of sentences about transforms, Nodes and the engine, which count the events again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUNS = (
 
 
 def _others(step: Step) -> list[Queued]:
-    """The other Nodes that wait in the queue of the event's Node, of its backward pass and of deeper ones."""
+    """Return the other Nodes that wait in the queue of the event's Node, of its backward pass and of deeper ones."""
     event = step.event
     ready = step.so_far.ready(step.seq, queue_device(event.device))
     return [each for each in ready if each.node != event.node]
@@ -126,7 +126,7 @@ def nth_result(step: Step, found: re.Match[str]) -> Problems:
     r"only the paths to .* are needed \(exec_info\), so (no Node)?", "exec_info needs Nodes", "exec_info needs no Node"
 )
 def only_paths(step: Step, found: re.Match[str]) -> Problems:
-    """A requested Node is needed, too, if no path leads there: it is none of the graph's."""
+    """A requested Node to which no path leads is needed too, but it is not in the graph."""
     roots = [node for node, _ in step.so_far.backward(step.seq).roots]
     needed = step.so_far.reached(roots) & set(step.event.needed)
     if bool(needed) != (found[1] is None):
@@ -154,7 +154,7 @@ def none_counted(step: Step, found: re.Match[str]) -> Problems:
     "grad starts",
 )
 def no_other_leaf(step: Step, found: re.Match[str]) -> Problems:
-    """The leaves that this pass writes are those that it was given; none of them if it returns gradients."""
+    """The leaves that this pass writes are the ones that were passed; none if it returns gradients."""
     inside = range(step.seq, step.trace.ends[step.seq] + 1)
     written = {
         each.tensor
@@ -289,7 +289,7 @@ def a_variable_keeps_its_small_letter(step: Step) -> Problems:
 
 
 @beside
-def the_engine_pane_has_the_queue_that_the_sentence_tells(step: Step) -> Problems:
+def the_engine_pane_has_the_queue_of_the_sentence(step: Step) -> Problems:
     if not isinstance(step.event, ev.NodeQueued | ev.NodeStarted):
         return
     state = engine_state(step.trace, step.seq)

@@ -1,4 +1,4 @@
-"""Readers of sentences about key sets: each key that is named is looked up in the raw sets of its event."""
+"""Readers of sentences about key sets, which look up each named key in the raw sets of its event."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LISTED = r"[\w ,]+?"
 
 
 def bits(text: str) -> int:
-    """The functionality bits of the keys that a text lists: ``the autograd keys, Tracer and Python``."""
+    """Return the functionality bits of the keys that a text lists: ``the autograd keys, Tracer and Python``."""
     found = 0
     for name in re.split(r", | and ", text):
         found |= GROUPS[name] if name in GROUPS else raw(DispatchKey[name])
@@ -38,22 +38,22 @@ def bits(text: str) -> int:
 
 
 def top(raw_set: int) -> int:
-    """The highest functionality bit of a set; 0 if it has none."""
+    """Return the highest functionality bit of a set, or 0 if it has none."""
     return 1 << raw_set.bit_length() - 1 if raw_set > BACKENDS else 0
 
 
 def names(raw_set: int) -> str:
-    """The functionalities of a set, for a problem."""
+    """Return the functionalities of a set, for a problem."""
     return ", ".join(key.name for key in functionalities(raw_set)) or "none"
 
 
 def differs(text: str, expected: int) -> Iterator[str]:
-    """A list of keys that is not the set."""
+    """Yield a problem if a list of keys differs from the set."""
     if bits(text) != expected & ~BACKENDS:
         yield f"the keys are {names(expected)}"
 
 
-# -- how a call comes to its set --------------------------------------------------------------------------------------
+# -- the key set of a call --------------------------------------------------------------------------------------------
 
 
 @reads(rf"({KEY}) is the highest key left, so it wins", "key set: autograd wins", "key set: highest wins")
@@ -258,7 +258,7 @@ def the_row_and_the_key_set_pane_have_one_winner(step: Step) -> Problems:
 
 @beside
 def the_key_set_pane_says_of_each_key_what_the_sets_say(step: Step) -> Problems:
-    """Reasons for keys in the set, and against others; exactly one wins."""
+    """The pane gives reasons for keys in the set and against others; exactly one wins."""
     if not isinstance(step.event, ev.KeySetComputed):
         return
     card = key_set_card(step.trace, step.seq)
@@ -286,7 +286,7 @@ def _reason(event: ev.KeySetComputed, key: str, reason: str) -> Problems:
 
 @beside
 def the_stages_of_the_key_set_pane(step: Step) -> Problems:
-    """Each sub-step of the pane begins where the one before it ended."""
+    """Each sub-step of the pane begins where the previous one ended."""
     if not isinstance(step.event, ev.Dispatched):
         return
     card = key_set_card(step.trace, step.seq)
@@ -298,12 +298,12 @@ def the_stages_of_the_key_set_pane(step: Step) -> Problems:
 def _stage(step: Step, card: KeySetCard, text: str) -> Problems:
     rows = {row.title: row.raw for row in card.rows}
     match text.partition(": ")[::2]:
-        case "winner", said if "is the highest key of {" in said:
-            winner, _, keys = said.partition(" is the highest key of {")
+        case "winner", reason if "is the highest key of {" in reason:
+            winner, _, keys = reason.partition(" is the highest key of {")
             listed = keys.rstrip("}").split(", ")
             if winner != step.event.key or listed[0] != winner or not _is(listed, step.event.key_set):
                 yield f"{text}, the set is {names(step.event.key_set)}"
-        case "winner", said:
+        case "winner", reason:
             if step.event.key_set > BACKENDS:
                 yield f"{text}, the set is {names(step.event.key_set)}"
         case "united", said if "so the key set is empty" in said:

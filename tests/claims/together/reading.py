@@ -38,12 +38,12 @@ CODE = re.compile(
     r"\(\(.*\)\)|\bin None\b|\b(?:is|=|is then) None\b|None in Python|return None"
     r"|\b\w+::[\w.:]+|'[^']*'|\"[^\"]*\"|`[^`]*`|\b\w+\([^()]*\)|\b\w+\.\w[\w.]*"
 )
-"""Names and texts of programs and operators, in which such words mean nothing."""
+"""Names and texts of programs and operators, in which these words mean nothing."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a trace with what is shown of it."""
+    """A step of a trace, with what is shown of it."""
 
     trace: Trace
     seq: int
@@ -52,11 +52,11 @@ class Step:
 
     @cached_property
     def event(self) -> Any:
-        """The event; each reader knows which kind it reads."""
+        """The event. Each reader knows its kind."""
         return self.trace[self.seq]
 
     @cached_property
-    def said(self) -> tuple[Statement, ...]:
+    def statements(self) -> tuple[Statement, ...]:
         return statements(self.trace, self.seq)
 
     @cached_property
@@ -67,7 +67,7 @@ class Step:
     @property
     def text(self) -> str:
         """All sentences, with the row."""
-        return " ".join((self.row, *(statement.text for statement in self.said)))
+        return " ".join((self.row, *(statement.text for statement in self.statements)))
 
 
 Reader = Callable[[Step, re.Match[str]], Problems]
@@ -81,10 +81,10 @@ class Reading:
 
 
 READERS: dict[str, Reading] = {}
-"""By the kind of sentence."""
+"""The readers by kind of sentence."""
 
 VERBATIM: set[str] = set()
-"""Kinds whose sentences quote the program, its output or an error: words in them are not ours."""
+"""Kinds whose sentences quote the program, its output or an error, so their words are not ours."""
 
 PANES: list[Callable[[Step], Problems]] = []
 """The checks that also read a step's row and panes."""
@@ -101,7 +101,7 @@ def reads(pattern: str, *kinds: str) -> Callable[[Reader], Reader]:
 
 
 def always(pattern: str, *kinds: str) -> None:
-    """No value of a step can contradict the pattern in these kinds."""
+    """Declare that no value of a step can contradict the pattern in these kinds."""
     _register(pattern, kinds, None)
 
 
@@ -140,7 +140,7 @@ def _found(kind: str, text: str) -> Iterator[tuple[Reader | None, re.Match[str]]
 
 
 NUMBERED = re.compile(r"\b\w+(?= \(t\d+\))")
-"""A variable's name beside its tensor's number, if the program has a variable that is called so."""
+"""The tensor's number beside a variable's name, if the program has a variable of that name."""
 
 
 def unread(kind: str, text: str, variables: Collection[str] = ()) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Checks of a line's row: the keys that it names are those that the key-set pane lets win."""
+"""Checks of a line's row: the keys that it names are the winners in the key-set pane."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def wrong_rows(trace: Trace) -> Iterator[str]:
 
 def _wrong(trace: Trace, begin: int, after: int, name: str, keys: Chain) -> Iterator[str]:
     chains = {chain_of(trace, step) for step in _calls(trace, begin, after, name)}
-    if not any(_tells(keys, chain) for chain in chains):
+    if not any(_matches(keys, chain) for chain in chains):
         yield f"the row of step {begin} says {name} → {' → '.join(keys)}, the panes say {sorted(chains)}"
 
 
-def _tells(keys: Chain, chain: Chain) -> bool:
+def _matches(keys: Chain, chain: Chain) -> bool:
     """Return whether a row has the whole chain, or its beginning with a sign that more follows."""
     if keys[-1] == MORE:
         return chain[: len(keys) - 1] == keys[:-1] and len(chain) >= len(keys)
@@ -60,7 +60,7 @@ def chain_of(trace: Trace, step: int) -> Chain:
     assert card is not None
     assert isinstance(event, ev.Dispatched)
     if is_backend(card.winner):
-        return (card.winner,)  # its kernel computes: what it calls is another call, be it of the same operator
+        return (card.winner,)  # its kernel computes, so a call that it makes is another call, even of the same operator
     steps = trace.steps_of(ev.Dispatched)
     for each in steps[bisect_right(steps, step) : bisect_right(steps, trace.ends[step])]:
         inner = trace[each]

@@ -30,7 +30,11 @@ always(r"nothing is registered for \w+ itself", "kernel in the cell")
 always(r"this operator registers nothing that covers the key", "kernel in the cell")
 always(r"serves? every operator without a kernel of its own there|has only (a )?fallthroughs?", "fallthrough skipped")
 always(r"is not needed and is never queued", "edge into a pruned Node")
-always(r"nothing else holds the gradient", "gradient stolen", "gradients added in place")
+always(
+    r"nothing else holds the gradient|only the (?:engine|buffer) holds the (?:earlier )?gradient",
+    "gradient stolen",
+    "gradients added in place",
+)
 always(
     r"The engine visits nothing beyond|the topological number there is below", "Node pruned by its topological number"
 )

@@ -25,7 +25,7 @@ class Queued(NamedTuple):
 
 
 class SoFar:
-    """Changes with each event; read it before the next one comes."""
+    """The facts up to an event. They change with each event, so read them before the next one."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -33,11 +33,11 @@ class SoFar:
         self.edges: dict[int, ev.EdgesCollected] = {}
         """The edges of each Node."""
         self.arrived: Counter[tuple[int, int, int]] = Counter()
-        """How many gradients came to an input of a Node in a backward pass."""
+        """The number of gradients that arrived at an input of a Node in a backward pass."""
         self.layers: list[tuple[int, str]] = []
         """functorch's stack: level and transform, the top last."""
         self.first_keys: dict[int, int] = {}
-        """The key set that each tensor was made with."""
+        """The key set of each tensor at its creation."""
         self.views: dict[int, int] = {}
         """The base of each view."""
         self.requires_grad: dict[int, bool] = {}
@@ -78,7 +78,7 @@ class SoFar:
         self.queue = [each for each in self.queue if (each.node, each.backward) != (node, backward)]
 
     def reached(self, roots: Iterable[int]) -> set[int]:
-        """The Nodes that the edges of some Nodes lead to, with these."""
+        """Return the Nodes that can be reached from some Nodes, with these."""
         found, ahead = set[int](), list(roots)
         while ahead:
             node = ahead.pop()
@@ -89,10 +89,10 @@ class SoFar:
         return found
 
     def backward(self, seq: int) -> ev.BackwardStarted:
-        """The innermost backward pass around a step."""
+        """Return the innermost backward pass around a step."""
         return next(each for each in self._trace.ancestors(seq) if isinstance(each, ev.BackwardStarted))
 
     def ready(self, seq: int, name: str) -> Iterator[Queued]:
-        """The Nodes that wait in the queue of a device, of the backward passes that are open at a step."""
+        """Yield the Nodes that wait in the queue of a device, of the backward passes that are open at a step."""
         is_open = {each.seq for each in self._trace.ancestors(seq)}
         return (each for each in self.queue if each.device == queue_device(name) and each.backward in is_open)

@@ -1,4 +1,4 @@
-"""``python -m tests.conformance.opinfo [name...]``: differences of the operators of such names, grouped."""
+"""``python -m tests.conformance.opinfo [name...]``: the differences of the named operators, grouped."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _kind(difference: str) -> str:
 
 
 def show(one: Report) -> None:
-    """Differences of one operator, those that look alike once."""
+    """Print the differences of one operator, and similar ones only once."""
     groups: dict[str, list[Found]] = {}
     for found in one.differing:
         groups.setdefault(_kind(found.difference), []).append(found)

@@ -1,4 +1,4 @@
-"""What is called of an operator, on which samples, and what comes out of it."""
+"""The calls of an operator, their samples, and the comparison of their results."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ DTYPES = (
     torch.int32, torch.uint8, torch.bool,
 )  # fmt: skip
 ALL = "DISPATCHVIZ_OPINFO_ALL" in os.environ
-"""Every sample, not some of each kind."""
+"""True to check every sample instead of some of each kind."""
 FEW = not THOROUGH
-"""A few samples of each kind, so that 500 operators take two minutes."""
+"""True to check only a few samples of each kind, so that 500 operators take two minutes."""
 CALLED, CALLED_OTHERWISE, WRITTEN = (4, 1, 1) if FEW else (12, 3, 2)
-"""How many samples of each dtype: of the function, of its other variants, with ``out=``."""
+"""The number of samples of each dtype: for the function, for its other variants, and with ``out=``."""
 GRADIENT_DTYPES = {
     torch.float64: 2 if FEW else 4,
     torch.complex128: 1 if FEW else 3,
     torch.float32: 1 if FEW else 2,
     torch.bfloat16: 1 if FEW else 2,
 }
-"""How many samples of each are differentiated."""
+"""The number of samples that are differentiated, by dtype."""
 _SIDES = (torch, model_torch)
 
-# PyTorch's own also wishes for seeds of absent accelerators, and keeps the stack of each wish: half of the time here.
+# PyTorch's own also queues seeds for absent accelerators, with a stack for each, which took half of the time here.
 torch.manual_seed = torch.default_generator.manual_seed
-# These look for a unittest among the callers, with the source of each, at every sample. There is none.
+# These search the callers and their sources for a unittest at every sample. There is none.
 common_utils.extract_test_fn = opinfo.extract_test_fn = lambda: None
 
 
 class Found(NamedTuple):
-    """Of one sample."""
+    """The outcome of one sample."""
 
     check: str
-    """``function float32``, ``gradient float64``, ``error``."""
+    """The name of the check: ``function float32``, ``gradient float64``, ``error``."""
     sample: str
     difference: str
-    """Empty if there is none."""
+    """The difference, or an empty string."""
     not_here: str = ""
-    """What the model says that it does not have."""
+    """The model's message about a missing part."""
 
 
 class Call(NamedTuple):
-    """Arguments on one side."""
+    """The arguments on one side."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -68,7 +68,7 @@ class Call(NamedTuple):
 
 
 def check(op: Any) -> Iterator[Found]:
-    """All that is compared of an operator. NotHere if the model lacks it."""
+    """Yield all comparisons of an operator. Raise NotHere if the model lacks it."""
     pair = function(op)
     allowed = None if op.name in UNINITIALIZED else tolerances(op)
     for dtype in DTYPES:
@@ -84,7 +84,7 @@ def _forward(op: Any, pair: Pair, dtype: torch.dtype, allowed: Tolerances | None
     name = str(dtype).removeprefix("torch.")
     found = samples(partial(op.sample_inputs, "cpu", dtype, requires_grad=False), CALLED)
     for sample in found:
-        yield compared(f"{pair.variant} {name}", pair, sample, _of_sample(op, sample, allowed))
+        yield compared(f"{pair.variant} {name}", pair, sample, _tolerances_of_sample(op, sample, allowed))
     for variant, find in variants(op):
         try:
             other = find()
@@ -92,23 +92,23 @@ def _forward(op: Any, pair: Pair, dtype: torch.dtype, allowed: Tolerances | None
             yield Found(f"{variant} {name}", "", "", str(missing))
             continue
         for sample in found if ALL else found[:CALLED_OTHERWISE]:
-            yield compared(f"{variant} {name}", other, sample, _of_sample(op, sample, allowed))
+            yield compared(f"{variant} {name}", other, sample, _tolerances_of_sample(op, sample, allowed))
     if op.supports_out:
         computed = dtype if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
         within = None if allowed is None else allowed._replace(computed=computed)
         for sample in found if ALL else found[:WRITTEN]:
-            yield from _out(f"out= {name}", pair, sample, _of_sample(op, sample, within))
+            yield from _out(f"out= {name}", pair, sample, _tolerances_of_sample(op, sample, within))
 
 
-def _of_sample(op: Any, sample: Any, allowed: Tolerances | None) -> Tolerances | None:
-    """Where signs are the library's, what is compared is what PyTorch's own tests differentiate."""
+def _tolerances_of_sample(op: Any, sample: Any, allowed: Tolerances | None) -> Tolerances | None:
+    """Return the tolerances. If signs depend on the library, compare what PyTorch's own tests differentiate."""
     if allowed is None or op.name not in UP_TO_SIGNS:
         return allowed
     return allowed._replace(determined=(processed(sample, torch), processed(sample, model_torch)))
 
 
 def samples(make: Callable[[], Any], count: int) -> list[Any]:
-    """Some of the samples, evenly spaced over the first hundred; all of them if wanted."""
+    """Return some of the samples, evenly spaced over the first hundred, or all of them with ``ALL``."""
     torch.manual_seed(0)
     try:
         found = list(make() if ALL else itertools.islice(make(), 100))
@@ -120,7 +120,7 @@ def samples(make: Callable[[], Any], count: int) -> list[Any]:
 
 
 def compared(name: str, pair: Pair, sample: Any, allowed: Tolerances | None) -> Found:
-    """One call on both sides."""
+    """Compare one call on both sides."""
     text = summary(sample)
     try:
         real, model = calls(sample)
@@ -131,7 +131,7 @@ def compared(name: str, pair: Pair, sample: Any, allowed: Tolerances | None) -> 
 
 
 def judged(name: str, text: str, outcomes: Sequence[Outcome], given: Any, allowed: Tolerances | None) -> Found:
-    """The verdict on two outcomes."""
+    """Return the verdict on two outcomes."""
     real, model = outcomes
     refusal = _refusal(model)
     if refusal and str(real.error) != str(model.error):
@@ -140,14 +140,14 @@ def judged(name: str, text: str, outcomes: Sequence[Outcome], given: Any, allowe
 
 
 def _refusal(model: Outcome) -> str:
-    """The model's own error text for what it does not have."""
+    """Return the model's own message about a missing part, or an empty string."""
     text = str(model.error) if model.error is not None else ""
     missing = re.search(r"'Tensor' object has no attribute|module 'torch[.\w]*' has no attribute", text)
     return text.split("; close names")[0] if missing or re.search(r"dispatchviz|of the model", text) else ""
 
 
 def calls(sample: Any) -> tuple[Call, Call]:
-    """A sample's arguments on both sides. Untranslatable if there is something in them that the model cannot have."""
+    """Return a sample's arguments on both sides. Raise Untranslatable if the model cannot represent one."""
     values = written(((sample.input, *sample.args), sample.kwargs))
     return _made(values, PYTORCH), _made(values, MODEL)
 
@@ -164,7 +164,7 @@ def _run(function: Callable[..., Any], call: Call, side: Any) -> Outcome:
 
 
 def summary(sample: Any) -> str:
-    """A sample in a line."""
+    """Return a sample as one line."""
     return str(sample.summary()).replace(', device="cpu"', "").replace("\n", " ")[:300]
 
 
@@ -172,7 +172,9 @@ def summary(sample: Any) -> str:
 
 
 def _out(name: str, pair: Pair, sample: Any, allowed: Tolerances | None) -> Iterator[Found]:
-    """Results written to tensors of the right shape, of other strides, without elements, of another dtype."""
+    """Compare results written to tensors of the right shape, of other strides, without elements, and of another
+    dtype.
+    """
     try:
         real, _ = calls(sample)
     except Untranslatable:
@@ -236,13 +238,13 @@ def _gradients(op: Any, pair: Pair, dtype: torch.dtype, count: int, allowed: Tol
 
 
 def processed(sample: Any, side: Any) -> Callable[[Any], Any]:
-    """Which of the results PyTorch's tests differentiate."""
+    """Return the function that selects the results that PyTorch's tests differentiate."""
     process = sample.output_process_fn_grad
     return process if side is torch else rebound(process)  # type: ignore[no-any-return]
 
 
 class Graph(NamedTuple):
-    """After a first derivative."""
+    """The graph after a first derivative."""
 
     inputs: list[Any]
     cotangents: list[Any]
@@ -272,7 +274,7 @@ def _second(side: Any, graph: Graph) -> tuple[Any, ...]:
 
 
 def _grads_of(outcomes: list[Outcome]) -> tuple[Outcome, Outcome]:
-    """Results and gradients, without what is not compared."""
+    """Return results and gradients, without the parts that are not compared."""
     real, model = (
         one if one.error is not None else Outcome((one.result.result, list(one.result.grads)), None) for one in outcomes
     )
@@ -280,7 +282,7 @@ def _grads_of(outcomes: list[Outcome]) -> tuple[Outcome, Outcome]:
 
 
 def _cotangent(side: Any, output: Any, seed: int, requires_grad: bool) -> Any:
-    """The same random numbers on both sides."""
+    """Return the same random numbers on both sides."""
     real, imaginary = torch.from_numpy(numpy.random.default_rng(seed).uniform(-1, 1, (2, *output.shape)))
     dtype = getattr(torch, str(output.dtype).removeprefix("torch."))
     tensor = (torch.complex(real, imaginary) if dtype.is_complex else real).to(dtype)
@@ -300,7 +302,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 
 def _errors(op: Any, pair: Pair) -> Iterator[Found]:
-    """The error inputs of PyTorch's own tests."""
+    """Compare the error inputs of PyTorch's own tests."""
     if op.error_inputs_func is None:
         return
     for error in samples(partial(op.error_inputs, "cpu"), 40):

@@ -1,4 +1,4 @@
-"""What is compared of a call: the error, or of every tensor in the result its facts and its numbers."""
+"""The comparison of a call: its error, or the metadata and numbers of every tensor in the result."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.conformance.opinfo.values import model_dtype, numbers
 
 
 class Outcome(NamedTuple):
-    """Of a call on one side."""
+    """The result or the error of a call on one side."""
 
     result: Any
     error: BaseException | None
 
 
 def outcome(call: Callable[[], Any]) -> Outcome:
-    """Calls, without warnings."""
+    """Call without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -31,17 +31,17 @@ def outcome(call: Callable[[], Any]) -> Outcome:
 
 
 class Tolerances(NamedTuple):
-    """Per dtype, what an OpInfo allows beyond PyTorch's own defaults."""
+    """The tolerances of an OpInfo beyond PyTorch's own defaults, per dtype."""
 
     by_dtype: dict[torch.dtype, tuple[float, float]]
-    """Absolute, relative."""
+    """The absolute and the relative tolerance."""
     computed: torch.dtype | None = None
-    """What a result of another dtype was computed in."""
+    """The dtype in which a result of another dtype was computed."""
     determined: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
-    """What of PyTorch's and of the model's result has numbers to compare; all of it if None."""
+    """Functions that select the comparable numbers of PyTorch's and of the model's result; all numbers if None."""
 
     def of(self, dtype: torch.dtype) -> tuple[float, float]:
-        """Absolute and relative tolerance."""
+        """Return the absolute and the relative tolerance."""
         known = [self._of(one) for one in (dtype, self.computed) if one is not None]
         return max(absolute for absolute, _ in known), max(relative for _, relative in known)
 
@@ -52,7 +52,7 @@ class Tolerances(NamedTuple):
 
 
 def tolerances(op: Any) -> Tolerances:
-    """Those of an OpInfo for the CPU."""
+    """Return the tolerances of an OpInfo for the CPU."""
     found: dict[torch.dtype, tuple[float, float]] = {}
     for info in op.decorators or ():
         if getattr(info, "device_type", None) not in (None, "cpu"):
@@ -66,7 +66,7 @@ def tolerances(op: Any) -> Tolerances:
 
 
 def difference(real: Outcome, model: Outcome, given: Sequence[list[Any]], allowed: Tolerances | None) -> str:
-    """The first thing that differs, empty if nothing does; ``given``: tensors given on each side.
+    """Return the first difference, or an empty string; ``given`` are the tensors passed on each side.
 
     Without tolerances numbers are not compared.
     """
@@ -81,7 +81,7 @@ def difference(real: Outcome, model: Outcome, given: Sequence[list[Any]], allowe
 
 
 def _determined_difference(real: Any, model: Any, given: Sequence[list[Any]], allowed: Tolerances) -> str:
-    """All facts of the results, but only some of their numbers."""
+    """Compare all metadata of the results, but only some of their numbers."""
     assert allowed.determined is not None
     parts = [of(result) for of, result in zip(allowed.determined, (real, model), strict=True)]
     found = _result_difference(real, model, given, None, "result")
@@ -152,7 +152,7 @@ def _close(there: torch.Tensor, here: torch.Tensor, absolute: float, relative: f
 
 
 def _first(there: torch.Tensor, here: torch.Tensor) -> str:
-    """The two numbers that are furthest apart."""
+    """Return the two numbers that are furthest apart."""
     flat = there.reshape(-1), here.reshape(-1)
     wide = [part.to(torch.complex128) for part in flat]
     apart = (wide[0] - wide[1]).abs().nan_to_num(nan=-1.0)
@@ -162,7 +162,7 @@ def _first(there: torch.Tensor, here: torch.Tensor) -> str:
 
 
 def _facts(real: torch.Tensor, model: Tensor, given: Any) -> dict[str, tuple[Any, Any]]:
-    """The metadata of a tensor, on both sides."""
+    """Return the metadata of a tensor on both sides."""
     side: Any = model
     return {
         "dtype": (str(real.dtype), str(side.dtype)),

@@ -1,4 +1,4 @@
-"""Which function of the model is which of PyTorch, for every variant that an OpInfo names."""
+"""The matching functions of the model and of PyTorch, for every variant that an OpInfo names."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class NotHere(Exception):
 
 
 def function(op: Any) -> Pair:
-    """The function itself. NotHere if the model lacks it."""
+    """Return the function itself. Raise NotHere if the model lacks it."""
     return Pair("function", op.op, model_function(op.op, op.name))
 
 
 def variants(op: Any) -> Iterator[tuple[str, Callable[[], Pair]]]:
-    """Further ways to call it: the name of each and what finds it, which may raise NotHere."""
+    """Yield further ways to call it: a name and a function that finds it, which may raise NotHere."""
     named: list[tuple[str, Any, str]] = [
         ("method", op.method_variant, op.name),
         ("in-place", op.inplace_variant, op.name + "_"),
@@ -45,7 +45,7 @@ def variants(op: Any) -> Iterator[tuple[str, Callable[[], Pair]]]:
 
 
 def model_function(real: Any, name: str) -> Callable[..., Any]:
-    """The model's function of a name, or PyTorch's test helper around such functions with its names bound to ours."""
+    """Return the model's function of a name, or PyTorch's test helper with its names bound to the model's."""
     if getattr(real, "__module__", None) in ("_operator", "operator"):
         return real  # type: ignore[no-any-return]
     for path in (name.removeprefix("torch."), name, f"Tensor.{name}", f"ops.aten.{name}", f"ops.{real}"):
@@ -66,7 +66,7 @@ def _found(path: str) -> Callable[..., Any]:
     root: Any = model_torch
     for part in path.split("."):
         if isinstance(root, type) and not any(part in vars(one) for one in root.__mro__):
-            raise NotHere(f"torch.{path}")  # the class of classes may have such a method
+            raise NotHere(f"torch.{path}")  # a metaclass may have a method of this name
         try:
             root = getattr(root, part)
         except AttributeError:
@@ -78,7 +78,7 @@ def _found(path: str) -> Callable[..., Any]:
 
 
 class _Names(dict[str, Any]):
-    """The globals of a test helper of PyTorch, with ``torch`` being the model."""
+    """The globals of a test helper of PyTorch, with the model as ``torch``."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         super().__init__(__builtins__=names["__builtins__"])
@@ -99,7 +99,7 @@ def _translated(value: Any) -> Any:
 
 
 def rebound(function: FunctionType) -> FunctionType:
-    """The same code with the model behind its names."""
+    """Return the same code with the model behind its names."""
     new = FunctionType(
         function.__code__, _Names(function.__globals__), function.__name__, function.__defaults__, function.__closure__
     )

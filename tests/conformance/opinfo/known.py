@@ -1,4 +1,4 @@
-"""What may differ, with reasons. An entry that nothing needs any more is an error."""
+"""The allowed differences, with reasons. An entry that nothing needs is an error."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ UP_TO_SIGNS = ("linalg.eig", "linalg.eigh", "linalg.svd", "pca_lowrank", "svd", 
 
 
 class Known(NamedTuple):
-    """A difference that is allowed."""
+    """An allowed difference."""
 
     check: str
     """A regular expression for the whole name of the check."""
     difference: str
-    """A regular expression for some of its text."""
+    """A regular expression for a part of its text."""
     reason: str
 
     def covers(self, check: str, difference: str) -> bool:
-        """Return whether it is this one."""
+        """Return whether this entry allows the difference."""
         return bool(re.fullmatch(self.check, check) and re.search(self.difference, difference))
 
 
@@ -60,4 +60,4 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "pow": (Known("gradient float32", "numbers of torch.float32", "last bits of logarithms, in sums that cancel"),),
     "view_as_complex": (Known("function float16", "only supported for half", "there is no complex32"),),
 }
-"""By the OpInfo's full name."""
+"""The allowed differences by the OpInfo's full name."""

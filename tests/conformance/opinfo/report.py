@@ -10,29 +10,29 @@ from tests.conformance.opinfo.checks import Found
 from tests.conformance.opinfo.known import KNOWN
 
 Row = tuple[str, int, int, int, str]
-"""Operator, samples passed, skipped, differing, reasons: plain values, which a process can hand to another."""
+"""Operator, samples passed, skipped, differing, reasons. Plain values, so that a process can send them to another."""
 
 
 @dataclass
 class Report:
-    """Of one operator."""
+    """The counts of one operator."""
 
     name: str
     passed: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-    """By reason."""
+    """The number of skipped samples by reason."""
     differing: list[Found] = field(default_factory=list)
     needed: set[int] = field(default_factory=set)
-    """Which of the operator's known differences occurred."""
+    """The known differences of the operator that occurred."""
 
     @property
     def is_missing(self) -> bool:
-        """Every call raised that the model does not have it."""
+        """True if the model does not have the operator in any call."""
         return not self.passed and not self.differing
 
     @property
     def unneeded(self) -> list[str]:
-        """Reasons of known differences that did not occur."""
+        """The reasons of known differences that did not occur."""
         return [known.reason for i, known in enumerate(KNOWN.get(self.name, ())) if i not in self.needed]
 
     @property
@@ -42,13 +42,13 @@ class Report:
         return f"{len(self.differing)} samples differ\n" + "\n".join(shown)
 
     def row(self) -> Row:
-        """Of the table."""
+        """Return the row of the table."""
         reasons = "; ".join(f"{count} {reason[:90]}" for reason, count in self.skipped.most_common(3))
         return self.name, self.passed, sum(self.skipped.values()), len(self.differing), reasons
 
 
 def report(name: str, findings: Iterable[Found]) -> Report:
-    """Sort an operator's findings."""
+    """Count an operator's findings."""
     result = Report(name)
     for found in findings:
         if found.not_here:
@@ -73,7 +73,7 @@ HEAD = f"{'operator':44} {'passed':>6} {'skip':>6} {'differ':>6}  reasons"
 
 
 def table(rows: Iterable[Row], missing: Iterable[str]) -> str:
-    """Of all operators; ``missing`` are those that are not here."""
+    """Return the table of all operators; ``missing`` are those that the model does not have."""
     rows, missing = sorted(rows), sorted(missing)
     totals = [sum(counts) for counts in zip(*[row[1:4] for row in rows], strict=True)] or [0, 0, 0]
     return "\n".join(

@@ -1,4 +1,4 @@
-"""The same values on both sides: PyTorch's tensors are serialized, then made again for PyTorch and for the model."""
+"""The same values on both sides: PyTorch's tensors are serialized, then created again for PyTorch and for the model."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class WrittenTensor:
     """A strided CPU tensor as numbers."""
 
     original: torch.Tensor
-    """Kept alive, since written tensors are distinguished by identity."""
+    """The original tensor, kept alive because written tensors are distinguished by identity."""
     memory: numpy.ndarray[Any, Any]
-    """Bytes of its storage."""
+    """The bytes of its storage."""
     requires_grad: bool
 
 
 @dataclass
 class Side:
-    """Constructors of tensors on one of the two sides."""
+    """The constructors of tensors on one of the two sides."""
 
     name: str
     torch: Any
     tensor: Callable[[WrittenTensor, dict[int, Any]], Any]
-    """From a written tensor and the storages made so far, by identity."""
+    """A function from a written tensor and the storages created so far, by identity."""
     plain: Callable[[Any], Any]
-    """Its word for dtypes, devices, formats."""
+    """A function from a dtype, device or format to this side's."""
 
 
 def written(value: Any) -> Any:
-    """A sample's value with its tensors written down. Untranslatable if there are tensors that are not plain."""
+    """Return a sample's value with its tensors written. Raise Untranslatable for tensors that are not plain."""
     if isinstance(value, torch.Tensor):
         return _written_tensor(value)
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
@@ -71,7 +71,7 @@ _DTYPES = {name for name, value in vars(model_torch).items() if isinstance(value
 
 
 def made(value: Any, side: Side, memo: dict[int, Any], storages: dict[int, Any]) -> Any:
-    """A written value as a side's own: a tensor that occurs twice is one tensor, one storage one storage."""
+    """Return a written value on one side. A tensor that occurs twice is one tensor, and a storage one storage."""
     if isinstance(value, WrittenTensor):
         key = id(value.original)
         if key not in memo:
@@ -135,7 +135,7 @@ def _model_tensor(value: WrittenTensor, storages: dict[int, Any]) -> Any:
 
 
 def model_dtype(dtype: torch.dtype) -> DType:
-    """The model's dtype of that name. Untranslatable if it has none."""
+    """Return the model's dtype of that name. Raise Untranslatable if it has none."""
     found = getattr(model_torch, str(dtype).removeprefix("torch."), None)
     if not isinstance(found, DType):
         raise Untranslatable(f"dtype {dtype}")
@@ -157,7 +157,9 @@ def _model_word(value: Any) -> Any:
 
 
 def _model_module(value: torch.nn.Module) -> Any:
-    """Of the same class, with the same settings. Untranslatable if it has parameters, buffers or parts."""
+    """Return a module of the same class with the same settings. Raise Untranslatable for parameters, buffers or
+    parts.
+    """
     if value.state_dict() or list(value.children()):
         raise Untranslatable(f"{type(value).__name__} with something in it")
     module = getattr(model_torch.nn, type(value).__name__)()
@@ -177,11 +179,11 @@ def _named(name: str) -> Any:
 MODEL = Side("model", model_torch, _model_tensor, _model_word)
 
 
-# -- back --------------------------------------------------------------------------------------------------------------
+# -- the way back ------------------------------------------------------------------------------------------------------
 
 
 def numbers(value: Any) -> torch.Tensor:
-    """A tensor's elements, bits resolved, as a contiguous PyTorch tensor."""
+    """Return a tensor's elements, with bits resolved, as a contiguous PyTorch tensor."""
     if isinstance(value, torch.Tensor):
         return value.detach().resolve_conj().resolve_neg().contiguous()
     if is_zerotensor(value):

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(params=["model", pytest.param("pytorch", marks=pytest.mark.torch)])
 def torch(request: pytest.FixtureRequest) -> Any:
-    """The module under the name that programs give it."""
+    """The module under the name that programs use."""
     if request.param == "model":
         return importlib.import_module("dispatchviz.torch")
     return pytest.importorskip("torch")

@@ -1,7 +1,7 @@
-"""Programs in which Nodes are freed, and when they are: as measured on PyTorch 2.13.
+"""Programs in which Nodes are freed, and the times at which they are freed, as measured on PyTorch 2.13.
 
-Each runs with ``x``, a leaf, ``tag(tensor, name)``, which puts a ``Tag`` into the metadata of the tensor's ``grad_fn``
-that says when it dies, and ``mark(text)``. Behind each mark are the names of those that have died since the one before.
+Each runs with ``x``, a leaf, ``tag(tensor, name)`` and ``mark(text)``. ``tag`` puts a ``Tag`` into the metadata of the
+tensor's ``grad_fn`` that reports its end. After each mark come the names of those that ended since the previous mark.
 """
 
 from __future__ import annotations
@@ -331,4 +331,4 @@ PROGRAMS = {
     part.split(":", 1)[0]: (part.split("\n", 1)[1], part.split("\n", 1)[0].split(": ", 1)[1])
     for part in TEXT.split("## ")[1:]
 }
-"""Name to source, and what dies behind which mark."""
+"""The sources by name, and the Nodes that are freed before each mark."""

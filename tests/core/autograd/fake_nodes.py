@@ -1,4 +1,4 @@
-"""Nodes without formulas, for tests of the engine alone: their gradients are undefined, which engines must bear."""
+"""Nodes without formulas, for tests of the engine alone. Their gradients are undefined, which engines must handle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dispatchviz.core.autograd.graph.node import Gradients, Node
 
 
 class FakeNode(Node):
-    """Writes its label into a log when it runs."""
+    """A Node that writes its label into a log when it runs."""
 
     __slots__ = ("label", "log", "returns")
 
@@ -28,7 +28,7 @@ class FakeNode(Node):
 
 
 def run(*roots: Node, inputs: Sequence[Node] = (), accumulate: bool = True) -> Gradients:
-    """A backward from the roots with undefined gradients."""
+    """Run a backward from the roots with undefined gradients."""
     edges = [Edge(root, 0) for root in roots]
     wanted = [Edge(node, 0) for node in inputs]
     return execute(edges, [None] * len(edges), False, False, accumulate, wanted)

@@ -1,7 +1,7 @@
-"""What ``std::priority_queue`` of the GNU C++ library does with equal priorities.
+"""The order of equal priorities in the ``std::priority_queue`` of the GNU C++ library.
 
-Each pair: pushes (a letter is a priority, ``a`` the lowest) and pops (a dot); then the popped elements, numbered in
-the order of their pushes. Printed by a C++ program that runs random pushes and pops on ``std::priority_queue<T,
+Each pair has pushes (a letter is a priority, ``a`` the lowest) and pops (a dot), and then the popped elements, numbered
+in the order of their pushes. A C++ program printed them that runs random pushes and pops on ``std::priority_queue<T,
 std::vector<T>, Less>``, where ``Less`` compares priorities only.
 """
 

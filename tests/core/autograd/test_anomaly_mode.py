@@ -1,6 +1,6 @@
-"""Anomaly mode: what the recorded programs (``anomaly.txt``) cannot say of it.
+"""Anomaly mode beyond the recorded programs (``anomaly.txt``).
 
-Run on the model and, with the mark ``torch``, on real PyTorch.
+The tests run on the model and, with the mark ``torch``, on real PyTorch.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_every_thread_is_in_the_mode(torch: Any) -> None:
     assert "made_here" in made.grad_fn.metadata["traceback_"][-1]
 
 
-def test_detect_anomaly_warns_where_it_is_made(torch: Any) -> None:
+def test_detect_anomaly_warns_at_its_creation(torch: Any) -> None:
     with pytest.warns(UserWarning, match=r"^Anomaly Detection has been enabled") as caught:
         torch.autograd.detect_anomaly()
     assert caught[0].filename == __file__
@@ -85,14 +85,14 @@ def test_detect_anomaly_warns_where_it_is_made(torch: Any) -> None:
         ((True,), {"mode": False}, "set_anomaly_enabled() got an unexpected keyword argument 'mode'"),
     ],
 )
-def test_switching_takes_bools(torch: Any, args: Any, kwargs: Any, message: str) -> None:
+def test_set_detect_anomaly_accepts_only_bools(torch: Any, args: Any, kwargs: Any, message: str) -> None:
     with pytest.raises(TypeError) as found:
         torch.set_anomaly_enabled(*args, **kwargs)
     assert str(found.value) == message
     assert not torch.is_anomaly_enabled()
 
 
-def test_nothing_asks_while_the_mode_is_off() -> None:
+def test_mode_costs_nothing_while_it_is_off() -> None:
     plain = node.Node.__init__, engine._route
     with model.autograd.set_detect_anomaly(True, check_nan=False):
         assert node.Node.__init__ is not plain[0]
@@ -102,7 +102,7 @@ def test_nothing_asks_while_the_mode_is_off() -> None:
     assert (node.Node.__init__, engine._route) == plain
 
 
-def test_recording_begins_and_ends_inside() -> None:
+def test_recording_can_begin_and_end_inside_the_mode() -> None:
     x = leaf(model)
     with model.autograd.set_detect_anomaly(True):
         with dispatchviz.record() as trace:
@@ -117,7 +117,7 @@ def test_recording_begins_and_ends_inside() -> None:
     assert made_here(x).grad_fn.metadata == {}
 
 
-def test_what_is_found_is_told() -> None:
+def test_found_anomaly_is_recorded() -> None:
     x = leaf(model)
     with model.autograd.set_detect_anomaly(True), dispatchviz.record() as trace:
         y = made_here(x)
@@ -130,7 +130,7 @@ def test_what_is_found_is_told() -> None:
     assert named == "ExpBackward0"
 
 
-def test_a_program_finds_the_mode_off_and_leaves_it_as_it_was() -> None:
+def test_program_starts_with_the_mode_off_and_leaves_it_unchanged() -> None:
     with model.autograd.set_detect_anomaly(True, check_nan=False):
         with clean_process_state():
             assert (anomaly_mode.is_enabled(), anomaly_mode.checks_nan()) == (False, True)

@@ -1,4 +1,4 @@
-"""backward and grad: gradients, what is asked for, what is refused, what is captured."""
+"""``backward`` and ``grad``: gradients, requested inputs, refusals, captures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 from .leaves import leaf
 
 
-def test_the_founding_program(torch: Any) -> None:
+def test_founding_program_has_these_gradients(torch: Any) -> None:
     x, y = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).requires_grad_(), torch.tensor([1.0, 1.0])
     torch.add(x, y).sum().backward()
     assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
@@ -35,7 +35,7 @@ def test_a_broadcast_gradient_is_summed(torch: Any) -> None:
     assert number.grad.tolist() == 17.0
 
 
-def test_products_and_powers(torch: Any) -> None:
+def test_products_and_powers_have_these_gradients(torch: Any) -> None:
     x, y = leaf(torch, 2.0, 3.0), leaf(torch, 4.0, 5.0)
     (x * y + x.pow(2) - x / y).sum().backward()
     assert x.grad.tolist() == pytest.approx([4 + 4 - 1 / 4, 5 + 6 - 1 / 5])
@@ -53,7 +53,7 @@ def test_gradients_of_one_leaf_add_up_over_calls(torch: Any) -> None:
     assert x.grad.tolist() == [8.0]
 
 
-def test_two_roots(torch: Any) -> None:
+def test_gradients_of_two_roots_add_up(torch: Any) -> None:
     x = leaf(torch, 2.0)
     a, b = x * 3, x * x
     torch.autograd.backward([a, b, a], [torch.tensor([1.0]), None, torch.tensor([10.0])])
@@ -75,7 +75,7 @@ def test_the_root_gradient_is_cast(torch: Any) -> None:
     assert x.grad.tolist() == [6.0]
 
 
-def test_backward_with_inputs(torch: Any) -> None:
+def test_backward_with_inputs_writes_only_these_leaves(torch: Any) -> None:
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
     middle = x * y
     (middle * 2).backward(torch.tensor([1.0]), inputs=[y, middle])
@@ -89,13 +89,13 @@ def test_grad_does_not_touch_the_leaves(torch: Any) -> None:
     assert (to_y.tolist(), to_z.tolist(), x.grad, y.grad) == ([24.0], [12.0], None, None)
 
 
-def test_grad_of_a_dict_and_of_one_tensor(torch: Any) -> None:
+def test_grad_accepts_a_dict_and_one_tensor(torch: Any) -> None:
     x = leaf(torch, 2.0)
     assert torch.autograd.grad((x * x).sum(), {"x": x})["x"].tolist() == [4.0]
     assert torch.autograd.grad((x * x).sum(), x)[0].tolist() == [4.0]
 
 
-def test_unused_inputs(torch: Any) -> None:
+def test_unused_input_is_an_error_unless_allowed(torch: Any) -> None:
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
     with pytest.raises(RuntimeError) as error:
         torch.autograd.grad((x * x).sum(), [x, y])
@@ -113,14 +113,14 @@ def test_unused_inputs(torch: Any) -> None:
     assert y.grad is None
 
 
-def test_an_input_nobody_used_takes_a_number(torch: Any) -> None:
+def test_unused_input_takes_a_sequence_number(torch: Any) -> None:
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
     z = (x * x).sum()
     torch.autograd.grad(z, [y], allow_unused=True)
     assert (x * 1).grad_fn._sequence_nr() == z.grad_fn._sequence_nr() + 2
 
 
-def test_several_roots_take_a_number(torch: Any) -> None:
+def test_several_roots_take_a_sequence_number(torch: Any) -> None:
     x = leaf(torch, 2.0)
     a, b = x * 3, x * 4
     torch.autograd.backward([a, b], [torch.tensor([1.0])] * 2)
@@ -143,7 +143,9 @@ def test_several_roots_take_a_number(torch: Any) -> None:
         ),
     ],
 )
-def test_refused_roots(torch: Any, roots: str, gradients: str | None, error: type[Exception], text: str) -> None:
+def test_wrong_roots_are_refused(
+    torch: Any, roots: str, gradients: str | None, error: type[Exception], text: str
+) -> None:
     named = {
         "x": leaf(torch, 1.0, 2.0) * 1,
         "y": leaf(torch, 1.0, 2.0) * 1,
@@ -156,7 +158,7 @@ def test_refused_roots(torch: Any, roots: str, gradients: str | None, error: typ
     assert str(raised.value) == text.format("torch.Size")
 
 
-def test_refused_inputs(torch: Any) -> None:
+def test_wrong_inputs_are_refused(torch: Any) -> None:
     x = leaf(torch, 1.0)
     for act, text in (
         (lambda: (x * 1).backward(inputs=[]), "`inputs` argument to `backward()` cannot be empty."),
@@ -185,7 +187,7 @@ def test_a_gradient_without_root_is_undefined_not_zero(torch: Any) -> None:
     assert (x.grad.tolist(), y.grad) == ([1.0], None)
 
 
-def test_second_order(torch: Any) -> None:
+def test_second_order_gradients_are_right(torch: Any) -> None:
     x = leaf(torch, 2.0, 3.0)
     (first,) = torch.autograd.grad((x * x * x).sum(), x, create_graph=True)
     assert first.requires_grad
@@ -212,7 +214,7 @@ def test_an_accumulated_gradient_with_history_is_a_new_tensor(torch: Any) -> Non
     assert x.grad is before
 
 
-def test_create_graph_in_no_grad(torch: Any) -> None:
+def test_create_graph_works_under_no_grad(torch: Any) -> None:
     x = leaf(torch, 2.0)
     y = (x * x).sum()
     with torch.no_grad():
@@ -224,7 +226,7 @@ def test_create_graph_in_no_grad(torch: Any) -> None:
     assert torch.is_grad_enabled()
 
 
-def test_order_of_leaves_with_one_number(torch: Any) -> None:
+def test_leaves_with_one_number_run_in_this_order(torch: Any) -> None:
     log: list[int] = []
     leaves = [leaf(torch, float(i)) for i in range(4)]
     for i, one in enumerate(leaves):
@@ -265,7 +267,7 @@ def test_the_engine_is_usable_after_an_error(torch: Any) -> None:
     assert y.grad.tolist() == [1.0]
 
 
-def test_a_backward_inside_a_hook(torch: Any) -> None:
+def test_backward_inside_a_hook_runs(torch: Any) -> None:
     x, other = leaf(torch, 1.0), leaf(torch, 5.0)
 
     def nested(grad: Any) -> Any:
@@ -297,7 +299,7 @@ def model_leaf(*values: float) -> Any:
 
 
 def loss(x: Any, y: Any) -> Tensor:
-    """Saved inputs, outputs, views, an in-place operator, and a Function."""
+    """Return a loss with saved inputs, outputs, views, an in-place operator, and a Function."""
     z = (x * y).exp() * 2
     z.view(2, 1).mul_(y.view(2, 1))
     result: Tensor = (Scale.apply(z, y) + x).sum()
@@ -310,7 +312,7 @@ def gradients(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     return tuple(grad.tolist() for grad in grads)  # type: ignore[union-attr]
 
 
-def test_a_replay_with_its_own_tensors_is_the_backward() -> None:
+def test_replay_with_its_own_tensors_equals_the_backward() -> None:
     x, y = model_leaf(1.0, 2.0), model_leaf(0.5, -1.0)
     out = loss(x, y)
     captured = capture([gradient_edge(out)])
@@ -332,14 +334,14 @@ def test_a_replay_with_the_tensors_of_another_graph_gives_its_gradients() -> Non
     assert gradients(a, b) == replayed
 
 
-def test_other_graphs_have_other_keys() -> None:
+def test_different_graphs_have_different_keys() -> None:
     x = model_leaf(1.0, 2.0)
     programs: list[Any] = [x * 2, x * 2.5, x + 2, x.exp(), (x * 2).exp(), x.view(2, 1), x.view(1, 2)]
     keys = {capture([gradient_edge(y)]).key for y in programs}
     assert len(keys) == len(programs) - 1, "the factor is a tensor, and tensors may differ"
 
 
-def test_a_capture_is_in_the_order_of_the_engine() -> None:
+def test_execution_order_equals_the_order_of_the_engine() -> None:
     x, y = model_leaf(1.0, 2.0), model_leaf(0.5, -1.0)
     out = loss(x, y)
     planned, ran = execution_order([gradient_edge(out)]), []
@@ -349,7 +351,7 @@ def test_a_capture_is_in_the_order_of_the_engine() -> None:
     assert ran == planned
 
 
-def test_several_roots_and_hooks() -> None:
+def test_replay_with_several_roots_runs_hooks() -> None:
     x = model_leaf(1.0, 2.0)
     a, b = torch.exp(x), torch.mul(x, x)
     b.grad_fn.register_hook(lambda ins, _: tuple(None if grad is None else grad * 10 for grad in ins))
@@ -378,7 +380,7 @@ def test_a_replay_leaves_the_graph_as_it_was() -> None:
     assert z.grad_fn._saved_self is x
 
 
-def test_what_was_released_cannot_be_captured() -> None:
+def test_released_graph_cannot_be_captured() -> None:
     x = model_leaf(1.0, 2.0)
     y = torch.exp(x)
     torch.autograd.backward(y.sum())
@@ -386,7 +388,7 @@ def test_what_was_released_cannot_be_captured() -> None:
         capture([gradient_edge(y)])
 
 
-def test_a_node_that_keeps_anything_refuses() -> None:
+def test_node_with_unknown_state_cannot_be_captured() -> None:
     class Secretive(Node):
         def apply(self, grads: Gradients) -> Gradients:
             return grads
@@ -397,7 +399,7 @@ def test_a_node_that_keeps_anything_refuses() -> None:
         Secretive().apply_with_saved([None], SwapSavedVariables([]))
 
 
-def test_the_key_of_a_function_is_its_own() -> None:
+def test_compiled_autograd_key_contains_the_function_id() -> None:
     x, y = model_leaf(1.0), model_leaf(2.0)
     node = Scale.apply(x, y).grad_fn
     args = CompiledNodeArgs()
@@ -423,7 +425,7 @@ def test_generated_nodes_are_traceable_and_those_of_views_are_not() -> None:
     assert not (x * 2).grad_fn.passes_state_transparently()
 
 
-def test_should_compute_output_of_edges_and_ranges() -> None:
+def test_should_compute_output_accepts_edges_and_ranges() -> None:
     x: Any = model_leaf(1.0, 2.0)
     node = (x * 2).grad_fn
     assert [node.should_compute_output(i) for i in (0, 1)] == [True, False]
@@ -434,7 +436,7 @@ def test_should_compute_output_of_edges_and_ranges() -> None:
         node.should_compute_output(2)
 
 
-def test_a_node_that_asks_is_told_before_its_variables_go() -> None:
+def test_will_release_variables_is_called_before_the_release() -> None:
     log: list[str] = []
 
     class Careful(Identity):

@@ -1,4 +1,4 @@
-"""Long chains: 100,000 Nodes are built, walked back and deleted, and nothing recurses along them."""
+"""Long chains: 100,000 Nodes are built, walked back and deleted without recursion along them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Double(torch.autograd.Function):
 
 
 def hooked(z: Any) -> Any:
-    """A Node whose hook refers to the tensor before: an edge beside the edges."""
+    """Return a result whose Node has a hook that refers to the previous tensor: a reference beside the edges."""
     after = z + 1.0
     after.register_hook(lambda gradient, before=z: None)
     return after
@@ -81,20 +81,20 @@ def test_a_long_chain_is_walked_back_and_deleted(name: str) -> None:
     assert first() is x.grad
 
 
-def test_a_long_chain_that_nobody_walked_is_deleted() -> None:
+def test_long_chain_is_deleted_without_a_backward() -> None:
     _, z = chain(lambda z: z * z, LENGTH // 5)
     node = weakref.ref(z.grad_fn)
     del z
     assert node() is None
 
 
-def test_grad_of_a_long_chain_runs_only_what_leads_there() -> None:
+def test_grad_of_a_long_chain_runs_only_the_path() -> None:
     x, z = chain(lambda z: -z, LENGTH // 5)
     (gradient,) = torch.autograd.grad(z, x)
     assert gradient.tolist() == [1.0]
 
 
-def test_a_long_chain_of_second_order() -> None:
+def test_long_chain_of_second_order_runs() -> None:
     x, z = chain(lambda z: z.exp(), LENGTH // 50)
     (gradient,) = torch.autograd.grad(z, x, create_graph=True)
     gradient.backward()

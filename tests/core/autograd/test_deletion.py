@@ -1,4 +1,4 @@
-"""When Nodes are freed, in which order, and what a recording says of it: as on PyTorch."""
+"""The time and order in which Nodes are freed, and the recorded events, compared with PyTorch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def leaf(torch: Any) -> Any:
 
 
 class Watched:
-    """A program's surroundings, and what dies in it."""
+    """The environment of a program, and the Nodes that are freed in it."""
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
@@ -42,11 +42,11 @@ class Watched:
         self.names: dict[int, str] = {}
         """Serial number of a recorded Node to its tag."""
         self.marks: list[tuple[str, int]] = []
-        """Each with the number of events so far."""
+        """The marks, each with the number of events so far."""
         watched = self
 
         class Tag:
-            """Something that says when it dies."""
+            """An object that reports its end."""
 
             def __init__(self, name: str) -> None:
                 self.name = name
@@ -57,7 +57,7 @@ class Watched:
         self.tag_class = Tag
 
     def run(self, source: str) -> list[str]:
-        """What died behind which mark."""
+        """Return the names of the Nodes that were freed before each mark."""
         space = {"torch": self.torch, "x": leaf(self.torch), "tag": self.tag, "Tag": self.tag_class, "mark": self.mark}
         exec(source, space)
         return self.log
@@ -68,24 +68,24 @@ class Watched:
         self.names[getattr(node, "_number", -1)] = name
 
     def mark(self, text: str) -> None:
-        self.log.append(said(text, self.dead))
+        self.log.append(mark_line(text, self.dead))
         self.dead.clear()
         if recorder.active is not None:
             self.marks.append((text, len(recorder.active.events)))
 
 
-def said(text: str, names: list[str]) -> str:
+def mark_line(text: str, names: list[str]) -> str:
     return " ".join([f"{text}:", *sorted(names)])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_node_is_freed_where_pytorch_frees_it(torch: Any, name: str) -> None:
+def test_node_is_freed_when_pytorch_frees_it(torch: Any, name: str) -> None:
     source, expected = PROGRAMS[name]
     assert "; ".join(Watched(torch).run(source)) == expected
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_recording_frees_it_there_too_and_says_so(name: str) -> None:
+def test_recording_frees_nodes_at_the_same_time_and_records_it(name: str) -> None:
     source, expected = PROGRAMS[name]
     watched = Watched(model)
     with dispatchviz.record() as trace:
@@ -95,7 +95,7 @@ def test_a_recording_frees_it_there_too_and_says_so(name: str) -> None:
     behind, begin = [], 0
     for text, end in watched.marks:
         freed = [watched.names.get(event.node + first) for event in trace[begin:end] if type(event) is ev.NodeDeleted]
-        behind.append(said(text, [tag for tag in freed if tag is not None]))
+        behind.append(mark_line(text, [tag for tag in freed if tag is not None]))
         begin = end
     if "Tag(" not in source:  # those tags are not put there by ``tag``
         assert "; ".join(behind) == expected
@@ -105,7 +105,9 @@ def test_a_recording_frees_it_there_too_and_says_so(name: str) -> None:
 
 
 def names_by_saving(torch: Any, made: Callable[[Callable[..., Any]], Any]) -> list[str]:
-    """The Nodes in the order in which they drop what they saved; nothing looks at one, which would change the order."""
+    """The Nodes in the order in which they drop their saved tensors. No Node is read, since that would change the
+    order.
+    """
     dropped: list[str] = []
 
     class Packed:
@@ -158,7 +160,7 @@ def function_of(torch: Any) -> Any:
 
 
 def drawn(torch: Any, seed: int) -> Callable[[Callable[..., Any]], Any]:
-    """A random graph; some of its Nodes are a Function's."""
+    """Return a random graph, in which some Nodes are those of a Function."""
 
     def made(named: Callable[..., Any]) -> Any:
         rng = random.Random(seed)
@@ -173,12 +175,12 @@ def drawn(torch: Any, seed: int) -> Callable[[Callable[..., Any]], Any]:
 
 
 ORDERS = {5: "5 3 2 4 0 1", 11: "8 5 4 0 1", 24: "7 3 0 6 5 1", 27: "8 5 1 4 3 2 0", 35: "6 2 5 3 1 0"}
-"""Seed to the order of PyTorch 2.13."""
+"""The order of PyTorch 2.13 by seed."""
 
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.torch
-def test_events_are_in_pytorchs_order(seed: int) -> None:
+def test_events_are_in_the_order_of_installed_pytorch(seed: int) -> None:
     torch = pytest.importorskip("torch")
     theirs = names_by_saving(torch, drawn(torch, seed))
     assert names_of_events(drawn(model, seed)) == theirs
@@ -186,7 +188,7 @@ def test_events_are_in_pytorchs_order(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", ORDERS)
-def test_events_are_in_the_order_that_pytorch_had(seed: int) -> None:
+def test_events_are_in_the_stored_order_of_pytorch(seed: int) -> None:
     assert " ".join(names_of_events(drawn(model, seed))) == ORDERS[seed]
 
 
@@ -198,7 +200,7 @@ def test_a_node_is_freed_with_the_one_that_drops_the_last_edge_to_it() -> None:
     assert list(in_order([5, 7], {}, ())) == [(5, None), (7, None)]
 
 
-# -- what a recording says ---------------------------------------------------------------------------------------------
+# -- recorded deletions ------------------------------------------------------------------------------------------------
 
 
 def deleted(trace: Trace) -> list[ev.NodeDeleted]:
@@ -211,7 +213,7 @@ def line_of(trace: Trace, seq: int) -> ev.SourceLine:
     return line
 
 
-def test_a_long_chain_is_freed_in_one_go_while_it_is_recorded() -> None:
+def test_long_chain_is_freed_at_once_during_a_recording() -> None:
     length = 5_000
     with dispatchviz.record() as trace:
         z = leaf(model)
@@ -223,7 +225,7 @@ def test_a_long_chain_is_freed_in_one_go_while_it_is_recorded() -> None:
     assert [event.by for event in freed] == [None, *[event.node for event in freed[:-1]]]
 
 
-def test_what_is_freed_after_the_recording_is_no_part_of_it() -> None:
+def test_nodes_freed_after_the_recording_are_not_recorded() -> None:
     with dispatchviz.record() as trace:
         z = leaf(model) * 2
         rec = recorder.active
@@ -233,7 +235,7 @@ def test_what_is_freed_after_the_recording_is_no_part_of_it() -> None:
     assert not rec.notes
 
 
-def test_a_node_that_is_older_than_the_recording_has_an_end_too() -> None:
+def test_end_of_an_older_node_is_recorded() -> None:
     y = leaf(model) * 2
     with dispatchviz.record() as trace:
         z = y * 3
@@ -241,7 +243,7 @@ def test_a_node_that_is_older_than_the_recording_has_an_end_too() -> None:
     assert [event.by is None for event in deleted(trace)] == [True, False]
 
 
-def test_what_the_garbage_collector_frees_is_not_said() -> None:
+def test_nodes_freed_by_the_garbage_collector_are_not_recorded() -> None:
     with dispatchviz.record() as trace:
         z = leaf(model) * 2
         node = weakref.ref(z.grad_fn)
@@ -268,7 +270,7 @@ del last
 """
 
 
-def test_on_another_thread_it_is_that_thread_which_frees() -> None:
+def test_node_freed_on_another_thread_is_recorded_there() -> None:
     trace = traced(ON_A_THREAD)
     names = {event.node: event.name for event in trace if isinstance(event, ev.NodeCreated)}
     freed = [(names[event.node], event, line_of(trace, event.seq)) for event in deleted(trace)]
@@ -282,7 +284,7 @@ def test_on_another_thread_it_is_that_thread_which_frees() -> None:
 
 @pytest.mark.parametrize("threads", [False, True])
 def test_no_python_code_runs_where_a_node_is_freed(threads: bool) -> None:
-    """There the exception of a signal's handler would get lost, Ctrl+C among them."""
+    """The exception of a signal handler would be lost in Python code there, Ctrl+C among them."""
     called: list[str] = []
     with dispatchviz.record() as trace:
         if threads:
@@ -297,14 +299,14 @@ def test_no_python_code_runs_where_a_node_is_freed(threads: bool) -> None:
     assert called == []
 
 
-def test_of_nodes_that_two_threads_free_each_is_told_on_its_own() -> None:
+def test_nodes_freed_by_two_threads_are_recorded_on_each() -> None:
     class Builder(EventBuilder):
         def __init__(self) -> None:
             super().__init__()
-            self.told: list[tuple[int, list[int]]] = []
+            self.freed: list[tuple[int, list[int]]] = []
 
         def nodes_freed(self, freed: list[int]) -> None:
-            self.told.append((self.thread, freed))
+            self.freed.append((self.thread, freed))
 
     builder, notes, lives = Builder(), list[Any](), []
     for number in range(5):
@@ -314,7 +316,7 @@ def test_of_nodes_that_two_threads_free_each_is_told_on_its_own() -> None:
         lives.append(node._life)
     main = builder.thread
     builder.read([lives[0], main + 1, lives[1], main + 1, lives[2], main, lives[3], "leave", main + 1, lives[4]])
-    assert builder.told == [(main, [0]), (main + 1, [1, 2]), (main, [3]), (main + 1, [4])]
+    assert builder.freed == [(main, [0]), (main + 1, [1, 2]), (main, [3]), (main + 1, [4])]
     assert builder.thread == main
 
 
@@ -328,7 +330,7 @@ CYCLES = {
 @pytest.mark.parametrize("cycle", CYCLES)
 @pytest.mark.filterwarnings("ignore:Using backward")
 def test_a_cycle_of_references_is_never_freed_by_pytorch(torch: Any, cycle: str) -> None:
-    """PyTorch's leak is not ours: ``docs/differences.md``."""
+    """PyTorch leaks here and the model does not: ``docs/differences.md``."""
     watched = Watched(torch)
     watched.run(f"{CYCLES[cycle]}\nz = None\ndel x")
     gc.collect()
@@ -347,7 +349,7 @@ HELD = {
 
 
 @pytest.mark.torch
-def test_a_node_is_made_held_and_freed_as_the_rules_say() -> None:
+def test_random_graphs_are_freed_by_the_rules() -> None:
     torch = pytest.importorskip("torch")
     root = Path(torch.__file__).parent
     headers = root / "include/torch/csrc/autograd"

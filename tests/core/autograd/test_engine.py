@@ -26,7 +26,7 @@ from .heap_sequences import SEQUENCES
 
 
 class Calling(FakeNode):
-    """Calls a function when it runs."""
+    """A Node that calls a function when it runs."""
 
     __slots__ = ("function",)
 
@@ -42,7 +42,9 @@ def calling(log: list[str], function: object, targets: Sequence[Node | None] = (
 
 
 def random_graph(seed: int, log: list[str]) -> tuple[list[FakeNode], random.Random]:
-    """Nodes with distinct random priorities; every node but the first leads to some earlier ones."""
+    """A graph of Nodes with distinct random priorities, and the random numbers. Every Node but the first leads to some
+    earlier ones.
+    """
     rng = random.Random(seed)
     size = rng.randint(2, 25)
     numbers = rng.sample(range(1000), size)
@@ -54,7 +56,7 @@ def random_graph(seed: int, log: list[str]) -> tuple[list[FakeNode], random.Rand
 
 
 def below(roots: Sequence[Node]) -> dict[Node, int]:
-    """Every node that can be reached, with the number of edges that lead to it."""
+    """All Nodes that can be reached, with the number of edges that lead to each."""
     counts: dict[Node, int] = dict.fromkeys(roots, 0)
     stack = list(counts)
     while stack:
@@ -68,7 +70,7 @@ def below(roots: Sequence[Node]) -> dict[Node, int]:
 
 
 def expected_order(root: Node, wanted: set[Node] | None) -> list[Node]:
-    """Told by the rule: of all nodes that wait for nothing, the one with the largest number."""
+    """The order by the rule: when several Nodes are ready, the one with the largest number runs first."""
     waiting, ready, order = below([root]), [root], []
     while ready:
         node = max(ready, key=lambda one: one.sequence_nr)
@@ -83,7 +85,7 @@ def expected_order(root: Node, wanted: set[Node] | None) -> list[Node]:
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_of_all_ready_nodes_the_largest_number_runs(seed: int) -> None:
+def test_ready_node_with_the_largest_number_runs(seed: int) -> None:
     log: list[str] = []
     nodes, _ = random_graph(seed, log)
     run(nodes[-1])
@@ -91,7 +93,7 @@ def test_of_all_ready_nodes_the_largest_number_runs(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_with_inputs_only_what_leads_to_them_runs(seed: int) -> None:
+def test_inputs_restrict_the_nodes_that_run(seed: int) -> None:
     log: list[str] = []
     nodes, rng = random_graph(seed, log)
     root = nodes[-1]
@@ -121,14 +123,14 @@ def test_several_roots_take_a_number_and_start_above_all() -> None:
     assert log == ["second", "first", "leaf"]
 
 
-def test_one_root_twice_is_one_node() -> None:
+def test_root_given_twice_runs_once() -> None:
     log: list[str] = []
     root = FakeNode("root", log, [FakeNode("leaf", log)])
     run(root, root)
     assert log == ["root", "leaf"]
 
 
-def test_no_roots_at_all() -> None:
+def test_backward_without_roots_does_nothing() -> None:
     run()
 
 
@@ -137,7 +139,7 @@ def test_grad_needs_inputs() -> None:
         run(FakeNode("root", []), accumulate=False)
 
 
-def test_a_backward_inside_a_node_runs_in_place() -> None:
+def test_backward_inside_a_node_runs_on_its_thread() -> None:
     log: list[str] = []
     outer_leaf = FakeNode("outer leaf", log, number=10**6)
     inner = FakeNode("inner", log, [FakeNode("inner leaf", log, number=0)], number=0)
@@ -156,7 +158,7 @@ def test_a_backward_inside_a_node_runs_in_place() -> None:
     assert depths == [0]
 
 
-def test_graph_task_ids_count_up_and_are_there_during_a_backward_only() -> None:
+def test_graph_task_ids_count_up_and_exist_only_during_a_backward() -> None:
     seen: list[int] = []
     for _ in range(2):
         run(calling([], lambda: seen.append(current_graph_task_id())))
@@ -164,7 +166,7 @@ def test_graph_task_ids_count_up_and_are_there_during_a_backward_only() -> None:
     assert current_graph_task_id() == -1
 
 
-def test_every_node_runs_in_the_state_of_the_caller_and_the_caller_gets_his_own_back() -> None:
+def test_nodes_run_in_the_callers_state_which_is_restored() -> None:
     seen: list[tuple[int, bool, Node | None]] = []
 
     def look_and_spoil() -> None:
@@ -217,7 +219,7 @@ def test_callbacks_outside_of_a_backward_are_refused() -> None:
         queue_callback(lambda: None)
 
 
-def test_an_error_comes_out_as_it_is_and_what_it_left_waiting_is_skipped() -> None:
+def test_error_is_raised_unchanged_and_waiting_nodes_are_skipped() -> None:
     log: list[str] = []
 
     def fail() -> None:
@@ -245,7 +247,7 @@ def test_a_node_must_return_one_gradient_per_edge() -> None:
         run(node)
 
 
-def test_nothing_is_left_to_wait_for() -> None:
+def test_unmet_dependency_is_an_error() -> None:
     nodes, _ = random_graph(11, [])
     tasks = []
     watcher = calling([], lambda: tasks.append(thread.state.graph_task), [nodes[-1]])
@@ -260,18 +262,18 @@ STORED_ANSWERS = records.read("engine_answers")
 
 @pytest.mark.record("engine_answers")
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
-def test_the_engine_leaves_behind_what_pytorch_leaves(question: Question) -> None:
+def test_engine_leaves_the_same_state_as_pytorch(question: Question) -> None:
     assert json.loads(json.dumps(question(model))) == STORED_ANSWERS[question.__name__]
 
 
 @pytest.mark.record("engine_answers")
-def test_every_question_is_stored() -> None:
+def test_every_question_has_a_stored_answer() -> None:
     assert list(STORED_ANSWERS) == [question.__name__ for question in QUESTIONS]
 
 
 @pytest.mark.record("engine_answers")
 @pytest.mark.torch
-def test_what_is_stored_is_what_pytorch_answers() -> None:
+def test_stored_answers_equal_pytorchs() -> None:
     assert answers(pytest.importorskip("torch")) == STORED_ANSWERS
 
 
@@ -279,7 +281,7 @@ def task() -> GraphTask:
     return GraphTask(keep_graph=False, grad_mode=False, reentrant_depth=0)
 
 
-def test_the_largest_number_first() -> None:
+def test_queue_pops_the_largest_number_first() -> None:
     queue, base = ReadyQueue(), task()
     numbers = random.Random(3).sample(range(1000), 100)
     for number in numbers:
@@ -289,7 +291,7 @@ def test_the_largest_number_first() -> None:
 
 
 @pytest.mark.parametrize(("operations", "popped"), SEQUENCES)
-def test_ties_fall_as_in_the_cpp_library(operations: str, popped: str) -> None:
+def test_ties_are_resolved_as_in_the_cpp_library(operations: str, popped: str) -> None:
     queue, base = ReadyQueue(), task()
     order: list[str] = []
     pushed = 0
@@ -308,14 +310,14 @@ def test_ties_fall_as_in_the_cpp_library(operations: str, popped: str) -> None:
 @pytest.mark.parametrize(
     ("leaves", "order"), [(3, "0 1 2"), (4, "0 2 1 3"), (5, "0 2 4 1 3"), (6, "0 2 5 4 1 3"), (1, "0"), (2, "0 1")]
 )
-def test_equal_leaves_of_one_node(leaves: int, order: str) -> None:
+def test_equal_leaves_of_one_node_run_in_this_order(leaves: int, order: str) -> None:
     log: list[str] = []
     accumulators = [FakeNode(str(i), log, number=MAX_SEQUENCE_NR) for i in range(leaves)]
     run(FakeNode("stack", log, accumulators))
     assert " ".join(log) == f"stack {order}"
 
 
-def test_deeper_graph_tasks_come_first_and_those_that_are_gone_before_all() -> None:
+def test_ended_graph_tasks_come_first_then_deeper_ones() -> None:
     queue = ReadyQueue()
     tasks = {depth: GraphTask(False, False, depth) for depth in (0, 1, 2)}
     for depth, base in tasks.items():
@@ -327,7 +329,7 @@ def test_deeper_graph_tasks_come_first_and_those_that_are_gone_before_all() -> N
     assert [node.label for node in order if isinstance(node, FakeNode)] == ["gone", "2", "1", "0"]
 
 
-def test_a_number_that_is_changed_while_its_node_waits_counts() -> None:
+def test_changed_number_of_a_waiting_node_counts() -> None:
     queue, base = ReadyQueue(), task()
     first, second = FakeNode("first", [], number=5), FakeNode("second", [], number=4)
     queue.push(NodeTask(base, first, []))
@@ -367,7 +369,7 @@ def nodes_below(roots: list[Any]) -> list[Any]:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("seed", range(80))
-def test_order(seed: int) -> None:
+def test_nodes_run_in_pytorchs_order(seed: int) -> None:
     torch = pytest.importorskip("torch")
     rng = random.Random(seed)
     leaves, made = random_program(torch, rng)

@@ -28,7 +28,9 @@ Define = Callable[..., Any]
 
 @pytest.fixture
 def define(torch: Any) -> Iterator[Define]:
-    """``define(schema, kernel)``: an operator with a kernel for the CPU and nothing else; gives its overload packet."""
+    """Return ``define(schema, kernel)``, which defines an operator with nothing but a kernel for the CPU and returns
+    its overload packet.
+    """
     made = []
 
     def make(schema: str, kernel: Callable[..., Any]) -> Any:
@@ -46,7 +48,7 @@ def define(torch: Any) -> Iterator[Define]:
 
 
 def caught(function: Callable[[], Any]) -> list[str]:
-    """The texts of the warnings that a call gives."""
+    """The texts of the warnings of a call."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         function()
@@ -72,7 +74,7 @@ def test_the_result_leads_to_a_node_that_warns(torch: Any, define: Define) -> No
     assert x.grad is None
 
 
-def test_gradients_come_back_undefined(torch: Any, define: Define) -> None:
+def test_gradients_are_undefined(torch: Any, define: Define) -> None:
     f = define("f(Tensor x) -> Tensor", lambda x: x.detach() + 1)
     x = torch.ones(2, requires_grad=True)
     z = f(x)
@@ -90,8 +92,8 @@ def test_a_result_with_a_history_keeps_it_and_warns(torch: Any, define: Define) 
     assert x.grad.tolist() == [3.0, 3.0]
 
 
-def test_the_number_is_taken_before_the_kernel_runs(torch: Any, define: Define) -> None:
-    """The Node is made before the redispatch, so the Nodes of the kernel have larger numbers."""
+def test_sequence_number_is_taken_before_the_kernel_runs(torch: Any, define: Define) -> None:
+    """The Node is created before the redispatch, so the Nodes of the kernel have larger numbers."""
     seen = []
 
     def kernel(x: Any) -> Any:
@@ -104,7 +106,7 @@ def test_the_number_is_taken_before_the_kernel_runs(torch: Any, define: Define) 
 
 
 @pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
-def test_nothing_is_made_where_gradients_are_off(torch: Any, define: Define, mode: str) -> None:
+def test_no_node_is_created_while_grad_mode_is_off(torch: Any, define: Define, mode: str) -> None:
     f = define("f(Tensor x) -> Tensor", lambda x: x.detach() + 1)
     x = torch.ones(2, requires_grad=True)
     with getattr(torch, mode)():
@@ -134,7 +136,7 @@ def test_a_written_view_warns_at_its_base_too(torch: Any, define: Define) -> Non
     assert len(caught(lambda: view.sum().backward())) == 2
 
 
-def test_modes(torch: Any, define: Define) -> None:
+def test_fallback_mode_can_be_set(torch: Any, define: Define) -> None:
     f = define("f(Tensor x) -> Tensor", lambda x: x.detach() + 1)
     x = torch.ones(2, requires_grad=True)
     assert torch._C._get_autograd_fallback_mode() == "warn"
@@ -150,7 +152,7 @@ def test_modes(torch: Any, define: Define) -> None:
     assert torch._C._get_autograd_fallback_mode() == "nothing"
 
 
-def test_without_a_derivative_backward_raises(torch: Any) -> None:
+def test_backward_of_an_operator_without_derivative_raises(torch: Any) -> None:
     x = torch.ones(2, requires_grad=True)
     y = torch.ops.aten.detach_copy(x * 1)
     assert y.grad_fn.name() == "torch::autograd::NotImplemented"
@@ -160,15 +162,15 @@ def test_without_a_derivative_backward_raises(torch: Any) -> None:
         y.sum().backward()
 
 
-def test_edges_lead_only_to_what_requires_grad(torch: Any) -> None:
+def test_edges_lead_only_to_arguments_that_require_grad(torch: Any) -> None:
     copied = torch.ops.aten.copy(torch.ones(2), torch.ones(2, requires_grad=True))
     assert [type(target).__name__ for target, _ in copied.grad_fn.next_functions] == ["AccumulateGrad"]
 
 
-# -- told, and what only C++ can register ------------------------------------------------------------------------------
+# -- events, and registrations that need C++ ---------------------------------------------------------------------------
 
 
-def test_the_node_and_its_absence_are_told() -> None:
+def test_node_and_its_absence_are_recorded() -> None:
     library = model.library.Library("dvz_fallback_told", "DEF")
     library.define("f(Tensor x) -> Tensor")
     library.impl("f", lambda x: x.detach() + 1, "CPU")
@@ -184,7 +186,9 @@ def test_the_node_and_its_absence_are_told() -> None:
 
 @pytest.fixture
 def boxed() -> Iterator[Define]:
-    """As ``define``, with both boxed kernels, which PyTorch lets only C++ register."""
+    """Return a function like ``define``, which also registers both boxed kernels. In PyTorch only C++ can register
+    them.
+    """
     made: list[Any] = []
 
     def make(schema: str, kernel: Callable[..., Any]) -> Any:
@@ -250,7 +254,7 @@ def test_boxed_views_in_a_list_are_outputs_of_one_node(boxed: Define) -> None:
         ("f(Tensor(a) x) -> (Tensor(a), Tensor(a))", "Expected only a single output in the operator schema"),
     ],
 )
-def test_boxed_kernels_take_one_view_only(boxed: Define, schema: str, message: str) -> None:
+def test_boxed_kernels_accept_only_one_view(boxed: Define, schema: str, message: str) -> None:
     f = boxed(schema, lambda *args: args[0])
     args = [model.ones(2)] * (1 + schema.count("Tensor(b)"))
     with pytest.raises(RuntimeError, match=message):
@@ -263,7 +267,7 @@ def test_a_boxed_view_must_be_of_the_first_argument(boxed: Define) -> None:
         f(model.ones(2), model.ones(2))
 
 
-def test_only_in_place_and_views_leave_the_key_below(boxed: Define) -> None:
+def test_only_in_place_operators_and_views_keep_adinplaceorview(boxed: Define) -> None:
     plain, in_place = (
         boxed("f(Tensor x) -> Tensor", lambda x: x * 2),
         boxed("f_(Tensor(a!) x) -> Tensor(a!)", lambda x: x),
@@ -275,7 +279,7 @@ def test_only_in_place_and_views_leave_the_key_below(boxed: Define) -> None:
     assert sets == [0x1400010001, 0x10001, 0x1400010001, 0x400010001, 0x10001]
 
 
-def test_what_backward_warns_of_comes_when_it_is_over() -> None:
+def test_warnings_of_backward_are_issued_at_its_end() -> None:
     library = model.library.Library("late", "DEF")
     library.define("f(Tensor x) -> Tensor")
     library.impl("f", lambda x: x.detach().clone(), "CPU")

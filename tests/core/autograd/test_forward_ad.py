@@ -1,6 +1,6 @@
-"""Forward mode: levels, what keeps tangents alive, what a trace tells, and what the generator makes of formulas.
+"""Forward mode: levels, the lifetime of tangents, the trace, and the generated formulas.
 
-What PyTorch does, step by step, is in the recorded programs of ``truth/programs/forward_ad.txt``.
+The recorded programs of ``truth/programs/forward_ad.txt`` show step by step what PyTorch does.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def test_a_program_that_leaves_its_level_open_does_not_disturb_the_next() -> Non
         assert level == 0
 
 
-def test_nothing_is_asked_of_tensors_while_no_level_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_tensor_is_checked_while_no_level_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> bool:
         raise AssertionError("a tensor was asked for its tangent")
 
@@ -97,7 +97,7 @@ def test_nothing_is_asked_of_tensors_while_no_level_is_open(monkeypatch: pytest.
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 
-def test_formulas_that_pytorch_lacks_say_so() -> None:
+def test_operators_without_pytorchs_formula_raise() -> None:
     with fwAD.dual_level(), pytest.raises(NotImplementedError, match="forward AD with igamma that does not support it"):
         torch.ops.aten.igamma(dual(), torch.ones(2))
 
@@ -110,10 +110,10 @@ def test_views_that_read_memory_differently_have_the_tangent_of_their_base() -> 
         assert fwAD.unpack_dual(view).tangent.tolist() == [[0.0, 2.0], [1.0, 0.0]]
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- recorded events ---------------------------------------------------------------------------------------------------
 
 
-def test_the_trace_tells_formulas_and_what_became_of_tangents() -> None:
+def test_trace_has_formulas_and_the_source_of_tangents() -> None:
     with dispatchviz.record() as trace, fwAD.dual_level():
         d = dual()
         y = d * d
@@ -136,11 +136,11 @@ def test_the_trace_tells_formulas_and_what_became_of_tangents() -> None:
         "aten::add.Tensor",
     ]
     assert [e.how for e in trace if isinstance(e, ev.TangentSet)] == [
-        "taken as it is",
-        "taken as it is",
-        "taken as it is",
+        "stored without a copy",
+        "stored without a copy",
+        "stored without a copy",
         "written in place",
-        "taken as it is",
+        "stored without a copy",
     ]
     assert [type(e) for e in trace if isinstance(e, (ev.DualLevelEntered, ev.DualLevelLeft))] == [
         ev.DualLevelEntered,
@@ -205,7 +205,7 @@ def test_elementwise_formulas_come_from_backward(tmp_path: Path) -> None:
     assert "set_fw_grad(result, result_new_fw_grad)" in kernel(text, "sin")
 
 
-def test_in_place_formulas_get_a_clone_of_the_old_value_where_they_need_it(tmp_path: Path) -> None:
+def test_in_place_formula_gets_a_clone_if_it_needs_the_old_value(tmp_path: Path) -> None:
     text = kernels(tmp_path, SIN + "  result: auto_element_wise\n", NEG + "  result: auto_linear\n")
     sin, neg = kernel(text, "sin_"), kernel(text, "neg_")
     assert "original_self = ops.clone.call(self) if any_has_forward_grad_self else None" in sin
@@ -217,7 +217,7 @@ def test_in_place_formulas_get_a_clone_of_the_old_value_where_they_need_it(tmp_p
     assert "ops.copy_.call(self_t_raw, self_new_fw_grad, False)" in neg
 
 
-def test_a_formula_that_is_the_operator_itself_runs_in_place(tmp_path: Path) -> None:
+def test_formula_equal_to_its_operator_runs_in_place(tmp_path: Path) -> None:
     neg = kernel(kernels(tmp_path, NEG + "  result: self_t.neg()\n"), "neg_")
     assert "ops.neg_.call(self_t_raw)" in neg
     assert "copy_" not in neg
@@ -241,21 +241,21 @@ def test_operators_without_a_formula_refuse_tangents(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("formula", "says"),
+    ("formula", "message"),
     [
         ("self_q", "unknown name 'self_q'"),
         ("self_t +", "not a Python expression"),
         ("nowhere(self_t, grad)", "unknown"),
     ],
 )
-def test_mistakes_are_refused_with_their_place(tmp_path: Path, formula: str, says: str) -> None:
-    with pytest.raises(SpecError, match=says):
+def test_mistakes_in_the_yaml_are_refused_with_their_location(tmp_path: Path, formula: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
         kernels(tmp_path, f"{SIN}  result: {formula}\n")
 
 
-def test_elementwise_is_for_one_input(tmp_path: Path) -> None:
+def test_auto_element_wise_requires_one_input(tmp_path: Path) -> None:
     entry = "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self: grad * other\n  other: grad * self\n"
-    with pytest.raises(SpecError, match="auto_element_wise is for one differentiable input"):
+    with pytest.raises(SpecError, match="auto_element_wise needs one differentiable input"):
         kernels(tmp_path, entry + "  result: auto_element_wise\n")
 
 
@@ -274,11 +274,11 @@ NONE_IN_PYTORCH = {
     *("_standard_gamma", "_standard_gamma_grad", "conv_tbc", "_masked_softmax", "segment_reduce"),
     *("native_dropout_backward", "_pin_memory", "_weight_norm_interface"),
 }
-"""Operators without a forward formula that say so in PyTorch too."""
+"""Operators without a forward formula, in PyTorch too."""
 
 
-def test_every_formula_of_pytorch_is_here() -> None:
-    """Some operators are put together from others, as in PyTorch."""
+def test_all_forward_formulas_of_pytorch_exist() -> None:
+    """Check that only operators that PyTorch decomposes too have no formula."""
     from dispatchviz.core.codegen import forward, native
 
     spec = load(native.FOLDER / "native_functions.yaml", native.FOLDER / "derivatives.yaml")

@@ -1,6 +1,6 @@
 """``torch.autograd.functional``: numbers, shapes of results, error texts.
 
-Run on the model and, with the mark ``torch``, on real PyTorch.
+The tests run on the model and, with the mark ``torch``, on real PyTorch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def given(torch: Any) -> tuple[Any, Any, Any]:
     return torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), torch.tensor([1.0, 10.0])
 
 
-def test_vjp(torch: Any) -> None:
+def test_vjp_returns_outputs_and_gradients(torch: Any) -> None:
     x, z, v = given(torch)
     vjp = torch.autograd.functional.vjp
     assert lists(vjp(square, x, v)) == [[1.0, 4.0], [2.0, 40.0]]
@@ -43,7 +43,7 @@ def test_vjp(torch: Any) -> None:
     assert lists(vjp(cube_sum, x)) == [9.0, [3.0, 12.0]]
 
 
-def test_jvp(torch: Any) -> None:
+def test_jvp_returns_outputs_and_tangents(torch: Any) -> None:
     x, z, v = given(torch)
     jvp = torch.autograd.functional.jvp
     assert lists(jvp(square, (x,), (v,))) == [[1.0, 4.0], [2.0, 40.0]]
@@ -59,7 +59,7 @@ def test_products_with_the_hessian(torch: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("vectorize", [False, True])
-def test_jacobian(torch: Any, vectorize: bool) -> None:
+def test_jacobian_has_these_numbers(torch: Any, vectorize: bool) -> None:
     x, z, _ = given(torch)
     jacobian = torch.autograd.functional.jacobian
     assert lists(jacobian(square, x, vectorize=vectorize)) == [[2.0, 0.0], [0.0, 4.0]]
@@ -71,7 +71,7 @@ def test_jacobian(torch: Any, vectorize: bool) -> None:
 
 
 @pytest.mark.parametrize("vectorize", [False, True])
-def test_hessian(torch: Any, vectorize: bool) -> None:
+def test_hessian_has_these_numbers(torch: Any, vectorize: bool) -> None:
     x, z, _ = given(torch)
     hessian = torch.autograd.functional.hessian
     assert lists(hessian(cube_sum, x, vectorize=vectorize)) == [[6.0, 0.0], [0.0, 12.0]]
@@ -82,7 +82,7 @@ def test_hessian(torch: Any, vectorize: bool) -> None:
     ]
 
 
-def test_results_have_a_graph_only_if_asked_for(torch: Any) -> None:
+def test_results_have_a_graph_only_with_create_graph(torch: Any) -> None:
     x, _, v = given(torch)
     x.requires_grad_()
     plain, recorded = (torch.autograd.functional.vjp(square, x, v, create_graph=flag)[1] for flag in (False, True))
@@ -130,7 +130,7 @@ WRONG: dict[str, Callable[[Any, Any, Any, Any], object]] = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_wrong_arguments(torch: Any, message: str) -> None:
+def test_wrong_arguments_of_functional_are_errors(torch: Any, message: str) -> None:
     with pytest.raises((TypeError, RuntimeError)) as found:
         WRONG[message](torch.autograd.functional, *given(torch))
     assert f"{type(found.value).__name__}: {found.value}" == message

@@ -1,7 +1,6 @@
-"""``torch.autograd.Function``: what is told of a call, and what only the machine can show.
+"""``torch.autograd.Function``: the recorded events of a call, and the facts that only the machine can show.
 
-What Functions compute, refuse and dispatch is compared with PyTorch on the programs of
-``truth/programs/functions.txt``.
+The programs of ``truth/programs/functions.txt`` compare results, refusals and dispatches of Functions with PyTorch.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ def leaf() -> Any:
     return torch.tensor([1.0, 2.0], requires_grad=True)
 
 
-def test_the_forward_is_told_as_the_users_own_function() -> None:
+def test_forward_is_recorded_with_the_users_function() -> None:
     x = leaf()
     with dispatchviz.record() as trace:
         Square.apply(x)
@@ -114,7 +113,7 @@ def test_the_forward_is_told_as_the_users_own_function() -> None:
     assert [frame.title for frame in call_stack(trace, entered.seq)][-2:] == ["THPFunction_apply", "Square.forward"]
 
 
-def test_the_backward_is_told_as_the_users_own_function() -> None:
+def test_backward_is_recorded_with_the_users_function() -> None:
     y = Square.apply(leaf())
     with dispatchviz.record() as trace:
         y.sum().backward()
@@ -125,7 +124,7 @@ def test_the_backward_is_told_as_the_users_own_function() -> None:
     assert any(frame.title == "torch::autograd::PyNode::apply" for frame in call_stack(trace, started.seq))
 
 
-def test_a_function_that_records_nothing_says_so() -> None:
+def test_function_without_a_history_is_recorded_as_such() -> None:
     with dispatchviz.record() as trace:
         Same.apply(leaf().detach())
     (entered,) = of_kind(trace, ev.FunctionEntered)
@@ -134,14 +133,14 @@ def test_a_function_that_records_nothing_says_so() -> None:
     assert "setup_context gets the ctx" in why_here(trace, entered.seq)
 
 
-def test_what_becomes_of_each_output_is_told() -> None:
+def test_treatment_of_each_output_is_recorded() -> None:
     x = leaf()
     with dispatchviz.record() as trace:
         Several.apply(x)
         Same.apply(x)
         Double.apply(x * 1)
-    told = [(e.position, e.how, e.marked, e.is_input, e.creation_meta) for e in of_kind(trace, ev.FunctionOutput)]
-    assert told == [
+    recorded = [(e.position, e.how, e.marked, e.is_input, e.creation_meta) for e in of_kind(trace, ev.FunctionOutput)]
+    assert recorded == [
         (0, "set", "", False, "MULTI_OUTPUT_NODE"),
         (1, "set", "", False, "MULTI_OUTPUT_NODE"),
         (2, "plain", "non-differentiable", False, ""),
@@ -157,7 +156,7 @@ def test_what_becomes_of_each_output_is_told() -> None:
     assert "mark_dirty" in words[6]
 
 
-def test_histories_and_saved_variables_are_told() -> None:
+def test_histories_and_saved_variables_are_recorded() -> None:
     x = leaf()
     with dispatchviz.record() as trace:
         y = Square.apply(x)
@@ -169,7 +168,7 @@ def test_histories_and_saved_variables_are_told() -> None:
     assert released == [history.node]
 
 
-def test_a_recorded_program_computes_the_same() -> None:
+def test_recording_does_not_change_results() -> None:
     def gradients() -> list[Any]:
         x = leaf()
         (Square.apply(Same.apply(x)) + Double.apply(x * 1)).sum().backward()
@@ -182,7 +181,7 @@ def test_a_recorded_program_computes_the_same() -> None:
 
 
 def test_a_ctx_dies_with_its_graph() -> None:
-    """Nothing refers in a circle: saved outputs are kept without their history."""
+    """There is no reference cycle, since outputs are saved without their history."""
     y = Square.apply(leaf())
     node = weakref.ref(y.grad_fn)
     gc.disable()
@@ -193,7 +192,7 @@ def test_a_ctx_dies_with_its_graph() -> None:
         gc.enable()
 
 
-def test_a_ctx_is_a_node_and_what_it_keeps_is_in_no_dict() -> None:
+def test_ctx_is_a_node_with_an_empty_dict() -> None:
     node = Square.apply(leaf()).grad_fn
     assert isinstance(node, Node)
     assert vars(node) == {}
@@ -211,8 +210,8 @@ class Named(torch.autograd.Function):
         return torch.ones(3)
 
 
-def test_attributes_of_a_ctx_may_be_called_like_methods_of_a_node() -> None:
-    """PyTorch says the same: it asks the Node, not the ctx."""
+def test_ctx_attributes_may_have_names_of_node_methods() -> None:
+    """PyTorch does the same: it calls the Node's methods, not the ctx's attributes."""
     with dispatchviz.record() as trace:
         y = Named.apply(leaf())
         with pytest.raises(RuntimeError, match=r"^Function NamedBackward returned an invalid gradient"):
@@ -221,14 +220,14 @@ def test_attributes_of_a_ctx_may_be_called_like_methods_of_a_node() -> None:
     assert "NamedBackward" in [event.name for event in of_kind(trace, ev.NodeStarted)]
 
 
-def test_every_definition_makes_a_class_of_nodes_with_a_number_of_its_own() -> None:
+def test_each_definition_makes_a_node_class_with_another_number() -> None:
     numbers = [vars(cls._backward_cls)["_autograd_function_id"] for cls in (Square, Same, Double)]
     assert numbers == sorted(set(numbers))
     assert Square._backward_cls._forward_cls is Square
     assert issubclass(Square._backward_cls, FunctionBase)
 
 
-def test_a_function_inside_a_transform_needs_to_say_how() -> None:
+def test_function_inside_a_transform_needs_a_vmap_rule() -> None:
     with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
         torch.vmap(Square.apply)(leaf())
     with pytest.raises(RuntimeError, match="You tried to vmap over Same, but it does not have vmap support"):
@@ -245,7 +244,7 @@ def test_marking_a_former_leaf_dirty_leaves_its_accumulator_without_a_tensor() -
         y.sum().backward()
 
 
-def test_a_deprecated_name_warns() -> None:
+def test_deprecated_saved_variables_warns() -> None:
     node = Square.apply(leaf()).grad_fn
     with pytest.warns(DeprecationWarning, match="'saved_variables' is deprecated; use 'saved_tensors'"):
         assert node.saved_variables[0].tolist() == [1.0, 2.0]
@@ -267,7 +266,7 @@ def test_delayed_errors_are_called_on_tensors() -> None:
 
 
 def test_the_users_own_source_is_shown_where_it_runs() -> None:
-    """The forward while it runs, the backward while the engine runs its Node."""
+    """The source is that of the forward while it runs, and of the backward while the engine runs its Node."""
     name = shown_file(__file__)
     x = leaf()
     with dispatchviz.record() as recorded:
@@ -286,8 +285,8 @@ CTX_NAMES = ("_saved", "_freed", "_needs", "_dirty", "_boxed", "_materialize", "
 
 
 @pytest.mark.parametrize("name", CTX_NAMES)
-def test_an_attribute_of_ctx_is_the_users_own(name: str) -> None:
-    """Whatever it is called, it changes nothing of the Node."""
+def test_any_attribute_of_ctx_belongs_to_the_user(name: str) -> None:
+    """An attribute of any name leaves the Node unchanged."""
 
     class Square(torch.autograd.Function):
         @staticmethod
@@ -307,7 +306,7 @@ def test_an_attribute_of_ctx_is_the_users_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["name", "device", "stream"])
-def test_a_tensor_is_printed_whatever_the_ctx_of_its_node_has(torch: Any, name: str) -> None:
+def test_tensor_prints_with_any_attributes_on_its_ctx(torch: Any, name: str) -> None:
     class Twice(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``.grad``: whose memory it is, how it is set; gradient edges."""
+"""The attribute ``.grad``: its memory, assigning it, and gradient edges."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ones(*size: int) -> Any:
 
 
 def backward_of(build: Callable[[Any], Any], *size: int) -> Program:
-    """A program that builds a graph on a leaf and hands back its backward."""
+    """A program that builds a graph on a leaf and returns its backward."""
 
     def program() -> Callable[[], Any]:
         result = build(leaf())
@@ -115,13 +115,13 @@ def calls(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
-def test_the_calls_are_those_of_pytorch(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_calls_equal_pytorchs(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     program, expected = PROGRAMS[number]
     assert calls(monkeypatch, program()) == expected
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
-def test_recording_changes_none_of_them(number: int) -> None:
+def test_recording_does_not_change_the_calls(number: int) -> None:
     program, expected = PROGRAMS[number]
     trace = record(program())
     called = [
@@ -134,22 +134,22 @@ def test_recording_changes_none_of_them(number: int) -> None:
 @pytest.mark.parametrize(
     ("program", "how", "why"),
     [
-        (backward_of(lambda x: x.exp()), "stolen", "grad mode is off, nobody else holds"),
-        (backward_of(lambda x: x.clone()), "copied", "somebody else holds"),
-        (backward_of(lambda x: x.view(1, 2).t().exp(), 2, 1), "stolen", "grad mode is off, nobody else holds"),
+        (backward_of(lambda x: x.exp()), "stolen", "grad mode is off, only the engine holds"),
+        (backward_of(lambda x: x.clone()), "copied", "the gradient has another reference"),
+        (backward_of(lambda x: x.view(1, 2).t().exp(), 2, 1), "stolen", "grad mode is off, only the engine holds"),
         (twice, "added in place", ".grad exists and grad mode is off"),
     ],
 )
-def test_reasons_of_accumulation(program: Program, how: str, why: str) -> None:
+def test_accumulation_has_these_reasons(program: Program, how: str, why: str) -> None:
     (event,) = of_kind(record(program()), events.GradientAccumulated)
     assert (event.how, event.why.startswith(why)) == (how, True)
 
 
-def test_strides_that_do_not_fit_are_a_reason() -> None:
+def test_other_strides_are_a_reason_to_copy() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x.t().exp()
     (event,) = of_kind(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
-    why = "by the layout contract .grad has the leaf's strides, [2, 1], the gradient has [1, 2]"
+    why = "the layout contract requires the leaf's strides, [2, 1], and the gradient has [1, 2]"
     assert (event.how, event.why) == ("copied", why)
 
 
@@ -157,7 +157,7 @@ def test_a_leaf_with_overlaps_gets_a_contiguous_gradient() -> None:
     x = torch.tensor([1.0, 2.0]).expand(2, 2).requires_grad_()
     y = x.t().exp()
     (event,) = of_kind(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
-    assert (event.how, event.why.startswith("by the layout contract .grad is contiguous here")) == ("copied", True)
+    assert (event.how, event.why.startswith("the layout contract requires a contiguous .grad")) == ("copied", True)
 
 
 def test_a_sum_with_a_subclass_is_not_in_place() -> None:
@@ -192,7 +192,7 @@ def test_a_sum_with_a_subclass_is_not_in_place() -> None:
     assert calls[0] == "aten.add.Tensor"
 
 
-def test_with_create_graph_nothing_happens_in_place() -> None:
+def test_create_graph_adds_out_of_place() -> None:
     x = leaf()
     with reset_warnings(), pytest.warns(UserWarning, match="will create a reference cycle"):
         (x.exp() + x.exp()).backward(ones(), create_graph=True)
@@ -207,7 +207,7 @@ def test_with_create_graph_nothing_happens_in_place() -> None:
     x.grad = None
 
 
-def test_reasons_in_buffers() -> None:
+def test_buffered_gradients_have_these_reasons() -> None:
     x = leaf()
     shared, own = x + x, x * x
     in_buffers = [
@@ -216,12 +216,12 @@ def test_reasons_in_buffers() -> None:
     ]
     first = ("stored", "it is the first gradient for this input")
     assert in_buffers == [
-        [first, first, ("added out of place", "somebody else holds the gradient that was there")],
-        [first, first, ("added in place", "grad mode is off and nobody else holds the gradient that was there")],
+        [first, first, ("added out of place", "the earlier gradient has another reference")],
+        [first, first, ("added in place", "grad mode is off and only the buffer holds the earlier gradient")],
     ]
 
 
-def test_the_layout_policy_acts_at_once_and_is_given_back(torch: Any) -> None:
+def test_layout_policy_takes_effect_at_once_and_is_restored(torch: Any) -> None:
     enforced = torch._C._is_grad_layout_enforcement_enabled
 
     def strides() -> Any:
@@ -281,30 +281,30 @@ assert y._grad is None
 
 
 @pytest.mark.parametrize("name", SETTING)
-def test_what_gives_a_tensor_another_grad_is_told(name: str) -> None:
+def test_setting_grad_is_recorded(name: str) -> None:
     source, expected = SETTING[name]
     trace = traced(HEAD + source)
     assert not [event.message for event in trace if isinstance(event, ev.ProgramRaised)]
-    told = []
+    recorded = []
     for event in trace:
         if isinstance(event, ev.GradientAccumulated):
-            told.append("accumulated")
+            recorded.append("accumulated")
         elif isinstance(event, ev.GradSet):
-            told.append("none" if event.result is None else "retained" if event.retained else "set")
-    assert told == expected
+            recorded.append("none" if event.result is None else "retained" if event.retained else "set")
+    assert recorded == expected
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", SETTING)
-def test_grad_is_in_the_end_what_it_is_in_pytorch(name: str) -> None:
+def test_final_grad_equals_pytorchs(name: str) -> None:
     torch = pytest.importorskip("torch")
     source = HEAD + SETTING[name][0]
     assert _grads(model, source) == _grads(torch, source)
 
 
 @pytest.mark.torch
-def test_what_may_be_assigned_to_grad() -> None:
-    """As the rule of the event says."""
+def test_wrong_values_for_grad_are_refused() -> None:
+    """The rule of the event lists the same cases."""
     torch = pytest.importorskip("torch")
     for made in (model, torch):
         x = made.ones(2, requires_grad=True)

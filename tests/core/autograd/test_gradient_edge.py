@@ -1,6 +1,7 @@
-"""Gradient edges, batched gradients, and what ``backward`` and ``grad`` say of wrong arguments.
+"""Gradient edges, batched gradients, and the errors of ``backward`` and ``grad`` for wrong arguments.
 
-Run on the model and, with the mark ``torch``, on real PyTorch; more of it in the recorded programs (``hooks.txt``).
+The tests run on the model and, with the mark ``torch``, on real PyTorch. The recorded programs (``hooks.txt``) have
+more cases.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def test_an_edge_is_a_named_tuple(torch: Any) -> None:
     assert isinstance(a.node, torch.autograd.graph.Node)
 
 
-def test_the_edge_of_a_second_output(torch: Any) -> None:
+def test_edge_of_a_second_output_has_number_one(torch: Any) -> None:
     x = leaf(torch, 1.0, 2.0, 3.0, 4.0)
     _, second = x.split(2)
     edge = torch.autograd.graph.get_gradient_edge(second)
@@ -47,7 +48,7 @@ def test_edges_of_custom_functions_carry_a_token(torch: Any) -> None:
     assert edge.ownership_token.next_functions == ((y.grad_fn, 0),)
 
 
-def test_tensors_and_edges_mix(torch: Any) -> None:
+def test_tensors_and_edges_can_be_mixed(torch: Any) -> None:
     x, z = leaf(torch), leaf(torch, 3.0, 4.0)
     y = x * z
     edge = torch.autograd.graph.get_gradient_edge
@@ -56,7 +57,7 @@ def test_tensors_and_edges_mix(torch: Any) -> None:
     assert [gradient.tolist() for gradient in found] == [[6.0, 44.0], [2.0, 22.0]]
 
 
-def test_batched_gradients(torch: Any) -> None:
+def test_batched_gradients_give_a_batch_of_results(torch: Any) -> None:
     x, z = leaf(torch), leaf(torch, 3.0, 4.0)
     y = x * z
     batch = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
@@ -74,7 +75,7 @@ def test_batched_gradients_of_an_unused_input(torch: Any) -> None:
     assert (filled[0].shape, filled[1].tolist()) == ((3, 2), [0.0, 0.0])
 
 
-def test_batched_gradients_by_name(torch: Any) -> None:
+def test_batched_gradients_of_a_dict_are_a_dict(torch: Any) -> None:
     x = leaf(torch)
     found = torch.autograd.grad(x * x, {"x": x}, torch.ones(1, 2), is_grads_batched=True)
     assert {name: gradient.tolist() for name, gradient in found.items()} == {"x": [[2.0, 4.0]]}
@@ -125,7 +126,7 @@ WRONG: dict[str, Callable[[Any, Any, Any, Any], object]] = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_wrong_arguments(torch: Any, message: str) -> None:
+def test_wrong_arguments_of_backward_and_grad_are_errors(torch: Any, message: str) -> None:
     x = leaf(torch)
     y = x * x
     with pytest.raises(Exception) as found:  # noqa: PT011  its type is in the message
@@ -133,16 +134,16 @@ def test_wrong_arguments(torch: Any, message: str) -> None:
     assert f"{type(found.value).__name__}: {found.value}" == message.strip()
 
 
-def test_the_engine_tells_what_it_will_run(torch: Any) -> None:
+def test_will_engine_execute_node_reports_the_nodes_to_run(torch: Any) -> None:
     ask = torch._C._will_engine_execute_node
     x, z = leaf(torch), leaf(torch)
     a, b = x * 2, z * 2
-    told: list[bool] = []
-    a.register_hook(lambda grad: told.extend([ask(a.grad_fn), ask(b.grad_fn)]))
+    answers: list[bool] = []
+    a.register_hook(lambda grad: answers.extend([ask(a.grad_fn), ask(b.grad_fn)]))
     (a + b).sum().backward(retain_graph=True)
     (a + b).sum().backward(inputs=[x], retain_graph=True)
     a.sum().backward()
-    assert told == [True, True, True, False, True, False]
+    assert answers == [True, True, True, False, True, False]
     with pytest.raises(RuntimeError, match=r"should only be called during the backward pass$"):
         ask(a.grad_fn)
     with pytest.raises(RuntimeError, match=r"^_will_engine_execute_node expects an grad_fn, but got int$"):
@@ -152,9 +153,9 @@ def test_the_engine_tells_what_it_will_run(torch: Any) -> None:
 def test_checkpoints_are_valid_unless_a_part_of_the_graph_runs(torch: Any) -> None:
     valid = torch.autograd.Variable._execution_engine.is_checkpoint_valid
     x = leaf(torch)
-    told: list[bool] = []
+    answers: list[bool] = []
     y = x * 2
-    y.register_hook(lambda grad: told.append(valid()))
+    y.register_hook(lambda grad: answers.append(valid()))
     y.sum().backward(retain_graph=True)
     torch.autograd.grad(y.sum(), x)
-    assert (told, valid()) == ([True, False], True)
+    assert (answers, valid()) == ([True, False], True)

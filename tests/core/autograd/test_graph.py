@@ -26,17 +26,17 @@ from .leaves import leaf
 
 
 def counter(torch: Any) -> int:
-    """The number that the next Node takes is one more than this."""
+    """Return a number that is one less than that of the next Node."""
     number: int = (leaf(torch, 1.0) * 1).grad_fn._sequence_nr()
     return number
 
 
-def test_a_leaf(torch: Any) -> None:
+def test_leaf_has_no_grad_fn(torch: Any) -> None:
     x = leaf(torch, 1.0)
     assert (x.is_leaf, x.requires_grad, x.grad_fn, x.output_nr) == (True, True, None, 0)
 
 
-def test_an_operation_on_leaves(torch: Any) -> None:
+def test_operation_on_leaves_has_edges_to_accumulators(torch: Any) -> None:
     x, y = leaf(torch, 1.0), torch.tensor([2.0])
     z = torch.add(x, y)
     assert (z.is_leaf, z.requires_grad, z.output_nr, z.grad_fn.name()) == (False, True, 0, "AddBackward0")
@@ -47,14 +47,14 @@ def test_an_operation_on_leaves(torch: Any) -> None:
     assert z.grad_fn is z.grad_fn
 
 
-def test_input_metadata(torch: Any) -> None:
+def test_input_metadata_has_shape_dtype_and_device(torch: Any) -> None:
     z = torch.tensor([[1.0, 2.0]], dtype=torch.float64, requires_grad=True) * 2
     (entry,) = z.grad_fn._input_metadata
     assert (list(entry.shape), entry.dtype, str(entry.device)) == ([1, 2], torch.float64, "cpu")
     assert entry.is_nested_tensor is False
 
 
-def test_the_same_leaf_twice_is_two_edges_to_one_accumulator(torch: Any) -> None:
+def test_same_leaf_twice_has_two_edges_to_one_accumulator(torch: Any) -> None:
     x = leaf(torch, 3.0)
     (first, _), (second, _) = (x * x).grad_fn.next_functions
     assert first is second
@@ -80,7 +80,7 @@ def test_numbers_are_taken_by_recorded_operations_only(torch: Any) -> None:
     assert (x + x).grad_fn._sequence_nr() == start + 2
 
 
-def test_a_thread_counts_for_itself(torch: Any) -> None:
+def test_each_thread_counts_its_own_nodes(torch: Any) -> None:
     numbers: list[int] = []
     x = leaf(torch, 1.0)
     other = threading.Thread(target=lambda: numbers.extend((x * i).grad_fn._sequence_nr() for i in (1, 2)))
@@ -89,7 +89,7 @@ def test_a_thread_counts_for_itself(torch: Any) -> None:
     assert numbers == [0, 1]
 
 
-def test_no_grad_records_nothing_and_ends(torch: Any) -> None:
+def test_no_grad_records_nothing_until_it_ends(torch: Any) -> None:
     x = leaf(torch, 1.0)
     with torch.no_grad():
         assert not (x * 2).requires_grad
@@ -116,7 +116,7 @@ def test_the_accumulator_lives_as_long_as_a_graph_uses_it(torch: Any) -> None:
     assert (x * 3).grad_fn.next_functions[0][0]._sequence_nr() == 2**64 - 1
 
 
-def test_the_graph_keeps_its_leaves_alive_and_no_longer(torch: Any) -> None:
+def test_leaves_live_as_long_as_their_graph(torch: Any) -> None:
     x = leaf(torch, 1.0)
     watch = weakref.ref(x)
     y = x * 2
@@ -148,7 +148,7 @@ def test_requires_grad_follows_the_base(torch: Any) -> None:
     assert (later.requires_grad, later.is_leaf, later.grad_fn) == (True, True, None)
 
 
-def test_detach_is_no_view(torch: Any) -> None:
+def test_detach_does_not_make_a_view(torch: Any) -> None:
     x = leaf(torch, 1.0)
     d = (x * 2).detach()
     assert (d.requires_grad, d.is_leaf, d._is_view()) == (False, True, False)
@@ -163,7 +163,7 @@ USE_DETACH = (
 )
 
 
-def test_flags_of_computed_tensors_stay(torch: Any) -> None:
+def test_flags_of_computed_tensors_cannot_change(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     for act, text in (
         (lambda: y.requires_grad_(False), USE_DETACH),
@@ -177,7 +177,7 @@ def test_flags_of_computed_tensors_stay(torch: Any) -> None:
     assert y.requires_grad_() is y
 
 
-def test_only_floating_point_tensors_require_grad(torch: Any) -> None:
+def test_only_floating_point_tensors_can_require_grad(torch: Any) -> None:
     whole = torch.tensor([1, 2])
     with pytest.raises(RuntimeError, match=r"^only Tensors of floating point dtype can require gradients$"):
         whole.requires_grad_()
@@ -186,7 +186,7 @@ def test_only_floating_point_tensors_require_grad(torch: Any) -> None:
     assert whole.requires_grad_(False) is whole
 
 
-def test_detach_in_place(torch: Any) -> None:
+def test_detach_in_place_drops_the_history(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     assert y.detach_() is y
     assert (y.is_leaf, y.requires_grad) == (True, False)
@@ -207,7 +207,7 @@ def test_out_is_not_differentiable(torch: Any) -> None:
         assert not torch.exp(x, out=torch.tensor([0.0])).requires_grad
 
 
-def test_inference_tensors(torch: Any) -> None:
+def test_inference_tensors_have_no_version_and_no_autograd_keys(torch: Any) -> None:
     x = leaf(torch, 2.0)
     with torch.inference_mode():
         inside = torch.tensor([1.0])
@@ -289,7 +289,7 @@ def test_setting_the_number_leaves_the_counter_alone() -> None:
         ("a", TypeError, "an integer is required"),
     ],
 )
-def test_numbers_that_do_not_fit(number: object, error: type[Exception], text: str) -> None:
+def test_sequence_number_out_of_range_is_an_error(number: object, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=f"^{text}$"):
         AddBackward0()._set_sequence_nr(number)  # type: ignore[arg-type]
 
@@ -305,7 +305,7 @@ def test_topological_number_is_the_longest_path() -> None:
 def test_an_edge_cannot_be_added_below_a_parent() -> None:
     leaf = FakeNode("leaf", [])
     middle = FakeNode("middle", [], [leaf])
-    middle.add_next_edge(EMPTY_EDGE)  # nobody has asked for its number yet
+    middle.add_next_edge(EMPTY_EDGE)  # its number has not been read yet
     FakeNode("top", [], [middle])
     for change in (
         lambda: middle.add_next_edge(Edge(leaf, 0)),
@@ -336,7 +336,7 @@ def test_reading_the_topological_number_counts_as_having_a_parent() -> None:
         ),
     ],
 )
-def test_names(node: Node, name: str, forward: str) -> None:
+def test_nodes_have_pytorchs_names(node: Node, name: str, forward: str) -> None:
     assert node.name() == name
     assert node.forward_op_name() == forward
     assert repr(node).startswith(f"<{name.removeprefix('torch::autograd::')} object at 0x")
@@ -375,7 +375,7 @@ def test_calling_a_node_checks_its_arguments() -> None:
     assert FakeNode("node", [], [None])(None) is None
 
 
-def test_not_implemented_says_of_what() -> None:
+def test_not_implemented_node_names_the_operator() -> None:
     with pytest.raises(RuntimeError, match=r"^derivative for aten::bincount is not implemented$"):
         basic_nodes.NotImplemented("aten::bincount").apply([None])
 
@@ -394,7 +394,7 @@ def test_a_chain_of_100000_nodes_runs_and_is_freed_without_recursion() -> None:
 
 
 @pytest.mark.parametrize(("inputs", "given"), [(None, [True, True]), ("b", [False, True]), ("a", [True, False])])
-def test_of_several_gradients_only_the_wanted_ones_come_out(inputs: str | None, given: list[bool]) -> None:
+def test_only_wanted_gradients_are_returned(inputs: str | None, given: list[bool]) -> None:
     """``copy_range`` within ``task_should_compute_output`` of Functions.cpp: a post hook sees None for the others."""
     leaves = {name: torch.tensor([1.0, 2.0], requires_grad=True) for name in "ab"}
     result = torch.atan2(*leaves.values())

@@ -1,4 +1,4 @@
-"""Hooks on Nodes and tensors, and their names."""
+"""The hooks on Nodes and tensors, and their names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .fake_nodes import FakeNode, run
 from .leaves import leaf
 
 
-def test_order_around_one_node() -> None:
+def test_hooks_around_one_node_run_in_this_order() -> None:
     log: list[Any] = []
     leaf = FakeNode("leaf", log)
     node = FakeNode("node", log, [leaf, None])
@@ -38,7 +38,7 @@ def test_hooks_do_not_run_when_the_node_is_only_captured() -> None:
     assert log == ["root"]
 
 
-def test_removing_is_idempotent_and_acts_at_the_next_run() -> None:
+def test_removing_is_idempotent_and_takes_effect_at_the_next_run() -> None:
     log: list[Any] = []
     node = FakeNode("node", log)
     handles: list[RemovableHandle] = []
@@ -68,7 +68,7 @@ def test_a_handle_is_a_context_manager_and_does_not_keep_the_node_alive() -> Non
     handle.remove()
 
 
-def test_order_of_all_kinds(torch: Any) -> None:
+def test_hooks_of_all_kinds_run_in_this_order(torch: Any) -> None:
     log: list[str] = []
     x = leaf(torch, 1.0)
     y = x * 2
@@ -89,7 +89,7 @@ def test_order_of_all_kinds(torch: Any) -> None:
     ]  # fmt: skip
 
 
-def test_with_grad_only_tensor_hooks_of_the_asked_leaf_run(torch: Any) -> None:
+def test_grad_runs_only_tensor_hooks_of_the_requested_leaf(torch: Any) -> None:
     log: list[str] = []
     x = leaf(torch, 1.0)
     y = x * 2
@@ -101,7 +101,7 @@ def test_with_grad_only_tensor_hooks_of_the_asked_leaf_run(torch: Any) -> None:
     assert (gradient.tolist(), log) == ([20.0], [])
 
 
-def test_what_is_captured_and_also_runs_is_captured_unhooked(torch: Any) -> None:
+def test_gradient_of_a_node_that_also_runs_is_captured_before_hooks(torch: Any) -> None:
     x = leaf(torch, 1.0)
     y = x * 2
     y.register_hook(lambda grad: grad * 10)
@@ -110,7 +110,7 @@ def test_what_is_captured_and_also_runs_is_captured_unhooked(torch: Any) -> None
     assert (alone.tolist(), both.tolist()) == ([10.0], [1.0])
 
 
-def test_replacing_gradients(torch: Any) -> None:
+def test_hook_can_replace_gradients(torch: Any) -> None:
     x = leaf(torch, 1.0)
     y = x * 2
     y.retain_grad()
@@ -137,7 +137,7 @@ def test_retain_grad_on_a_leaf_does_nothing(torch: Any) -> None:
     assert not x.retains_grad
 
 
-def test_registration_errors(torch: Any) -> None:
+def test_wrong_registrations_of_hooks_are_errors(torch: Any) -> None:
     plain, y = torch.tensor([1.0]), leaf(torch, 1.0) * 2
     for act, text in (
         (lambda: plain.register_hook(print), "cannot register a hook on a tensor that doesn't require gradient"),
@@ -191,7 +191,9 @@ def named(function: Any) -> Any:
         ("post-accumulate", lambda t: 3, TypeError, "expected Variable, but hook returned 'int'"),
     ],
 )
-def test_what_a_hook_must_not_return(torch: Any, kind: str, function: Any, error: type[Exception], text: str) -> None:
+def test_wrong_results_of_hooks_are_errors(
+    torch: Any, kind: str, function: Any, error: type[Exception], text: str
+) -> None:
     x = leaf(torch, 1.0, 2.0)
     y = x * 2
     register = {
@@ -206,7 +208,7 @@ def test_what_a_hook_must_not_return(torch: Any, kind: str, function: Any, error
     assert str(raised.value) == text
 
 
-def test_returning_the_same_gradient_is_no_replacement(torch: Any) -> None:
+def test_returning_the_same_gradient_does_not_replace_it(torch: Any) -> None:
     x = leaf(torch, 1.0)
     y = x * 2
     y.register_hook(lambda grad: grad)
@@ -248,7 +250,7 @@ def test_hooks_of_a_leaf_apply_to_graphs_built_before(torch: Any) -> None:
     assert x.grad.tolist() == [22.0]
 
 
-def test_a_gradient_that_a_hook_kept_is_not_changed_behind_its_back(torch: Any) -> None:
+def test_gradient_kept_by_a_hook_is_not_changed_later(torch: Any) -> None:
     kept: list[Any] = []
     x = leaf(torch, 0.0)
     y = x.exp()
@@ -270,7 +272,7 @@ def test_both_operands_of_a_sum_get_their_own_grad(torch: Any) -> None:
     assert y.grad.tolist() == pytest.approx([20.085537])
 
 
-def test_a_second_hook_on_a_stale_view_asks_for_no_node(torch: Any) -> None:
+def test_second_hook_on_a_stale_view_creates_no_node(torch: Any) -> None:
     log: list[str] = []
     view = (leaf(torch, 1.0, 2.0) * 1)[:1]
     view.register_hook(lambda grad: log.append("first"))
@@ -298,7 +300,7 @@ class NamedByNumber(Doubles):
 
 
 class Asked:
-    """A hook whose name is made by code of the program's."""
+    """A hook whose name comes from the program's code."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -306,27 +308,27 @@ class Asked:
     def __call__(self, grad: Any) -> None:
         return None
 
-    def tell(self) -> str:
+    def ask(self) -> str:
         self.times += 1
         raise RuntimeError("no name")
 
 
 class AskedForAll(Asked):
     def __getattr__(self, name: str) -> Any:
-        return self.tell()
+        return self.ask()
 
 
 class AskedForProperty(Asked):
     @property
     def __name__(self) -> str:
-        return self.tell()
+        return self.ask()
 
 
 class Name:
-    """A descriptor of the program's own."""
+    """A descriptor of the program."""
 
     def __get__(self, hook: Asked | None, owner: type) -> Any:
-        return self if hook is None else hook.tell()
+        return self if hook is None else hook.ask()
 
 
 class AskedForDescriptor(Asked):
@@ -363,7 +365,7 @@ HOOKS: dict[str, tuple[Callable[[], Callable[[Any], Any]], str]] = {
 
 
 @pytest.mark.parametrize("kind", HOOKS)
-def test_a_message_has_the_name_if_there_is_one(torch: Any, kind: str) -> None:
+def test_error_has_the_hooks_name_if_there_is_one(torch: Any, kind: str) -> None:
     make, name = HOOKS[kind]
     y = torch.ones(1, requires_grad=True) * 2
     y.register_hook(make())
@@ -372,7 +374,7 @@ def test_a_message_has_the_name_if_there_is_one(torch: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", HOOKS)
-def test_a_recording_has_the_same(kind: str) -> None:
+def test_recording_has_the_same_hook_names(kind: str) -> None:
     make, name = HOOKS[kind]
     with dispatchviz.record() as trace:
         (model.ones(1, requires_grad=True) * 2).register_hook(make())
@@ -380,8 +382,8 @@ def test_a_recording_has_the_same(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [AskedForAll, AskedForProperty, AskedForDescriptor, OfAskedClass])
-def test_code_of_the_programs_does_not_run_for_a_name(torch: Any, kind: Callable[[], Asked]) -> None:
-    """A hook whose own code would say its name is not asked, neither by PyTorch nor by a recording."""
+def test_hook_name_runs_no_code_of_the_program(torch: Any, kind: Callable[[], Asked]) -> None:
+    """Neither PyTorch nor a recording reads the name of a hook whose own code would return it."""
     hook = kind()
 
     def run() -> None:

@@ -36,14 +36,14 @@ def modified(what: str, version: int) -> str:
     )
 
 
-def test_an_input_is_saved_as_the_very_same_object(torch: Any) -> None:
+def test_input_is_saved_as_the_same_object(torch: Any) -> None:
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
     node = (x * y).grad_fn
     assert node._saved_self is x
     assert node._saved_other is y
 
 
-def test_what_no_valid_edge_needs_is_not_saved(torch: Any) -> None:
+def test_tensor_that_no_valid_edge_needs_is_not_saved(torch: Any) -> None:
     x, plain = leaf(torch, 2.0), torch.tensor([3.0])
     z = x * plain
     assert z.grad_fn._saved_self is None
@@ -67,7 +67,7 @@ def test_an_output_is_saved_without_a_cycle(torch: Any) -> None:
     assert (saved.tolist(), saved.output_nr) == ([1.0], 0)
 
 
-def test_attributes_and_unsigned_integers(torch: Any) -> None:
+def test_saved_integers_read_as_unsigned(torch: Any) -> None:
     x = leaf(torch, 1.0, 2.0)
     assert torch.add(x, x, alpha=3).grad_fn._saved_alpha == 3
     node = x.sum(-1).grad_fn
@@ -105,7 +105,7 @@ def test_a_graph_that_saved_nothing_runs_again(torch: Any) -> None:
     assert x.grad.tolist() == [4.0]
 
 
-def test_retain_graph(torch: Any) -> None:
+def test_retain_graph_keeps_saved_variables(torch: Any) -> None:
     x = leaf(torch, 2.0)
     z = (x * x).sum()
     z.backward(retain_graph=True)
@@ -113,7 +113,7 @@ def test_retain_graph(torch: Any) -> None:
     assert x.grad.tolist() == [8.0]
 
 
-def test_only_nodes_that_ran_are_freed(torch: Any) -> None:
+def test_only_nodes_that_ran_release_their_variables(torch: Any) -> None:
     x = leaf(torch, 2.0)
     y = x.exp()
     torch.autograd.grad(y.sum(), y)
@@ -132,7 +132,7 @@ def test_only_nodes_that_ran_are_freed(torch: Any) -> None:
         ("y = plain.double(); z = x.double() * y; y.add_(1)", modified("[torch.DoubleTensor [2]]", 1)),
     ],
 )
-def test_what_was_saved_must_not_change(torch: Any, program: str, text: str | None) -> None:
+def test_changed_saved_tensor_is_an_error(torch: Any, program: str, text: str | None) -> None:
     if text is None:
         text = modified("[torch.FloatTensor [2, 1]], which is output 0 of AsStridedBackward0,", 1)
         text = text.replace("AsStridedBackward0", "AsStrided")
@@ -145,7 +145,7 @@ def test_what_was_saved_must_not_change(torch: Any, program: str, text: str | No
     assert str(error.value) == text
 
 
-def test_an_input_that_was_detached_in_place(torch: Any) -> None:
+def test_saved_tensor_detached_in_place_is_an_error(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     z = y * y
     y.detach_()
@@ -198,7 +198,7 @@ def test_unpack_runs_once_per_use(torch: Any) -> None:
     assert x.grad.tolist() == [2.0, 4.0]
 
 
-def test_default_hooks_are_a_threads_own(torch: Any) -> None:
+def test_each_thread_has_its_own_default_hooks(torch: Any) -> None:
     x, seen = leaf(torch), []
 
     def elsewhere() -> None:
@@ -218,7 +218,7 @@ def test_default_hooks_are_a_threads_own(torch: Any) -> None:
     assert seen == [threading.current_thread().name]
 
 
-def test_what_was_packed_goes_with_the_graph(torch: Any) -> None:
+def test_packed_objects_are_freed_with_the_graph(torch: Any) -> None:
     class Box:
         def __init__(self, tensor: Any) -> None:
             self.tensor = tensor.detach()
@@ -281,7 +281,7 @@ def test_hooks_must_be_callable(torch: Any, given: tuple[Any, ...]) -> None:
     assert "1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable" in str(found.value)
 
 
-def test_nobody_asks_for_hooks_while_there_are_none() -> None:
+def test_default_hooks_are_not_checked_while_there_are_none() -> None:
     plain = saved_variable_hooks._init
     assert SavedVariable.__init__ is plain
     with model.autograd.graph.saved_tensors_hooks(same, same):
@@ -292,7 +292,7 @@ def test_nobody_asks_for_hooks_while_there_are_none() -> None:
     assert SavedVariable.__init__ is plain
 
 
-def test_packing_and_unpacking_are_told() -> None:
+def test_packing_and_unpacking_are_recorded() -> None:
     def small(tensor: Any) -> list[float]:
         return list(tensor.tolist())
 
@@ -303,13 +303,13 @@ def test_packing_and_unpacking_are_told() -> None:
     with dispatchviz.record() as trace:
         y = hooked(model, x.exp, small, big)
         y.sum().backward()
-    told = [(e.kind, e.function, e.packed) for e in trace if isinstance(e, events.SavedTensorHookRan)]
-    assert told == [("pack hook", "small", "list"), ("unpack hook", "big", "list")]
+    recorded = [(e.kind, e.function, e.packed) for e in trace if isinstance(e, events.SavedTensorHookRan)]
+    assert recorded == [("pack hook", "small", "list"), ("unpack hook", "big", "list")]
     (made, _) = (e.tensor for e in trace if isinstance(e, events.SavedTensorHookRan))
     assert made == next(e.tensor for e in trace if isinstance(e, events.HistorySet))
 
 
-def test_mutation_of_saved_tensors(torch: Any) -> None:
+def test_allow_mutation_on_saved_tensors_clones_them(torch: Any) -> None:
     x = leaf(torch)
     with torch.autograd.graph.allow_mutation_on_saved_tensors() as context:
         a = x.clone()
@@ -340,7 +340,7 @@ def test_a_handle_outlives_its_tensor(torch: Any) -> None:
     handle.remove()
 
 
-def test_a_handle_removes_what_goes_along_with_a_hook(torch: Any) -> None:
+def test_handle_removes_the_extra_entries_of_its_hook(torch: Any) -> None:
     hooks, extra = OrderedDict[int, Any](), OrderedDict[int, Any]()
     handle = torch.utils.hooks.RemovableHandle(hooks, extra_dict=extra)
     hooks[handle.id], extra[handle.id], extra[-1] = print, True, True
@@ -369,7 +369,7 @@ def test_a_multi_grad_handle_removes_all(torch: Any) -> None:
         ),
     ],
 )
-def test_wrong_calls(torch: Any, name: str, args: tuple[Any, ...], message: str) -> None:
+def test_wrong_calls_of_multi_grad_hooks_are_errors(torch: Any, name: str, args: tuple[Any, ...], message: str) -> None:
     with pytest.raises(TypeError) as found:
         getattr(leaf(torch), name)(*args)
     assert str(found.value) == message

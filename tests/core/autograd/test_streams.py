@@ -1,7 +1,7 @@
-"""CUDA streams: what is told, and who waits for whom in a backward.
+"""CUDA streams: the recorded events, and the waits in a backward.
 
-Emulated: no PyTorch with a GPU is asked. The rules are those of PyTorch's ``engine.cpp`` and ``input_buffer.cpp``,
-where a comment "Streaming backwards" states them.
+CUDA is emulated, and no PyTorch with a GPU is compared. The rules are those of PyTorch's ``engine.cpp`` and
+``input_buffer.cpp``, where a comment "Streaming backwards" states them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def new_machine() -> Iterator[None]:
         yield
 
 
-def told(trace: Trace) -> list[str]:
-    """Each event of streams in a few words; what a Node does stands under its name."""
+def stream_events(trace: Trace) -> list[str]:
+    """Each event of streams in a few words. The events of a Node come after its name."""
     return [_words(event) for event in trace if isinstance(event, (*STREAM_EVENTS, ev.NodeStarted))]
 
 
@@ -51,7 +51,7 @@ def leaf() -> Any:
     return torch.ones(2, device="cuda", requires_grad=True)
 
 
-def test_a_program_with_one_stream_hears_nothing_of_streams() -> None:
+def test_program_with_one_stream_records_no_stream_events() -> None:
     x = leaf()
     with dispatchviz.record() as trace:
         (x * x).sum().backward()
@@ -66,18 +66,18 @@ def test_a_node_runs_on_the_stream_of_its_forward() -> None:
     assert y.grad_fn.stream() is side._stream
     with dispatchviz.record() as trace:
         y.backward(torch.ones(2, device="cuda"))
-    assert told(trace) == [
+    assert stream_events(trace) == [
         "memory on 1", "event 1 on 0",  # the root's gradient comes from the caller's stream
         "0 -> 1", "1 waits for event 1 of 0", "MulBackward0",
         "1 -> 0",
         "0 -> 1", "AccumulateGrad",  # made during the forward, so on the side stream
         "1 -> 0",
-        "event 2 on 1", "0 waits for event 2 of 1",  # whoever called backward may use x.grad
+        "event 2 on 1", "0 waits for event 2 of 1",  # the caller of backward may use x.grad
     ]  # fmt: skip
 
 
 class KeepsItsStream(torch.autograd.Function):
-    """Names its attributes as Node names its methods, as many do with a stream."""
+    """A Function whose attributes have the names of Node's methods, as many Functions with a stream do."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -90,14 +90,14 @@ class KeepsItsStream(torch.autograd.Function):
         return grad * 2
 
 
-def test_the_engine_asks_the_node_and_not_the_attributes_of_a_ctx() -> None:
+def test_engine_reads_the_nodes_stream_not_the_ctxs() -> None:
     x = leaf()
     with torch.cuda.stream(torch.cuda.Stream()):
         y = KeepsItsStream.apply(x)
     with dispatchviz.record() as trace:
         (y + y).sum().backward()
     assert x.grad.tolist() == [4, 4]
-    assert "KeepsItsStreamBackward" in told(trace)
+    assert "KeepsItsStreamBackward" in stream_events(trace)
 
 
 def test_a_sum_waits_for_both_its_summands() -> None:
@@ -108,7 +108,7 @@ def test_a_sum_waits_for_both_its_summands() -> None:
     w = y + z
     with dispatchviz.record() as trace:
         w.backward(torch.ones(2, device="cuda"))
-    assert told(trace) == [
+    assert stream_events(trace) == [
         "AddBackward0",
         "memory on 1", "event 1 on 0",
         "0 -> 1", "1 waits for event 1 of 0", "ExpBackward0",
@@ -123,7 +123,7 @@ def test_a_sum_waits_for_both_its_summands() -> None:
     assert x.grad.tolist() == pytest.approx([2 + 2 * torch.tensor(2.0).exp().item()] * 2)
 
 
-def test_a_captured_gradient_is_joined_too() -> None:
+def test_caller_waits_for_captured_gradients_too() -> None:
     x, side = leaf(), torch.cuda.Stream()
     with torch.cuda.stream(side):
         y = x * 2
@@ -131,7 +131,7 @@ def test_a_captured_gradient_is_joined_too() -> None:
     torch.cuda.current_stream().wait_stream(side)
     with dispatchviz.record() as trace:
         torch.autograd.grad(z.sum(), y)
-    assert told(trace)[-2:] == ["event 3 on 1", "0 waits for event 3 of 1"]
+    assert stream_events(trace)[-2:] == ["event 3 on 1", "0 waits for event 3 of 1"]
 
 
 def test_final_callbacks_run_on_the_callers_stream() -> None:
@@ -149,7 +149,7 @@ def test_final_callbacks_run_on_the_callers_stream() -> None:
     assert torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
-def test_an_accumulator_of_another_stream_is_warned_of_once() -> None:
+def test_accumulator_on_another_stream_warns_once() -> None:
     x, side = leaf(), torch.cuda.Stream()
     y = x * 2  # makes the accumulator
     with torch.cuda.stream(side):
@@ -190,7 +190,7 @@ def test_streams_come_from_a_pool_of_32() -> None:
     assert torch.cuda.Stream(priority=-9).priority == torch.cuda.Stream.priority_range()[1] == -3
 
 
-def test_repr() -> None:
+def test_streams_and_events_print_as_in_pytorch() -> None:
     assert repr(torch.cuda.default_stream()) == "<torch.cuda.Stream device=cuda:0 cuda_stream=0x0>"
     event = torch.cuda.Event()
     assert repr(event) == "<torch.cuda.Event uninitialized>"
@@ -210,11 +210,11 @@ def test_a_stream_is_a_context_manager() -> None:
     assert side.query()
 
 
-def test_waiting_for_an_event_that_nobody_recorded_is_no_waiting() -> None:
+def test_unrecorded_event_causes_no_wait() -> None:
     with dispatchviz.record() as trace:
         torch.cuda.Event().wait()
         torch.cuda.current_stream().wait_stream(torch.cuda.current_stream())
-    assert told(trace) == ["event 2 on 0", "0 waits for event 2 of 0"]
+    assert stream_events(trace) == ["event 2 on 0", "0 waits for event 2 of 0"]
 
 
 def test_elapsed_time_needs_two_recorded_events_with_timing() -> None:
@@ -233,18 +233,18 @@ def test_record_stream_is_an_operator() -> None:
     with dispatchviz.record() as trace:
         x.record_stream(side)
     assert [e.operator for e in trace if isinstance(e, ev.Dispatched)] == ["aten::record_stream"] * 2
-    assert told(trace) == ["memory on 1"]
+    assert stream_events(trace) == ["memory on 1"]
     with pytest.raises(TypeError, match="expected Stream object"):
         x.record_stream(1)
 
 
-def test_a_program_finds_a_machine_without_streams() -> None:
+def test_new_process_state_has_no_streams() -> None:
     torch.cuda.Stream()
     with clean_process_state():
         assert not streams.in_use()
         assert torch.cuda.Stream()._stream.number == 1
 
 
-def test_a_device_that_is_not_there() -> None:
+def test_stream_of_a_missing_device_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
         torch.cuda.Stream(device=1)

@@ -28,7 +28,7 @@ SECOND_TIME = "Trying to backward through the graph a second time"
 
 @pytest.fixture(autouse=True)
 def _many_switches() -> Iterator[None]:
-    """Threads take turns as often as the interpreter lets them."""
+    """Switch threads as often as the interpreter allows in the block."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -36,7 +36,9 @@ def _many_switches() -> Iterator[None]:
 
 
 def together(works: list[Callable[[], None]]) -> list[BaseException]:
-    """Run each in a thread of its own, all from the same moment on; what they raised."""
+    """Run each function in a thread of its own, all starting at the same moment. Return the exceptions that they
+    raised.
+    """
     barrier, errors = threading.Barrier(len(works)), []
 
     def run(work: Callable[[], None]) -> None:
@@ -60,7 +62,9 @@ def leaf(*values: float) -> Any:
 
 
 def over_a_shared_part(turns: int) -> Callable[[Any], Callable[[], None]]:
-    """What one thread does: its own operators on top of a part that all share, backward again and again."""
+    """Return the work of one thread: its own operators on top of a part that all threads share, with repeated
+    backwards.
+    """
 
     def of(shared: Any) -> Callable[[], None]:
         def work() -> None:
@@ -83,9 +87,9 @@ def test_four_threads_over_a_shared_subgraph_lose_nothing(turns: int) -> None:
     assert w.grad.tolist() == pytest.approx([times * g for g in w_gradient.tolist()], rel=1e-12)
 
 
-def test_threads_that_build_their_own_graphs_on_one_leaf_lose_nothing() -> None:
+def test_threads_with_graphs_on_one_leaf_lose_no_gradient() -> None:
     for _ in range(20):
-        x = leaf(1.0)  # nobody has its AccumulateGrad yet: the threads race for it
+        x = leaf(1.0)  # it has no AccumulateGrad yet: the threads race to make it
 
         def work(x: Any = x) -> None:
             for _ in range(20):
@@ -95,8 +99,11 @@ def test_threads_that_build_their_own_graphs_on_one_leaf_lose_nothing() -> None:
         assert x.grad.tolist() == [4 * 20 * 3.0]
 
 
-def test_a_graph_that_is_not_kept_runs_or_says_that_it_has_run() -> None:
-    """In PyTorch one of four succeeds, usually: more can, if they pass each Node before anybody has left it."""
+def test_concurrent_backwards_run_or_report_a_freed_graph() -> None:
+    """Check that each thread succeeds or reports a freed graph.
+
+    In PyTorch one of four usually succeeds. More can succeed if they pass each Node before another thread has left it.
+    """
     for _ in range(30):
         x = leaf(2.0)
         y = x.exp() * x
@@ -106,7 +113,7 @@ def test_a_graph_that_is_not_kept_runs_or_says_that_it_has_run() -> None:
 
 
 def test_a_node_is_not_released_while_another_thread_applies_it() -> None:
-    """Between the unpacking of its two saved tensors, another thread wants to release them, and has to wait."""
+    """Another thread that wants to release its two saved tensors has to wait between their unpackings."""
     x, w = leaf(2.0), leaf(3.0)
     node = (x * w).grad_fn
     inside, released = threading.Event(), threading.Event()
@@ -133,7 +140,7 @@ def test_a_node_is_not_released_while_another_thread_applies_it() -> None:
 
 
 def test_hooks_after_accumulation_see_what_their_own_backward_wrote() -> None:
-    """AccumulateGrad keeps others out until its hooks are done."""
+    """AccumulateGrad keeps other threads out until its hooks are done."""
     x, seen = leaf(0.0), []
 
     def take(tensor: Any) -> None:
@@ -151,7 +158,7 @@ def test_hooks_after_accumulation_see_what_their_own_backward_wrote() -> None:
     assert x.grad is None
 
 
-def test_each_thread_has_its_own_numbers_and_backward() -> None:
+def test_each_thread_has_its_own_sequence_numbers_and_backward() -> None:
     found: dict[int, tuple[int, int]] = {}
 
     def work(place: int) -> None:
@@ -178,13 +185,13 @@ def test_the_trace_of_four_threads_is_consistent() -> None:
     seen: set[int] = set()
     for event in trace:
         if isinstance(event, ev.TensorCreated):
-            assert event.tensor not in seen, "a tensor that two threads met at once has two numbers, or is told twice"
+            assert event.tensor not in seen, "a tensor that two threads met at once is recorded twice"
             seen.add(event.tensor)
     numbers = [event.node for event in trace if isinstance(event, ev.NodeCreated)]
     assert len(numbers) == len(set(numbers))
 
 
-def test_every_backward_of_the_trace_holds_its_own_steps_alone() -> None:
+def test_each_backward_of_the_trace_has_only_its_own_steps() -> None:
     trace = recorded()
     backwards = of_kind(trace, ev.BackwardStarted)
     assert len(backwards) == 100
@@ -201,7 +208,7 @@ def _of_backward(trace: Trace, seq: int) -> list[str]:
 
 
 def test_calls_of_the_trace_are_nested_as_their_threads_made_them() -> None:
-    """A redispatch is inside the kernel that made it, of the same operator: another thread's would not be."""
+    """A redispatch is inside the kernel that made it, of the same operator. Another thread's would not be."""
     trace = recorded()
     for event in trace:
         if isinstance(event, ev.Dispatched) and event.how == "redispatch":
@@ -232,7 +239,7 @@ def _is_new(node: Any, y: Any) -> bool:
     return node is not y.grad_fn and node is not y.grad_fn.next_functions[0][0]
 
 
-def test_on_the_cpu_numbers_go_on_where_the_forward_was() -> None:
+def test_backward_on_cpu_continues_the_numbers_of_the_forward() -> None:
     with clean_process_state():
         made, after = second_order("cpu")
     assert sorted(node._sequence_nr() for node in made) == [2, 3, 4, 5][: len(made)]
@@ -252,7 +259,7 @@ def test_nodes_made_by_a_backward_on_cuda_have_the_numbers_of_its_thread() -> No
     assert min(node._sequence_nr() for node in again) == len(made)  # the thread stays, and so does its counter
 
 
-def test_a_backward_on_cuda_has_the_callers_modes_and_gives_the_thread_back() -> None:
+def test_backward_on_cuda_has_the_callers_modes_and_restores_the_thread() -> None:
     before, seen = thread.state, []
     x = cuda_leaf("cuda")
     y = x.exp()
@@ -265,7 +272,7 @@ def test_a_backward_on_cuda_has_the_callers_modes_and_gives_the_thread_back() ->
     assert torch.is_grad_enabled()
 
 
-def test_an_error_on_a_device_gives_the_thread_back() -> None:
+def test_error_on_a_device_restores_the_thread() -> None:
     before = thread.state
     y = cuda_leaf("cuda").exp()
     y.sum().backward()
@@ -289,7 +296,7 @@ def nested(levels: int, at_the_bottom: Any) -> None:
 
 
 @pytest.mark.parametrize(("levels", "moved"), [(2, False), (MAX_DEPTH + 1, False), (MAX_DEPTH + 2, True)])
-def test_from_sixty_nested_backwards_on_the_next_moves_to_the_pool(levels: int, moved: bool) -> None:
+def test_backward_below_sixty_nested_ones_runs_in_the_pool(levels: int, moved: bool) -> None:
     here, there = threading.get_ident(), []
     nested(levels, lambda: there.append(threading.get_ident()))
     assert (there[0] != here) is moved
@@ -308,7 +315,7 @@ def test_a_node_made_on_a_pool_thread_counts_there_and_keeps_the_modes() -> None
     assert found[1] != thread.state.thread_id
 
 
-def test_an_error_on_a_pool_thread_comes_out_below() -> None:
+def test_error_on_a_pool_thread_is_raised_in_the_caller() -> None:
     def bottom() -> None:
         raise KeyError("mine")
 
@@ -317,7 +324,7 @@ def test_an_error_on_a_pool_thread_comes_out_below() -> None:
     assert thread.state.graph_task is None
 
 
-def test_what_a_pool_thread_does_is_told_inside_the_backward_that_waits_for_it() -> None:
+def test_work_of_a_pool_thread_is_recorded_in_the_waiting_backward() -> None:
     with dispatchviz.record() as trace:
         nested(MAX_DEPTH + 3, lambda: None)
     backwards = of_kind(trace, ev.BackwardStarted)
@@ -347,7 +354,7 @@ def trace_of_backward() -> Trace:
     return trace
 
 
-def test_what_is_called_below_a_guard_does_not_reach_autograd() -> None:
+def test_calls_within_a_guard_do_not_reach_autograd() -> None:
     for trace in (trace_of_backward(), trace_of_backward()):  # the device's thread is new, and known
         within = [
             e
@@ -358,7 +365,7 @@ def test_what_is_called_below_a_guard_does_not_reach_autograd() -> None:
         assert not any("Autograd" in e.key for e in within)
 
 
-def test_the_sets_that_are_told_are_those_in_force() -> None:
+def test_recorded_key_sets_are_those_in_force() -> None:
     trace = trace_of_backward()
     for computed in trace:
         if not isinstance(computed, ev.KeySetComputed):

@@ -10,7 +10,7 @@ from .leaves import leaf
 
 
 def names(tensor: Any) -> list[str]:
-    """The chain of first edges."""
+    """The names of the Nodes along the first edges."""
     found, node = [], tensor.grad_fn
     while node is not None:
         found.append(type(node).__name__)
@@ -27,7 +27,7 @@ def test_views_share_base_and_version(torch: Any) -> None:
     assert (x._version, view._version, x.detach()._version, x.data._version, x.clone()._version) == (1, 1, 1, 0, 0)
 
 
-def test_writing_counts_once_per_operation(torch: Any) -> None:
+def test_each_write_increments_the_version_once(torch: Any) -> None:
     x = torch.tensor([1.0, 2.0])
     x.add_(1)
     with torch.no_grad():
@@ -37,7 +37,7 @@ def test_writing_counts_once_per_operation(torch: Any) -> None:
     assert x._version == 3
 
 
-def test_in_place_on_a_result(torch: Any) -> None:
+def test_in_place_operation_on_a_result_rebases_it(torch: Any) -> None:
     x = leaf(torch, 1.0)
     y = x * 2
     first = y.grad_fn
@@ -63,7 +63,7 @@ def test_writing_through_a_view_changes_the_base(torch: Any) -> None:
     assert (x.grad.tolist(), w.grad.tolist()) == ([10.0, 10.0], [3.0])
 
 
-def test_it_takes_three_numbers_and_a_clone_one_more(torch: Any) -> None:
+def test_write_through_a_view_takes_three_sequence_numbers(torch: Any) -> None:
     x = leaf(torch, 1.0, 2.0)
     base = x * 1
     view = base.view(2, 1)
@@ -85,7 +85,7 @@ def test_a_base_without_grad_gets_an_empty_edge(torch: Any) -> None:
     assert u.grad.tolist() == [11.0]
 
 
-def test_reading_the_history_of_a_stale_view_builds_a_node(torch: Any) -> None:
+def test_reading_a_stale_views_history_creates_a_node(torch: Any) -> None:
     x = leaf(torch, 1.0, 2.0)
     base = x * 1
     view = base.view(2, 1)
@@ -117,7 +117,7 @@ def test_copying_into_a_plain_tensor_makes_it_a_result(torch: Any) -> None:
     assert plain.grad_fn.next_functions[0] == (None, 0)
 
 
-def test_a_leaf_that_moved_into_the_graph(torch: Any) -> None:
+def test_leaf_moved_into_the_graph_is_an_error(torch: Any) -> None:
     x = leaf(torch, 1.0)
     y = x * 2
     x.requires_grad_(False)
@@ -165,13 +165,13 @@ BASE = "its base or another view of its base has been"
         ),
     ],
 )
-def test_refused_writes(torch: Any, program: str, text: str) -> None:
+def test_forbidden_writes_are_errors(torch: Any, program: str, text: str) -> None:
     with pytest.raises(RuntimeError) as error:
         exec(program, {"torch": torch, "x": leaf(torch, 1.0, 2.0)})
     assert str(error.value) == text
 
 
-def test_what_is_allowed(torch: Any) -> None:
+def test_allowed_writes_succeed(torch: Any) -> None:
     x = leaf(torch, 1.0, 2.0)
     with torch.no_grad():
         x.add_(1)
@@ -181,7 +181,7 @@ def test_what_is_allowed(torch: Any) -> None:
     assert x.tolist() == [5.0, 6.0]
 
 
-def test_the_second_run_of_copy_slices(torch: Any) -> None:
+def test_second_run_of_copy_slices_is_an_error(torch: Any) -> None:
     x = leaf(torch, 1.0, 2.0)
     base = x * x
     base.view(2, 1).add_(1)
@@ -190,7 +190,7 @@ def test_the_second_run_of_copy_slices(torch: Any) -> None:
         base.sum().backward()
 
 
-def test_grad_through_copy_slices_to_the_base_only(torch: Any) -> None:
+def test_grad_through_copy_slices_can_reach_only_the_base(torch: Any) -> None:
     x, w = leaf(torch, 1.0, 2.0), leaf(torch, 10.0)
     base = x * 1
     base.view(2, 1).mul_(w)

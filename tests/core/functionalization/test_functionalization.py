@@ -1,4 +1,4 @@
-"""Functionalization beyond what the recorded programs show: chains of sets, storages, what is kept."""
+"""Functionalization beyond the recorded programs: chains of key sets, storages, lifetimes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_number_is_not_wrapped() -> None:
     assert number._array.tolist() == [2.0]
 
 
-def test_an_update_waits_until_somebody_reads() -> None:
+def test_update_is_applied_on_the_next_read() -> None:
     f = functional(1.0, 2.0, 3.0, 4.0)
     row = f.view(2, 2)
     row.mul_(10)
@@ -110,7 +110,7 @@ def test_enabling_twice_is_refused() -> None:
     assert torch._C._dispatch_tls_local_include_set().raw_repr() == 0x404000000
 
 
-def test_resizing() -> None:
+def test_resize_replaces_or_views_the_storage() -> None:
     f = functional(1.0, 2.0)
     torch.ops.aten.resize_(f, [1])
     assert (f.shape, torch._from_functional_tensor(f).tolist()) == ((1,), [1.0])
@@ -129,7 +129,7 @@ def test_resizing() -> None:
     [lambda x, f: x.add_(f), lambda x, f: torch.add(f, f, out=x), lambda x, f: x.copy_(f)],
     ids=["in place", "out", "copy_"],
 )
-def test_a_plain_tensor_is_not_written_with_a_wrapper(write: Any) -> None:
+def test_writing_a_wrapper_to_a_plain_tensor_is_refused(write: Any) -> None:
     with pytest.raises(RuntimeError, match="mutating a non-functional tensor with a functional tensor is not allowed"):
         write(torch.tensor([0.0, 0.0]), functional(1.0, 2.0))
 
@@ -149,7 +149,7 @@ def test_plain_tensors_pass_through_while_it_is_enabled() -> None:
     assert y._view is not None
 
 
-def test_what_is_no_wrapper_is_refused() -> None:
+def test_plain_tensor_is_refused_as_a_wrapper() -> None:
     x = torch.tensor([1.0])
     for function in (torch._from_functional_tensor, torch._sync, torch._is_functional_tensor_base):
         with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
@@ -168,7 +168,7 @@ def test_the_error_of_an_in_place_operator_comes_before_anything_changes() -> No
     assert f._version == 0
 
 
-def test_another_dtype_is_cast_back() -> None:
+def test_result_of_another_dtype_is_cast_back() -> None:
     f = functional(1.0, 2.0)
     wrapper.replace_(f, torch.tensor([3, 4]))
     assert (f.dtype, torch._from_functional_tensor(f).dtype) == (torch.float32, torch.float32)
@@ -192,12 +192,12 @@ def test_every_view_can_be_undone() -> None:
         assert process.find(f"aten::{copying}").has_schema
 
 
-def test_kernels_stand_where_pytorch_has_some() -> None:
+def test_kernels_have_the_same_keys_as_pytorchs() -> None:
     missing = [n for n in kernels() if DispatchKey.Functionalize not in process.find(f"aten::{n}").registrations]
     assert missing == []
 
 
-def test_a_view_meta_goes_forward_and_back() -> None:
+def test_view_meta_can_be_replayed_and_inverted() -> None:
     base = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     meta = ViewMeta("select.int", (0, 1), reapply_views=True)
     assert meta.forward(base).tolist() == [3.0, 4.0]

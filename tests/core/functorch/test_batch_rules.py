@@ -1,4 +1,4 @@
-"""Batch rules give what a loop over the examples gives."""
+"""Batch rules return the same results as a loop over the examples."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ BINARY: dict[str, Function] = {
 
 
 def per_example(function: Function, tensors: list[Any], dims: Dims) -> list[Any]:
-    """Member by member of what the function gives, stacked."""
+    """The stacked results of the function, computed for each example."""
     count = next(t.shape[d] for t, d in zip(tensors, dims, strict=True) if d is not None)
     parts = [
         listed(function(*(t if d is None else t.select(d, i) for t, d in zip(tensors, dims, strict=True))))
@@ -203,14 +203,14 @@ def check(function: Function, tensors: list[Any], dims: Dims) -> None:
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_of_one_tensor(name: str) -> None:
+def test_one_tensor_gives_the_same_as_a_loop(name: str) -> None:
     for dim in (0, 1, -1):
         check(UNARY[name], [X], (dim,))
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_of_two_tensors(name: str) -> None:
-    """PyTorch refuses to write what is batched into what is not."""
+def test_two_tensors_give_the_same_as_a_loop(name: str) -> None:
+    """PyTorch refuses to write a batched value into a tensor that is not batched."""
     for dims in ((0, 0), (2, 1), (0, None), (None, 0)):
         if dims[0] is not None or not name.startswith(("in place", "copy")):
             check(
@@ -219,7 +219,7 @@ def test_of_two_tensors(name: str) -> None:
 
 
 @pytest.mark.parametrize("out_dim", [0, 1, 2, -1])
-def test_out_dims(out_dim: int) -> None:
+def test_out_dims_place_the_batch_dimension(out_dim: int) -> None:
     found = torch.vmap(lambda a: a * 2, out_dims=out_dim)(A)
     assert found.shape == torch.stack([A.select(0, i) for i in range(3)], out_dim % 3).shape
     assert found.select(out_dim, 1).tolist() == (A.select(0, 1) * 2).tolist()
@@ -266,12 +266,12 @@ def test_random_numbers_are_the_same_or_different(draw: Function) -> None:
         torch.vmap(draw)(x)
 
 
-def test_what_is_not_batched_cannot_become_different_in_place() -> None:
+def test_unbatched_tensor_cannot_be_filled_differently_in_place() -> None:
     with pytest.raises(RuntimeError, match="different inplace randomness on an unbatched tensor"):
         torch.vmap(lambda a: torch.zeros(3).bernoulli_(0.5), randomness="different")(X)
 
 
-def test_a_batched_mask_selects_nothing() -> None:
+def test_batched_mask_is_refused() -> None:
     with pytest.raises(RuntimeError, match="Attempted to vmap over `mask`"):
         torch.vmap(torch.masked_select)(A, A > 1)
 
@@ -282,7 +282,7 @@ def test_chunks_draw_the_same_numbers() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_chunks_give_the_whole(size: int) -> None:
+def test_chunks_give_the_same_as_the_whole(size: int) -> None:
     assert torch.vmap(torch.neg, chunk_size=size)(A).tolist() == (-A).tolist()
 
 
@@ -320,11 +320,11 @@ FUNCTORCH = [key for key in K if key.name.startswith("FuncTorch")]
 
 
 WITHOUT_A_RULE = set(Path(__file__).with_name("without_a_rule.txt").read_text(encoding="utf-8").split())
-"""Operators whose functorch kernel only PyTorch has: under vmap they say so. There should be none."""
+"""Operators whose functorch kernel only PyTorch has, so that they raise under vmap. There should be none."""
 
 
 def test_every_functorch_kernel_of_the_models_operators_runs() -> None:
-    """None of them is known by name only, but for those in the list."""
+    """All of them have a function, except for those in the list."""
     names = {schema.partition("(")[0] for schema in SCHEMAS.values()}
     assert {name for name in names if unknown_kernels(process.find(name))} == WITHOUT_A_RULE
 
@@ -363,7 +363,7 @@ ZERO_DIM: dict[str, Function] = {
 
 
 @pytest.mark.parametrize("name", ZERO_DIM)
-def test_of_numbers(name: str) -> None:
+def test_operators_of_numbers_give_the_same_as_a_loop(name: str) -> None:
     check(ZERO_DIM[name], [V], (0,))
 
 
@@ -417,7 +417,7 @@ def subsets(count: int) -> list[tuple[bool, ...]]:
     [(name, batched) for name, (_, tensors) in SEVERAL.items() for batched in subsets(len(tensors))],
     ids=str,
 )
-def test_whoever_is_batched(name: str, batched: tuple[bool, ...]) -> None:
+def test_every_choice_of_batched_arguments_gives_the_same_as_a_loop(name: str, batched: tuple[bool, ...]) -> None:
     function, whole = SEVERAL[name]
     tensors = [t if one else t.select(0, 0) for t, one in zip(whole, batched, strict=True)]
     dims = tuple(0 if one else None for one in batched)
@@ -426,7 +426,7 @@ def test_whoever_is_batched(name: str, batched: tuple[bool, ...]) -> None:
     check(function, rolled, tuple(-1 if one else None for one in batched))
 
 
-def test_gradients_of_layers() -> None:
+def test_gradients_of_layers_equal_those_of_a_loop() -> None:
     x, w, b = X.select(0, 0).clone().requires_grad_(), V.clone().requires_grad_(), V.clone().requires_grad_()
     for y in (ATEN.layer_norm(x, [2], w, b), ATEN.linear(x, X.select(0, 1), w) * b, torch.softmax(x, 0) * w * b):
 
@@ -436,7 +436,7 @@ def test_gradients_of_layers() -> None:
         assert close(listed(torch.vmap(rows)(X)), per_example(rows, [X], (0,)))
 
 
-def test_pooling_backward() -> None:
+def test_pooling_backward_gives_the_same_as_a_loop() -> None:
     x = CUBE.clone()
     _, places = ATEN.max_pool2d_with_indices(x, [2, 2])
     grads = torch.stack([places * 0 + 1.0, places * 0 + 2.0])
@@ -464,7 +464,7 @@ REFUSED: dict[str, tuple[Function, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refusals(name: str) -> None:
+def test_unsupported_operators_are_refused(name: str) -> None:
     function, text = REFUSED[name]
     with pytest.raises(RuntimeError, match=text):
         torch.vmap(function)(X)

@@ -1,4 +1,4 @@
-"""The stack of transforms and the sets that they force; numbers are those that PyTorch 2.13 shows."""
+"""The stack of transforms and the key sets that they force. The numbers are those of PyTorch 2.13."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Storage, Tensor
 from dispatchviz.core.thread.thread_state import thread
 
 OUTSIDE = 0x200000424000000
-"""Included while a transform runs, between operators."""
+"""The thread-local include set while a transform runs, between operators."""
 
 
 def sets() -> tuple[int, int]:
@@ -40,7 +40,7 @@ def x() -> Any:
     return torch.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
 
 
-def test_sets_inside_a_transform() -> None:
+def test_key_sets_inside_a_transform_equal_pytorchs() -> None:
     seen: list[Any] = []
     torch.vmap(lambda a: (seen.append(sets()), a)[1])(x())
     assert seen == [(OUTSIDE, default_excluded_set)]
@@ -82,7 +82,7 @@ def test_keys_of_a_batched_tensor(make: Callable[[], Any], keys: int) -> None:
     assert hex(found) == hex(keys)
 
 
-def test_keys_in_inference_mode() -> None:
+def test_batched_tensor_in_inference_mode_has_no_autograd_key() -> None:
     with torch.inference_mode():
         batched = make_batched(torch.ones(2), 0, 1)
     assert batched._ks == 563499709300737
@@ -100,7 +100,7 @@ def test_an_error_in_the_function_ends_the_transform() -> None:
         torch.vmap(lambda a: torch.vmap(lambda b: 1 // 0)(a))(x())
 
 
-def test_an_error_in_a_kernel_puts_layers_and_sets_back() -> None:
+def test_error_in_a_kernel_restores_layers_and_key_sets() -> None:
     def f(a: Any) -> Any:
         before = sets(), list(thread.state.dynamic_layers)
         with pytest.raises(RuntimeError, match="must match the size"):
@@ -112,7 +112,7 @@ def test_an_error_in_a_kernel_puts_layers_and_sets_back() -> None:
     assert torch.vmap(f)(x()).shape == (2, 3)
 
 
-def test_other_threads_run_no_transform() -> None:
+def test_other_threads_have_no_transform() -> None:
     found: list[Any] = []
 
     def f(a: Any) -> Any:
@@ -161,7 +161,7 @@ def test_levels_of_grad_have_histories_of_their_own() -> None:
     assert seen == [("SumBackward0", "SumBackward0", True)]
 
 
-def test_calls_look_through_dead_wrappers() -> None:
+def test_calls_unwrap_dead_wrappers() -> None:
     value = torch.tensor([1.0, 2.0])
     assert (wrapper(value, alive=False) + value).tolist() == [2.0, 4.0]
     assert torch.vmap(lambda a: a + wrapper(value, alive=False))(torch.ones(3, 2)).shape == (3, 2)
@@ -175,17 +175,17 @@ def test_only_dead_wrappers_are_unwrapped() -> None:
     assert unwrap_if_dead([dead, 3]) == [value, 3]
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- recorded events ---------------------------------------------------------------------------------------------------
 
 
-def told(function: Callable[[], Any]) -> list[Any]:
+def recorded(function: Callable[[], Any]) -> list[Any]:
     with dispatchviz.record() as trace:
         function()
     return list(trace)
 
 
-def test_every_layer_that_leaves_comes_back() -> None:
-    events = told(lambda: torch.vmap(torch.vmap(torch.sin))(x()))
+def test_every_popped_layer_is_pushed_again() -> None:
+    events = recorded(lambda: torch.vmap(torch.vmap(torch.sin))(x()))
     depth = 0
     seen: list[tuple[str, int, str]] = []
     for event in events:
@@ -194,20 +194,20 @@ def test_every_layer_that_leaves_comes_back() -> None:
             seen.append((type(event).__name__[12:], event.level, event.why))
     assert depth == 0
     assert seen == [
-        ("Pushed", 1, "begins"), ("Pushed", 2, "begins"), ("Popped", 2, "lets the call go on"),
-        ("Popped", 1, "lets the call go on"), ("Pushed", 1, "is back"), ("Pushed", 2, "is back"), ("Popped", 2, "ends"),
-        ("Popped", 1, "ends"),
+        ("Pushed", 1, "begins"), ("Pushed", 2, "begins"), ("Popped", 2, "passes the call on"),
+        ("Popped", 1, "passes the call on"), ("Pushed", 1, "is pushed again"), ("Pushed", 2, "is pushed again"),
+        ("Popped", 2, "ends"), ("Popped", 1, "ends"),
     ]  # fmt: skip
 
 
-def test_the_last_layer_takes_front_and_back_out_of_the_included_set() -> None:
-    popped = [e for e in told(lambda: torch.vmap(torch.sin)(x())) if isinstance(e, ev.DynamicLayerPopped)]
+def test_last_layer_removes_front_and_back_from_the_include_set() -> None:
+    popped = [e for e in recorded(lambda: torch.vmap(torch.sin)(x())) if isinstance(e, ev.DynamicLayerPopped)]
     assert [hex(event.included) for event in popped] == [hex(default_included_set)] * 2
 
 
-def test_forced_sets_are_told_by_guards() -> None:
+def test_forced_sets_are_recorded_by_guards() -> None:
     batch = x()
-    guards = [e for e in told(lambda: torch.vmap(torch.sin)(batch)) if isinstance(e, ev.GuardEntered)]
+    guards = [e for e in recorded(lambda: torch.vmap(torch.sin)(batch)) if isinstance(e, ev.GuardEntered)]
     assert [(g.guard, hex(g.included), hex(g.excluded)) for g in guards] == [
         ("SaveLocalDispatchKeySet", "0x208000424000000", "0x3f1ffffc000ffff"),
         ("ExcludeDispatchKeyGuard", "0x208000424000000", "0x3f3ffffc000ffff"),
@@ -217,22 +217,26 @@ def test_forced_sets_are_told_by_guards() -> None:
 
 
 @pytest.mark.parametrize("function", [torch.sin, lambda a: torch.add(a, a)], ids=["sin", "add"])
-def test_boxing_and_unboxing_are_told_in_pairs(function: Callable[..., Any]) -> None:
-    """Front boxes for its fallback, the batch rule's plumbing unboxes; Back boxes again, the autograd kernel too."""
+def test_boxing_and_unboxing_are_recorded_in_pairs(function: Callable[..., Any]) -> None:
+    """Check that each boxing is followed by an unboxing.
+
+    Front boxes for its fallback, and the batch rule's plumbing unboxes. Back boxes again, and the autograd kernel
+    unboxes.
+    """
     batch = x()
-    events = told(lambda: torch.vmap(function)(batch))
+    events = recorded(lambda: torch.vmap(function)(batch))
     names = [type(e).__name__ for e in events if isinstance(e, (ev.Boxed, ev.Unboxed))]
     assert names == ["Boxed", "Unboxed", "Boxed", "Unboxed", "Boxed", "Unboxed", "Boxed", "Unboxed"]
 
 
-def test_batched_tensors_say_what_they_hide() -> None:
-    events = told(lambda: torch.vmap(torch.sin, in_dims=1)(x()))
+def test_batched_tensor_event_has_the_hidden_dimension() -> None:
+    events = recorded(lambda: torch.vmap(torch.sin, in_dims=1)(x()))
     made = [e for e in events if isinstance(e, ev.BatchedTensorMade)]
     assert [(event.bdim, event.level) for event in made] == [(1, 1), (1, 1)]
 
 
-def test_outside_of_transforms_nothing_of_functorch_is_told() -> None:
-    events = told(lambda: torch.sin(x()))
+def test_no_functorch_event_is_recorded_outside_of_transforms() -> None:
+    events = recorded(lambda: torch.sin(x()))
     assert not [e for e in events if isinstance(e, ev.Dispatched) and e.key.startswith("FuncTorch")]
 
 

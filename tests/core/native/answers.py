@@ -1,4 +1,4 @@
-"""The model's answers to what ``truth/questions/native_kernels`` asks, and how they are compared with PyTorch's."""
+"""The model's answers to the questions of ``truth/questions/native_kernels``, and their comparison with PyTorch's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from truth.questions.native_kernels import Answer
 
 
 def recorded(function: Callable[[], Any]) -> tuple[list[list[Any]], Any, BaseException | None]:
-    """Operators called as [depth, name], the result, the error."""
+    """The operators called as [depth, name], the result, and the error."""
     result, error = None, None
     with dispatchviz.record() as trace, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -40,14 +40,14 @@ def calls(trace: Trace) -> list[list[Any]]:
 
 
 def answer(expression: str, names: dict[str, Any] | None = None) -> Answer:
-    """To an expression."""
+    """The model's answer to an expression."""
     names = names or questions.tensors(torch)
     called, result, error = recorded(lambda: eval(expression, names))
     return _answer(called, questions.described(result, is_tensor), error)
 
 
 def gradient_answer(gradient: str) -> Answer:
-    """To a line of gradients."""
+    """The model's answer to a line of gradients."""
     program, node = questions.gradient_program(torch, gradient, questions.tensors(torch))
     called, result, error = recorded(program)
     grads = [None if grad is None else questions.described(grad, is_tensor) for grad in result or ()]
@@ -55,7 +55,7 @@ def gradient_answer(gradient: str) -> Answer:
 
 
 def is_tensor(value: Any) -> bool:
-    """A tensor of the model."""
+    """Return whether a value is a tensor of the model."""
     return isinstance(value, Tensor)
 
 
@@ -71,7 +71,7 @@ def called_text(called: list[list[Any]]) -> str:
 
 
 def assert_same(found: Answer, known: Answer, rounding: float = 2e-6) -> None:
-    """Same error, same calls, same result; numbers within rounding."""
+    """Assert that error, calls and result are the same, with numbers within rounding."""
     assert found["error"] == known["error"]
     assert called_text(found["calls"]) == called_text(known["calls"])
     assert close(found["result"], known["result"], rounding), f"{found['result']} is not {known['result']}"
@@ -79,7 +79,7 @@ def assert_same(found: Answer, known: Answer, rounding: float = 2e-6) -> None:
 
 
 def close(a: Any, b: Any, rounding: float) -> bool:
-    """Equal, floats within rounding; nan equals nan."""
+    """Return whether values are equal, with floats within rounding; nan equals nan."""
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(close(x, y, rounding) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):

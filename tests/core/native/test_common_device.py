@@ -1,4 +1,6 @@
-"""Tensors of several devices in one call: who refuses them, and in which words; what PyTorch with a GPU said."""
+"""Tensors of several devices in one call: the wrapper or kernel that refuses them, and the message of PyTorch with a
+GPU.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ BY_A_WRAPPER = {
     "F.prelu(g, c[0][:1])": ("weight", "cpu", "cuda:0", "__prelu_kernel"),
     "torch.linalg.cross(torch.ones(3), torch.ones(3, device='cuda'))": ("other", "cuda:0", "cpu", "linalg_cross"),
 }
-"""The argument, its device, that of those before it, the wrapper."""
+"""The argument, its device, the device of the arguments before it, and the wrapper."""
 
 TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 BY_A_KERNEL = {
@@ -90,7 +92,7 @@ def called(expression: str) -> Any:
 
 
 @pytest.mark.parametrize("expression", BY_A_WRAPPER)
-def test_a_wrapper_refuses(expression: str) -> None:
+def test_wrapper_refuses_second_device(expression: str) -> None:
     argument, device, others, method = BY_A_WRAPPER[expression]
     with pytest.raises(RuntimeError) as raised:
         called(expression)
@@ -101,7 +103,7 @@ def test_a_wrapper_refuses(expression: str) -> None:
 
 
 @pytest.mark.parametrize("expression", BY_A_KERNEL)
-def test_a_kernel_refuses(expression: str) -> None:
+def test_kernel_refuses_second_device(expression: str) -> None:
     with pytest.raises(RuntimeError) as raised:
         called(expression)
     assert str(raised.value) == BY_A_KERNEL[expression]
@@ -112,7 +114,7 @@ def test_numbers_and_indices_may_be_on_the_cpu(expression: str) -> None:
     assert str(called(expression).device) == ALLOWED[expression]
 
 
-def test_undefined_tensors_are_nowhere() -> None:
+def test_undefined_tensors_have_no_device() -> None:
     c, g = torch.ones(1), torch.ones(1, device="cuda")
     for arguments in ({"a": None, "b": c, "c": None}, {"a": [None, g], "b": g, "c": []}):
         check_common_device("method", **arguments)
@@ -120,7 +122,7 @@ def test_undefined_tensors_are_nowhere() -> None:
         check_common_device("method", a=[None, g], b=[c, None])
 
 
-def test_a_refused_call_ends_in_the_wrapper() -> None:
+def test_refused_call_ends_in_the_wrapper() -> None:
     c, g = torch.ones(2), torch.ones(2, device="cuda")
     with dispatchviz.record() as trace, pytest.raises(RuntimeError):
         torch.dot(g, c)
@@ -128,7 +130,7 @@ def test_a_refused_call_ends_in_the_wrapper() -> None:
     assert entered == ["VariableType::dot", "wrapper_CUDA__dot"]
 
 
-def test_the_cpu_compares_nothing() -> None:
+def test_devices_of_cpu_tensors_are_not_compared() -> None:
     kept: list[Tensor] = [torch.ones(2), torch.ones(2)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dispatchviz.core.generated.register_cpu_cuda.check_common_device", None)

@@ -1,4 +1,6 @@
-"""On ``cuda`` the same kernels give the same results, and call only what PyTorch's CUDA kernels call."""
+"""Kernels on ``cuda`` give the same results as on the CPU, and call only the operators that PyTorch's CUDA kernels
+call.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.long
 CPU_ONLY = (
     "torch.empty(", "torch.zeros(", "torch.ones(", "torch.tensor(", "torch.full", "torch.rand", '"cpu"', "M", "scalar",
 )  # fmt: skip
-"""Expressions that make or name tensors elsewhere."""
+"""Parts of expressions that create or name tensors on another device."""
 
 REFUSED = {
     "torch.mm(I,I.t())": "\"addmm_cuda\" not implemented for 'Long'",
@@ -36,13 +38,13 @@ REFUSED = {
     "torch.bmm(T3.to(torch.bool),T3b.to(torch.bool))": "\"baddbmm_cuda\" not implemented for 'Bool'",
     "torch.dot(V.to(torch.int64),V.to(torch.int64))": "\"dot\" not implemented for 'Long'",
 }
-"""cuBLAS multiplies no integers."""
+"""Expressions that CUDA refuses because cuBLAS does not multiply integers."""
 
 DIVISION = 'torch.div(I,0,rounding_mode="floor")'
-"""On the CPU an integer division by 0 is an error, a GPU just gives a number."""
+"""An integer division by 0 is an error on the CPU; on a GPU the result is undefined."""
 
 NO_MASK = "A.masked_fill(A,1)"
-"""Refused in other words."""
+"""An expression that CUDA refuses with another message."""
 
 EXPRESSIONS = [
     text
@@ -50,7 +52,7 @@ EXPRESSIONS = [
     if text not in (*REFUSED, DIVISION, NO_MASK) and "out=" not in text and not any(word in text for word in CPU_ONLY)
 ]
 GROUPS = 10
-"""So many tests: a test of its own takes longer than an expression."""
+"""The number of tests: a test for each expression would take longer than the expression."""
 
 
 @pytest.fixture(params=CUDA_KINDS, autouse=True)
@@ -73,13 +75,13 @@ def called(expression: str, names: dict[str, Any] | None = None) -> str:
 
 
 @pytest.mark.parametrize("group", some(range(GROUPS), 3))
-def test_results(group: int) -> None:
+def test_results_are_those_of_the_cpu_kernels(group: int) -> None:
     differing = {text: found for text in EXPRESSIONS[group::GROUPS] if (found := difference(text))}
     assert not differing
 
 
 def difference(expression: str) -> str:
-    """From what PyTorch's CPU kernel gives; empty if there is none."""
+    """The difference to the result of PyTorch's CPU kernel; empty if there is none."""
     known = stored()["expressions"][expression]
     _, result, error = recorded(lambda: eval(expression, on_cuda()))
     said = [type(error).__name__, str(error).split("\n")[0].replace("torch.cuda.", "torch.")] if error else None
@@ -113,7 +115,7 @@ def test_mean_is_one_loop() -> None:
     assert called("A.mean(1)") == "mean.dim\n  as_strided"
 
 
-def test_matrices_go_to_the_library_as_they_are() -> None:
+def test_matrices_are_passed_to_cublas_without_a_copy() -> None:
     assert called("torch.mm(A, B)") == "mm"
     assert called("torch.bmm(T3, T3b)") == "bmm"
     assert called("torch.dot(V, V)") == "dot\n  empty.memory_format"
@@ -121,11 +123,11 @@ def test_matrices_go_to_the_library_as_they_are() -> None:
     assert called("torch.mm(E, B)") == f"mm\n  {gaps}"
 
 
-def test_zero_fills() -> None:
+def test_zero_calls_fill() -> None:
     assert called("A.zero_()") == "zero_\n  fill_.Scalar"
 
 
-def test_copies_between_devices() -> None:
+def test_copy_between_devices_keeps_the_numbers() -> None:
     names = on_cuda() | {"host": questions.tensors(torch)}
     copy = "to.dtype_layout\n  _to_copy\n    empty_strided\n    copy_"
     assert called('host["A"].to("cuda")', names) == copy
@@ -133,7 +135,7 @@ def test_copies_between_devices() -> None:
     assert eval('A.to("cpu").tolist() == host["A"].tolist()', names)
 
 
-def test_a_copy_of_another_dtype_is_converted_on_the_cpu_first() -> None:
+def test_copy_of_another_dtype_is_converted_on_the_cpu() -> None:
     names = on_cuda() | {"host": questions.tensors(torch)}
     assert called("torch.ops.aten.copy_(D, host['A'])", names).split() == [
         *("copy_", "to.dtype", "_to_copy", "empty_strided", "copy_", "expand_as", "expand", "as_strided", "copy_")
@@ -145,13 +147,13 @@ def test_a_copy_of_another_dtype_is_converted_on_the_cpu_first() -> None:
     assert eval("host['D'].tolist() == A2.tolist()", names)
 
 
-def test_a_transposed_copy_needs_contiguous_memory_on_both_sides() -> None:
+def test_transposed_copy_between_devices_keeps_the_numbers() -> None:
     names = on_cuda() | {"host": questions.tensors(torch)}
     called("torch.ops.aten.copy_(B, host['A'].t())", names)
     assert eval("B.tolist() == host['At'].tolist()", names)
 
 
-def test_a_cpu_number_meets_a_gpu() -> None:
+def test_cpu_number_may_be_combined_with_a_cuda_tensor() -> None:
     names = on_cuda() | {"host": questions.tensors(torch)}
     assert eval("A * host['S']", names).device.type == "cuda"
     assert called("torch.where(Bo, A, host['S'])", names).split()[:3] == [
@@ -169,14 +171,14 @@ def test_a_cpu_number_meets_a_gpu() -> None:
         eval("A @ host['B']", names)
 
 
-def test_powers_of_a_number_put_it_on_the_gpu() -> None:
+def test_power_of_a_number_moves_it_to_the_gpu() -> None:
     assert called("2 ** A").split() == [
         *("pow.Scalar", "result_type.Scalar_Tensor", "scalar_tensor", "empty.memory_format", "fill_.Scalar"),
         "pow.Tensor_Tensor_out",
     ]
 
 
-def test_a_bias_goes_to_cublaslt_as_it_is_other_summands_are_expanded() -> None:
+def test_bias_is_not_expanded_for_cublaslt() -> None:
     assert called("torch.addmm(V, A.t(), A)").split()[-2:] == ["as_strided", "addmm"]
     assert called("torch.addmm(V.sum(), A.t(), A)").split()[-3:] == ["addmm", "expand", "as_strided"]
 
@@ -193,14 +195,14 @@ def test_batches_that_overlap_themselves_are_copied() -> None:
     ]
 
 
-def test_places_of_elements_are_written_transposed() -> None:
+def test_nonzero_writes_its_indices_transposed() -> None:
     assert called("A.nonzero()").split() == [
         *("nonzero", "resize_", "t", "transpose.int", "as_strided", "set_.source_Tensor"),
         "set_.source_Storage_storage_offset",
     ]
 
 
-def test_an_extreme_is_shared_without_a_look_at_the_device() -> None:
+def test_gradient_of_max_reads_nothing_from_the_gpu() -> None:
     names = on_cuda()
     assert "item" not in called("A.requires_grad_(True).max().backward()", names)
     assert eval("A.grad.sum().item()", names) == 1
@@ -217,7 +219,7 @@ ADDED = {
 
 @pytest.mark.parametrize("transposed", [False, True], ids=["dense", "transposed"])
 @pytest.mark.parametrize("case", ADDED)
-def test_adding_at_indices_gives_what_the_cpu_gives(case: str, transposed: bool) -> None:
+def test_accumulating_index_put_gives_the_result_of_the_cpu(case: str, transposed: bool) -> None:
     size, dims, places, values = ADDED[case]
 
     def added(device: str) -> Any:

@@ -1,6 +1,6 @@
-"""What CuPy has not got for all dtypes, and arrays without elements: on ``cuda`` as emulated on NumPy.
+"""Functions that CuPy lacks for some dtypes, and arrays without elements, compared with their emulation on NumPy.
 
-Each expression is called with each input; what both sides give is compared as text, errors too.
+Each expression is evaluated with each input. Results and errors of both sides are compared as text.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def expressions(text: str) -> list[str]:
 
 
 def full(dtype: str) -> Any:
-    """Equal ones in a row, and nan where the dtype has it."""
+    """A tensor with equal elements in a row, and nan if the dtype supports it."""
     inexact = "float" in dtype or "complex" in dtype
     rows = [[3.0, float("nan") if inexact else 7.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 2.0, 5.0]]
     return torch.tensor(rows).to(getattr(torch, dtype)).cuda()
@@ -67,7 +67,7 @@ def empty(dtype: str, shape: tuple[int, ...]) -> Any:
 
 
 def answer(expression: str, x: Any) -> str:
-    """The result as text, or the error."""
+    """The text of the result or of the error."""
     known = {"torch": torch, "x": x, "F": torch.nn.functional, "L": torch.linalg}
     known |= {"i": torch.tensor([1, 0], device="cuda"), "grad": lambda out: torch.autograd.grad(out.sum().abs(), x)}
     try:
@@ -88,18 +88,18 @@ def differing(kind: str, asked: list[str], make: Callable[[], Any]) -> dict[str,
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", CUDA_KINDS[1:])
-def test_every_dtype(kind: str, dtype: str) -> None:
+def test_every_dtype_gives_the_emulated_result(kind: str, dtype: str) -> None:
     assert not differing(kind, expressions(ORDERED), lambda: full(dtype))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "bfloat16", "float32", "complex64"])
 @pytest.mark.parametrize("kind", CUDA_KINDS[1:])
-def test_no_elements(kind: str, dtype: str) -> None:
+def test_empty_arrays_give_the_emulated_result(kind: str, dtype: str) -> None:
     for shape in SHAPES:
         assert not differing(kind, expressions(EMPTY), partial(empty, dtype, shape)), shape
 
 
-def test_only_bincount_refuses_float32() -> None:
+def test_float32_is_refused_by_bincount_alone() -> None:
     with cuda_is("emulated"):
         refusing = [text for text in expressions(ORDERED) if "Error" in answer(text, full("float32"))]
     assert refusing == ["x.flatten().bincount()"]

@@ -1,4 +1,6 @@
-"""Every kernel against PyTorch's stored answers: calls, results, errors, strides; whether the answers are PyTorch's."""
+"""Every kernel compared with PyTorch's stored answers: calls, results, errors, strides; and a check of the stored
+answers.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,16 @@ DTYPES = questions.stored()["dtypes"]
 GRADIENTS = questions.stored()["gradients"]
 
 DIFFERENT = {"(lambda x: x.as_strided((2,2),(1,1)).mul_(2))(torch.ones(3))": "NB: in PyTorch, overlaps are read back"}
-"""Expressions with another answer than PyTorch's, and why."""
+"""Expressions whose answer differs from PyTorch's, with the reason."""
 
 
 def rounding(expression: str) -> float:
-    """Half has 11 bits, and PyTorch adds up in another order."""
+    """The tolerance: half has 11 bits, and PyTorch adds up in another order."""
     return 2e-3 if "float16" in expression or "H" in expression else 2e-6
 
 
 @pytest.mark.record("native_kernels")
-def test_the_questions_are_the_stored_ones() -> None:
+def test_stored_answers_cover_all_questions() -> None:
     assert list(EXPRESSIONS) == questions.expressions()
     assert list(DTYPES) == questions.dtype_expressions()
     assert list(GRADIENTS) == questions.gradients()
@@ -44,7 +46,7 @@ def test_expression(expression: str) -> None:
 
 @pytest.mark.record("native_kernels")
 @pytest.mark.parametrize("expression", DIFFERENT)
-def test_what_is_said_to_differ_does_differ(expression: str) -> None:
+def test_listed_differences_still_differ(expression: str) -> None:
     with pytest.raises(AssertionError):
         assert_same(answer(expression), EXPRESSIONS[expression])
 
@@ -53,7 +55,7 @@ def test_what_is_said_to_differ_does_differ(expression: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("dtype", some(questions.DTYPES, 3))
 def test_dtypes(dtype: str) -> None:
-    """All expressions whose first tensor has this dtype."""
+    """Compare all expressions whose first tensor has this dtype."""
     mine = [text for text in DTYPES if text.partition("dtype=torch.")[2].startswith((f"{dtype})", f"{dtype},"))]
     assert len(mine) > 100
     for text in mine:
@@ -66,7 +68,7 @@ def test_dtypes(dtype: str) -> None:
 @pytest.mark.record("native_kernels")
 @pytest.mark.parametrize("gradient", GRADIENTS)
 def test_gradient(gradient: str) -> None:
-    """What backward calls, the Node with what it saved, the gradients."""
+    """Compare the calls of backward, the Node with its saved values, and the gradients."""
     assert_same(gradient_answer(gradient), GRADIENTS[gradient])
 
 
@@ -78,13 +80,13 @@ def pair(geometry: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 @pytest.mark.record("native_kernels/geometries")
-def test_results_of_elementwise_kernels() -> None:
+def test_elementwise_results_have_pytorchs_strides() -> None:
     for operands, result in stored()["geometry"]:
         assert result_geometry(tuple(map(pair, operands))) == pair(result), operands
 
 
 @pytest.mark.record("native_kernels/geometries")
-def test_views() -> None:
+def test_view_strides_are_pytorchs() -> None:
     for size, stride, shape, expected in stored()["views"]:
         found = compute_stride(tuple(size), tuple(stride), tuple(shape))
         assert found == (None if expected is None else tuple(expected)), (size, stride, shape)
@@ -98,10 +100,10 @@ def _expanded(size: list[int], stride: list[int], target: list[int]) -> Any:
 
 
 @pytest.mark.record("native_kernels/geometries")
-def test_expanded() -> None:
+def test_expanded_geometry_is_pytorchs() -> None:
     for size, stride, target, expected in stored()["expanded"]:
         if not size and any(length < 0 for length in target):
-            continue  # refused by as_strided, later
+            continue  # as_strided refuses it later
         assert _expanded(size, stride, target) == (None if expected is None else pair(expected)), (size, stride, target)
 
 
@@ -109,7 +111,7 @@ def test_expanded() -> None:
 @pytest.mark.record("native_kernels")
 @pytest.mark.long
 @pytest.mark.pinned
-def test_the_stored_answers_are_pytorchs() -> None:
+def test_stored_answers_are_still_pytorchs() -> None:
     pytest.importorskip("torch")
     check = [sys.executable, "-m", "truth.record", "--check", "native_kernels"]
     found = subprocess.run(check, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Numbers of single kernels: the error function, ranges, no warnings of NumPy."""
+"""Results of single kernels: the error function, ranges, and the absence of NumPy's warnings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchviz import torch
 from dispatchviz.core.native.special.error_function import error_function
 
 
-def test_single_precision_is_the_c_librarys_rounded() -> None:
+def test_float32_erf_is_the_c_librarys_rounded_once() -> None:
     small = 10.0 ** numpy.linspace(-40, 0, 4001)
     points = numpy.concatenate([numpy.linspace(-6, 6, 40001), small, -small, [0.0, math.inf, -math.inf]])
     points = points.astype("float32")
@@ -22,7 +22,7 @@ def test_single_precision_is_the_c_librarys_rounded() -> None:
     assert numpy.array_equal(error_function("cpu")(points), expected)
 
 
-def test_the_sign_of_zero_and_nan_stay() -> None:
+def test_erf_keeps_the_sign_of_zero_and_nan() -> None:
     zero, nan = error_function("cpu")(numpy.array([-0.0, math.nan], "float32"))
     assert numpy.signbit(zero)
     assert numpy.isnan(nan)
@@ -44,7 +44,7 @@ X = torch.tensor([[0.0, 2.0], [0.0, 0.0]])
     ],
     ids=str,
 )
-def test_arange(numbers: tuple[Any, ...], result: list[Any], dtype: Any) -> None:
+def test_arange_gives_numbers_and_dtype(numbers: tuple[Any, ...], result: list[Any], dtype: Any) -> None:
     found = ATEN.arange.start_step(*numbers)
     assert (found.tolist(), found.dtype) == (result, dtype)
     if (numbers[0], numbers[2]) == (0, 1):
@@ -60,7 +60,7 @@ def test_arange(numbers: tuple[Any, ...], result: list[Any], dtype: Any) -> None
     ],
     ids=str,
 )
-def test_arange_that_leads_nowhere(numbers: tuple[Any, ...], text: str) -> None:
+def test_arange_with_an_invalid_step_is_refused(numbers: tuple[Any, ...], text: str) -> None:
     with pytest.raises(RuntimeError, match=text):
         ATEN.arange.start_step(*numbers)
 
@@ -70,7 +70,7 @@ def test_arange_resizes_its_output() -> None:
         assert ATEN.arange.start_out(0, 3, 1, out=torch.zeros(5)).tolist() == [0.0, 1.0, 2.0]
 
 
-def test_any_along_a_dimension() -> None:
+def test_any_reduces_a_dimension() -> None:
     assert torch.any(X, 0).tolist() == [False, True]
     assert torch.any(X, -1, keepdim=True).tolist() == [[True], [False]]
     assert torch.any(torch.zeros(0, 2), 0).tolist() == [False, False]
@@ -80,7 +80,7 @@ def test_any_along_a_dimension() -> None:
         torch.any(X, 2)
 
 
-def test_bernoulli_with_a_probability() -> None:
+def test_bernoulli_with_probability_0_or_1_is_constant() -> None:
     assert torch.bernoulli(X, 1.0).tolist() == [[1.0, 1.0], [1.0, 1.0]]
     assert torch.bernoulli(X, 0.0).tolist() == [[0.0, 0.0], [0.0, 0.0]]
     with pytest.raises(RuntimeError, match=r"bernoulli_ expects p to be in \[0, 1\], but got p=2"):
@@ -116,16 +116,16 @@ LOUD = (
 def run_all() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "Casting complex values to real")  # PyTorch's own, given once
+        warnings.filterwarnings("ignore", "Casting complex values to real")  # PyTorch gives it once
         for text in LOUD:
             eval(text, {"torch": torch, "x": torch.tensor([1.0, 2.0, 3.0, 4.0])})
 
 
-def test_no_warning() -> None:
+def test_overflow_and_division_by_zero_give_no_warning() -> None:
     run_all()
 
 
-def test_no_warning_in_another_thread() -> None:
+def test_another_thread_gives_no_warning() -> None:
     with ThreadPoolExecutor(1) as pool:
         pool.submit(run_all).result()
 

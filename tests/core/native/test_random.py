@@ -1,4 +1,4 @@
-"""Generators: PyTorch's own streams, states and refusals. What operators draw is in ``truth/programs/random.txt``."""
+"""Generators: PyTorch's streams, states and refusals. The samples of operators are in ``truth/programs/random.txt``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fresh() -> Iterator[None]:
     manual_seed(DEFAULT_SEED)
 
 
-def test_the_digits_everybody_knows() -> None:
+def test_seeds_0_and_42_give_pytorchs_numbers() -> None:
     manual_seed(0)
     assert str(torch.randn(2, 2)) == "tensor([[ 1.5410, -0.2934],\n        [-2.1788,  0.5684]])"
     manual_seed(42)
@@ -39,7 +39,7 @@ def test_the_digits_everybody_knows() -> None:
         (torch.bfloat16, "197be1e2"),
     ],
 )
-def test_a_hundred_thousand_normal_numbers_bit_for_bit(dtype: torch.dtype, digest: str) -> None:
+def test_100000_normal_numbers_have_pytorchs_bits(dtype: torch.dtype, digest: str) -> None:
     """The digests are PyTorch's own."""
     manual_seed(0)
     numbers = torch.randn(100_003, dtype=dtype)._array
@@ -84,13 +84,13 @@ def test_seed_is_new_each_time() -> None:
 
 
 @pytest.mark.parametrize("seed", ["a", 1.5])
-def test_a_seed_is_an_int(seed: object) -> None:
+def test_seed_that_is_no_int_is_refused(seed: object) -> None:
     with pytest.raises(RuntimeError, match=f"manual_seed expected a long, but got {type(seed).__name__}"):
         Generator().manual_seed(seed)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", [1 << 64, -(1 << 63) - 1])
-def test_a_seed_has_64_bits(seed: int) -> None:
+def test_seed_of_more_than_64_bits_is_refused(seed: int) -> None:
     with pytest.raises(ValueError, match="Overflow when unpacking long long"):
         Generator().manual_seed(seed)
 
@@ -107,7 +107,7 @@ def test_a_state_that_no_generator_wrote_is_refused() -> None:
         generator.set_state(torch.zeros(5056, dtype=torch.uint8))
 
 
-def test_the_state_counts_words() -> None:
+def test_state_counts_drawn_words() -> None:
     generator = Generator()
     heads = []
     for count in (0, 1, 622, 1, 1):
@@ -118,14 +118,14 @@ def test_the_state_counts_words() -> None:
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g)), Generator.clone_state])
-def test_a_copied_generator_goes_on_the_same(copied: object) -> None:
+def test_copied_generator_continues_the_same_stream(copied: object) -> None:
     generator = Generator().manual_seed(7)
     torch.randn(3, generator=generator)
     other = copied(generator)  # type: ignore[operator]
     assert torch.randn(20, generator=generator).tolist() == torch.randn(20, generator=other).tolist()
 
 
-def test_large_bounds_of_exp() -> None:
+def test_log_normal_overflows_to_infinity() -> None:
     assert torch.empty(2, dtype=torch.float64).log_normal_(1e6, 1).tolist() == [float("inf")] * 2
 
 
@@ -133,7 +133,7 @@ def test_large_bounds_of_exp() -> None:
     ("device", "said"),
     [("ipu", "IPU device type not an accelerator"), ("xpu:1", "without ATen_xpu"), ("hip", "Backend doesn`t support")],
 )
-def test_a_device_that_is_not_there_has_no_generator(device: str, said: str) -> None:
-    """Asked of PyTorch in ``tests/conformance/test_devices_live.py``."""
+def test_missing_device_has_no_generator(device: str, said: str) -> None:
+    """Compare with PyTorch's answers in ``tests/conformance/test_devices_live.py``."""
     with pytest.raises(RuntimeError, match=said):
         Generator(device)

@@ -1,4 +1,4 @@
-"""The columns of a trace say of each event what a walk over all events says; a file gives back the same."""
+"""The columns of a trace agree with a walk over all events, and a file returns the same columns."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def interleaved(count: int) -> list[AnyEvent]:
 
 
 def walked(events: list[AnyEvent]) -> dict[str, list[int]]:
-    """Depth, end, next sibling and line of each event, one after the other."""
+    """The depth, end, next sibling and line of each event, one after the other."""
     parents = [NONE if event.parent is None else event.parent for event in events]
     found: dict[str, list[int]] = {"parents": parents, "depths": [], "lines": []}
     last_line: dict[int, int] = {}
@@ -82,7 +82,7 @@ def walked(events: list[AnyEvent]) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 17, 300])
-def test_columns_say_what_a_walk_says(count: int) -> None:
+def test_columns_agree_with_a_walk_over_events(count: int) -> None:
     events = interleaved(count)
     columns = columns_of(events)
     for name, expected in walked(events).items():
@@ -94,7 +94,7 @@ def test_columns_say_what_a_walk_says(count: int) -> None:
         assert (columns.operator_names[number] if number != NONE else "") == operator
 
 
-def test_columns_of_a_recording(trace: Trace) -> None:
+def test_columns_of_a_recording_agree_with_a_walk(trace: Trace) -> None:
     for name, expected in walked(list(trace)).items():
         assert list(getattr(trace.columns, name)) == expected, name
     made = [event.seq for event in trace if isinstance(event, NodeCreated)]
@@ -143,17 +143,17 @@ def test_a_file_gives_back_events_columns_and_header(suffix: str, trace: Trace, 
 
 @pytest.mark.parametrize("part", [0.15, 0.3, 0.6, 0.999])
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_file_that_was_cut_off_opens_up_to_there(suffix: str, part: float, trace: Trace, tmp_path: Path) -> None:
+def test_file_that_was_cut_off_opens_up_to_the_cut(suffix: str, part: float, trace: Trace, tmp_path: Path) -> None:
     whole = trace.encoded(suffix)
     cut = int(len(whole) * part)
-    cut -= 2 * (b"\n" in whole[cut - 1 : cut + 1])  # lines that are whole cannot tell that there were more
+    cut -= 2 * (b"\n" in whole[cut - 1 : cut + 1])  # a cut between two lines gives no notice
     (tmp_path / f"t{suffix}").write_bytes(whole[:cut])
     again = Trace.load(tmp_path / f"t{suffix}")
     assert list(again) == list(trace)[: len(again)]
     assert again.notice
 
 
-def test_a_damaged_block_is_shown_as_such_and_the_rest_is_there(trace: Trace, tmp_path: Path) -> None:
+def test_damaged_block_is_marked_and_the_rest_opens(trace: Trace, tmp_path: Path) -> None:
     raw = bytearray(trace.encoded(".dvtrace"))
     at = raw.index(b'["NodeCreated"')
     raw[at + 20] ^= 1
@@ -166,7 +166,7 @@ def test_a_damaged_block_is_shown_as_such_and_the_rest_is_there(trace: Trace, tm
 
 
 @pytest.mark.parametrize("is_damaged", [False, True])
-def test_some_events_are_those_that_each_step_has(is_damaged: bool, trace: Trace, tmp_path: Path) -> None:
+def test_some_events_equal_single_accesses(is_damaged: bool, trace: Trace, tmp_path: Path) -> None:
     raw = bytearray(trace.encoded(".dvtrace"))
     if is_damaged:
         raw[raw.index(b'["NodeCreated"') + 20] ^= 1
@@ -179,8 +179,8 @@ def test_some_events_are_those_that_each_step_has(is_damaged: bool, trace: Trace
         assert list(some_events(looked_at, steps)) == found
 
 
-def test_a_line_that_has_to_be_looked_at_by_itself_is(tmp_path: Path) -> None:
-    """Text that is no UTF-8, a kind that is not known, and a number that another event has."""
+def test_unusual_lines_are_decoded_one_by_one(tmp_path: Path) -> None:
+    """The line has text that is not UTF-8, an unknown kind, or the number of another event."""
     lines = [b'["NameBound",0,null,"\\ud800",3]', b'["Later",1,null,5]', b'["NameBound",3,null,"x",3]']
     assert decode_some(lines[:1], [0]) is None
     assert decode_some(lines[1:2], [1]) is None
@@ -193,7 +193,7 @@ def as_lists(columns: Columns) -> dict[str, object]:
     return {**per_event, **groups, "names": (columns.operator_names, columns.key_names, columns.kind_names)}
 
 
-def test_a_call_of_an_operator_that_is_not_there_is_none(trace: Trace) -> None:
+def test_call_with_an_invalid_operator_number_is_ignored(trace: Trace) -> None:
     calls = trace.columns.calls()
     of_call = trace.columns.of_call
     forged = Groups([-5, *of_call.numbers], [0, *(begin + 1 for begin in of_call.begins)], [0, *of_call.steps])
@@ -204,7 +204,7 @@ def test_a_call_of_an_operator_that_is_not_there_is_none(trace: Trace) -> None:
     ]
 
 
-def test_a_graph_is_drawn_whose_names_are_not_in_the_columns(trace: Trace) -> None:
+def test_graph_is_drawn_without_names_in_the_columns(trace: Trace) -> None:
     without = Trace(trace.header, trace.events, columns=replace(trace.columns, of_name=Groups([], [], [])))
     names = [[node.name for node in backward_graph(each, len(each) - 1)] for each in (trace, without)]
     assert names[0] == names[1] != []
@@ -217,7 +217,7 @@ PLAIN_HEADER = Header(cuda="", program="p.py")
 
 
 def in_parts(events: list[AnyEvent], per_part: int, carried: int, monkeypatch: pytest.MonkeyPatch) -> Trace:
-    """The trace in a file that got a part of its index after so many events."""
+    """The trace in a file that gets a part of its index after every ``per_part`` events."""
     monkeypatch.setattr(writers, "EVENTS_PER_PART", per_part)
     monkeypatch.setattr(nesting, "CARRIED", carried)
     stream = io.BytesIO()
@@ -245,7 +245,7 @@ def assert_same_columns(found: Columns, expected: Columns) -> None:
 
 @pytest.mark.parametrize("per_part", [1, 7, 50])
 @pytest.mark.parametrize("carried", [8, 1000])
-def test_an_index_in_parts_says_what_a_whole_one_says(
+def test_index_in_parts_equals_a_whole_one(
     trace: Trace, per_part: int, carried: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded = list(trace)[:400]
@@ -263,16 +263,14 @@ def test_an_index_in_parts_follows_threads_that_alternate(per_part: int, monkeyp
 
 
 @pytest.mark.parametrize("carried", [1, 3])
-def test_an_index_that_lost_sight_of_an_event_is_computed_from_the_parents(
-    carried: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_incomplete_nesting_is_computed_from_the_parents(carried: int, monkeypatch: pytest.MonkeyPatch) -> None:
     events = interleaved(300)
     found = in_parts(events, 8, carried, monkeypatch)
     assert not isinstance(found.columns.ends, JoinedColumn)
     assert_same_columns(found.columns, columns_of(events))
 
 
-def test_a_long_column_is_cut_up_as_a_list_is(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_joined_column_is_sliced_like_a_list(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = list(trace)[:100]
     found, expected = in_parts(recorded, 7, 1000, monkeypatch).columns, columns_of(recorded)
     for name in ("tensors", "ends"):
@@ -286,7 +284,7 @@ def test_a_long_column_is_cut_up_as_a_list_is(trace: Trace, monkeypatch: pytest.
                 column[outside]
 
 
-def test_opening_a_long_file_leaves_its_columns_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opening_a_long_file_leaves_its_columns_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "EVENTS_PER_PART", 1 << 12)
     x = torch.ones(2, requires_grad=True)
     with dispatchviz.record(save=tmp_path / "long.dvtrace") as trace:

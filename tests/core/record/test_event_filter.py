@@ -1,4 +1,4 @@
-"""What a filter keeps of a recording is a trace like any other, and holds all that the conditions select."""
+"""A filtered recording is a trace like any other, and has all events that the conditions select."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _operators(events: Sequence[AnyEvent]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["sum", "aten::sum", "s*m", "aten::su?"])
-def test_an_operator_is_kept_with_what_is_within_and_around(name: str) -> None:
+def test_operator_is_kept_with_events_within_and_around(name: str) -> None:
     kept = _kept(f"op={name}")
     _check_whole(kept)
     assert SUM in _operators(kept)
@@ -66,7 +66,7 @@ def _is_within(event: AnyEvent, operator: str) -> bool:
     return isinstance(around, Dispatched) and (around.operator, around.how) == (operator, "call")
 
 
-def test_what_a_line_calls_is_kept_with_the_line() -> None:
+def test_calls_of_a_line_are_kept_with_the_line() -> None:
     line = next(e for e in EVENTS if isinstance(e, SourceLine) and e.caller is not None)
     caller = EVENTS[line.caller or 0]
     assert isinstance(caller, SourceLine)
@@ -83,7 +83,7 @@ def test_all_kinds_of_conditions_must_hold() -> None:
     assert _operators(_kept("op=add,op=sum")) >= {ADD, SUM}
 
 
-def test_what_others_refer_to_is_always_kept() -> None:
+def test_events_that_others_refer_to_are_always_kept() -> None:
     kept = _kept("op=no_such_operator")
     _check_whole(kept)
     assert len(kept) == sum(isinstance(event, ALWAYS) for event in EVENTS)
@@ -91,7 +91,7 @@ def test_what_others_refer_to_is_always_kept() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, len(EVENTS)), st.integers(0, 40)), min_size=1, max_size=4))
-def test_steps_are_kept_whatever_the_ranges(ranges: list[tuple[int, int]]) -> None:
+def test_any_ranges_of_steps_are_kept(ranges: list[tuple[int, int]]) -> None:
     steps = tuple((first, first + more) for first, more in ranges)
     kept = list(EventFilter(Only(step=steps)).keep(EVENTS))
     _check_whole(kept)
@@ -101,7 +101,7 @@ def test_steps_are_kept_whatever_the_ranges(ranges: list[tuple[int, int]]) -> No
 
 
 def _without_others(kept: list[AnyEvent], chosen: list[AnyEvent]) -> list[AnyEvent]:
-    """Of the kept events those that were chosen, found in order."""
+    """The chosen events among the kept ones, found in order."""
     rest = iter(kept)
     return [next(one for one in rest if _same(one, event)) for event in chosen]
 
@@ -120,7 +120,7 @@ def test_a_filter_may_be_given_events_in_parts() -> None:
     assert [kept for event in EVENTS for kept in parts.keep([event])] == whole
 
 
-def test_a_recording_keeps_what_is_selected() -> None:
+def test_recording_keeps_the_selected_events() -> None:
     import dispatchviz.torch as torch
 
     with record(only={"op": ["sum"]}) as trace:
@@ -131,23 +131,23 @@ def test_a_recording_keeps_what_is_selected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("op", "--only op is no condition"),
-        ("", "--only with nothing is no condition"),
-        ("op=", "is no condition"),
-        ("kernel=x", "--only kernel=x is no condition"),
-        ("line=x", "x is no number and no range such as 3-7"),
-        ("line=a.py:", "nothing is no number"),
+        ("op", "--only op is not a condition"),
+        ("", "--only with nothing is not a condition"),
+        ("op=", "is not a condition"),
+        ("kernel=x", "--only kernel=x is not a condition"),
+        ("line=x", "x is neither a number nor a range such as 3-7"),
+        ("line=a.py:", "nothing is neither a number"),
         ("step=7-3", "--only step=7-3: the range ends before it begins"),
-        ("step=-3", "-3 is no number"),
-        ("op=add,,line=3", "--only with nothing is no condition"),
+        ("step=-3", "-3 is neither a number"),
+        ("op=add,,line=3", "--only with nothing is not a condition"),
     ],
 )
-def test_a_condition_that_means_nothing_is_refused(text: str, said: str) -> None:
+def test_meaningless_condition_is_refused(text: str, message: str) -> None:
     with pytest.raises(DispatchvizError) as error:
         read_only([text])
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_conditions_may_be_given_in_python() -> None:
@@ -157,7 +157,7 @@ def test_conditions_may_be_given_in_python() -> None:
 @pytest.mark.parametrize(
     "texts", [["op=add,line=net.py:3-7,line=4"], ["module=Net", "step=3-9,step=12"], ["op=*_backward"]]
 )
-def test_conditions_can_be_written_down_and_read_again(texts: list[str]) -> None:
+def test_conditions_survive_writing_and_reading(texts: list[str]) -> None:
     only = read_only(texts)
     assert read_only(only.texts) == only
     assert sorted(only.texts) == sorted(",".join(texts).split(","))

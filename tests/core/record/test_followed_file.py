@@ -1,4 +1,4 @@
-"""A file that grows is read as it does: each look is a trace, the last one that of the complete file."""
+"""A growing file is read as it grows: each look returns a trace, and the last one is that of the complete file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ended() -> int:
 
 
 def _written(whole: Path, part: Path, pieces: int) -> Iterator[bool]:
-    """Write a file again, piece by piece, block or not; give whether that was the last one."""
+    """Write a file again, piece by piece, in blocks or not. Yield whether the last piece was written."""
     raw = whole.read_bytes()
     size = len(raw) // pieces + 1
     with part.open("wb") as file:
@@ -47,7 +47,7 @@ def _written(whole: Path, part: Path, pieces: int) -> Iterator[bool]:
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 7, 100])
-def test_every_look_has_the_first_events_and_the_last_one_all(pieces: int, whole: Path, tmp_path: Path) -> None:
+def test_each_read_has_the_first_events_and_the_last_has_all(pieces: int, whole: Path, tmp_path: Path) -> None:
     expected, looked = Trace.load(whole), list[Trace]()
     part = tmp_path / unfinished_name("t", ".dvtrace", os.getpid())
     file = None
@@ -67,7 +67,7 @@ def test_every_look_has_the_first_events_and_the_last_one_all(pieces: int, whole
     assert file.look() is None
 
 
-def test_what_a_killed_process_left_is_told_once_as_cut_off(whole: Path, tmp_path: Path, ended: int) -> None:
+def test_file_of_a_killed_process_is_reported_once_as_cut_off(whole: Path, tmp_path: Path, ended: int) -> None:
     part = tmp_path / unfinished_name("t", ".dvtrace", ended)
     part.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
     file = FollowedFile(part)
@@ -78,14 +78,14 @@ def test_what_a_killed_process_left_is_told_once_as_cut_off(whole: Path, tmp_pat
     assert file.over
 
 
-def test_what_is_not_followed_is_said_to_be_still_recorded(whole: Path, tmp_path: Path) -> None:
+def test_unfinished_file_has_the_notice_still_being_recorded(whole: Path, tmp_path: Path) -> None:
     part = tmp_path / unfinished_name("t", ".dvtrace", os.getpid())
     part.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
     trace = Trace.load(part)
     assert trace.notice == f"{part} is still being recorded: it opens up to step {len(trace) - 1}"
 
 
-def test_a_damaged_block_ends_what_is_seen(whole: Path, tmp_path: Path) -> None:
+def test_damaged_block_ends_the_followed_trace(whole: Path, tmp_path: Path) -> None:
     raw = bytearray(whole.read_bytes())
     raw[len(raw) // 3] ^= 1
     part = tmp_path / unfinished_name("t", ".dvtrace", os.getpid())
@@ -97,7 +97,7 @@ def test_a_damaged_block_ends_what_is_seen(whole: Path, tmp_path: Path) -> None:
     assert again.look() is not None
 
 
-def test_the_name_tells_who_writes(tmp_path: Path, ended: int) -> None:
+def test_file_name_has_the_writing_process(tmp_path: Path, ended: int) -> None:
     mine = tmp_path / unfinished_name("run", ".dvtrace", os.getpid())
     assert mine.name == f"run.part-{os.getpid()}.dvtrace"
     assert unfinished_name("run", ".jsonl", 5, attempt=2) == "run.part-5-2.jsonl"
@@ -110,6 +110,6 @@ def test_the_name_tells_who_writes(tmp_path: Path, ended: int) -> None:
     assert unfinished_files(tmp_path / "nowhere") == []
 
 
-def test_what_is_not_there_and_what_is_no_trace_are_errors(tmp_path: Path) -> None:
+def test_missing_file_and_other_file_are_errors(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"cannot read .*: No such file"):
         FollowedFile(tmp_path / "t.part-1.dvtrace")

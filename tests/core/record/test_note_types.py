@@ -1,4 +1,4 @@
-"""Each note has one declaration, which the type checker, the event builder and a running program agree with."""
+"""Each note has one declaration, with which the type checker, the event builder and a running program agree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def members(union: Any) -> list[Any]:
-    """The tuples of a union, however it is put together."""
+    """The tuples of a union, including nested unions."""
     if get_origin(union) in (UnionType, Union):
         return [member for part in get_args(union) for member in members(part)]
     return [] if union is note_types.EventNote else [union]
@@ -31,13 +31,13 @@ def members(union: Any) -> list[Any]:
 DECLARED = {get_args(get_args(note)[0])[0]: get_args(note)[1:] for note in members(note_types.Note)}
 
 
-def test_every_note_has_a_name_of_its_own() -> None:
+def test_each_note_type_has_another_name() -> None:
     assert len(DECLARED) == len(members(note_types.Note)) > 50
     assert all(get_origin(get_args(note)[0]) is Literal for note in members(note_types.Note))
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_the_builder_takes_just_the_facts_of_a_note(name: str) -> None:
+def test_builder_methods_take_exactly_the_facts_of_a_note(name: str) -> None:
     assert name in NOTES
     method = getattr(ProgramEventBuilder, name)
     hints = get_type_hints(method, localns=vars(note_types))
@@ -73,7 +73,7 @@ def test_the_type_checker_refuses_a_wrong_note(tmp_path: Path) -> None:
     assert refused == {len(head) + 1 + i for i, is_right in enumerate(right) if not is_right}, done.stdout + done.stderr
 
 
-def test_a_program_emits_only_what_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_emits_only_declared_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The functions that run kernels are compiled from a text, which no type checker reads."""
     read = ProgramEventBuilder.read
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Recording near a limit: of events, and of the stack."""
+"""Recordings near a limit of events, or of the stack."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_a_limit_is_a_number_of_events_or_a_size(text: str | None, limit: Limit)
 
 
 @pytest.mark.parametrize("text", ["", "0", "-3", "many", "3 apples", "1.5GB", "0MB", "_", "9" * 30])
-def test_anything_else_is_refused_with_what_there_is(text: str) -> None:
-    with pytest.raises(DispatchvizError, match=r"means nothing: write a number of events \(1000000\) or a size"):
+def test_other_limits_are_refused_with_the_allowed_forms(text: str) -> None:
+    with pytest.raises(DispatchvizError, match=r"is not valid: write a number of events \(1000000\) or a size"):
         read_limit(text)
 
 
@@ -43,12 +43,12 @@ def test_the_default_limit_leaves_half_of_the_free_space(monkeypatch: pytest.Mon
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(9 * free, 8 * free, free))  # type: ignore[attr-defined]
     limit = DEFAULT_LIMIT.on_disk_of("/")
     assert limit.bytes == free // 2
-    assert limit.reached(1, free // 2).endswith(" bytes is reached (limit none lifts it, limit 20GB sets another)")
+    assert limit.reached(1, free // 2).endswith(" bytes is reached (limit none removes it, limit 20GB sets another)")
     assert Limit(bytes=free).on_disk_of("/").bytes == free
     assert Limit().on_disk_of("/") == Limit()
 
 
-def test_a_disk_with_room_gives_the_default_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_with_enough_space_gets_the_default_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**14, 0, 10**14))  # type: ignore[attr-defined]
     assert DEFAULT_LIMIT.on_disk_of("/") == DEFAULT_LIMIT
 
@@ -65,8 +65,8 @@ ENDLESS = """
 """
 
 
-@pytest.mark.parametrize("limit", range(900, 910))  # some 7 frames a turn: each of them is once the last
-def test_a_recursion_error_is_the_programs(limit: int, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("limit", range(900, 910))  # about 7 frames a level: each is the last one once
+def test_recursion_error_belongs_to_the_program(limit: int, capfd: pytest.CaptureFixture[str]) -> None:
     before = sys.getrecursionlimit()
     trace = traced(ENDLESS.format(limit))
     last = trace[-1]

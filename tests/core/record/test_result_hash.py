@@ -1,4 +1,4 @@
-"""Hashes of results: what they depend on, which results have one, and that a recording without them is as ever."""
+"""Hashes of results: their inputs, the results that have one, and recordings without them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchviz.core.record.recorders.result_hash import result_hash
 from dispatchviz.core.record.trace_file import Trace
 
 
-def test_a_hash_is_of_dtype_shape_and_numbers() -> None:
+def test_hash_depends_on_dtype_shape_and_numbers() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     same = (x.clone(), x.t().contiguous().t(), x.cuda(), torch.tensor([[2.0, 4.0], [6.0, 8.0]]) / 2)
     assert {result_hash(each) for each in (x, *same)} == {result_hash(x)}
@@ -23,7 +23,7 @@ def test_a_hash_is_of_dtype_shape_and_numbers() -> None:
     assert len({result_hash(each) for each in (x, *others)}) == len(others) + 1
 
 
-def test_nan_is_nan_and_zero_is_zero() -> None:
+def test_all_nan_and_both_zeros_have_one_hash() -> None:
     payload = np.array([0x7FC00001, 0xFFC00000, 0x7F800001], np.uint32).view(np.float32)
     assert result_hash(torch.from_numpy(payload)) == result_hash(torch.full((3,), float("nan")))
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64):
@@ -34,18 +34,18 @@ def test_nan_is_nan_and_zero_is_zero() -> None:
     assert result_hash(x) != result_hash(torch.tensor([complex(float("nan"), 2.0)]))
 
 
-def test_bits_are_resolved() -> None:
+def test_conj_and_neg_bits_are_resolved_before_hashing() -> None:
     x = torch.tensor([1 + 2j, 3 - 1j])
     assert result_hash(x.conj()) == result_hash(x.conj().resolve_conj())
     assert result_hash(x.conj().imag) == result_hash(-x.imag)
 
 
-def test_what_has_no_memory_has_no_hash() -> None:
+def test_tensor_without_memory_has_no_hash() -> None:
     assert result_hash(torch.ones(2, device="meta")) is None
     assert result_hash(torch.ones(0)) is not None
 
 
-def test_every_recorded_number_type() -> None:
+def test_every_dtype_has_a_hash() -> None:
     for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
         assert result_hash(torch.ones(2, dtype=dtype)) != result_hash(torch.zeros(2, dtype=dtype))
 
@@ -79,7 +79,7 @@ def within(trace: Trace, event: ResultHashed) -> str:
     return next(each.operator for each in trace.ancestors(event.seq) if isinstance(each, Dispatched))
 
 
-def test_hashes_are_added_to_what_is_recorded_anyway() -> None:
+def test_hashes_are_added_to_the_usual_events() -> None:
     program()  # what is made at the first use
     with_hashes, without = recorded(True), recorded(False)
     numbers: dict[int | None, int | None] = {None: None}
@@ -96,7 +96,7 @@ def test_hashes_are_added_to_what_is_recorded_anyway() -> None:
     assert not without.steps_of(ResultHashed)
 
 
-def test_what_has_a_hash() -> None:
+def test_only_computed_results_have_a_hash() -> None:
     trace = recorded(True)
     hashed = [event for event in trace if isinstance(event, ResultHashed)]
     operators = {within(trace, event) for event in hashed}
@@ -107,7 +107,7 @@ def test_what_has_a_hash() -> None:
     assert twice[0] != twice[1]
 
 
-def test_kinds_are_named_in_a_file_only_if_they_are_there() -> None:
+def test_file_names_optional_kinds_only_if_present() -> None:
     assert "ResultHashed" in recorded(True).columns.kind_names
     assert "ResultHashed" not in recorded(False).columns.kind_names
 

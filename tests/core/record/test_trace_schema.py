@@ -1,4 +1,4 @@
-"""``docs/trace-schema.json`` says of a line what the reader says: a small validator of JSON Schema compares them."""
+"""``docs/trace-schema.json`` accepts the same lines as the reader. A small validator of JSON Schema compares them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
 
 OF_THE_HEADER = {kind.__name__ for kind in (KeyLayout, KeptTables, Filling)}
-"""What fields of it are made of."""
+"""The types of the header's fields."""
 SCHEMA: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
 
 SAYS_NOTHING = {"$schema", "$defs", "title", "description", "default"}
-"""Words of a schema that no value can be against."""
+"""Keywords of a schema that no value can violate."""
 
 TYPES: dict[str, type | tuple[type, ...]] = {
     "array": list, "object": dict, "string": str, "integer": int, "number": (int, float), "boolean": bool,
@@ -41,7 +41,7 @@ Schema = dict[str, Any] | bool
 
 
 def valid(value: object, schema: Schema) -> bool:
-    """Return whether a value is as a schema says. KeyError for a word that this validator does not know."""
+    """Return whether a value satisfies a schema. Raise KeyError for a keyword that this validator does not know."""
     if isinstance(schema, bool):
         return schema
     return all(WORDS[word](value, given, schema) for word, given in schema.items() if word not in SAYS_NOTHING)
@@ -75,7 +75,7 @@ WORDS: dict[str, Any] = {
 
 
 def a_name_lost() -> bytes:
-    """The lines of a program in which a variable goes to a tensor that has a name."""
+    """The lines of a program in which a variable is bound to a tensor that already has a name."""
     with dispatchviz.record("p.py", values=4) as trace:
         x, y = model.ones(2), model.zeros(2)
         x + y
@@ -92,7 +92,7 @@ def a_warning() -> bytes:
 
 @cache
 def lines() -> tuple[bytes, ...]:
-    """Those of many programs, every kind of event among them."""
+    """The lines of many programs, with every kind of event."""
     of_today = (seed for seed in seeds() if json.loads(seed.partition(b"\n")[0])["format"] == FORMAT)
     more = (in_new_thread(partial(recorded, source)) for source in (STREAMS, PROGRAMS["anomaly_nan"]))
     return tuple(line for seed in (*of_today, *more, a_name_lost(), a_warning()) for line in seed.splitlines())
@@ -107,7 +107,7 @@ def recorded(source: str) -> bytes:
 
 
 def test_the_schema_is_fresh() -> None:
-    """Else: ``python -m scripts.trace_schema``."""
+    """If it fails, run ``python -m scripts.trace_schema``."""
     assert FILE.read_text("utf-8") == text()
     assert SCHEMA["title"].endswith(f"format {FORMAT}")
 
@@ -129,7 +129,7 @@ def test_real_lines_are_valid() -> None:
 
 
 OTHERS = (None, True, -1, -2, 2**31, 2**32, 2**62, 2**63, 1.5, "", "nothing known", [], [1], [["x", 1]], {}, {"a": 1})
-"""What is put in the place of a value."""
+"""Replacements for a value."""
 
 
 def changed(value: Any, chance: random.Random) -> Any:
@@ -159,7 +159,7 @@ def wrong_lines() -> Iterator[Any]:
 
 
 def taken(value: object) -> bool:
-    """Return whether the reader takes it as what it is."""
+    """Return whether the reader accepts it as a known event."""
     try:
         msgspec.json.decode(encode(value), type=Header if isinstance(value, dict) else AnyEvent)
     except msgspec.ValidationError:
@@ -168,7 +168,7 @@ def taken(value: object) -> bool:
 
 
 @pytest.mark.long
-def test_the_schema_refuses_what_the_reader_refuses() -> None:
+def test_schema_and_reader_refuse_the_same_lines() -> None:
     verdicts = [(valid(value, SCHEMA), taken(value), value) for value in wrong_lines()]
     assert [each for each in verdicts if each[0] != each[1]] == []
     refused = sum(not one for one, _, _ in verdicts)

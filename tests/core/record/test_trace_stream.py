@@ -1,4 +1,4 @@
-"""What goes to a file while the program runs is what would have been in memory."""
+"""A file that is written while the program runs has the same events as a recording in memory."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ print(sorted(found))
 
 
 MOST_LEFT = 64 << 10
-"""So many bytes of the room on a disk may stay unused, about those of a block."""
+"""The number of bytes of a disk's free space that may stay unused, about those of a block."""
 
 
 class Disk(io.RawIOBase):
-    """Has no more room after so many bytes."""
+    """A disk with a limited number of free bytes."""
 
     def __init__(self, path: str, room: int) -> None:
         self._file = open(path, "r+b", buffering=0)  # noqa: SIM115
@@ -62,7 +62,7 @@ class Disk(io.RawIOBase):
         self._room = room
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """As much as there is room for."""
+        """Write as many bytes as fit."""
         if not self._room:
             raise OSError(28, "No space left on device")
         taken = min(len(data), self._room)
@@ -70,18 +70,18 @@ class Disk(io.RawIOBase):
         return self._file.write(data[:taken])
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Of the file."""
+        """Move in the file."""
         return self._file.seek(offset, whence)
 
     def truncate(self, size: int | None = None) -> int:
-        """Of the file, from where it is; gives room."""
+        """Truncate the file at its position, which frees space."""
         before = os.fstat(self._file.fileno()).st_size
         after = self._file.truncate(size)
         self._room += before - after
         return after
 
     def close(self) -> None:
-        """The file too."""
+        """Close the file too."""
         self._file.close()
         super().close()
 
@@ -122,7 +122,7 @@ def test_the_events_of_a_file_are_those_of_a_recording_in_memory(program: Path, 
     assert printed == output.getvalue()
 
 
-def test_many_notes_are_the_same_events_when_they_are_read_piece_by_piece(tmp_path: Path) -> None:
+def test_notes_read_piece_by_piece_give_the_same_events(tmp_path: Path) -> None:
     program = _program(tmp_path, LOOP)
     expected = run(str(program), output=io.StringIO()).trace
     trace, _, _ = _streamed(program, tmp_path / "t.dvtrace")
@@ -136,7 +136,7 @@ def test_finalizers_of_the_program_run_on_its_own_thread(tmp_path: Path) -> None
     assert len(trace) == stream.events
 
 
-def test_so_many_events_are_the_first_ones(tmp_path: Path) -> None:
+def test_limit_keeps_the_first_events(tmp_path: Path) -> None:
     program = _program(tmp_path, LOOP)
     expected = run(str(program), output=io.StringIO()).trace
     trace, printed, stream = _streamed(program, tmp_path / "t.dvtrace", Limit(events=1234))
@@ -163,7 +163,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(room: int, suffix: s
     assert room - Path(stream.path).stat().st_size < MOST_LEFT
 
 
-def test_a_part_of_a_killed_process_of_the_same_number_stays(tmp_path: Path) -> None:
+def test_part_of_a_killed_process_with_the_same_number_is_kept(tmp_path: Path) -> None:
     program = _program(tmp_path, LOOP)
     names = []
 
@@ -180,9 +180,7 @@ def test_a_part_of_a_killed_process_of_the_same_number_stays(tmp_path: Path) -> 
     assert len(trace)
 
 
-def test_a_long_recording_keeps_next_to_nothing_of_it_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_recording_keeps_little_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "EVENTS_PER_PART", 1000)
 
     def twice(gradient: torch.Tensor) -> torch.Tensor:

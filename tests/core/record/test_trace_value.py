@@ -22,7 +22,7 @@ from dispatchviz.core.record.trace_file.writers import SUFFIXES
 from dispatchviz.trace import Trace
 
 
-def test_a_finished_recording_is_a_trace_that_nobody_can_change() -> None:
+def test_finished_recording_is_an_immutable_trace() -> None:
     with dispatchviz.record() as trace:
         torch.ones(1)
         before = len(trace)
@@ -45,7 +45,7 @@ def test_the_end_of_a_recording_does_not_look_for_a_gpu() -> None:
     forget_cuda()
     with dispatchviz.record("p.py") as trace:
         torch.ones(1, requires_grad=True).sum().backward()
-    assert cuda_state.cache_info().currsize == 0  # a backward would be prepared for Nodes of a GPU from now on
+    assert cuda_state.cache_info().currsize == 0  # else backwards would be prepared for Nodes of a GPU
     assert (trace.header.program, trace.header.cuda) == ("p.py", str(cuda_state()))
     assert trace.header is trace.header
 
@@ -75,7 +75,7 @@ def content(trace: Trace) -> tuple[Header, list[AnyEvent], list[int], list[int]]
 
 
 @pytest.mark.parametrize(("before", "after"), [*itertools.product(SUFFIXES, SUFFIXES)])
-def test_all_directions(before: str, after: str) -> None:
+def test_two_traces_compare_in_all_directions(before: str, after: str) -> None:
     opened = Trace.decoded(TRACE.encoded(before), "t")
     copy = Trace.decoded(opened.encoded(after), "t")
     assert not copy.notice
@@ -83,7 +83,7 @@ def test_all_directions(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize("after", SUFFIXES)
-def test_what_is_left_of_a_file_that_is_cut_off(after: str, tmp_path: Path) -> None:
+def test_file_that_is_cut_off_opens_up_to_the_cut(after: str, tmp_path: Path) -> None:
     for before in (".dvtrace", ".jsonl"):
         raw = TRACE.encoded(before)
         cut = Trace.decoded(raw[: len(raw) // 5], "t")
@@ -106,13 +106,13 @@ def test_a_damaged_block_becomes_unknown_events(after: str) -> None:
 
 
 @pytest.mark.parametrize("after", SUFFIXES)
-def test_a_kind_of_a_newer_version_stays_as_it_is(after: str) -> None:
+def test_kind_of_a_newer_version_is_saved_unchanged(after: str) -> None:
     newer = TRACE.encoded(".jsonl") + b'["Danced",701,0,{"how":[1,2]}]\n'
     copy = Trace.decoded(Trace.decoded(newer, "t").encoded(after), "t")
     assert copy.encoded(".jsonl") == newer
 
 
-def test_nothing_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copying_a_file_decodes_no_event(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Trace.decoded(TRACE.encoded(".dvtrace"), "t")
 
     def decoded(*_: object) -> None:
@@ -126,7 +126,7 @@ def test_nothing_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "raw", [b'["a"]\n', b'["a"]\n["b"]\n["c"]\n', b'["a"]\n{"b":1}\n', b'["a"]\n["\xff"]\n', b'["a"]\n\n']
 )
-def test_lines_that_are_not_those_of_two_events_are_not_copied(raw: bytes) -> None:
+def test_only_text_with_a_line_per_event_is_copied(raw: bytes) -> None:
     assert not module._are_lines(raw, 2)
     assert module._are_lines(b'["a"]\n["b"]\n', 2)
 
@@ -136,7 +136,7 @@ def test_an_opened_trace_has_stored_events() -> None:
 
 
 def _recorded(save: Path | None = None) -> tuple[Trace, Trace, Trace]:
-    """A trace after its recording, and what was pickled and copied of it before."""
+    """A trace after its recording, a pickled form and a copy, both made before its end."""
     with dispatchviz.record(save=save) as trace:
         x = torch.ones(2, requires_grad=True)
         (x * 2).sum().backward()
@@ -146,7 +146,7 @@ def _recorded(save: Path | None = None) -> tuple[Trace, Trace, Trace]:
 
 
 @pytest.mark.parametrize("save", [None, "t.dvtrace", "t.jsonl"])
-def test_a_pickled_trace_has_all_of_it(save: str | None, tmp_path: Path) -> None:
+def test_pickled_trace_has_all_events(save: str | None, tmp_path: Path) -> None:
     trace, early, copied = _recorded(None if save is None else tmp_path / save)
     for so_far in (early, copied):
         assert type(so_far) is type(trace)
@@ -163,7 +163,7 @@ def test_a_pickled_trace_has_all_of_it(save: str | None, tmp_path: Path) -> None
     assert pickle.loads(pickle.dumps(trace.header)) == trace.header
 
 
-def test_a_copy_of_a_value_is_the_value(tmp_path: Path) -> None:
+def test_copy_of_a_trace_is_the_trace(tmp_path: Path) -> None:
     trace, _, _ = _recorded(tmp_path / "t.dvtrace")
     assert copy.copy(trace) is trace
     assert copy.deepcopy({"trace": trace})["trace"] is trace
@@ -177,7 +177,7 @@ def test_the_notice_of_a_trace_is_pickled_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_another_process_gets_a_trace_and_gives_one_back(tmp_path: Path) -> None:
+def test_traces_can_be_passed_between_processes(tmp_path: Path) -> None:
     trace, _, _ = _recorded(tmp_path / "t.dvtrace")
     (tmp_path / "t.dvtrace").unlink()
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:

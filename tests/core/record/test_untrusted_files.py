@@ -1,4 +1,4 @@
-"""Trace files that were damaged or made on purpose: what is before the damage opens, and nothing is believed."""
+"""Trace files that are damaged or forged: the events before the damage open, and nothing in a file is trusted."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def _has_plain_int(hint: object) -> bool:
         b'["TensorCreated",0,null,0,"new",[-1],[1],"torch.float32","cpu",1,0,false,false]\n',
     ],
 )
-def test_a_value_out_of_bounds_is_shown_as_it_is(line: bytes) -> None:
+def test_value_out_of_bounds_is_shown_unchanged(line: bytes) -> None:
     trace = opened(line)
     assert isinstance(trace[0], ev.Unknown)
     assert "a value at step 0 that this version does not know" in trace.notice
 
 
-def test_the_largest_values_are_none() -> None:
+def test_largest_values_are_within_the_bounds() -> None:
     key_set, output = (getattr(field_types, name).__metadata__[0].le for name in ("KeySet", "OutputNumber"))
     trace = opened(
         b'["Dispatched",0,null,"call","aten::add",%d,"CPU"]\n' % key_set,
@@ -72,13 +72,13 @@ def test_the_largest_values_are_none() -> None:
     [b"", b"\n", b"{\n", b"[" * 100_000 + b"\n", b"\xff\xfe\n", b'{"format":2}\n', b"9" * 5000 + b"\n", LINES[0]],
     ids=["nothing", "blank", "brace", "deep", "no text", "no header", "digits", "out of order"],
 )
-def test_what_is_before_the_damage_opens(damage: bytes) -> None:
+def test_events_before_the_damage_open(damage: bytes) -> None:
     trace = opened(*LINES[:2], damage, *LINES[3:])
     assert len(trace) == 2
     assert trace.notice == "file is cut off: it opens up to step 1"
 
 
-def test_a_file_without_a_step_says_so() -> None:
+def test_file_without_events_has_a_notice() -> None:
     trace = opened(b"\n")
     assert (len(trace), trace.notice) == (0, "file is cut off: none of its steps can be read")
 
@@ -91,7 +91,7 @@ def test_lone_surrogates_are_kept(suffix: str) -> None:
     assert (again.notice, list(again), again.header.program) == ("", list(trace), "\udce4.py")
 
 
-def test_what_unpacks_to_no_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dispatchviz.core.record.trace_file.reader.MOST_UNPACKED", 1 << 20)
     file = tmp_path / "bomb.jsonl.gz"
     file.write_bytes(gzip.compress(HEAD + b"0" * (5 << 20)))
@@ -105,7 +105,7 @@ def test_gzip_members_are_one_file() -> None:
 
 
 @pytest.mark.parametrize("name", ["folder", "pipe", "/dev/zero", "/dev/null", "missing", "loop"])
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path, name: str) -> None:
+def test_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, name: str) -> None:
     path = tmp_path / "x.dvtrace"
     match name:
         case "folder":
@@ -122,7 +122,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [b"\x00\x00\x00\x7f", b"\xfe\xff\xff\xff", b"\xff\xff\xff\x7f"])
-def test_an_index_that_leads_out_of_the_trace_is_not_believed(wrong: bytes) -> None:
+def test_index_with_steps_outside_of_the_trace_is_ignored(wrong: bytes) -> None:
     trace = opened(*LINES)
     raw = trace.encoded(".dvtrace")
     at = raw.rfind(INDEX)
@@ -137,7 +137,7 @@ def test_an_index_that_leads_out_of_the_trace_is_not_believed(wrong: bytes) -> N
         assert list(found) == list(trace) or isinstance(found[0], ev.Unknown)
 
 
-def test_whatever_number_an_index_has_is_found_there() -> None:
+def test_every_number_of_an_index_is_found() -> None:
     with dispatchviz.record() as recorded:
         x = torch.ones(2, requires_grad=True)
         (x * x).sum()

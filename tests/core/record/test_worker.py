@@ -1,4 +1,4 @@
-"""The thread of ours that works beside the program's."""
+"""The thread of dispatchviz that works beside the program's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _worker(idle: Callable[[], None] = lambda: None, interval: float = HANGS) ->
     return Worker(idle, interval)
 
 
-def test_what_is_given_is_done_in_another_thread_before_do_returns() -> None:
+def test_work_is_done_in_another_thread_before_do_returns() -> None:
     worker, idents = _worker(), list[int]()
     for _ in range(3):
         worker.do(lambda: idents.append(threading.get_ident()))
@@ -31,7 +31,7 @@ def test_what_is_given_is_done_in_another_thread_before_do_returns() -> None:
     assert len(idents) == 3
 
 
-def test_what_the_work_raises_is_raised_and_the_worker_goes_on() -> None:
+def test_exception_of_the_work_is_raised_and_the_worker_continues() -> None:
     worker, done = _worker(), list[int]()
     with pytest.raises(ZeroDivisionError):
         worker.do(lambda: done.append(1 // 0))
@@ -40,7 +40,7 @@ def test_what_the_work_raises_is_raised_and_the_worker_goes_on() -> None:
     assert done == [1]
 
 
-def test_several_threads_give_work_at_once() -> None:
+def test_several_threads_can_give_work_at_once() -> None:
     worker, done = _worker(), list[int]()
     threads = [
         threading.Thread(target=lambda: [worker.do(lambda: done.append(1)) for _ in range(200)]) for _ in range(4)
@@ -53,14 +53,14 @@ def test_several_threads_give_work_at_once() -> None:
     assert len(done) == 800
 
 
-def test_it_looks_by_itself_when_nothing_is_given() -> None:
+def test_idle_worker_calls_idle() -> None:
     looked = threading.Event()
     worker = _worker(looked.set, 0.001)
     assert looked.wait(HANGS)
     worker.end()
 
 
-def test_a_handler_of_signals_gives_work_while_other_work_is_waited_for() -> None:
+def test_signal_handler_can_give_work_during_a_wait() -> None:
     worker, done = _worker(), list[str]()
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -94,7 +94,7 @@ def test_an_interrupted_wait_ends_with_the_work_and_then_raises() -> None:
     assert done == [1]
 
 
-def test_work_that_gives_work_does_not_wait_for_itself() -> None:
+def test_work_given_by_the_work_itself_does_nothing() -> None:
     worker, done = _worker(), list[int]()
 
     def work() -> None:
@@ -106,7 +106,7 @@ def test_work_that_gives_work_does_not_wait_for_itself() -> None:
     assert done == [1]
 
 
-def test_without_threads_whoever_needs_the_work_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caller_does_the_work_if_no_thread_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> int:
         raise RuntimeError("can't start new thread")
 
@@ -119,7 +119,7 @@ def test_without_threads_whoever_needs_the_work_does_it(monkeypatch: pytest.Monk
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="Linux tells which threads there are")
-def test_it_is_gone_while_the_process_forks_and_works_afterwards() -> None:
+def test_thread_ends_for_a_fork_and_works_afterwards() -> None:
     worker, natives = _worker(), list[int]()
     worker.do(lambda: natives.append(threading.get_native_id()))
     assert str(natives[0]) in os.listdir("/proc/self/task")
@@ -153,7 +153,7 @@ def test_no_garbage_is_collected_during_work_and_the_thresholds_stay() -> None:
     assert garbage
 
 
-def test_thresholds_that_the_program_sets_meanwhile_stay() -> None:
+def test_thresholds_set_by_the_program_meanwhile_are_kept() -> None:
     before = gc.get_threshold()
     try:
         without_collections(lambda: gc.set_threshold(5, 6, 7))
@@ -162,7 +162,7 @@ def test_thresholds_that_the_program_sets_meanwhile_stay() -> None:
         gc.set_threshold(*before)
 
 
-def test_thresholds_come_back_when_the_last_of_two_threads_has_worked() -> None:
+def test_thresholds_are_restored_after_the_last_of_two_threads() -> None:
     before, seen = gc.get_threshold(), list[int]()
     begun, first_is_over = threading.Event(), threading.Event()
 

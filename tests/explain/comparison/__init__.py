@@ -1,1 +1,1 @@
-"""Tests of what is said of two runs beside each other."""
+"""Tests of the texts about two runs."""

@@ -14,7 +14,7 @@ from dispatchviz.trace import Trace
 
 @cache
 def traced(source: str, hashes: bool = True) -> Trace:
-    """The trace of a program, which may raise."""
+    """Return the trace of a program, which may raise."""
     text = textwrap.dedent(source).lstrip().encode()
     return run("-", (), io.StringIO(), text, hashes=hashes).trace
 
@@ -23,12 +23,12 @@ def compared(first: str, second: str) -> Comparison:
     return compare(traced(first), traced(second))
 
 
-def told(found: Comparison, divergence: Divergence | None = None) -> Said:
-    """What is said of a divergence, the first one if none is given."""
+def texts_about(found: Comparison, divergence: Divergence | None = None) -> Said:
+    """Return the texts about a divergence, by default the first one."""
     main = (divergence or found.divergences[0]).main
     return said(Run(found.first, "in A"), Run(found.second, "in B"), main)
 
 
 def texts(found: Comparison) -> list[str]:
-    """What is said in short of each divergence."""
-    return [told(found, each).short for each in found.divergences]
+    """Return the short text about each divergence."""
+    return [texts_about(found, each).short for each in found.divergences]

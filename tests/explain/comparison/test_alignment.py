@@ -1,4 +1,4 @@
-"""How the rows of two runs are aligned; a program compared with itself never differs."""
+"""Tests of the alignment of the rows of two runs. A program compared with itself never differs."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ COUNTED = event_facts._COUNTED
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_no_number_that_only_counts_is_compared_unseen(kind: type[ev.Event]) -> None:
-    """A field that holds such numbers beside others is taken apart, or left out with a reason."""
+def test_counting_numbers_are_split_off_or_left_out(kind: type[ev.Event]) -> None:
+    """A field that contains counting numbers and other facts is either split, or left out with a reason."""
     for name, written in kind.__annotations__.items():
         counts = any(counted in written for counted in COUNTED)
         known = (kind, name) in event_facts._TAKEN_APART or (kind, name) in event_facts._LEFT_OUT
@@ -52,14 +52,14 @@ def test_tables_name_fields_that_exist() -> None:
         assert name in kind.__struct_fields__, (kind, name)
 
 
-def test_numbers_change_nothing() -> None:
+def test_tensor_numbers_do_not_change_the_way() -> None:
     one = ev.KeySetComputed(5, 4, (("self", 1, 7), ("other", 2, 9)), 0, 0, 0, 15)
     other = msgspec.structs.replace(one, seq=8, parent=7, arguments=(("self", 4, 7), ("other", 4, 9)))
     assert way(ev.KeySetComputed)(one) == way(ev.KeySetComputed)(other)
     assert way(ev.KeySetComputed)(one) != way(ev.KeySetComputed)(msgspec.structs.replace(one, excluded=1))
 
 
-def test_values_are_apart_from_the_way() -> None:
+def test_values_do_not_change_the_way() -> None:
     one = ev.BindingEntered(1, 0, "torch.add", "f", "s", 1, (("input", "t3"), ("alpha", "1")), "aten::add.Tensor")
     renamed = msgspec.structs.replace(one, arguments=(("input", "t5"), ("alpha", "1")))
     other = msgspec.structs.replace(one, arguments=(("input", "t3"), ("alpha", "2")))
@@ -74,7 +74,7 @@ SEQUENCES = st.lists(st.integers(0, 4), max_size=14)
 
 
 def longest(a: list[int], b: list[int]) -> int:
-    """The length of the longest common subsequence, by the table that everybody knows."""
+    """Return the length of the longest common subsequence, by the textbook dynamic program."""
     row = [0] * (len(b) + 1)
     for x in a:
         new = [0]
@@ -92,34 +92,34 @@ def check(a: list[int], b: list[int]) -> list[tuple[int, int]]:
 
 
 @given(SEQUENCES, SEQUENCES)
-def test_as_many_as_there_can_be(a: list[int], b: list[int]) -> None:
+def test_alignment_is_a_longest_common_subsequence(a: list[int], b: list[int]) -> None:
     assert len(check(a, b)) == longest(a, b)
 
 
 @given(SEQUENCES, SEQUENCES)
-def test_where_the_work_is_too_much(a: list[int], b: list[int]) -> None:
+def test_alignment_beyond_the_work_limit_still_pairs_elements(a: list[int], b: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sequence_alignment, "MOST_EDITS", 0)
         pairs = check(a, b)
     assert bool(pairs) == bool(set(a) & set(b))
 
 
-def test_long_sequences_with_nothing_alike_end() -> None:
+def test_alignment_of_long_disjoint_sequences_ends() -> None:
     many = 200_000
     assert aligned(range(many), range(many, 2 * many)) == []
     assert len(check([*range(many), 1], [2, *range(many)])) == many
 
 
-def test_long_sequences_that_differ_everywhere_end() -> None:
+def test_alignment_of_long_different_sequences_ends() -> None:
     a, b = [n % 7 for n in range(100_000)], [n % 11 for n in range(100_000)]
     assert len(check(a, b)) > 1000
 
 
-def test_what_a_loop_does_once_more_is_its_last_iteration() -> None:
+def test_additional_element_of_a_loop_is_the_last_one() -> None:
     assert aligned([9, 1, 2, 1, 2, 8], [9, 1, 2, 1, 2, 1, 2, 8]) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 7)]
 
 
-def test_places_are_found_from_where_they_are_asked_for() -> None:
+def test_places_are_searched_from_the_given_position() -> None:
     places = Places(["a", "b", "a", "c", "b"])
     assert [places.first(["a"], 0), places.first(["b", "c"], 2), places.first(["a"], 3)] == [0, 3, None]
     assert places.first(["b", "a"], 4) == 4
@@ -158,7 +158,7 @@ def everything(tree: AlignedRows) -> Iterator[Pair]:
 
 
 def expected(trace: Trace) -> set[int]:
-    """The steps that are not within what formats a tensor."""
+    """Return the steps that are not within an event that formats a tensor."""
     hidden = {inner for step in trace.steps_of(ev.TensorFormatted) for inner in range(step + 1, trace.ends[step] + 1)}
     return set(range(len(trace))) - hidden
 
@@ -191,7 +191,7 @@ def test_every_step_is_in_one_row(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_what_is_compared_stands_side_by_side(name: str) -> None:
+def test_compared_steps_are_in_one_row(name: str) -> None:
     tree = rows(compared(*PAIRS[name]), ALL)
     beside = {(pair.first, pair.second) for pair in everything(tree)}
     for difference in tree.alignment.differences():
@@ -208,7 +208,7 @@ def test_every_step_of_any_two_programs_is_in_one_row(seed: int) -> None:
 
 @pytest.mark.parametrize("level", range(len(LEVELS)))
 @pytest.mark.parametrize("name", PAIRS)
-def test_where_they_part_is_a_row_at_every_level(name: str, level: int) -> None:
+def test_first_difference_is_a_row_at_every_level(name: str, level: int) -> None:
     found = compared(*PAIRS[name])
     beside = {(pair.first, pair.second) for pair in everything(rows(found, level))}
     for each in found.divergences:
@@ -217,20 +217,20 @@ def test_where_they_part_is_a_row_at_every_level(name: str, level: int) -> None:
     if kinds is not None:
         steps = {(each.main.first, each.main.second) for each in found.divergences}
         for pair in everything(rows(found, level)):
-            told = [
+            texts_about = [
                 trace[step]
                 for trace, step in ((found.first, pair.first), (found.second, pair.second))
                 if step is not None
             ]
-            assert (pair.first, pair.second) in steps or any(isinstance(event, kinds) for event in told)
+            assert (pair.first, pair.second) in steps or any(isinstance(event, kinds) for event in texts_about)
 
 
-def test_a_program_beside_itself_has_equal_rows_alone() -> None:
+def test_program_compared_with_itself_has_only_equal_rows() -> None:
     found = compared(PLAIN, PLAIN)
     assert {rows(found, ALL).likeness(pair) for pair in everything(rows(found, ALL))} == {"same"}
 
 
-def test_other_values_are_another_likeness_than_another_way() -> None:
+def test_other_values_and_other_way_differ_in_likeness() -> None:
     found = compared(*PAIRS["other values"])
     tree = rows(found, ALL)
     likenesses = {tree.likeness(pair) for pair in everything(tree)}
@@ -238,7 +238,7 @@ def test_other_values_are_another_likeness_than_another_way() -> None:
     assert "changed" not in likenesses
 
 
-def test_below_a_layer_the_counterparts_stand_side_by_side() -> None:
+def test_counterparts_below_a_layer_are_in_one_row() -> None:
     found = compared(*PAIRS["autocast"])
     tree = rows(found, ALL)
     pairs = [pair for pair in everything(tree) if pair.first is not None and pair.second is not None]
@@ -269,14 +269,14 @@ def twice(source: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SOME)
-def test_a_program_is_like_itself(name: str) -> None:
+def test_program_does_not_differ_from_itself(name: str) -> None:
     twice(PROGRAMS[name])
 
 
 @pytest.mark.parametrize(
     "example", ["forum", "vmap", "autocast", "inplace_error", "custom_operator", "wrapper_subclass"]
 )
-def test_an_example_is_like_itself(example: str) -> None:
+def test_example_does_not_differ_from_itself(example: str) -> None:
     twice((EXAMPLES / f"{example}.py").read_text())
 
 
@@ -295,7 +295,7 @@ def test_any_two_programs_can_be_compared(seed: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
-def test_programs_with_lines_left_out_can_be_compared(seed: int) -> None:
+def test_programs_without_some_lines_can_be_compared(seed: int) -> None:
     chosen = random.Random(seed)
     lines = PROGRAMS[chosen.choice(NAMES)].splitlines(keepends=True)
     kept = [line for line in lines if line.startswith((" ", "import")) or chosen.random() < 0.8]
@@ -322,7 +322,7 @@ def test_damaged_and_forged_files_can_be_compared(seed: int) -> None:
         assert list(diff_lines(compare(*pair), ("in A", "in B"), Console(80, False), every=True))
 
 
-def test_columns_that_lead_nowhere_end() -> None:
+def test_comparison_of_forged_columns_ends() -> None:
     whole = traced("import torch\nwith torch.inference_mode():\n    x = torch.ones(2) + 1\n")
     chosen = random.Random(0)
     for name in ("parents", "lines", "ends", "operators", "keys"):

@@ -1,4 +1,4 @@
-"""Small programs that differ in one thing: where their runs part first, and what is said of it."""
+"""Tests with small programs that differ in one thing: the first divergence, and its text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.explain.comparison.difference_sentences import Run, said
 from dispatchviz.explain.comparison.divergences import Comparison, compare
 from dispatchviz.explain.comparison.number_sentences import why_numbers
 
-from .runs import compared, texts, told, traced
+from .runs import compared, texts, texts_about, traced
 
 PLAIN = """
     import torch
@@ -20,37 +20,44 @@ PLAIN = """
 
 
 def under(guard: str) -> Comparison:
-    """The plain program beside one whose last line is within a ``with``."""
+    """Return a comparison of the plain program with one whose last line is within a ``with``."""
     return compared(PLAIN, PLAIN.replace("    z =", f"    with {guard}:\n        z ="))
 
 
-def test_no_grad_is_the_cause_and_the_missing_node_the_effect() -> None:
+def test_no_grad_is_the_cause_of_the_missing_node() -> None:
     found = under("torch.no_grad()")
     assert not found.same
     assert texts(found) == [
         "only in B: grad mode off (torch.no_grad())",
         "AddBackward0 in A, no Node in B: grad mode is off",
     ]
+<<<<<<< HEAD
+    assert texts_about(found).text == (
+=======
     assert told(found).text == (
-        "Only in B: torch.no_grad() switches grad mode off. The autograd kernels still run, but they record no Nodes "
+>>>>>>> main
+        "Only in B: torch.no_grad() turns grad mode off. The autograd kernels still run, but they record no Nodes "
         "until it is on again."
     )
     assert found.numbers is None
 
 
-def test_inference_mode_takes_the_key_out_of_the_set() -> None:
+def test_inference_mode_removes_the_key_from_the_set() -> None:
     found = under("torch.inference_mode()")
     assert texts(found)[:2] == [
         "only in B: guard InferenceMode",
         "aten::add.Tensor goes to AutogradCPU in A, CPU in B",
     ]
-    text = told(found, found.divergences[1]).text
+    text = texts_about(found, found.divergences[1]).text
     assert "AutogradCPU: x and y are CPU tensors" in text
-    assert "excludes it because inference mode is on." in text
-    assert text.endswith("From VariableType::add_Tensor the call goes on (step 77 in A), to CPU as in B.")
+    assert (
+        "In B it is not in the key set, because the guard InferenceMode excludes it because inference mode is on."
+        in text
+    )
+    assert text.endswith("From VariableType::add_Tensor the call goes on (step 77 in A) to CPU, as in B.")
 
 
-def test_autocast_is_a_layer_below_which_the_same_is_called() -> None:
+def test_autocast_calls_the_same_operator_below_its_layer() -> None:
     plain = """
         import torch
         x = torch.ones(2, 2)
@@ -61,8 +68,13 @@ def test_autocast_is_a_layer_below_which_the_same_is_called() -> None:
         "only in B: autocast for cpu on (bfloat16)",
         "aten::mm goes to AutogradCPU in A, AutocastCPU in B",
     ]
+<<<<<<< HEAD
+    text = texts_about(found, found.divergences[1]).text
+    assert "In A it is not in the key set, because the thread-local exclude set has it while autocast is off." in text
+=======
     text = told(found, found.divergences[1]).text
-    assert "It is not in the key set, because the thread-local exclude set has it while autocast is off." in text
+    assert "Not in the set: the thread-local exclude set removes it while autocast is off." in text
+>>>>>>> main
     below = found.divergences[1].main.below
     assert below is not None
     inner = found.second[below[1]]
@@ -72,7 +84,7 @@ def test_autocast_is_a_layer_below_which_the_same_is_called() -> None:
     assert found.numbers is None, "of another dtype they cannot be the same, and the way says so"
 
 
-def test_vmap_is_one_too() -> None:
+def test_vmap_calls_the_same_operator_below_its_layer() -> None:
     plain = """
         import torch
         x = torch.ones(2, 3)
@@ -86,7 +98,7 @@ def test_vmap_is_one_too() -> None:
     )
 
 
-def test_another_device() -> None:
+def test_other_device_selects_another_kernel() -> None:
     plain = """
         import torch
         x = torch.ones(2, device="cpu")
@@ -97,22 +109,22 @@ def test_another_device() -> None:
         "torch.ones(2, device=cpu) in A, torch.ones(2, device=cuda) in B",
         "aten::add.Tensor goes to AutogradCPU in A, AutogradCUDA in B",
     ]
-    text = told(found, found.divergences[1]).text
+    text = texts_about(found, found.divergences[1]).text
     assert "AutogradCPU in A: x is a CPU tensor" in text
     assert "AutogradCUDA in B: x is a CUDA tensor" in text
     assert found.numbers is None, "both computed the same"
 
 
-def test_requires_grad_flipped() -> None:
+def test_flipped_requires_grad_is_the_cause() -> None:
     found = compared(PLAIN, PLAIN.replace("requires_grad=True", "requires_grad=False"))
     assert texts(found) == [
         "torch.ones(2, requires_grad=True) in A, torch.ones(2) in B",
         "AddBackward0 in A, no Node in B: no input requires grad",
     ]
-    assert "neither x nor y requires grad" in told(found, found.divergences[1]).text
+    assert "Neither x nor y requires grad" in texts_about(found, found.divergences[1]).text
 
 
-def test_of_two_in_place_variants_one_raises() -> None:
+def test_only_one_of_two_in_place_variants_raises() -> None:
     plain = """
         import torch
         x = torch.ones(3, requires_grad=True)
@@ -133,7 +145,7 @@ def test_of_two_in_place_variants_one_raises() -> None:
     assert not isinstance(found.first[-1], ev.ProgramRaised)
 
 
-def test_an_error_is_what_its_line_is_about() -> None:
+def test_error_is_the_main_difference_of_its_line() -> None:
     plain = """
         import torch
         x = torch.ones(2, requires_grad=True)
@@ -144,7 +156,7 @@ def test_an_error_is_what_its_line_is_about() -> None:
     assert texts(found)[1].startswith("only in B: RuntimeError: a leaf Variable that requires grad")
 
 
-def test_a_registration_more() -> None:
+def test_additional_registration_changes_the_kernel() -> None:
     plain = """
         import torch
         def twice(x):
@@ -157,10 +169,10 @@ def test_a_registration_more() -> None:
         """
     found = compared(plain, plain.replace("        x =", '        lib.impl("f", lambda x: x * 2, "CPU")\n        x ='))
     assert texts(found)[0] == "only in B: impl mylib::f CPU: <lambda>"
-    assert "the CPU cell of mylib::f holds twice in A, <lambda> in B" in texts(found)
+    assert "the kernel of mylib::f for CPU is twice in A, <lambda> in B" in texts(found)
 
 
-def test_a_iteration_more_is_the_last_iteration() -> None:
+def test_additional_iteration_is_the_last_one() -> None:
     plain = """
         import torch
         x = torch.ones(3)
@@ -175,7 +187,7 @@ def test_a_iteration_more_is_the_last_iteration() -> None:
     assert found.edit is not None, "the line of the for was changed"
 
 
-def test_other_values_go_the_same_way() -> None:
+def test_other_values_take_the_same_way() -> None:
     found = compared("import torch\nx = torch.ones(2) * 2", "import torch\nx = torch.ones(2) * 3")
     assert found.same_way
     assert not found.same
@@ -183,7 +195,7 @@ def test_other_values_go_the_same_way() -> None:
     assert found.numbers is not None
 
 
-def test_only_the_numbers_differ() -> None:
+def test_difference_of_numbers_only_is_reported() -> None:
     first, second = (
         "import torch\nx = torch.tensor([1.0, 2.0])\ny = x.exp()".replace("2.0", n) for n in ("2.0", "3.0")
     )
@@ -193,7 +205,7 @@ def test_only_the_numbers_differ() -> None:
 
 
 @pytest.mark.parametrize(("seeds", "says"), [(("0", "1"), False), ((None, None), True)])
-def test_numbers_that_part_at_a_random_operator(seeds: tuple[str | None, str | None], says: bool) -> None:
+def test_different_numbers_begin_at_a_random_operator(seeds: tuple[str | None, str | None], says: bool) -> None:
     def program(seed: str | None, draws: int) -> str:
         begin = f"torch.manual_seed({seed})" if seed else "torch.get_rng_state()"
         return f"import torch\n{begin}\n" + "torch.rand(2)\n" * draws + "x = torch.randn(2)\n"
@@ -207,7 +219,7 @@ def test_numbers_that_part_at_a_random_operator(seeds: tuple[str | None, str | N
         assert ("Neither program calls manual_seed" in text) == says
 
 
-def test_a_program_that_is_written_otherwise_but_does_the_same() -> None:
+def test_equivalent_programs_do_not_differ() -> None:
     one = "import torch\nx = torch.ones(3)\ny = (x * 2 + 1).sum()\n"
     other = "import torch\n\nx = torch.ones(3)  # ones\ny = x * 2\ny = y + 1\nz = y.sum()\nprint('done')\n"
     found = compared(one, other)
@@ -215,7 +227,7 @@ def test_a_program_that_is_written_otherwise_but_does_the_same() -> None:
     assert found.output is not None
 
 
-def test_numbers_of_tensors_and_nodes_do_not_count() -> None:
+def test_numbers_of_tensors_and_nodes_are_not_compared() -> None:
     one = "import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * x).sum()\ny.backward()\n"
     before = "from torch import ones, mul\nw = ones(3, requires_grad=True)\nmul(w, w)\n"
     found = compared(one, before + one)
@@ -223,13 +235,13 @@ def test_numbers_of_tensors_and_nodes_do_not_count() -> None:
     assert {found.second[each.lines[1]].line for each in found.divergences} == {2, 3}  # type: ignore[index, union-attr]
 
 
-def test_without_hashes_numbers_are_not_compared() -> None:
+def test_numbers_are_not_compared_without_hashes() -> None:
     programs = [f"import torch\ntorch.manual_seed({seed})\nx = torch.randn(2)" for seed in (1, 2)]
     found = compare(*(traced(program, hashes=False) for program in programs))
     assert found.same
     assert not found.hashed
 
 
-def test_nothing_is_like_nothing() -> None:
+def test_two_empty_programs_do_not_differ() -> None:
     assert compared("", "").same
     assert not compared("", "import torch\ntorch.ones(2)").same

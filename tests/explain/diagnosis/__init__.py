@@ -1,1 +1,3 @@
-"""Diagnoses: programs with the cause and the fix that each must get, on the model and on an installed PyTorch."""
+"""Tests of diagnoses: programs with the cause and the fix that each must get, on the model and on an installed
+PyTorch.
+"""

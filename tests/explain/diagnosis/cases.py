@@ -1,9 +1,9 @@
-"""A program with its diagnosis, run on the model and on an installed PyTorch; and the program with the fix in it.
+"""Programs with their diagnosis, run on the model and on an installed PyTorch, and the same programs with the fix.
 
-A module of ``programs`` has cases in ``CASES``, which run on both. ``ON_THE_MODEL`` has those that a recording of an
-installed PyTorch does not see: they have no diagnosis there. ``ON_PYTORCH`` has those that the model lacks,
-``ON_A_GPU`` and ``WITHOUT_A_GPU`` those that ask for a PyTorch with CUDA, or without. ``SOUND`` has programs close to a
-mistake, without it.
+A module of ``programs`` has cases in ``CASES``, which run on both engines. ``ON_THE_MODEL`` has programs without a
+diagnosis on an installed PyTorch, whose recording shows less. ``ON_PYTORCH`` has programs that the model does not
+support. ``ON_A_GPU`` and ``WITHOUT_A_GPU`` have those that need a PyTorch with CUDA, or without. ``SOUND`` has programs
+that resemble a mistake but are correct.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.explain.diagnosis import programs
 
 
 class Case(NamedTuple):
-    """A program and what its first diagnosis must have."""
+    """A program and the expected parts of its first diagnosis."""
 
     name: str
     source: str
@@ -41,14 +41,14 @@ class Case(NamedTuple):
     tries: str
     """A part of the first fix."""
     fixed: str | tuple[str, str] = ""
-    """The program with that fix in it, or the part of it that the fix changes and what it becomes.
+    """The program with that fix in it, or the part of it that the fix changes and its replacement.
 
-    It has no diagnosis, and PyTorch runs it.
+    The fixed program has no diagnosis, and PyTorch runs it.
     """
     torch_kind: str = ""
-    """The kind on an installed PyTorch, if its recording sees less."""
+    """The kind on an installed PyTorch, if its recording shows less."""
     torch_why: tuple[str, ...] | None = None
-    """Parts of the cause there; the same if None."""
+    """The expected parts of the cause there; the same if None."""
 
     @property
     def repaired(self) -> str:
@@ -65,14 +65,14 @@ MISWRITTEN = re.compile(
     r"|\ba (?:int|index|input|integer|element|error|operator|output|optimizer)\b"
     r"|the (?:input|tensor|indices|targets|predictions|first factor|second factor)\.\w"
 )
-"""Wrong articles and plurals, numbers of tensors, gaps."""
+"""A pattern of wrong articles and plurals, numbers of tensors, and gaps."""
 
 LISTS = ("CASES", "ON_THE_MODEL", "ON_PYTORCH", "ON_A_GPU", "WITHOUT_A_GPU")
-"""All lists of cases."""
+"""The names of all lists of cases."""
 
 
 def cases(*lists: str) -> dict[str, Case]:
-    """The cases of all programs that are in some lists, each under a name: ``no_graph: two leaves``."""
+    """Return the cases of all programs in some lists, each under a name: ``no_graph: two leaves``."""
     each = [(f"{place}: {case.name}", case) for place, module in _modules() for case in _of(module, lists)]
     assert len(dict(each)) == len(each), "two cases of a module have one name"
     return dict(each)
@@ -83,7 +83,7 @@ def _of(module: ModuleType, lists: Iterable[str]) -> Iterator[Case]:
 
 
 def sound() -> dict[str, str]:
-    """The sound programs, named likewise."""
+    """Return the sound programs under the same kind of name."""
     return {
         f"{place}: {name}": source
         for place, module in _modules()
@@ -97,7 +97,7 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
 
 
 def traced(source: str, engine: EngineName = "model", most: int = SMALL.most_values) -> Trace:
-    """The trace of a program given as text, as ``dispatchviz why`` records it. It may warn."""
+    """Return the trace of a program given as text, recorded as in ``dispatchviz why``. The program may warn."""
     text = textwrap.dedent(source).strip() + "\n"
     values = {"values": SMALL.values, "most_values": most} if engine == "model" else {}
     try:
@@ -110,7 +110,7 @@ def traced(source: str, engine: EngineName = "model", most: int = SMALL.most_val
 
 
 def _as_before() -> None:
-    """Switch that a program leaves on in an installed PyTorch are those of the next test, too."""
+    """Reset the switches that a program leaves on in an installed PyTorch, which would affect the next test."""
     import torch
 
     torch.autograd.set_detect_anomaly(False)
@@ -136,7 +136,7 @@ def check(case: Case, engine: EngineName) -> Diagnosis:
 
 
 def answers(trace: Trace) -> list[Diagnosis]:
-    """What the rules for errors say of the one that ended a program."""
+    """Return the diagnoses of the rules for the error that ended a program."""
     failed = failure(trace)
     parts = [] if failed is None else [rule for part, rule in ERROR_RULES if part in failed.message]
     found = {rule: None if failed is None else rule(failed) for rule in parts}

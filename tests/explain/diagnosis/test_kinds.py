@@ -1,4 +1,4 @@
-"""Every kind of diagnosis has three cases at least: different programs that get it."""
+"""Check that every kind of diagnosis has at least three cases with different programs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ FEWER = {
     "out= with one of several that requires grad": IN_THE_MIDDLE,
     "gradient of an unknown result": IN_THE_MIDDLE,
 }
-"""Kinds with fewer, and why."""
+"""The kinds with fewer cases, and the reason."""
 
 
-def test_each_kind_is_named_once() -> None:
+def test_each_kind_is_defined_once() -> None:
     names = [kind.name for kind in diagnosis_kinds()]
     assert len(names) == len(set(names)) > 100
 
@@ -27,7 +27,7 @@ def test_every_kind_has_three_programs() -> None:
     for case in cases(*LISTS).values():
         for kind in (case.kind, case.torch_kind):
             programs[kind].add(case.source)
-    own = [kind.name for kind in diagnosis_kinds() if "/notes/" not in kind.module]  # test_notes.py has theirs
+    own = [kind.name for kind in diagnosis_kinds() if "/notes/" not in kind.module]  # test_notes.py has their cases
     few = {name: len(programs[name]) for name in own if len(programs[name]) < 3}
     assert few.keys() == FEWER.keys(), few
 
@@ -37,7 +37,7 @@ UNFIXED = {
     "devices: no CUDA": "the fixed program is for a machine without a GPU",
     "not in the model": "another engine runs the same program",
 }
-"""Kinds whose cases have no program with the fix, and why."""
+"""The kinds whose cases have no fixed program, and the reason."""
 
 
 def test_every_case_with_a_fix_has_the_fixed_program() -> None:

@@ -1,4 +1,4 @@
-"""What the program's text says of a module: its class only where that leaves no doubt."""
+"""Tests of the facts about a module in the program's text. Its class is named only if it is unambiguous."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ blocks = nn.Sequential(*[nn.Linear(1, 1)])
         ("unknown.fc", ""),
     ],
 )
-def test_the_call_that_makes_a_module(path: str, text: str) -> None:
+def test_module_is_found_by_the_call_that_creates_it(path: str, text: str) -> None:
     import ast
 
     made = _made(PROGRAM, path)

@@ -1,4 +1,6 @@
-"""Sound programs have no diagnosis: all stored programs, examples and lessons, but for those listed with a reason."""
+"""Check that sound programs have no diagnosis: all stored programs, examples and lessons, except those listed with a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ EXCEPTIONS = {
     "second_mse_twice": ("not finite in the forward pass", OVERFLOWS),
     "two_layer_network": ("gradient of zeros after a gate", "its ReLU is closed: the gradient is zero, as told"),
 }
-"""Programs with an alarm that is no false one: its kind, and why the program is as it is."""
+"""The programs with a correct alarm: its kind, and why the program is written that way."""
 
 NAMES = [name for name in PROGRAMS if name not in EXCEPTIONS]
 FILES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("*.py"))
@@ -42,28 +44,28 @@ OF_TORCH = sorted(path for path in FILES if path.startswith(("examples/training/
 
 
 def alarms(source: str, engine: EngineName = "model") -> list[tuple[str, str]]:
-    """The diagnoses of a program, its own error and PyTorch's own warnings aside."""
+    """Return the diagnoses of a program, without those of its own error and of PyTorch's own warnings."""
     found = diagnoses(traced(source, engine, most=0))
     return [(each.kind, each.why) for each in found if each.rank not in ("error", "warning")]
 
 
 @pytest.mark.parametrize("name", some(NAMES, 40))
-def test_a_stored_program(name: str) -> None:
+def test_stored_program_has_no_diagnosis(name: str) -> None:
     assert alarms(f"import torch\n{PROGRAMS[name]}") == []
 
 
 @pytest.mark.parametrize("name", EXCEPTIONS)
-def test_an_exception(name: str) -> None:
+def test_listed_exception_has_its_diagnosis(name: str) -> None:
     kind, reason = EXCEPTIONS[name]
     assert [each for each, _ in alarms(f"import torch\n{PROGRAMS[name]}")] == [kind], reason
 
 
 @pytest.mark.parametrize("file", some(FILES, 6))
-def test_an_example(file: str) -> None:
+def test_example_has_no_diagnosis(file: str) -> None:
     assert alarms((ROOT / file).read_text("utf-8")) == []
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("file", some(OF_TORCH, 10))
-def test_an_example_on_an_installed_pytorch(file: str) -> None:
+def test_example_has_no_diagnosis_on_an_installed_pytorch(file: str) -> None:
     assert alarms((ROOT / file).read_text("utf-8"), "torch") == []

@@ -1,4 +1,4 @@
-"""Notes on sound programs. Each program asserts the fact itself, so that both engines check what the note says."""
+"""Tests of notes on sound programs. Each program asserts the fact itself, so both engines check the note's claim."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from tests.explain.diagnosis.cases import traced
 
 
 class Noted(NamedTuple):
-    """A program and what its note says."""
+    """A program and the expected parts of its note."""
 
     name: str
     kind: str
     source: str
     says: tuple[str, ...]
     on_torch: tuple[str, ...] | None = None
-    """Parts of the note on an installed PyTorch, whose recording knows other names and no numbers; the same if None,
-    there is no note if empty."""
+    """The expected parts of the note on an installed PyTorch, whose recording has other names and no numbers. The same
+    if None; no note if empty.
+    """
 
 
 TIES, NEXT, HOOKS, SUMS, CASTS = (
@@ -112,8 +113,8 @@ CASES = [
         (
             "y.grad_fn on line 5 is AddmmBackward0",
             (
-                "[0] is AccumulateGrad (net.bias); [1] is None, as its input the result of randn on line 4 requires no "
-                "grad; [2] is TBackward0, for its input net.weight.T."
+                "[0] is AccumulateGrad (net.bias); [1] is None, because its input the result of randn on line 4 "
+                "does not require grad; [2] is TBackward0, for its input net.weight.T."
             ),
         ),
         ("[0] is AccumulateGrad (net.bias); [1] is None", "[2] is TBackward0, for its input net.weight.T"),
@@ -131,7 +132,10 @@ CASES = [
         NEXT,
         "import torch\na = torch.ones(2, requires_grad=True)\nb = torch.ones(2)\nc = torch.cat([a, b])\n"
         "assert c.grad_fn.next_functions[1] == (None, 0)",
-        ("c.grad_fn on line 5 is CatBackward0", "[0] is AccumulateGrad (a); [1] is None, as its input b requires no"),
+        (
+            "c.grad_fn on line 5 is CatBackward0",
+            "[0] is AccumulateGrad (a); [1] is None, because its input b does not require",
+        ),
     ),
     Noted(
         "of modules",
@@ -147,7 +151,7 @@ net(torch.randn(3, 2, requires_grad=True)).sum().backward()
                 '4 hooks ran on line 6, in this order, by what they print: "hook 2", then "hook 1", then "hook 0", '
                 'then "hook net".'
             ),
-            "runs when the gradient of its input has been computed, or of its output, if no input requires grad",
+            "runs when the gradient of its input has been computed, or that of its output if no input requires grad",
         ),
     ),
     Noted(
@@ -163,7 +167,7 @@ for n, m in net.named_modules():
 net(torch.randn(3, 2)).sum().backward()
 assert order == ["", "2", "1", "0"]
 """,
-        ('"at net", then "at 2", then "at 1", then "at 0"', "or of its output, if no input requires grad"),
+        ('"at net", then "at 2", then "at 1", then "at 0"', "or that of its output if no input requires grad"),
     ),
     Noted(
         "of tensors and a Node",
@@ -270,7 +274,7 @@ assert order == ["", "2", "1", "0"]
         ("matmul on line 4 casts a and b to bfloat16; cat on line 5 casts c to float32.",),
     ),
     Noted(
-        "no cache of what is no leaf",
+        "no cache of what is not a leaf",
         CASTS,
         """
         import torch
@@ -299,8 +303,8 @@ assert net[0].weight.grad is None and net[2].weight.grad is not None
 """,
         (
             (
-                "net.0.weight and net.0.bias are frozen (line 4). No input of net.0 (Linear) on line 5 requires grad, "
-                "so it records no Node, and the backward pass does not come to it."
+                "net.0.weight and net.0.bias are frozen (line 4). No input of net.0 (Linear) on line 5 requires "
+                "grad, so it records no Node, and the backward pass does not reach it."
             ),
         ),
     ),
@@ -315,7 +319,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
 """,
         (
             "net.2.weight and net.2.bias are frozen (line 4). AddmmBackward0",
-            "of net.2 (Linear) computes no gradient of them, only of its inputs that require grad.",
+            "of net.2 (Linear) computes no gradient for them, only for its inputs that require grad.",
         ),
     ),
     Noted(
@@ -332,7 +336,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         layer(x).sum().backward()
         assert layer.bias.grad is None and layer.weight.grad is not None
         """,
-        ("layer.bias is frozen (line 4). AddmmBackward0 of layer (Linear) computes no gradient of it, only of its",),
+        ("layer.bias is frozen (line 4). AddmmBackward0 of layer (Linear) computes no gradient for it, only for its",),
     ),
     Noted(
         "without reentrance",
@@ -351,8 +355,8 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         """,
         (
             (
-                "checkpoint on line 8 lets block run a second time, from line 5 (runs.append(1)) on, in the backward "
-                "pass: SinBackward0"
+                "checkpoint on line 8 runs block a second time in the backward pass, from line 5 (runs.append(1)) "
+                "on: SinBackward0"
             ),
             "needs a tensor that it saved in the forward pass, and checkpoint has kept only the inputs of block.",
         ),
@@ -368,7 +372,10 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         x = torch.ones(3, requires_grad=True)
         checkpoint(block, x, use_reentrant=True).sum().backward()
         """,
-        ("checkpoint on line 6 lets block run a second time, from line 4", ": CheckpointFunctionBackward runs it."),
+        (
+            "checkpoint on line 6 runs block a second time in the backward pass, from line 4",
+            ": CheckpointFunctionBackward runs it.",
+        ),
     ),
     Noted(
         "a module",
@@ -386,7 +393,10 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         checkpoint(block, x, use_reentrant=False).sum().backward()
         """,
         (
-            "checkpoint on line 10 lets Block.forward run a second time, from line 6 (h = torch.tanh(x)) on",
+            (
+                "checkpoint on line 10 runs Block.forward a second time in the backward pass, from line 6 (h = "
+                "torch.tanh(x)) on"
+            ),
             "MulBackward0",
         ),
     ),
@@ -409,7 +419,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
                 "net.eval() on line 5 changes what modules compute (Dropout passes its input on and BatchNorm takes "
                 "its running mean and variance), not what autograd records: line 6 (a = net(x)) records three Nodes."
             ),
-            "torch.no_grad() on line 7 changes only that: it lets no Node be recorded.",
+            "torch.no_grad() on line 7 changes only the recording: no Node is recorded.",
         ),
     ),
     Noted(
@@ -440,7 +450,7 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         """,
         (
             "norm.eval() on line 4 changes what modules compute, not what autograd records",
-            "records one Node. torch.inference_mode() on line 7 changes only that",
+            "records one Node. torch.inference_mode() on line 7 changes only the recording",
         ),
     ),
     Noted(
@@ -458,8 +468,8 @@ assert net[2].bias.grad is None and net[0].weight.grad is not None
         (
             "Line 4 (y[0] = 5.0) writes to a view of y in place",
             (
-                "so y.grad_fn becomes CopySlices, whose next Node is MulBackward0. In the backward "
-                "pass CopySlices gives a gradient of 0 to what y held there."
+                "so y.grad_fn becomes CopySlices, whose next Node is MulBackward0. In the backward pass CopySlices "
+                "gives a gradient of 0 to the earlier values of y there."
             ),
         ),
     ),
@@ -595,11 +605,11 @@ for i in range(3):
     "checkpoint without a backward pass": "import torch\nfrom torch.utils.checkpoint import checkpoint\n"
     "x = torch.ones(2, requires_grad=True)\nprint(checkpoint(torch.sin, x, use_reentrant=False))",
 }
-"""Programs close to those, of which there is nothing to say."""
+"""Similar programs without a note."""
 
 
 def noted(source: str, engine: EngineName) -> tuple[Trace, tuple[Note, ...]]:
-    """The notes on a program that has no mistake."""
+    """Return the notes on a program that has no mistake."""
     trace = traced(source, engine, most=0)
     assert not isinstance(trace[-1], ev.ProgramRaised), trace[-1]
     assert diagnoses(trace) == ()
@@ -607,7 +617,7 @@ def noted(source: str, engine: EngineName) -> tuple[Trace, tuple[Note, ...]]:
 
 
 def check(case: Noted, engine: EngineName) -> None:
-    """Assert that the first note of the kind says it, and that it is of a step of the trace."""
+    """Assert that the first note of the kind has the expected parts, and refers to a step of the trace."""
     trace, found = noted(case.source, engine)
     says = case.on_torch if engine == "torch" and case.on_torch is not None else case.says
     own = [each for each in found if each.said.kind == case.kind]
@@ -619,24 +629,24 @@ def check(case: Noted, engine: EngineName) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.kind}-{case.name}" for case in CASES])
-def test_the_model(case: Noted) -> None:
+def test_program_gets_its_note_on_the_model(case: Noted) -> None:
     check(case, "model")
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.kind}-{case.name}" for case in CASES])
-def test_an_installed_pytorch(case: Noted) -> None:
+def test_program_gets_its_note_on_an_installed_pytorch(case: Noted) -> None:
     check(case, "torch")
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_nothing_to_say(name: str) -> None:
+def test_similar_program_gets_no_note(name: str) -> None:
     assert noted(PLAIN[name], "model")[1] == ()
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", PLAIN)
-def test_nothing_to_say_of_an_installed_pytorch(name: str) -> None:
+def test_similar_program_gets_no_note_on_an_installed_pytorch(name: str) -> None:
     assert noted(PLAIN[name], "torch")[1] == ()
 
 
@@ -646,7 +656,7 @@ def test_each_kind_has_three_programs() -> None:
     assert min(map(kinds.count, kinds)) == 3
 
 
-def test_at_most_four() -> None:
+def test_program_gets_at_most_four_notes() -> None:
     source = textwrap.dedent(CASES[0].source) + "".join(
         f"\na{n} = torch.ones(2, requires_grad=True)\nb{n} = a{n} * 1\nprint(b{n}.grad_fn.next_functions)"
         for n in range(6)
@@ -654,6 +664,6 @@ def test_at_most_four() -> None:
     assert len(noted(source, "model")[1]) <= MOST
 
 
-def test_a_loop_is_told_once() -> None:
+def test_repetition_in_a_loop_gets_one_note() -> None:
     source = "import torch\nfor i in range(5):\n    x = torch.ones(2, requires_grad=True)\n    x.max().backward()\n"
     assert [each.said.kind for each in noted(source, "model")[1]] == [TIES]

@@ -1,4 +1,4 @@
-"""Each program of ``programs`` has the diagnosis that its case says, on the model and on an installed PyTorch."""
+"""Check that each program of ``programs`` gets the diagnosis in its case, on the model and on an installed PyTorch."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ def each_of(named: Mapping[str, Value]) -> pytest.MarkDecorator:
 
 
 @each_of(cases("CASES", "ON_THE_MODEL", "ON_A_GPU"))
-def test_on_the_model(given: Case) -> None:
+def test_program_gets_its_diagnosis_on_the_model(given: Case) -> None:
     check(given, "model")
 
 
 @pytest.mark.torch
 @each_of(cases("CASES", "ON_PYTORCH"))
-def test_on_an_installed_pytorch(given: Case) -> None:
+def test_program_gets_its_diagnosis_on_an_installed_pytorch(given: Case) -> None:
     check(given, "torch")
 
 
 @pytest.mark.torch
 @each_of(cases("ON_THE_MODEL"))
-def test_what_an_installed_pytorch_does_not_show(given: Case) -> None:
+def test_unrecorded_mistake_has_no_diagnosis_on_an_installed_pytorch(given: Case) -> None:
     assert diagnoses(traced(given.source, "torch")) == ()
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize(("places", "needed"), [("ON_A_GPU", True), ("WITHOUT_A_GPU", False)])
-def test_cuda(places: str, needed: bool) -> None:
+def test_program_with_or_without_cuda_gets_its_diagnosis(places: str, needed: bool) -> None:
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available() != needed:
         pytest.skip("it depends on a GPU")
@@ -45,11 +45,11 @@ def test_cuda(places: str, needed: bool) -> None:
 
 
 @each_of(sound())
-def test_no_alarm_on_the_model(given: str) -> None:
+def test_sound_program_has_no_diagnosis_on_the_model(given: str) -> None:
     assert diagnoses(traced(given)) == ()
 
 
 @pytest.mark.torch
 @each_of(sound())
-def test_no_alarm_on_an_installed_pytorch(given: str) -> None:
+def test_sound_program_has_no_diagnosis_on_an_installed_pytorch(given: str) -> None:
     assert diagnoses(traced(given, "torch")) == ()

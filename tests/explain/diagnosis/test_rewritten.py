@@ -1,4 +1,4 @@
-"""Lines that write in place, and what they become."""
+"""Tests of the rewriting of lines that write in place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dispatchviz.explain.diagnosis.graph_errors.rewritten import out_of_place, w
         ("for y in x:", "y", ""),
     ],
 )
-def test_out_of_place(line: str, variable: str, new: str) -> None:
+def test_in_place_line_becomes_out_of_place(line: str, variable: str, new: str) -> None:
     assert out_of_place(line, variable) == new
 
 
@@ -35,5 +35,5 @@ def test_out_of_place(line: str, variable: str, new: str) -> None:
         ("torch.add(a, b)", ""),
     ],
 )
-def test_without_out(line: str, new: str) -> None:
+def test_line_with_out_becomes_an_assignment(line: str, new: str) -> None:
     assert without_out(line) == new

@@ -1,4 +1,4 @@
-"""What is special in a sound program, by the line where it begins."""
+"""Tests of the special features of a sound program, with the line where each begins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ F.apply(x)
     ("source", "texts"),
     [
         ("y = x * 2", []),
-        ("torch.nn.Linear(2, 2)", []),  # switches grad mode off to initialize its parameters
+        ("torch.nn.Linear(2, 2)", []),  # turns grad mode off to initialize its parameters
         ("with torch.no_grad():\n    x * 2", ["torch.no_grad() on line 3"]),
         ("torch.func.vmap(torch.sin)(x)", ["the transform vmap on line 3"]),
         ("torch.autograd.grad(x.sin().sum(), x, create_graph=True)", ["a backward pass with create_graph on line 3"]),
@@ -39,5 +39,5 @@ F.apply(x)
         ),
     ],
 )
-def test_special(source: str, texts: list[str]) -> None:
+def test_program_has_its_special_features(source: str, texts: list[str]) -> None:
     assert [each.text for each in special(traced(BEGIN + source))] == texts

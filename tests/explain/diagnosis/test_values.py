@@ -1,4 +1,4 @@
-"""Values of tensors are recorded up to a limit: what comes after it is not seen, and said not to be."""
+"""Tests of the limit of recorded values: the diagnosis states that it does not see what comes later."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ for i in range(40):
 """
 
 
-def test_nan_behind_the_limit_is_said_not_to_be_seen() -> None:
+def test_nan_after_the_limit_is_reported_as_unseen() -> None:
     assert diagnoses(traced(LATE))[0].kind == "not finite in a Node"
     limited = traced(LATE, most=100)
     assert diagnoses(limited) == ()
     assert "Values of tensors were recorded only up to line" in until(limited)
-    assert nothing_wrong(limited).endswith("NaN after that is not seen.")
+    assert nothing_wrong(limited).endswith("NaN after that is not visible.")
 
 
-def test_passes_behind_the_limit_are_not_counted() -> None:
+def test_passes_after_the_limit_are_not_counted() -> None:
     assert diagnoses(traced(GATE)) == ()
     (found,) = diagnoses(traced(GATE, most=100))
     assert "In each of the first" in found.why
@@ -46,5 +46,5 @@ def test_passes_behind_the_limit_are_not_counted() -> None:
 @pytest.mark.parametrize(
     "source", [LATE, GATE, "import torch\nx = torch.ones(99, requires_grad=True)\n(x * x).sum().backward()"]
 )
-def test_values_to_the_end(source: str) -> None:
+def test_trace_below_the_limit_has_no_remark(source: str) -> None:
     assert until(traced(source)) == ""

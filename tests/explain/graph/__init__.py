@@ -1,1 +1,1 @@
-"""The backward graph as a value: what belongs to its Nodes, what comes from where, what has changed."""
+"""Tests of the backward graph as a value: the facts about its Nodes, their origins and their changes."""

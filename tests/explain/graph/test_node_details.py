@@ -1,4 +1,4 @@
-"""Details of a Node beside the machine's own objects, and the memory of what it saved."""
+"""Details of a Node compared with the machine's own objects, and the memory of its saved tensors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_views_name_their_root_base() -> None:
     assert said["plain"] == said["base"] == ""
 
 
-def test_where_it_was_made() -> None:
+def test_node_has_the_call_and_line_that_made_it() -> None:
     trace = traced(
         """
         import torch
@@ -75,7 +75,7 @@ def test_where_it_was_made() -> None:
     assert isinstance(trace[twice.step], ev.FunctionEntered)
 
 
-def test_a_node_from_before_the_recording() -> None:
+def test_node_from_before_the_recording_has_no_origin() -> None:
     x = torch.ones(2, requires_grad=True)
     y = x * 2
     with dispatchviz.record() as trace:
@@ -84,7 +84,7 @@ def test_a_node_from_before_the_recording() -> None:
     assert [made_at(trace, node.number) is None for node in graph if node.name == "MulBackward0"] == [True]
 
 
-def test_made_while_another_ran() -> None:
+def test_node_made_in_a_double_backward_names_the_running_node() -> None:
     trace = traced(
         """
         import torch
@@ -130,7 +130,7 @@ print([each.untyped_storage().nbytes() for each in (whole, part, turned, double,
 """
 
 
-def test_storages_are_as_big_as_the_machines() -> None:
+def test_storage_sizes_equal_those_of_the_machine() -> None:
     trace = traced(PROGRAM)
     numbers = [event.tensor for event in trace if isinstance(event, ev.NameBound)]
     printed = next(event.text for event in trace if isinstance(event, ev.Printed))
@@ -142,7 +142,7 @@ DTYPES = ("bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_item_sizes(name: str) -> None:
+def test_item_sizes_equal_pytorchs(name: str) -> None:
     assert item_size(f"torch.{name}") == getattr(torch, name).itemsize
 
 
@@ -150,5 +150,5 @@ def test_item_sizes(name: str) -> None:
     ("count", "text"),
     [(0, "0 bytes"), (1, "1 byte"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (3 << 40, "3.0 TiB")],
 )
-def test_bytes_in_words(count: int, text: str) -> None:
+def test_bytes_are_shown_in_binary_units(count: int, text: str) -> None:
     assert plain_bytes(count) == text

@@ -52,7 +52,7 @@ def titles(cluster: Cluster) -> dict[str, list[list[str]]]:
     return found
 
 
-def test_functions_are_within_each_other() -> None:
+def test_nested_calls_are_nested_groups() -> None:
     found = titles("function")
     assert found["MulBackward0"] == [["twice"], ["Net.forward", "twice"]]
     assert found["ReluBackward0"] == [["Net.forward"]]
@@ -68,7 +68,7 @@ def test_calls_of_one_function_are_different_groups() -> None:
 
 
 def calls(program: str, node: str) -> list[list[int]]:
-    """Of each Node of a name the calls that it was made in, numbered in the order in which they are met."""
+    """Return the calls in which each Node of a name was made, numbered in order of occurrence."""
     graph, numbers = backward_graph(traced(program)), dict[tuple[str, int, int], int]()
     paths = groups(graph, "function")
     made = sorted(number for number in graph.nodes if graph.outline(number).name == node)
@@ -107,8 +107,10 @@ def test_calls_from_one_line_are_different_groups(name: str) -> None:
     assert calls(f"{begin}{program}\nz.sum().backward()\n", "MulBackward0") == expected
 
 
-def test_generators_that_take_turns_are_not_taken_for_each_other() -> None:
-    """Which of them goes on is not noted: each time they go on from another line of the program, it is a group."""
+def test_alternating_generators_are_separate_groups() -> None:
+    """The trace does not show which generator continues, so each continuation from another line of the program is a
+    group.
+    """
     program = """
         import torch
         x = torch.ones(2, requires_grad=True)
@@ -130,25 +132,25 @@ def test_modules_that_one_line_calls_are_different_groups() -> None:
     assert len({found[f"model.{block}"] for block in range(BLOCKS)}) == 1
 
 
-def test_modules_by_their_parameters() -> None:
+def test_module_is_identified_by_its_parameters() -> None:
     found = titles("module")
     assert found["AddmmBackward0"] == [["last"], ["first"]]
     assert found["AccumulateGrad (first.bias)"] == [["first"]]
-    assert found["ReluBackward0"] == [[]]  # Net is the whole model: no path
+    assert found["ReluBackward0"] == [[]]  # Net is the whole model, so it has no path
     assert found["SumBackward0"] == [[]]
 
 
-def test_a_leaf_is_where_all_that_use_it_are() -> None:
+def test_leaf_is_in_the_common_group_of_its_users() -> None:
     assert titles("function")["AccumulateGrad (shared)"] == [[]]
     assert titles("line")["AccumulateGrad (shared)"] == [[]]
 
 
-def test_lines() -> None:
+def test_line_groups_have_the_text_of_the_line() -> None:
     assert titles("line")["ReluBackward0"] == [["line 14: return self.last(twice(self.first(x).relu()))"]]
     assert titles("line")["MulBackward0"] == [["line 6: return x * 2"], ["line 6: return x * 2"]]
 
 
-def test_none() -> None:
+def test_cluster_none_has_no_groups() -> None:
     assert groups(backward_graph(net()), "none") == {}
 
 
@@ -162,11 +164,11 @@ def test_every_node_has_a_path(cluster: Cluster) -> None:
     ("name", "module"),
     [("layers.0.up.weight", "layers.0.up"), ("weight", ""), ("x", ""), ("loss@3", ""), ("net.a (t4)", ""), ("0.1", "")],
 )
-def test_the_module_of_a_parameter(name: str, module: str) -> None:
+def test_module_path_is_a_prefix_of_the_parameter_path(name: str, module: str) -> None:
     assert module_of(name) == module
 
 
-def test_what_paths_share() -> None:
+def test_shared_path_is_the_common_beginning() -> None:
     assert shared_path(["layers.11.up", "layers.11.norm1"]) == "layers.11"
     assert shared_path(["layers.1.up", "layers.11.up"]) == "layers"
     assert shared_path(["a.b", "a.b"]) == "a.b"
@@ -179,7 +181,7 @@ def graph() -> BackwardGraph:
 
 
 def boxed(graph: BackwardGraph, *opened: str, is_folded: bool = False) -> dict[str, set[int]]:
-    """The Nodes in each box, by the module."""
+    """Return the Nodes in each box, by module."""
     fold, order = fold_graph(graph, 100, (), "module", Boxed(opened, is_folded)), fold_order(graph)
     assert Counter(unfolded(fold).names) == Counter(node.name for node in graph)
     return {each.module: {order[at] for at in range(each.start, each.stop)} for each in sections(fold.items)}
@@ -195,24 +197,24 @@ def test_a_box_has_all_nodes_of_an_outermost_module(graph: BackwardGraph) -> Non
     assert all(nodes == within(graph, module) for module, nodes in found.items())
 
 
-def test_what_is_within_an_opened_module_is_boxes(graph: BackwardGraph) -> None:
+def test_opened_module_shows_its_submodules_as_boxes(graph: BackwardGraph) -> None:
     assert boxed(graph, "net[1]").keys() == {"net[0]", "net[1].up", "net[1].down", "net[2]", "net[3]"}
     assert boxed(graph, "net[1]", "net[1].up").keys() == {"net[0]", "net[1].down", "net[2]", "net[3]"}
     assert boxed(graph, "net[1]")["net[1].up"] == within(graph, "net[1].up")
 
 
-def test_a_module_that_is_a_iteration_is_no_box_but_those_within_it_are(graph: BackwardGraph) -> None:
+def test_module_that_fills_an_iteration_is_opened(graph: BackwardGraph) -> None:
     fold = fold_graph(graph, 100, (), "module", Boxed())
     assert [repeat.iterations for repeat in repeats(fold.items)] == [BLOCKS]
     assert boxed(graph, is_folded=True).keys() == {"*.up", "*.down"}
 
 
-def test_a_module_that_is_all_there_is_is_no_box() -> None:
+def test_module_that_fills_the_graph_is_opened() -> None:
     graph = backward_graph(traced(PROGRAM.replace(f"range({BLOCKS})", "range(1)")))
     assert boxed(graph).keys() == {"net[0].up", "net[0].down"}
 
 
-def test_modules_that_one_line_calls_are_boxes_of_their_own() -> None:
+def test_modules_called_on_one_line_are_separate_boxes() -> None:
     graph = backward_graph(traced(ON_ONE_LINE))
     blocks = {f"model.{block}" for block in range(BLOCKS)}
     found = boxed(graph)
@@ -222,7 +224,7 @@ def test_modules_that_one_line_calls_are_boxes_of_their_own() -> None:
     assert boxed(graph, "model.1").keys() == found.keys() - {"model.1"} | inner
 
 
-def test_without_modules_nothing_is_boxed() -> None:
+def test_graph_without_modules_has_no_boxes() -> None:
     graph = backward_graph(traced("import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\n"))
     assert boxed(graph) == {}
 
@@ -260,18 +262,18 @@ def graph_of(trace: Trace) -> BackwardGraph:
     return backward_graph(trace)
 
 
-def test_a_call_within_a_iteration_is_one_box() -> None:
+def test_call_within_an_iteration_is_one_box() -> None:
     graph = graph_of(traced(CALLING.replace("{choice}", "one")))
     fold = fold_graph(graph, 100)
     assert {section.function for section in call_boxes(fold.items)} == {
         "one",
         "block",
-    }  # the last iteration is like no other
+    }  # the last iteration differs from all others
     assert boxes(fold.items) <= boxes(fold_graph(graph, 100, (), "module").items)
     assert Counter(unfolded(fold).names) == Counter(node.name for node in graph)
 
 
-def test_calls_of_two_functions_in_turns_that_are_alike_are_no_box_of_one() -> None:
+def test_similar_calls_of_two_functions_are_not_one_box() -> None:
     graph = graph_of(traced(CALLING.replace("{choice}", "other if iteration == 3 else one")))
     assert not {section.function for section in call_boxes(fold_graph(graph, 100).items)} & {
         "one",
@@ -279,14 +281,14 @@ def test_calls_of_two_functions_in_turns_that_are_alike_are_no_box_of_one() -> N
     }
 
 
-def test_small_pictures_are_left_alone() -> None:
+def test_small_graph_folds_no_calls() -> None:
     graph = graph_of(traced("import torch\ndef f(x):\n    return x * x\nx = f(torch.ones(2, requires_grad=True))\n"))
     fold = fold_graph(graph, 100)
     assert boxes(fold.items) <= PAGE
     assert call_boxes(fold.items) == []
 
 
-def test_what_somebody_asks_for_is_drawn() -> None:
+def test_requested_nodes_are_drawn() -> None:
     graph = graph_of(traced(CALLING.replace("{choice}", "one")))
     asked = next(node for node in graph if node.name == "ExpBackward0")
     fold = fold_graph(graph, 100, [str(asked.sequence_nr)])

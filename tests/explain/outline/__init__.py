@@ -1,1 +1,1 @@
-"""Tests of the outline: the tree of lines, iterations and calls, and what its rows say."""
+"""Tests of the outline: the tree of lines, iterations and calls, and the texts of its rows."""

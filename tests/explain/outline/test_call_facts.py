@@ -1,4 +1,4 @@
-"""Rows name the operators that a line called, with all their keys, as PyTorch's own log has them."""
+"""Check that rows name the operators that a line called, with all their keys, as in PyTorch's own log."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from truth import records
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def calls_told(trace: Trace, number: int) -> list[str]:
-    """The calls in the row of a line."""
+def calls_in_row(trace: Trace, number: int) -> list[str]:
+    """Return the calls in the row of a line."""
     begin = line(trace, number)
     end = next((step for step in trace.steps_of(ev.SourceLine) if step > begin), len(trace)) - 1
     return [text for text, _ in call_facts(trace, begin, end)]
 
 
-def test_the_founding_program() -> None:
+def test_founding_program_has_its_calls_in_rows() -> None:
     trace = traced((EXAMPLES / "forum.py").read_text(encoding="utf-8"))
-    assert calls_told(trace, 3) == ["randn → BackendSelect → CPU", "to → AutogradCPU (composite: _to_copy)"]
-    assert calls_told(trace, 6) == ["add → AutogradCUDA → CUDA"]
-    assert calls_told(trace, 7) == ["sum → AutogradCUDA → CUDA", "ones_like → CUDA"]
+    assert calls_in_row(trace, 3) == ["randn → BackendSelect → CPU", "to → AutogradCPU (composite: _to_copy)"]
+    assert calls_in_row(trace, 6) == ["add → AutogradCUDA → CUDA"]
+    assert calls_in_row(trace, 7) == ["sum → AutogradCUDA → CUDA", "ones_like → CUDA"]
 
 
 CALLS = {
@@ -57,9 +57,9 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call(call: str) -> None:
+def test_row_names_the_keys_of_a_call(call: str) -> None:
     trace = traced(f"import torch\na = torch.ones(2, 3, requires_grad=True)\nb = {call}\n")
-    assert calls_told(trace, 3) == CALLS[call]
+    assert calls_in_row(trace, 3) == CALLS[call]
 
 
 WITHIN = {
@@ -70,14 +70,14 @@ WITHIN = {
 
 
 @pytest.mark.parametrize("mode", WITHIN)
-def test_a_call_within_a_mode(mode: str) -> None:
+def test_row_names_the_keys_of_a_call_within_a_mode(mode: str) -> None:
     trace = traced(f"import torch\na = torch.ones(2, 2)\nwith {mode}:\n    b = a @ a\nprint()\n")
-    assert calls_told(trace, 4) == [WITHIN[mode]]
+    assert calls_in_row(trace, 4) == [WITHIN[mode]]
 
 
-def test_an_inference_tensor_has_no_autograd_key() -> None:
+def test_call_with_an_inference_tensor_has_no_autograd_key() -> None:
     trace = traced("import torch\nwith torch.inference_mode():\n    a = torch.ones(2)\n    b = a.reshape(2, 1)\n")
-    assert calls_told(trace, 4) == ["reshape → CPU (composite: view)"]
+    assert calls_in_row(trace, 4) == ["reshape → CPU (composite: view)"]
 
 
 # -- PyTorch's log -----------------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def test_an_inference_tensor_has_no_autograd_key() -> None:
 
 @dataclass
 class Logged:
-    """A call in PyTorch's log, with those within it."""
+    """A call in PyTorch's log, with its nested calls."""
 
     operator: str
     key: str
@@ -93,13 +93,15 @@ class Logged:
     inner: list[Logged] = field(default_factory=list)
 
     def again(self) -> Logged | None:
-        """The call of the same operator that this one makes, unless that is the work of a backend's kernel."""
+        """Return the call of the same operator that this one makes, unless it belongs to the work of a backend's
+        kernel.
+        """
         found = (each for each in self.inner if each.operator == self.operator)
         return next((each for each in found if each.how == "redispatch" or not is_backend(self.key)), None)
 
 
 def logged(log: list[list[Any]]) -> list[Logged]:
-    """The calls that a program itself made, from its recorded log."""
+    """Return the calls that a program itself made, from its recorded log."""
     around: list[tuple[int, list[Logged]]] = [(-1, [])]
     outer = around[0][1]
     for depth, _, operator, key, _, _, _, how, node in log:
@@ -113,7 +115,7 @@ def logged(log: list[list[Any]]) -> list[Logged]:
 
 
 def chain_of(call: Logged, composite_at: int | None) -> tuple[tuple[str, ...], Logged]:
-    """The keys of a logged call, up to the kernel that is composite; the last call of the same operator."""
+    """Return the keys of a logged call up to the composite kernel, and the last call of the same operator."""
     keys, again = [call.key], call.again()
     while again is not None and len(keys) != composite_at:
         call, again = again, again.again()
@@ -121,8 +123,8 @@ def chain_of(call: Logged, composite_at: int | None) -> tuple[tuple[str, ...], L
     return tuple(keys), call
 
 
-def told_otherwise(found: Chain, pytorch: Logged) -> str:
-    """How a chain differs from PyTorch's; empty if it does not."""
+def difference(found: Chain, pytorch: Logged) -> str:
+    """Return the difference between a chain and PyTorch's; empty if there is none."""
     keys, last = chain_of(pytorch, len(found.keys) if found.composite else None)
     inner = tuple(dict.fromkeys(each.operator for each in last.inner))
     parts = inner if found.composite or not is_backend(keys[-1]) else ()
@@ -135,13 +137,15 @@ LOGGED = [name for name, text in PROGRAMS.subjects.items() if text not in ("mode
 
 
 def comparable(name: str) -> Iterator[Trace]:
-    """The trace of a program whose calls are logged in one order: not from several threads, not those of printing."""
+    """Yield the trace of a program whose calls are logged in a fixed order: none of several threads, none of
+    printing.
+    """
     source = PROGRAMS[name]["source"]
     if PROGRAMS[name]["log"] is not None and "threading" not in source and "print" not in source:
         yield traced(source)
 
 
-@pytest.mark.filterwarnings("ignore")  # an error made of a warning would end the program
+@pytest.mark.filterwarnings("ignore")  # a warning raised as an error would end the program
 @pytest.mark.parametrize("name", some(LOGGED, max(len(LOGGED) // amount(6, 400), 1)))
 def test_rows_have_the_calls_of_the_recorded_log(name: str) -> None:
     for trace in comparable(name):
@@ -150,7 +154,7 @@ def test_rows_have_the_calls_of_the_recorded_log(name: str) -> None:
         assert [each.operator for each in told if not each.operator.startswith("profiler::")] == [
             each.operator for each in pytorch
         ]
-        assert not list(filter(None, map(told_otherwise, told, pytorch)))
+        assert not list(filter(None, map(difference, told, pytorch)))
 
 
 # -- beside the row ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Facts in the rows of the outline, and the first screen."""
+"""Tests of the facts in the rows of the outline, and of the first screen."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tests.steps import line
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def told(trace: Trace, number: int) -> list[str]:
-    """The facts of a line of the program, up to the next one."""
+def facts_of_line(trace: Trace, number: int) -> list[str]:
+    """Return the facts of a line of the program, up to the next one."""
     begin = line(trace, number)
     after = [step for step in trace.steps_of(type(trace[begin])) if step > begin]
     return [text for text, _ in facts(trace, begin, (after[0] if after else len(trace)) - 1)]
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_what_autocast_casts(device: str) -> None:
+def test_casts_of_autocast_are_named(device: str) -> None:
     trace = traced(f"""\
         import torch
 
@@ -39,9 +39,9 @@ def test_what_autocast_casts(device: str) -> None:
             z = x * w
             loss = torch.nn.functional.mse_loss(y, x)
     """)
-    assert "w, x cast to bfloat16" in told(trace, 6)
-    assert not [text for text in told(trace, 7) if "cast" in text]
-    assert "y cast to float32" in told(trace, 8)
+    assert "w, x cast to bfloat16" in facts_of_line(trace, 6)
+    assert not [text for text in facts_of_line(trace, 7) if "cast" in text]
+    assert "y cast to float32" in facts_of_line(trace, 8)
 
 
 def test_many_casts_are_counted() -> None:
@@ -56,7 +56,7 @@ def test_many_casts_are_counted() -> None:
     assert "10 casts by autocast" in every
 
 
-def test_the_last_of_many_prints() -> None:
+def test_last_of_many_prints_is_shown() -> None:
     trace = traced("""\
         import torch
 
@@ -66,7 +66,7 @@ def test_the_last_of_many_prints() -> None:
     """)
     begin, end = line(trace, 3), line(trace, 5) - 1
     assert [text for text, _ in facts(trace, begin, end)] == ["> prints 500 times, last: step 499"]
-    assert told(trace, 5) == ["> done"]
+    assert facts_of_line(trace, 5) == ["> done"]
 
 
 def test_warnings_are_counted() -> None:
@@ -79,11 +79,11 @@ def test_warnings_are_counted() -> None:
         warnings.warn("two")
     """)
     assert counts(trace) == "5 lines · 2 warnings"
-    assert told(trace, 5) == ["! UserWarning"]
+    assert facts_of_line(trace, 5) == ["! UserWarning"]
     assert [text for text, _ in facts(trace, 0, len(trace) - 1)] == ["! 2 warnings"]
 
 
-def test_kernels_that_are_registered_and_removed() -> None:
+def test_registered_and_removed_kernels_are_counted() -> None:
     trace = traced("""\
         import torch
 
@@ -92,29 +92,31 @@ def test_kernels_that_are_registered_and_removed() -> None:
         lib._destroy()
         print("end")
     """)
-    assert "+ 2 kernels registered" in told(trace, 4)
-    assert told(trace, 5) == ["- 2 kernels removed"]
-    assert told(trace, 6) == ["> end"]
+    assert "+ 2 kernels registered" in facts_of_line(trace, 4)
+    assert facts_of_line(trace, 5) == ["- 2 kernels removed"]
+    assert facts_of_line(trace, 6) == ["> end"]
 
 
 @pytest.mark.parametrize("name", ["forum", "mlp", "autocast", "custom_operator", "inplace_error", "no_grad", "vmap"])
 def test_the_rows_have_all_nodes_of_the_header(name: str) -> None:
     trace = traced((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))
     outline = Outline(trace, 0)
-    told = [text for item in outline.children(None) for text, _ in row_texts(outline, item)[1] if text.startswith("○")]
+    facts_of_line = [
+        text for item in outline.children(None) for text, _ in row_texts(outline, item)[1] if text.startswith("○")
+    ]
     created = {event.node for event in trace if isinstance(event, ev.NodeCreated)}
-    assert sum(map(nodes_in, told)) == len(created)
+    assert sum(map(nodes_in, facts_of_line)) == len(created)
     (in_header,) = re.findall(r"([\d,]+) Nodes?\b", counts(trace)) or ["0"]
     assert int(in_header.replace(",", "")) == len(created)
 
 
 def nodes_in(fact: str) -> int:
-    """How many Nodes a row names or counts with these words: a name is one."""
+    """Return the number of Nodes that a row names or counts. Each name counts as one."""
     number = fact.removeprefix("○ ").partition(" ")[0].replace(",", "")
     return int(number) if number.isdigit() else 1
 
 
-def test_where_many_nodes_are_made_those_of_leaves_are_counted_too() -> None:
+def test_many_nodes_are_counted_with_those_of_leaves() -> None:
     trace = traced("""\
         import torch
 
@@ -128,7 +130,7 @@ def test_where_many_nodes_are_made_those_of_leaves_are_counted_too() -> None:
     assert "6 Nodes" in counts(trace)
 
 
-def test_the_end_of_a_with_block_is_told_behind_the_whole_line() -> None:
+def test_end_of_a_with_block_comes_after_the_whole_line() -> None:
     trace = traced("""\
         import torch
 
@@ -155,7 +157,7 @@ def test_a_chain_that_is_freed_at_once_is_counted_on_its_line() -> None:
             y = y * 2
         del y
     """)
-    assert told(trace, 7) == ["10 Nodes freed"]  # the leaf's AccumulateGrad too
+    assert facts_of_line(trace, 7) == ["10 Nodes freed"]  # the leaf's AccumulateGrad counts too
 
 
 FUNCTION = """\
@@ -175,29 +177,29 @@ FUNCTION = """\
 """
 
 
-def test_the_key_that_won_the_call() -> None:
+def test_first_node_names_the_highest_key_of_its_call() -> None:
     first = first_node(traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n"))
     assert first is not None
     assert first.text.startswith(
-        "Line 3 makes the first Node, MulBackward0. AutogradCPU is the highest key left, so it wins"
+        "Line 3 creates the first Node, MulBackward0. AutogradCPU is the highest key left, so it wins"
     )
 
 
-def test_a_function_makes_its_node_in_no_call() -> None:
+def test_node_of_a_function_is_made_outside_calls() -> None:
     trace = traced(FUNCTION)
     first = first_node(trace)
     assert first is not None
     assert isinstance(trace[first.step], ev.NodeCreated)
     assert first.text.startswith(
-        "Line 13 makes the first Node, SquareBackward. A Function creates its Node before its forward"
+        "Line 13 creates the first Node, SquareBackward. A Function creates its Node before its forward"
     )
 
 
-def test_a_program_without_nodes() -> None:
+def test_program_without_nodes_has_no_first_node() -> None:
     assert first_node(traced("import torch\nx = torch.ones(2) * 2\n")) is None
 
 
-def test_a_name_that_a_function_had_taken_over_is_not_bound_again() -> None:
+def test_name_restored_after_a_function_is_not_bound_again() -> None:
     trace = traced("""\
         import torch
 
@@ -210,6 +212,6 @@ def test_a_name_that_a_function_had_taken_over_is_not_bound_again() -> None:
         print(y)
     """)
     outline = Outline(trace, DEFAULT)
-    told = [text for text, _ in row_texts(outline, outline.children(None)[-2])[1]]
-    assert told[-1] == "y: [2] cpu"
-    assert "x: [2] cpu" not in told
+    facts_of_line = [text for text, _ in row_texts(outline, outline.children(None)[-2])[1]]
+    assert facts_of_line[-1] == "y: [2] cpu"
+    assert "x: [2] cpu" not in facts_of_line

@@ -1,4 +1,6 @@
-"""The outline: every step has one place in the tree, whatever is unfolded, and turns are those that Python ran."""
+"""Check that every step has one place in the tree, for any unfolded items, and that iterations are those that Python
+ran.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,7 @@ def trace() -> Trace:
 
 
 def descended(outline: Outline, item: int | None = None) -> Iterator[int]:
-    """All steps that the tree has, from top to bottom."""
+    """Yield all steps in the tree, from top to bottom."""
     for child in outline.children(item):
         if not outline.is_merged(child):
             yield outline.begin(child)
@@ -89,7 +91,7 @@ def descended(outline: Outline, item: int | None = None) -> Iterator[int]:
 
 
 def check(outline: Outline) -> None:
-    """Every step of the level is in the tree once, and items know what they are in."""
+    """Assert that every step of the level is in the tree once, and that items know their parents."""
     assert list(descended(outline)) == list(outline.steps)
     check_item(outline, None)
 
@@ -135,7 +137,7 @@ MODULES = """
 """
 
 
-def test_a_module_is_a_row_with_its_name_its_class_and_what_it_took() -> None:
+def test_module_row_has_name_class_and_input() -> None:
     outline = Outline(traced(MODULES), DEFAULT)
     items = [item for item in descended(outline) if item >= 0 and isinstance(outline.trace[item], ModuleCalled)]
     rows = [row_texts(outline, item) for item in items[: len(items) // 2]]
@@ -148,7 +150,7 @@ def test_a_module_is_a_row_with_its_name_its_class_and_what_it_took() -> None:
     assert counts[3] == ["linear → AutogradCPU (composite: t, addmm)", "○ TBackward0", "○ AddmmBackward0"]
 
 
-def test_the_loop_in_a_forward_has_its_turns_within_the_module() -> None:
+def test_iterations_of_a_forward_are_rows_within_the_module() -> None:
     outline = Outline(traced(MODULES), DEFAULT)
     block = next(
         item for item in descended(outline) if item >= 0 and row_texts(outline, item)[0][0] == "blocks.0  Block"
@@ -163,7 +165,7 @@ def test_every_step_of_modules_has_one_place(level: int) -> None:
     check(Outline(traced(MODULES), level))
 
 
-def test_calls_of_the_profiler_are_rows_among_all_steps_alone() -> None:
+def test_profiler_calls_are_rows_only_at_the_last_level() -> None:
     trace = traced(MODULES)
     calls = profiler_calls(trace)
     assert len(calls) == 8, "two for each zero_grad and each step"
@@ -192,7 +194,7 @@ def test_every_step_of_any_nesting_has_one_place(depths: list[int], level: int) 
     check(Outline(nested(depths), level))
 
 
-def test_what_is_unfolded_is_seen(trace: Trace) -> None:
+def test_unfolded_items_are_visible(trace: Trace) -> None:
     outline = Outline(trace, DEFAULT)
     for at in range(0, len(trace), 7):
         rows = outline.rows(frozenset(), at)
@@ -206,13 +208,13 @@ def test_what_is_unfolded_is_seen(trace: Trace) -> None:
     assert list(outline.rows(everything, 0)) == list(outline.steps)
 
 
-def test_a_row_that_nobody_unfolded_is_not_seen(trace: Trace) -> None:
+def test_folded_items_are_not_visible(trace: Trace) -> None:
     outline = Outline(trace, DEFAULT)
     assert list(outline.rows(frozenset(), 0)) == [outline.begin(item) for item in outline.children(None)]
 
 
 def iterations(trace: Trace) -> dict[int, int]:
-    """Line of a loop's head to how often its iterations ran, all loops on it together."""
+    """Return the number of iterations of each loop head's line, for all loops on it together."""
     rows, found = line_rows(trace), dict[int, int]()
     for head, count in rows.counts.items():
         event = trace[rows.begins[head]]
@@ -221,7 +223,7 @@ def iterations(trace: Trace) -> dict[int, int]:
     return found
 
 
-def test_the_iterations_of_each_loop(trace: Trace) -> None:
+def test_each_loop_has_its_iterations(trace: Trace) -> None:
     text = textwrap.dedent(MANY_THINGS).split("\n")
     told = {text[line - 1].strip(): count for line, count in iterations(trace).items()}
     assert told == {
@@ -229,7 +231,7 @@ def test_the_iterations_of_each_loop(trace: Trace) -> None:
         "for i in range(3):": 3,
         "for j in range(2):": 3 * 2,
         "while n < 2:": 2,
-        "for k in range(2):": 2,  # a generator that goes on goes on with its loop
+        "for k in range(2):": 2,  # a resumed generator continues its loop
         "for item in items():": 2,
     }
 
@@ -240,11 +242,11 @@ LOOPS = st.tuples(st.sampled_from(["for", "while", "break"]), st.integers(0, 3),
 
 
 DEEPEST = "i15"
-"""Python takes no more blocks within each other than 20."""
+"""The depth limit of nested blocks in Python, which is 20."""
 
 
 def source(suite: list[object], indent: int = 0) -> Iterator[str]:
-    """The lines of a program of loops within each other."""
+    """Yield the lines of a program of nested loops."""
     blanks = "    " * indent
     for part in suite:
         if isinstance(part, str):
@@ -267,7 +269,7 @@ def source(suite: list[object], indent: int = 0) -> Iterator[str]:
 @pytest.mark.long
 @settings(max_examples=amount(10, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(SUITES)
-def test_iterations_are_those_that_ran(suite: list[object]) -> None:
+def test_iterations_equal_those_that_python_ran(suite: list[object]) -> None:
     begin = ["import torch", "ran = [0] * 20", "def f(x):", "    h = x * 2", "    return h"]
     program = "\n".join([*begin, "x = torch.ones(2)", *source(suite)])
     assume(DEEPEST not in program)
@@ -292,7 +294,7 @@ def test_a_trace_of_an_earlier_version_has_the_same_rows(trace: Trace) -> None:
     assert list(line_rows(without).ends) == list(rows.ends)
 
 
-def test_iterations_and_lines_by_their_names(trace: Trace) -> None:
+def test_iterations_and_lines_are_found_by_number(trace: Trace) -> None:
     outline = Outline(trace, DEFAULT)
     assert iteration_named(outline, 0, 9) == "There is no iteration 9: the loop has 3"
     assert iteration_named(outline, 0, 0) == "There is no iteration 0: the loop has 3"
@@ -307,7 +309,7 @@ def test_iterations_and_lines_by_their_names(trace: Trace) -> None:
     assert "Nothing ran on line 999 of" in str(line_named(outline, 0, 999))
 
 
-def test_a_statement_tells_what_its_own_line_bound(trace: Trace) -> None:
+def test_statement_shows_only_bindings_of_its_own_line(trace: Trace) -> None:
     outline = Outline(trace, DEFAULT)
     for at in trace.steps_of(SourceLine):
         for item in outline.at(at):
@@ -322,7 +324,7 @@ def test_a_statement_tells_what_its_own_line_bound(trace: Trace) -> None:
             assert {name for name in named if name.isidentifier()} <= bound
 
 
-def test_a_loop_over_a_generator_is_one_row_with_its_turns() -> None:
+def test_loop_over_a_generator_is_one_row_with_iterations() -> None:
     trace = traced("""
         import torch
         x = torch.ones(2)
@@ -361,8 +363,8 @@ GENERATORS = {
 
 
 @pytest.mark.parametrize("name", GENERATORS)
-def test_a_generator_that_goes_on_is_no_other_call(name: str) -> None:
-    """As Python says: it is called as often as a generator is made and begun."""
+def test_resumed_generator_is_not_another_call(name: str) -> None:
+    """The call count must equal the number of generators that Python created and started."""
     body, used, at_least = GENERATORS[name]
     source = f"import torch\nx = torch.ones(2)\ndef items():\n    begun.append(1)\n    {body}\n{used}\n"
     begun: list[int] = []
@@ -385,7 +387,7 @@ LOOPS_ON_ONE_LINE = {
 
 
 @pytest.mark.parametrize("name", LOOPS_ON_ONE_LINE)
-def test_a_function_that_begins_with_a_loop_is_called_again_not_gone_on_with(name: str) -> None:
+def test_function_that_begins_with_a_loop_is_a_new_call(name: str) -> None:
     body, iterations_of_each = LOOPS_ON_ONE_LINE[name]
     trace = traced(f"import torch\ndef f(x):\n{body}\nx, y = torch.ones(2), torch.ones(2)\nf(x), f(y)\n")
     outline = Outline(trace, ALL)
@@ -396,7 +398,7 @@ def test_a_function_that_begins_with_a_loop_is_called_again_not_gone_on_with(nam
     assert sum(iterations(trace).values()) == 2 * iterations_of_each
 
 
-def test_statements_are_indented_as_in_the_function_or_the_iteration_that_their_row_is_in() -> None:
+def test_statements_are_indented_relative_to_their_parent_row() -> None:
     trace = traced("""
         import torch
         def f(x):

@@ -1,1 +1,1 @@
-"""What is said of tensors and Nodes when they are asked about, and the way from forward to backward."""
+"""Tests of the answers about tensors and Nodes, and of the way from forward to backward."""

@@ -1,4 +1,6 @@
-"""From a run of a Node to the call that made it and back: compared with a plain pass over the events."""
+"""Tests of the way from a run of a Node to the call that made it and back, compared with a plain pass over the
+events.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,13 @@ from .traces import SUBJECTS, traces
 
 
 def made(trace: Trace, call: int) -> list[ev.NodeCreated]:
-    """The Nodes that were made within a step."""
+    """Return the Nodes that were made within a step."""
     found = (trace[at] for at in inside(trace, call))
     return [each for each in found if isinstance(each, ev.NodeCreated) and not each.known]
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_a_run_leads_to_the_call_that_made_its_node(subject: str) -> None:
+def test_run_leads_to_the_call_that_made_its_node(subject: str) -> None:
     runs = 0
     for name, trace in traces(subject):
         for started in (each for each in trace if isinstance(each, ev.NodeStarted)):
@@ -58,7 +60,7 @@ def test_every_step_within_a_run_leads_to_the_same_call(subject: str) -> None:
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_call_leads_to_the_run_of_a_node_that_it_made(subject: str) -> None:
-    """The Node is one that the nearest call around made; there is no run if and only if none of these ever runs."""
+    """The Node is one that the nearest call around made. There is no run exactly if none of its Nodes ever runs."""
     for name, trace in traces(subject):
         ran = {each.node for each in trace if isinstance(each, ev.NodeStarted)}
         backwards = [each.seq for each in trace if isinstance(each, ev.BackwardStarted | ev.NodeStarted)]
@@ -83,7 +85,7 @@ def test_a_call_leads_to_the_run_of_a_node_that_it_made(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_the_reason_for_no_node_is_the_kernels_own(subject: str) -> None:
+def test_reason_for_no_node_is_that_of_the_kernel(subject: str) -> None:
     for name, trace in traces(subject):
         for call in (each for each in trace if isinstance(each, ev.Dispatched)):
             if any(isinstance(each, ev.Dispatched | ev.FunctionEntered) for each in trace.ancestors(call.seq)):
@@ -114,7 +116,7 @@ y.sum().backward()
 """
 
 
-def test_there_and_back_and_why_not() -> None:
+def test_crossing_leads_there_and_back_or_gives_a_reason() -> None:
     trace = traced(PROGRAM)
     call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
     run = step(trace, event(ev.NodeStarted, name="MulBackward0"))
@@ -124,7 +126,7 @@ def test_there_and_back_and_why_not() -> None:
     assert crossing(trace, run).said == "mul.Tensor made MulBackward0"
     assert crossing(trace, line(trace, 6)).said == "Line 6 made no Node: grad mode is off"
     assert crossing(trace, line(trace, 7)).said == (
-        "AddBackward0 does not run in this recording: no backward pass comes to it"
+        "AddBackward0 does not run in this recording: no backward pass reaches it"
     )
     assert crossing(trace, line(trace, 3)).said.startswith("Line 3 made no Node")
     backward = step(trace, ev.BackwardStarted)
@@ -132,7 +134,7 @@ def test_there_and_back_and_why_not() -> None:
     assert crossing(trace, backward).seq == summed, "of the whole pass the root"
 
 
-def test_two_runs_of_one_node() -> None:
+def test_call_leads_to_the_next_run_of_its_node() -> None:
     trace = traced("""
     import torch
     x = torch.ones(2, requires_grad=True)

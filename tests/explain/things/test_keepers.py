@@ -1,4 +1,4 @@
-"""Who is said to keep a Node does so, and if nothing else is said to, it dies when that lets go of it."""
+"""Check that each listed owner keeps its Node alive, and that the Node is freed when all listed owners release it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ HEAD = "import torch\nx = torch.ones(2, requires_grad=True)\ntag = lambda *_: No
 
 
 class Seen:
-    """What there is at the marks of a program."""
+    """The objects at the marks of a program."""
 
     def __init__(self) -> None:
         self.claims = self.dropped = 0
 
     def mark(self, text: str) -> None:
-        """Compare with the live objects."""
+        """Compare the answers with the live objects."""
         trace = so_far()
         rec = recorder.active
         assert rec is not None
@@ -46,7 +46,9 @@ class Seen:
                 self._check(trace, event.node, live[event.node], tensors, live)
 
     def _check(self, trace: Trace, number: int, node: Any, tensors: dict[int, Any], live: dict[int, Any]) -> None:
-        """Each that is said holds it; what is not said are tensors of which nothing is known."""
+        """Assert that each listed owner holds the Node, and that other owners are tensors about which nothing is
+        known.
+        """
         at = len(trace) - 1
         told = list(keepers(trace, number, at))
         by_tensors = {answer.thing.number for answer in told if isinstance(answer.thing, TensorThing)}
@@ -57,7 +59,9 @@ class Seen:
         assert by_edges == {n for n, other in live.items() if any(edge.function is node for edge in other.next_edges)}
 
     def finish(self) -> None:
-        """Take away what is said to keep each Node, one Node after the other; if that is all, it dies of it."""
+        """Release the listed owners of each Node, one Node after the other. If all owners are listed, the Node is
+        freed.
+        """
         self.mark("")
         trace, rec = so_far(), recorder.active
         assert rec is not None
@@ -73,7 +77,7 @@ class Seen:
 
 
 def in_python(node: Any) -> bool:
-    """Return whether the program itself has the Node: in a variable, a list, an attribute."""
+    """Return whether the program itself holds the Node in a variable, a list or an attribute."""
     return any(isinstance(each, (dict, list, tuple)) for each in gc.get_referrers(node))
 
 
@@ -87,7 +91,7 @@ def let_go(answers: list[Answer], nodes: dict[int, Any], number: int, first_tens
 
 
 def alive(kind: type, first: int) -> dict[int, Any]:
-    """All objects of a kind that a recording has numbered, by its numbers."""
+    """Return all objects of a kind that a recording has numbered, by number."""
     found = (each for each in gc.get_objects() if issubclass(type(each), kind))
     return {each._number - first: each for each in found if each._number >= first}
 
@@ -98,7 +102,7 @@ def so_far() -> Trace:
 
 
 def checked(source: str, monkeypatch: pytest.MonkeyPatch) -> Seen:
-    """Run a program on the model, recorded, and look at all its Nodes at its marks and at its end."""
+    """Run and record a program on the model, and check all its Nodes at its marks and at its end."""
     seen, errors = Seen(), list[BaseException]()
 
     def finish() -> None:
@@ -116,13 +120,13 @@ def checked(source: str, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 @pytest.mark.parametrize("name", some(list(PROGRAMS), 3))
-def test_what_is_said_to_keep_a_node_does_and_nothing_else(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listed_owners_are_all_that_keep_a_node(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     checked(HEAD + PROGRAMS[name][0], monkeypatch)
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
-def test_programs_that_keep_what_they_make(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_references_of_the_program_keep_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     subjects = ("autograd", "functions", "hooks", "in_place", "views")
     sources = [source for subject in subjects for source in list(programs.SUBJECTS[subject].values())[::6]]
     seen = [checked(source, monkeypatch) for source in sources]
@@ -153,30 +157,30 @@ def kept(trace: Trace, node: str, at: int) -> list[str]:
     return [answer.text for answer in question.answers] or [question.none]
 
 
-def test_the_kernel_the_function_and_the_engine_keep_it_too() -> None:
+def test_kernel_function_and_engine_keep_a_node() -> None:
     trace = traced(ENGINE)
     add = next(event.seq for event in trace if isinstance(event, ev.Dispatched) and "add" in event.operator)
     assert kept(trace, "DoubleBackward", add) == ["the forward of its Function, as ctx"]
     runs = next(event for event in trace if isinstance(event, ev.NodeStarted) and event.name == "ExpBackward0")
-    assert kept(trace, "ExpBackward0", runs.seq) == ["SumBackward0, by its edge 0", "the engine: it runs"]
+    assert kept(trace, "ExpBackward0", runs.seq) == ["SumBackward0, through its edge 0", "the engine: it runs"]
     assert kept(trace, "SumBackward0", runs.seq) == ["the backward pass that runs: it is its root"]
     queued = next(event for event in trace if isinstance(event, ev.NodeQueued) and event.node == runs.node)
     assert kept(trace, "ExpBackward0", queued.seq)[-1] == "the engine: it waits in the ready queue"
     made = next(event for event in trace if isinstance(event, ev.EdgesCollected) and event.node == runs.node)
     assert kept(trace, "ExpBackward0", made.seq) == ["VariableType::exp, which makes it"]
-    assert kept(trace, "ExpBackward0", len(trace) - 1) == ["nobody: it is freed"]
+    assert kept(trace, "ExpBackward0", len(trace) - 1) == ["nothing: it has been freed"]
 
 
-def test_a_tensor_that_was_written_to_keeps_it_no_longer() -> None:
+def test_written_tensor_no_longer_keeps_its_old_node() -> None:
     trace = traced(ENGINE)
     end = len(trace) - 1
     assert kept(trace, "MulBackward0", end) == [
-        "ExpBackward0 (n6), by its edge 0",
-        "no longer y: it has ExpBackward0 (n6) as its grad_fn from here on",
+        "ExpBackward0 (n6), through its edge 0",
+        "no longer y: after this step it has ExpBackward0 (n6) as its grad_fn",
     ]
 
 
-def test_what_is_not_known_is_said_to_be_so() -> None:
+def test_unknown_owner_is_reported_as_unknown() -> None:
     trace = traced("import torch\nn = (torch.ones(2, requires_grad=True) * 2).grad_fn\nm = torch.ones(1)")
     (none,) = kept(trace, "MulBackward0", len(trace) - 1)
-    assert none.endswith("whose grad_fn it is, or a reference in Python: the recording does not tell of those")
+    assert none.endswith("whose grad_fn it is, or a Python reference, which the recording does not show")

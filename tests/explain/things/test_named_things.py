@@ -1,4 +1,4 @@
-"""Where the sentence of a step names a tensor or a Node, the step has things to ask about: over stored programs."""
+"""Check that a step has things with questions wherever its sentence names a tensor or a Node, over stored programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def variable(trace: Trace, name: str) -> TensorThing:
     return TensorThing(next(e.tensor for e in reversed(trace) if isinstance(e, ev.NameBound) and e.name == name))
 
 
-def test_a_warning_and_an_end_that_name_a_variable() -> None:
+def test_warning_and_end_have_the_variables_that_they_name() -> None:
     trace = traced("""\
         import warnings
         import torch
@@ -38,12 +38,12 @@ def test_a_warning_and_an_end_that_name_a_variable() -> None:
         assert variable(trace, "y") in things_of(trace, step(trace, kind))
 
 
-def test_a_line_that_only_reads_a_variable() -> None:
+def test_line_that_only_reads_a_variable_has_it() -> None:
     trace = traced("import torch\na = torch.ones(2)\nprint(a.shape)\n")
     assert things_of(trace, step(trace, ev.SourceLine, 2)) == [variable(trace, "a")]
 
 
-def test_what_the_engine_counts() -> None:
+def test_counting_step_has_the_counted_nodes() -> None:
     trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\n(x * 2).sum().backward()\n")
     counted = things_of(trace, step(trace, ev.DependenciesCounted))
     made = {event.node for event in trace if isinstance(event, ev.NodeCreated)}
@@ -51,7 +51,7 @@ def test_what_the_engine_counts() -> None:
     assert sum(isinstance(thing, NodeThing) for thing in counted) >= 2
 
 
-def test_a_sentence_that_names_nothing() -> None:
+def test_sentence_without_names_has_no_things() -> None:
     trace = traced("import torch\nx = torch.ones(2)\nprint()\n")
     assert things_of(trace, step(trace, ev.KernelSelected)) == []
 

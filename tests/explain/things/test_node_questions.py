@@ -1,4 +1,4 @@
-"""What is told of a Node is what the machine's own graph has, and what a plain pass over the events finds."""
+"""Check that the answers about a Node agree with the machine's own graph, and with a plain pass over the events."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ NEXT = "Where do its gradients go? (next_functions: the Node, and which of its i
 RUNS = "When does the engine run it?"
 
 
-def asked(trace: Trace, node: int, at: int) -> dict[str, Question]:
+def answers_about(trace: Trace, node: int, at: int) -> dict[str, Question]:
     return {each.asked: each for each in node_questions(trace, node, at)}
 
 
 class Numbering(ProgramRecorder):
-    """Tells from which number on this recording counts Nodes."""
+    """A recorder that reports the number at which this recording begins to count Nodes."""
 
     made: Numbering
 
@@ -46,7 +46,7 @@ class Numbering(ProgramRecorder):
 
 
 def with_variables(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, dict[str, Any], int]:
-    """The trace of a program, what its variables hold at its end, and the number of its first Node."""
+    """Return the trace of a program, the variables at its end, and the number of its first Node."""
     variables: dict[str, Any] = {"torch": torch, "__name__": "__main__"}
 
     def record() -> Trace:
@@ -60,7 +60,7 @@ def with_variables(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace,
 
 
 def grad_fns(variables: dict[str, Any]) -> list[Any]:
-    """Of the tensors that variables name; one that says that it has none any more raises."""
+    """Return the grad_fns of the tensors in variables, without a tensor whose grad_fn raises."""
     found = []
     for value in variables.values():
         with contextlib.suppress(RuntimeError):
@@ -82,8 +82,8 @@ def test_edges_and_leaves_are_those_of_the_live_graph(monkeypatch: pytest.Monkey
                 met.add(node)
                 number = node._number - first
                 if number < 0:
-                    continue  # made before, and not met
-                answers, edges = asked(trace, number, len(trace) - 1), node.next_functions
+                    continue  # made before the recording, and not used
+                answers, edges = answers_about(trace, number, len(trace) - 1), node.next_functions
                 told = answers[NEXT]
                 assert len(told.answers) + told.more == len(edges), (name, node)
                 seen += len(edges)
@@ -103,11 +103,11 @@ def test_edges_and_leaves_are_those_of_the_live_graph(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_saved_freed_and_run(subject: str) -> None:
-    """All events of these kinds that are about a Node, and none else."""
+def test_saves_releases_and_runs_are_the_events_of_the_node(subject: str) -> None:
+    """The answers are all events of these kinds about a Node, and no others."""
     for name, trace in traces(subject):
         for node in index(trace).nodes:
-            answers = asked(trace, node, len(trace) - 1)
+            answers = answers_about(trace, node, len(trace) - 1)
             about = [each for each in trace if getattr(each, "node", None) == node]
             saved = (ev.VariableSaved, ev.VariableNotSaved, ev.VariablesReleased)
             ran = (ev.NodeStarted, ev.NodeSkipped, ev.NodeFinished)
@@ -131,13 +131,13 @@ def test_saved_freed_and_run(subject: str) -> None:
 
 
 def _of(trace: Trace, written: ev.GradientAccumulated, node: int) -> bool:
-    """Return whether the Node that runs around a write of a gradient is that one."""
+    """Return whether a write of a gradient happens in the run of a Node."""
     running = next((each for each in trace.ancestors(written.seq) if isinstance(each, ev.NodeStarted)), None)
     return running is not None and running.node == node
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_the_way_to_a_leaf_is_one_of_edges(subject: str) -> None:
+def test_path_to_a_leaf_follows_edges(subject: str) -> None:
     for name, trace in traces(subject):
         for node in index(trace).nodes:
             for leaf, path in paths_to_leaves(trace, node):
@@ -156,11 +156,11 @@ y.sum().backward()
 """
 
 
-def test_from_y_back_to_x() -> None:
+def test_questions_about_a_node_have_all_answers() -> None:
     trace = traced(PROGRAM)
     made = step(trace, event(ev.NodeCreated, name="AddBackward0"))
     node = trace[made].node  # type: ignore[union-attr]
-    answers = asked(trace, node, line(trace, 6))
+    answers = answers_about(trace, node, line(trace, 6))
     texts = {question: [answer.text for answer in each.answers] for question, each in answers.items()}
     gradients = trace[step(trace, event(ev.NodeStarted, name="AddBackward0"))].gradients  # type: ignore[union-attr]
     received = tensor_name(trace, gradients[0], line(trace, 6))
@@ -180,16 +180,16 @@ def test_from_y_back_to_x() -> None:
     }
 
 
-def test_a_long_way_is_counted_in_its_middle() -> None:
+def test_middle_of_a_long_path_is_counted() -> None:
     trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x\nfor _ in range(9):\n    y = y * 2\n")
     last = step(trace, ev.NodeCreated, -1)
-    (leaf,) = asked(trace, trace[last].node, len(trace) - 1)["Which leaves does it lead back to?"].answers  # type: ignore[union-attr]
+    (leaf,) = answers_about(trace, trace[last].node, len(trace) - 1)["Which leaves does it lead back to?"].answers  # type: ignore[union-attr]
     assert leaf.text == "x, by MulBackward0 → MulBackward0 → 6 more → MulBackward0 → AccumulateGrad"
     assert leaf.text.count("→") == LONGEST_PATH - 1
 
 
-def test_a_node_that_does_not_run() -> None:
+def test_node_that_does_not_run_is_reported() -> None:
     trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n")
     made = trace[step(trace, event(ev.NodeCreated, name="MulBackward0"))]
-    runs = asked(trace, made.node, len(trace) - 1)[RUNS]  # type: ignore[union-attr]
+    runs = answers_about(trace, made.node, len(trace) - 1)[RUNS]  # type: ignore[union-attr]
     assert (runs.answers, runs.none) == ((), "it does not run in this recording")

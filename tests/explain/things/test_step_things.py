@@ -1,4 +1,4 @@
-"""Which things a step is about: the main one first."""
+"""Tests of the tensors and Nodes of a step, the main one first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ y.sum().backward()
 """
 
 
-def test_the_main_thing_of_a_step() -> None:
+def test_main_thing_of_a_step_comes_first() -> None:
     trace = traced(PROGRAM)
 
     def names(at: int) -> list[str]:
@@ -49,7 +49,7 @@ def test_the_main_thing_of_a_step() -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_all_things_can_be_asked(subject: str) -> None:
+def test_all_things_have_questions(subject: str) -> None:
     for name, trace in traces(subject)[::2]:
         known = index(trace)
         for at in range(0, len(trace), 3):
@@ -89,7 +89,7 @@ def test_a_line_that_calls_functions_is_one_statement() -> None:
     run = step(trace, event(ev.NodeStarted, name="AddBackward0"), 1)
     assert (first.seq, first.said) == (
         run,
-        f"{title(trace, NodeThing(trace[run].node), at)} runs, the first of three Nodes that were made here",
+        f"{title(trace, NodeThing(trace[run].node), at)} runs, the first of three Nodes made here",
     )  # type: ignore[union-attr]
 
 
@@ -118,7 +118,7 @@ def test_a_line_in_a_block_of_with_or_in_a_hook_ends_before_the_next_one() -> No
 
 
 def called(trace: Trace, number: int) -> list[str]:
-    """The bindings that a line calls."""
+    """Return the bindings that a line calls."""
     at = line(trace, number)
     events = trace[at : statements.end(trace, at) + 1]
     return [each.pytorch_function for each in events if isinstance(each, ev.BindingEntered)]

@@ -1,4 +1,4 @@
-"""What is told of a tensor is what a plain pass over the events finds, and what the machine's own tensors do."""
+"""Check that the answers about a tensor agree with a plain pass over the events, and with the machine's own tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from truth import programs
 from .traces import SUBJECTS, tensors, traces
 
 
-def asked(trace: Trace, tensor: int, at: int) -> dict[str, Question]:
+def answers_about(trace: Trace, tensor: int, at: int) -> dict[str, Question]:
     return {each.asked: each for each in tensor_questions(trace, tensor, at, uses(trace).finish())}
 
 
@@ -29,7 +29,7 @@ def is_within(trace: Trace, step: int, outer: int) -> bool:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_uses_are_the_calls_that_got_it(subject: str) -> None:
+def test_uses_are_the_calls_that_got_the_tensor(subject: str) -> None:
     told = 0
     for name, trace in traces(subject):
         found = uses(trace).finish()
@@ -58,15 +58,17 @@ def test_uses_are_the_calls_that_got_it(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_what_made_it_returns_it(subject: str) -> None:
-    """The call that is named returns the tensor, and no call around it does; where none does, it is made within."""
+def test_maker_returns_the_tensor(subject: str) -> None:
+    """The named call returns the tensor, and no call around it does. If no call returns it, it is made within the
+    call.
+    """
     for name, trace in traces(subject):
         for tensor in tensors(trace):
             made = index(trace).tensors[tensor]
-            (origin, *_) = asked(trace, tensor, len(trace) - 1)["Who made it?"].answers
+            (origin, *_) = answers_about(trace, tensor, len(trace) - 1)["Who made it?"].answers
             assert origin.seq == made.seq
             if made.how != "new":
-                assert origin.text.startswith("older than the recording")
+                assert origin.text.startswith("made before the recording began")
                 continue
             call = maker(trace, made.seq, tensor)
             around = [event for event in trace.ancestors(made.seq) if isinstance(event, ev.Dispatched)]
@@ -85,19 +87,19 @@ def test_what_made_it_returns_it(subject: str) -> None:
 
 
 def _cut_off(trace: Trace, call: ev.Dispatched, seq: int) -> bool:
-    """Return whether a Node, a Function or a line of the user's is between a call and what is within."""
+    """Return whether a Node, a Function or a line of the user is between a call and an event in it."""
     between = (event for event in trace.ancestors(seq) if event.seq > call.seq)
     return any(isinstance(event, ev.NodeStarted | ev.FunctionEntered | ev.SourceLine) for event in between)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_savers_and_what_they_free(subject: str) -> None:
+def test_savers_and_releases_are_those_of_the_events(subject: str) -> None:
     for name, trace in traces(subject):
         saved = [event for event in trace if isinstance(event, ev.VariableSaved)]
         freed = [event for event in trace if isinstance(event, ev.VariablesReleased)]
         for tensor in {event.tensor for event in saved if event.tensor is not None}:
             own = [event for event in saved if event.tensor == tensor]
-            answers = asked(trace, tensor, len(trace) - 1)
+            answers = answers_about(trace, tensor, len(trace) - 1)
             told = answers["Who saved it for backward?"]
             assert len(own) == len(told.answers) + told.more, (name, tensor)
             for answer in told.answers:
@@ -112,8 +114,8 @@ def test_savers_and_what_they_free(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", ["views", "in_place", "setting_memory", "autograd", "training"])
-def test_a_version_moves_only_where_a_change_is_told(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
-    """The machine's own version counters, looked at when each event is noted."""
+def test_version_changes_only_at_listed_changes(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+    """The machine's own version counters are read whenever an event is recorded."""
     moved = 0
     for name, source in list(programs.SUBJECTS[subject].items())[::4]:
         trace, stood = watched(monkeypatch, source)
@@ -132,7 +134,7 @@ def test_a_version_moves_only_where_a_change_is_told(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_changes_are_all_bumps_on_its_memory(subject: str) -> None:
+def test_changes_are_all_version_bumps_on_the_memory(subject: str) -> None:
     for name, trace in traces(subject):
         storages = {event.tensor: event.storage for event in trace if isinstance(event, ev.TensorCreated)}
         for tensor in tensors(trace):
@@ -142,12 +144,12 @@ def test_changes_are_all_bumps_on_its_memory(subject: str) -> None:
             grads = [e.seq for e in trace if isinstance(e, ev.GradientAccumulated) and e.tensor == tensor]
             assert changes(trace, tensor) == sorted(bumps + grads), (name, tensor)
             assert set(mates(trace, tensor)) == same - {tensor}
-            told = asked(trace, tensor, 0)["Who changed it?"]
+            told = answers_about(trace, tensor, 0)["Who changed it?"]
             assert len(told.answers) + told.more == len(bumps) + len(grads)
 
 
 @pytest.mark.parametrize("subject", ["views", "in_place", "autograd", "training"])
-def test_names_are_lost_where_the_variable_goes_on(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+def test_name_is_lost_when_the_variable_is_rebound(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
     for name, source in list(programs.SUBJECTS[subject].items())[::4]:
         trace, _ = watched(monkeypatch, source)
         first = Watching.newest.first_tensor
@@ -181,29 +183,29 @@ w = loss
 """
 
 
-def test_a_story_of_one_tensor() -> None:
+def test_questions_about_a_tensor_have_all_answers() -> None:
     trace = traced(PROGRAM)
     w = next(event.tensor for event in trace if isinstance(event, ev.NameBound) and event.name == "w")
     row = next(event.tensor for event in trace if isinstance(event, ev.ViewMade) and event.base == w)
-    told = asked(trace, w, line(trace, 6))
+    told = answers_about(trace, w, line(trace, 6))
     texts = {question: [answer.text for answer in each.answers] for question, each in told.items()}
     assert texts == {
         "Who made it?": ["made by ones"],
         "Who changed it?": ["changed in place by add_.Tensor, version 0 → 1"],
         "Who saved it for backward?": ["saved by MulBackward0 as other (version 0)"],
         "Who uses it?": ["self of view", "other of mul.Tensor", "self of add_.Tensor"],
-        "Who shares its memory?": ["row appeared on its memory"],
+        "Who shares its memory?": ["row began to share its memory"],
         "Where does it end?": ["last used as self of add_.Tensor", "w no longer names it"],
     }
-    of_row = asked(trace, row, line(trace, 6))
+    of_row = answers_about(trace, row, line(trace, 6))
     (view,) = [answer for answer in of_row["Who made it?"].answers if "view of" in answer.text]
     assert view.thing == TensorThing(w)
     (change,) = of_row["Who changed it?"].answers
-    assert change.text == "w, made on the same memory, changed in place by add_.Tensor, version 0 → 1"
+    assert change.text == "w, which shares its memory, changed in place by add_.Tensor, version 0 → 1"
     assert change.seq == step(trace, ev.VersionBumped)
 
 
-def test_calls_are_looked_through_in_slices() -> None:
+def test_calls_are_read_in_slices() -> None:
     trace = traced(PROGRAM)
     whole, parts = Uses(trace).finish(), Uses(trace)
     assert not parts.complete
@@ -216,7 +218,7 @@ def test_calls_are_looked_through_in_slices() -> None:
     assert [parts.calls(tensor) for tensor in tensors(trace)] == [whole.calls(tensor) for tensor in tensors(trace)]
 
 
-def test_of_many_answers_those_around_the_step_are_told() -> None:
+def test_answers_nearest_to_the_step_are_listed() -> None:
     steps = list(range(0, 1000, 10))
     assert nearest(steps, 500) == list(range(470, 550, 10))
     assert nearest(steps, -1) == steps[:MOST]
@@ -227,6 +229,6 @@ def test_of_many_answers_those_around_the_step_are_told() -> None:
 def test_a_tensor_of_inference_mode_has_no_version() -> None:
     trace = traced("import torch\nwith torch.inference_mode():\n    t = torch.ones(2)\n    t.add_(1)\n")
     tensor = next(event.tensor for event in trace if isinstance(event, ev.NameBound) and event.name == "t")
-    assert asked(trace, tensor, 0)["Who changed it?"].none == (
-        "it has no version counter: writes in place are not counted"
+    assert answers_about(trace, tensor, 0)["Who changed it?"].none == (
+        "it has no version counter, so in-place writes are not counted"
     )

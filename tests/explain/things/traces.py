@@ -1,4 +1,4 @@
-"""Programs of many subjects, recorded: what is said of tensors and Nodes is tried on all of them."""
+"""Recorded programs of many subjects, for tests of the answers about tensors and Nodes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SUBJECTS = ("autograd", "engine", "functions", "geometry", "hooks", "in_place", 
 
 @lru_cache(maxsize=8)
 def traces(subject: str) -> tuple[tuple[str, Trace], ...]:
-    """Some ten programs of a subject, by name; those that only define something are left out."""
+    """Return about ten programs of a subject, by name, without those that only define something."""
     sources = list(programs.SUBJECTS[subject].items())
     found = ((name, recorded(source)) for name, source in sources[:: max(len(sources) // 10, 1)])
     return tuple((name, trace) for name, trace in found if len(trace))
 
 
 def tensors(trace: Trace) -> Iterator[int]:
-    """Those that the trace knows, without Python numbers."""
+    """Yield the tensors of a trace, without Python numbers."""
     return (event.tensor for event in trace if isinstance(event, ev.TensorCreated) and not event.wrapped_number)

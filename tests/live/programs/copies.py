@@ -1,4 +1,4 @@
-"""Copies, pickles and lives of tensors: nothing is left on them, and nobody holds them."""
+"""Copies, pickles and lifetimes of tensors: nothing is left on them, and nothing holds them."""
 
 import copy
 import gc

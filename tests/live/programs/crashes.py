@@ -1,4 +1,4 @@
-"""Dies in C++."""
+"""A program that dies in C++."""
 
 import ctypes
 

@@ -56,7 +56,7 @@ def on_device(*numbers, grad=False):
 
 
 class Squared(torch.autograd.Function):
-    """Its backward runs another one."""
+    """A Function whose backward runs another one."""
 
     @staticmethod
     def forward(ctx, x):

@@ -1,4 +1,4 @@
-"""What programs print of a graph: Nodes along the edges, with their sequence numbers."""
+"""A graph as programs print it: Nodes along the edges, with their sequence numbers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 
 def walk(tensor: Any) -> None:
-    """Prints each Node that can be reached once, in preorder. What stands for a Node in Python is kept: its ``id`` would be
-    another Node's."""
+    """Print each Node that can be reached once, in preorder. Python's object for a Node is kept: otherwise its ``id``
+    would be another Node's."""
     waiting, seen = [(tensor.grad_fn, 0)], {}
     while waiting:
         node, depth = waiting.pop()

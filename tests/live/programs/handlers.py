@@ -36,7 +36,7 @@ class Wrong(TorchDispatchMode):
 
 
 class Held(torch.Tensor):
-    """Tells its sizes itself, by calls of its handler."""
+    """A tensor that answers for its sizes itself, by calls of its handler."""
 
     policy = "sizes"
 
@@ -79,7 +79,7 @@ class Other(torch.Tensor):
 
 
 class Asked(torch.Tensor):
-    """Told of each function, that of properties too."""
+    """A tensor whose handler receives each function, including those of properties."""
 
     @staticmethod
     def __new__(cls, held):

@@ -1,4 +1,4 @@
-"""Imports torch late, in a function."""
+"""A program that imports torch late, in a function."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Calls that find no kernel: PyTorch lists those that there are."""
+"""Some calls that find no kernel: PyTorch lists the existing ones."""
 
 import torch
 

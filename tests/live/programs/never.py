@@ -1,3 +1,3 @@
-"""Imports no torch at all."""
+"""A program that does not import torch."""
 
 print(sum(range(10)))

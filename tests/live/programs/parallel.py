@@ -1,4 +1,4 @@
-"""Kernels for the CPU that call others on threads of OpenMP."""
+"""CPU kernels that call others on threads of OpenMP."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Numbers at random are the same ones."""
+"""Random numbers, which are the same ones."""
 
 import torch
 

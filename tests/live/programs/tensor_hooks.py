@@ -34,7 +34,7 @@ class Kept(RemovableHandle):
 
 
 class Restless:
-    """Would tell if somebody asked for its name."""
+    """An object that would report if its name were read."""
 
     def __getattr__(self, name):
         told.append(("asked for", name))

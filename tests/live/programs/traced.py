@@ -1,4 +1,4 @@
-"""Graphs that torch.jit.trace and make_fx write down."""
+"""Graphs that torch.jit.trace and make_fx record."""
 
 import warnings
 

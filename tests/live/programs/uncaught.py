@@ -1,4 +1,4 @@
-"""An error that nobody catches, after a warning."""
+"""An uncaught error, after a warning."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""A Chromium without a window, driven through its debugging port: what a reader sees and types, what it asks for."""
+"""A headless Chromium, driven through its debugging port: the visible page, input, requests."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--
 
 CODES = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
          "ArrowDown": 40}  # fmt: skip
-"""Of keys that do more than to be told to the page."""
+"""Codes of keys that the browser itself handles too, besides passing them to the page."""
 
 
 LOCAL = ("file:", "data:", "blob:", "about:")
 
 
 SWIPED = "for (const end of ['touchend', 'touchcancel']) addEventListener(end, () => setTimeout(done), { once: true });"
-"""Calls ``done`` when the listeners of the page have run."""
+"""A script that calls ``done`` when the listeners of the page have run."""
 
 
 class Page:
-    """One page of a browser."""
+    """A page of a browser."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse, loop: asyncio.AbstractEventLoop) -> None:
         self._socket, self._loop, self._number = socket, loop, 0
         self.complaints: list[str] = []
-        """What the console has: errors, warnings, exceptions."""
+        """The messages on the console: errors, warnings, exceptions."""
         self.requests: list[str] = []
-        """The addresses that were asked for, beside the page's own."""
+        """The addresses that were requested, besides the page's own."""
         self._frames: list[str] = []
-        """What its frames are called that are processes of their own, as sandboxed ones are."""
+        """The ids of frames in processes of their own, such as sandboxed ones."""
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """A command of the debugging protocol; returns its result."""
+        """Send a command of the debugging protocol, and return its result."""
         return self._loop.run_until_complete(asyncio.wait_for(self._send(method, parameters), HANGS))
 
     async def _send(self, method: str, parameters: dict[str, Any], frame: str = "") -> dict[str, Any]:
@@ -90,13 +90,13 @@ class Page:
             time.sleep(0.02)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression in the page; waits for a promise."""
+        """Return the value of an expression in the page. Wait for a promise."""
         told = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in told, told
         return told["result"].get("value")
 
     def in_frame(self, expression: str) -> Any:
-        """The value of an expression in the page's first sandboxed frame, once that is there."""
+        """Return the value of an expression in the page's first sandboxed frame, once that exists."""
         if not self._frames:
             self.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
         until = time.monotonic() + HANGS
@@ -107,11 +107,11 @@ class Page:
         return self._loop.run_until_complete(asyncio.wait_for(asked, HANGS))["result"].get("value")
 
     def text(self, selector: str) -> str:
-        """What is written in an element."""
+        """Return the text of an element."""
         return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).textContent"))
 
     def keys(self, *keys: str) -> None:
-        """Presses keys one after the other, by their names in a browser."""
+        """Press keys one after the other, by their names in a browser."""
         for key in keys:
             facts: dict[str, Any] = {"key": key, "modifiers": 8 if key.isupper() and len(key) == 1 else 0}
             if len(key) == 1:
@@ -124,16 +124,16 @@ class Page:
             self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def write(self, text: str) -> None:
-        """Types into the field that has the focus."""
+        """Type into the field that has the focus."""
         self.send("Input.insertText", text=text)
 
     def size(self, width: int, height: int, touch: bool = False) -> None:
-        """The size of the window; ``touch``: of a phone."""
+        """Set the size of the window, that of a phone with ``touch``."""
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=touch)
         self.send("Emulation.setTouchEmulationEnabled", enabled=touch)
 
     def scheme(self, name: str, medium: str = "") -> None:
-        """``dark`` or ``light``, as the reader's system has it; ``medium``: ``print``, if it is laid out for paper."""
+        """Set the reader's color scheme, ``dark`` or ``light``. ``medium`` is ``print`` for a layout on paper."""
         features = [{"name": "prefers-color-scheme", "value": name}]
         self.send("Emulation.setEmulatedMedia", media=medium, features=features)
 
@@ -145,17 +145,17 @@ class Page:
         self.evaluate("swiped.then(() => null)")
 
     def picture(self, path: Path | str) -> None:
-        """Write what is seen as a PNG."""
+        """Write the visible page as a PNG."""
         Path(path).write_bytes(base64.b64decode(self.send("Page.captureScreenshot")["data"]))
 
     def paper(self) -> bytes:
-        """The page as it is printed, a PDF."""
+        """Return the printed page as a PDF."""
         return base64.b64decode(self.send("Page.printToPDF", printBackground=True)["data"])
 
 
 @contextmanager
 def browser() -> Iterator[Page]:
-    """A page of a browser that is begun for it and ends after it."""
+    """Start a browser, yield a page of it, and end it."""
     assert CHROMIUM is not None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         command = [CHROMIUM, *FLAGS[:-1], f"--user-data-dir={folder}", FLAGS[-1]]
@@ -173,7 +173,7 @@ def browser() -> Iterator[Page]:
 
 
 def _port(program: subprocess.Popen[str]) -> int:
-    """Where it listens, which it says."""
+    """Return the port on which the browser listens, read from its output."""
     assert program.stderr is not None
     for line in program.stderr:
         if "DevTools listening on" in line:

@@ -54,12 +54,12 @@ def loop(folder: Path) -> Trace:
 
 @pytest.fixture
 def page(chromium: Page) -> Iterator[Page]:
-    """The browser's page, as every test finds it; nothing is complained of and asked for meanwhile."""
+    """Yield the browser's page in its initial state. Fail if it complains or requests anything meanwhile."""
     chromium.size(1280, 900)
     chromium.scheme("light")
     chromium.complaints.clear()
     chromium.requests.clear()
     yield chromium
-    chromium.evaluate("0")  # what the browser has told meanwhile is read
+    chromium.evaluate("0")  # reads the messages that the browser has sent meanwhile
     assert not chromium.complaints
     assert not chromium.requests

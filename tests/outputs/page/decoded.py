@@ -1,4 +1,4 @@
-"""The data of a page read again, as the page reads it."""
+"""The data of a page, decoded in the same way as the page decodes it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dispatchviz.outputs.page.written_numbers import from_recent, read
 from dispatchviz.views.text.styled_line import Span
 
 Row = tuple[tuple[Span, ...], str, str, int | None, int]
-"""Spans, key, value, the step that it leads to, indent."""
+"""Spans, key, value, the step to which the line leads, indent."""
 
 
 def packed(page: bytes) -> dict[str, Any]:
-    """What is in the packed block of a page."""
+    """Return the content of the packed block of a page."""
     found = re.search(rb'id="packed">([^<>&{}`"]+)<', page)
     assert found is not None
     plain = found[1].translate(bytes.maketrans(PLAIN, SPECIAL))
@@ -30,17 +30,17 @@ def packed(page: bytes) -> dict[str, Any]:
 
 
 def sums(differences: Sequence[int], first: int = 0) -> list[int]:
-    """Numbers from their differences."""
+    """Return numbers from their differences."""
     return list(accumulate(differences, initial=first))[1:]
 
 
 def ordered(text: str) -> list[int]:
-    """Numbers from their differences, as they are written."""
+    """Return numbers from their differences in written form."""
     return sums([*read(text)])
 
 
 class Decoded:
-    """The lines and the lists of one page."""
+    """The lines and lists of one page."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data, table = data, data["lines"]
@@ -54,7 +54,7 @@ class Decoded:
         self._columns = [lines, keys, *([*read(table[name])] for name in ("values", "gotos", "indents"))]
 
     def row(self, number: int) -> Row:
-        """A line by its number."""
+        """Return a line by its number."""
         row, key, value, goto, indent = (column[number] for column in self._columns)
         first = self._ends[row] - self._lengths[row]
         spans = tuple(self.spans[each] for each in self._of_rows[first : self._ends[row]])
@@ -67,7 +67,7 @@ class Decoded:
         )
 
     def rows(self, track: Mapping[str, Any], at: int) -> list[Row] | None:
-        """What a track shows at a step; None if it is not in the file."""
+        """Return the lines of a track at a step, or None if they are not in the file."""
         if id(track) not in self._tracks:
             self._tracks[id(track)] = ordered(track["steps"]), ordered(track["shown"]), whole(track["lists"])
         steps, shown, lists = self._tracks[id(track)]
@@ -76,7 +76,7 @@ class Decoded:
 
 
 def whole(lists: Sequence[Sequence[int]]) -> list[list[int]]:
-    """All of the lists."""
+    """Return all lists whole."""
     found: list[list[int]] = []
     for begin, *rest in lists:
         if begin < 0:
@@ -94,7 +94,7 @@ def whole(lists: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def texts(table: Mapping[str, Any]) -> list[str]:
-    """All texts of a table of lines."""
+    """Return all texts of a table of lines."""
     numbers, last, found = read(table["numbers"]), dict[int, list[int]](), list[str]()
     for template in from_recent(read(table["texts"])):
         first, *rest = table["templates"][template].split("\0")

@@ -1,4 +1,4 @@
-"""A page in the browser: opened at a step, asked where it is, told where to go."""
+"""Helpers to open a page at a step, to read its step, and to go to another."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dispatchviz.outputs.page.player_page import player_page
 from tests.outputs.page.browser import CHROMIUM, Page
 
 IN_BROWSER = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
-"""Without a Chromium such tests are skipped."""
+"""The mark of tests that need a Chromium and are skipped without one."""
 
 
 def opened(page: Page, folder: Path, trace: Trace, name: str, behind: str = "") -> Page:
-    """The page of a trace, which is made once for all tests that call it by that name."""
+    """Open the page of a trace. It is made once for all tests that use the same name."""
     path = folder / f"{name}.html"
     if not path.exists():
         path.write_bytes(player_page(trace))
@@ -24,10 +24,10 @@ def opened(page: Page, folder: Path, trace: Trace, name: str, behind: str = "") 
 
 
 def at(page: Page) -> int:
-    """The step that it shows."""
+    """Return the step that the page shows."""
     return int(page.evaluate("S.at"))
 
 
 def go(page: Page, to: int) -> None:
-    """To a step, as a click on it does."""
+    """Go to a step, as a click on it does."""
     page.evaluate(f"act(() => goTo({to}))")

@@ -46,18 +46,18 @@ def test_a_part_becomes_a_page(tmp_path: Path) -> None:
     assert 0 < packed(path.read_bytes())["recorded"]["count"] < len(run(FORUM).trace)
 
 
-def test_what_is_no_page_of_ours_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_that_is_no_page_of_ours_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.html"
     path.write_text("<!DOCTYPE html><p>mine</p>")
     assert dispatchviz("export", FORUM, "-o", path) == 2
-    assert "is there and is no page of ours" in capsys.readouterr().err
+    assert "exists and is not a page from dispatchviz" in capsys.readouterr().err
     assert path.read_text() == "<!DOCTYPE html><p>mine</p>"
     path.write_bytes(player_page(run(FORUM).trace))
     check_page(str(path))
 
 
-def test_an_unknown_suffix_is_told_of_pages() -> None:
-    with pytest.raises(DispatchvizError, match=r"a page that steps is \.html"):
+def test_error_for_an_unknown_suffix_lists_pages() -> None:
+    with pytest.raises(DispatchvizError, match=r"an interactive page is \.html"):
         check_suffix("trace.htm")
 
 
@@ -80,7 +80,7 @@ def test_a_lesson_becomes_a_page_with_its_passages(tmp_path: Path) -> None:
     assert {place["step"] for place in data["lesson"] if place["asks"]} <= asked
 
 
-def test_a_page_asks_nobody_for_anything() -> None:
+def test_page_makes_no_requests() -> None:
     text = player_page(run(FORUM).trace).decode()
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy[1].startswith("default-src 'none'; script-src 'sha256-")

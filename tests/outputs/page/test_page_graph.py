@@ -1,4 +1,4 @@
-"""The backward graph in the page, in a real browser: it looks as at the step, it folds and unfolds."""
+"""The backward graph in the page, in a real browser: its look follows the step, and it folds and unfolds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BOXES = """[...document.querySelectorAll('.picture g.node')].filter(({id}) => /^
     [box.id, box.dataset.state, ...[...box.querySelectorAll('text')].map((text) => text.textContent)])"""
 
 
-def test_the_graph_in_step(page: Page, folder: Path, forum: Trace) -> None:
+def test_graph_follows_the_step(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     page.keys("6")
     scene = range(step(forum, ev.NodeCreated), len(forum))
@@ -117,7 +117,7 @@ def test_a_folded_box_unfolds(page: Page, folder: Path, modules: Trace) -> None:
 
 
 def click(page: Page, selector: str, text: str = "") -> None:
-    """On the first such part of the picture with a text."""
+    """Click on the first matching part of the picture with a text."""
     page.evaluate(
         f"[...document.querySelectorAll('.picture {selector}')].find((each) => each.textContent.includes('{text}'))"
         ".dispatchEvent(new MouseEvent('click', {bubbles: true}))"
@@ -146,13 +146,11 @@ def test_a_module_is_a_box_that_a_click_unfolds_and_its_frame_folds(page: Page, 
 
 
 def titles(page: Page) -> set[str]:
-    """What the boxes are called that are modules."""
+    """Return the titles of boxes that are modules."""
     return {texts[0].partition(":")[0] for _, _, *texts in page.evaluate(BOXES) if ":" in texts[0]}
 
 
-def test_the_box_of_a_module_says_how_many_nodes_it_has_and_how_far_they_are(
-    page: Page, folder: Path, modules: Trace
-) -> None:
+def test_box_of_a_module_counts_its_nodes_and_their_states(page: Page, folder: Path, modules: Trace) -> None:
     opened(page, folder, modules, "modules")
     page.keys("G", "6", "*", "*")
     last = backward_graph(modules)
@@ -170,13 +168,13 @@ def test_the_box_of_a_module_says_how_many_nodes_it_has_and_how_far_they_are(
 
 
 def members(graph: BackwardGraph, module: str) -> set[int]:
-    """The Nodes of a module."""
+    """Return the Nodes of a module."""
     paths = groups(graph, "module")
     return {number for number in graph.nodes if any(group.title == module for group in paths[number])}
 
 
 def crossing(graph: BackwardGraph, inside: set[int]) -> tuple[int, int]:
-    """Edges that lead into some Nodes, and out of them."""
+    """Return the numbers of edges that lead into some Nodes and out of them."""
     edges = [(node.number, edge.target) for node in graph for edge in node.edges if edge.target is not None]
     return (
         sum(tail not in inside and head in inside for tail, head in edges),
@@ -185,7 +183,7 @@ def crossing(graph: BackwardGraph, inside: set[int]) -> tuple[int, int]:
 
 
 def progress(states: Counter[State]) -> set[str]:
-    """What may be said of the states of several Nodes."""
+    """Return the texts that a box may show for the states of several Nodes."""
     done = states[State.DONE] + states[State.RELEASED]
     total = states.total()
     if done == total:

@@ -26,7 +26,7 @@ def test_nothing_is_wider_than_the_window(page: Page, folder: Path, forum: Trace
         assert page.evaluate("document.documentElement.scrollWidth") <= width, number
 
 
-def test_a_row_that_does_not_fit_ends_in_dots_and_is_told_whole(page: Page, folder: Path, forum: Trace) -> None:
+def test_row_that_does_not_fit_ends_in_dots_and_has_a_title(page: Page, folder: Path, forum: Trace) -> None:
     page.size(720, 700)
     opened(page, folder, forum, "forum")
     go(page, step(forum, ev.KernelEntered))
@@ -38,7 +38,7 @@ def test_a_row_that_does_not_fit_ends_in_dots_and_is_told_whole(page: Page, fold
     assert all(each == ["ellipsis", True] for each in cut)
 
 
-def test_a_finger_steps(page: Page, folder: Path, forum: Trace) -> None:
+def test_swipe_goes_to_the_next_step(page: Page, folder: Path, forum: Trace) -> None:
     page.size(375, 740, touch=True)
     opened(page, folder, forum, "forum", "#step=20")
     page.swipe((300, 60), (100, 62))
@@ -49,7 +49,7 @@ def test_a_finger_steps(page: Page, folder: Path, forum: Trace) -> None:
     page.size(1280, 900)
 
 
-def test_dark_and_light(page: Page, folder: Path, forum: Trace) -> None:
+def test_colors_switch_between_dark_and_light(page: Page, folder: Path, forum: Trace) -> None:
     def back() -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
@@ -64,7 +64,7 @@ def test_dark_and_light(page: Page, folder: Path, forum: Trace) -> None:
     assert back() == dark
 
 
-def test_the_presenter(page: Page, folder: Path, forum: Trace) -> None:
+def test_presenter_shows_one_pane_and_steps_by_page_keys(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum", "?present")
     assert page.evaluate("document.body.classList.contains('presenting')")
     assert page.evaluate("document.querySelectorAll('#panes > .pane').length") == 1
@@ -77,7 +77,7 @@ def test_the_presenter(page: Page, folder: Path, forum: Trace) -> None:
     assert not page.evaluate("document.body.classList.contains('presenting')")
 
 
-def test_it_is_printed(page: Page, folder: Path, forum: Trace) -> None:
+def test_page_prints_the_step_and_the_list(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     page.evaluate("addEventListener('afterprint', () => {}); beforePrint()")
     assert page.evaluate("element('paper').childElementCount") == page.evaluate("rows().length")
@@ -86,7 +86,7 @@ def test_it_is_printed(page: Page, folder: Path, forum: Trace) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "paper is white"
 
 
-def test_what_cuda_is_stands_on_every_screen(page: Page, folder: Path, forum: Trace) -> None:
+def test_every_screen_says_what_cuda_is(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     for size in ((375, 740), (1280, 900)):
         page.size(*size)
@@ -102,12 +102,12 @@ def test_the_page_says_what_is_not_in_the_trace(page: Page, folder: Path, forum:
     assert page.text("#engine").endswith(" ! a forked process was not recorded ! the file is cut off")
 
 
-def test_without_what_it_needs_the_page_says_so(folder: Path, forum: Trace) -> None:
+def test_page_names_missing_browser_features(folder: Path, forum: Trace) -> None:
     text = player_page(forum).decode()
-    assert "It needs JavaScript" in text.partition("<script")[0]
+    assert "The page needs JavaScript" in text.partition("<script")[0]
 
 
-def test_a_screen_reader_is_told_the_tree_and_the_sentence(page: Page, folder: Path, loop: Trace) -> None:
+def test_screen_reader_gets_the_tree_and_the_sentence(page: Page, folder: Path, loop: Trace) -> None:
     opened(page, folder, loop, "loop")
     page.keys("g", "ArrowDown", "ArrowRight")
     here: list[str] = page.evaluate(

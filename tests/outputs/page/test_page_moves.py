@@ -1,4 +1,4 @@
-"""Moves in the page, in a real browser: they lead where the stepper's do."""
+"""The moves in the page, in a real browser: they lead to the same steps as in the stepper."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_moves_through_a_filter_lead_where_the_steppers_do(page: Page, folder: P
 @pytest.mark.parametrize(
     "text", ["import torch\n", "import torch\nprint(torch.ones(2).add(1).shape)\n", "raise ValueError('a')\n"]
 )
-def test_programs_that_do_little(page: Page, folder: Path, text: str) -> None:
+def test_tiny_programs_can_be_stepped_through(page: Page, folder: Path, text: str) -> None:
     script = folder / f"little{len(text)}.py"
     script.write_text(text)
     trace = run(str(script)).trace

@@ -32,7 +32,7 @@ def test_every_key_of_the_table_does_something(page: Page, folder: Path, forum: 
     assert not page.evaluate("element('dialog').open")
 
 
-def test_the_sub_steps_of_a_key_set(page: Page, folder: Path, forum: Trace) -> None:
+def test_key_set_has_sub_steps(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     call = step(forum, ev.Dispatched)
     go(page, call)
@@ -45,7 +45,7 @@ def test_the_sub_steps_of_a_key_set(page: Page, folder: Path, forum: Trace) -> N
     assert page.text("#sentence") == why_here(forum, call)
 
 
-def test_more_of_the_stack_and_of_the_engine(page: Page, folder: Path, forum: Trace) -> None:
+def test_stack_and_engine_show_more_on_request(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     go(page, step(forum, ev.NodeStarted))
     page.keys("4", "9")
@@ -54,12 +54,12 @@ def test_more_of_the_stack_and_of_the_engine(page: Page, folder: Path, forum: Tr
     more = page.evaluate("[4, 9].map((pane) => rowsAt(pane, S.at).length)")
     assert more[0] > short[0]
     assert more[1] > short[1]
-    assert "whole stack" in page.text("#pane4")
+    assert "complete stack" in page.text("#pane4")
     page.keys("A", "E")
     assert page.evaluate("[4, 9].map((pane) => rowsAt(pane, S.at).length)") == short
 
 
-def test_what_is_asked_of_a_step_leads_on(page: Page, folder: Path, forum: Trace) -> None:
+def test_answers_about_a_step_lead_to_other_steps(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     go(page, step(forum, ev.NodeStarted))
     before = at(page)
@@ -70,11 +70,11 @@ def test_what_is_asked_of_a_step_leads_on(page: Page, folder: Path, forum: Trace
     page.evaluate("document.querySelector('#dialog [data-goto]').click()")
     assert not page.evaluate("element('dialog').open")
     page.keys("Y")
-    assert page.text("#dialog h2") == "Then and now"
+    assert page.text("#dialog h2") == "What older articles say about this step, and what is true today"
     page.evaluate("document.querySelectorAll('#dialog [aria-pressed]')[1].click()")
-    assert page.text("#dialog h2") == "Why it is so"
+    assert page.text("#dialog h2") == "Why PyTorch works this way"
     page.keys("Escape", "t")
-    assert "No error here" in page.text("#note")
+    assert "No error at this step" in page.text("#note")
 
 
 def test_questions_come_before_answers(page: Page, folder: Path, forum: Trace) -> None:
@@ -88,7 +88,7 @@ def test_questions_come_before_answers(page: Page, folder: Path, forum: Trace) -
     )
     assert "?" in page.text("#rows")
     assert asked.right.text not in page.text("#rows")
-    assert "Esc or c goes on" in page.text("#question")
+    assert "Esc or c skips this question" in page.text("#question")
     page.keys(str(asked.choices.index(asked.right) + 1))
     assert at(page) == asked.reveals
     assert "Right" in page.text("#note")

@@ -1,4 +1,4 @@
-"""Ways to a step in the page, in a real browser: links, search, marks, breakpoints, where the reader has been."""
+"""Ways to a step in the page, in a real browser: links, search, marks, breakpoints, the reader's history."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_breakpoints_are_stops_instead_of_lines(page: Page, folder: Path, forum:
     assert "No breakpoints" in page.text("#note")
 
 
-def test_the_places_that_the_reader_has_been_to(page: Page, folder: Path, forum: Trace) -> None:
+def test_history_lists_visited_places(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum", "#step=20")
     for place in (40, 60):
         go(page, place)

@@ -63,7 +63,7 @@ def as_row(row: Line) -> Row:
 
 
 def _first_rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """Of the engine: it shows less until the reader asks for all."""
+    """Return the first rows of the engine pane, which shows less until the reader asks for all."""
     return engine_pane.rows_as(trace, at, whole=False)
 
 
@@ -95,7 +95,7 @@ def test_the_numbers_of_tensors_are_those_of_the_stepper() -> None:
 
 
 @pytest.mark.parametrize("pane", OTHERS)
-def test_what_a_pane_shows_besides_is_the_steppers(pane: int) -> None:
+def test_other_contents_of_a_pane_are_the_steppers(pane: int) -> None:
     trace, page = example("hooks.py"), decoded("hooks.py")
     kept = next(each for each in page.data["panes"] if each["number"] == pane)
     assert len(kept["others"]) == len(OTHERS[pane])
@@ -107,7 +107,7 @@ def test_what_a_pane_shows_besides_is_the_steppers(pane: int) -> None:
             assert page.rows(other["rows"], at) == expected, at
 
 
-def test_what_is_asked_of_a_step_is_what_the_stepper_says() -> None:
+def test_answers_about_a_step_are_the_steppers() -> None:
     trace, page = example("inplace_error.py"), decoded("inplace_error.py")
     texts = page.data["texts"]
     for at in range(len(trace)):
@@ -122,7 +122,7 @@ def test_what_is_asked_of_a_step_is_what_the_stepper_says() -> None:
     assert any(page.rows(texts["app.ask_thing"]["rows"], at) for at in range(len(trace)))
 
 
-def test_of_an_operator_of_ones_own_the_history_is_there_of_others_the_command() -> None:
+def test_own_operator_has_its_history_and_others_have_the_command() -> None:
     trace, page = example("custom_operator.py"), decoded("custom_operator.py")
     track = page.data["texts"]["registration"]["rows"]
     shown = [" ".join(text for row in page.rows(track, at) or () for text, _ in row[0]) for at in range(len(trace))]
@@ -130,8 +130,10 @@ def test_of_an_operator_of_ones_own_the_history_is_there_of_others_the_command()
     assert any("dispatchviz table aten::" in text for text in shown)
 
 
-def test_of_an_operator_that_nobody_registers_no_command_is_named() -> None:
-    """As in a recording of a library of which the trace has no registration: ``table`` knows none, either."""
+def test_unregistered_operator_suggests_no_command() -> None:
+    """The operator is from a library whose registrations are not in the trace, and ``table`` does not know it
+    either.
+    """
     trace = example("forum.py")
     renamed = [
         msgspec.structs.replace(event, operator="other::op") if isinstance(event, ev.Dispatched) else event
@@ -141,10 +143,12 @@ def test_of_an_operator_that_nobody_registers_no_command_is_named() -> None:
     page = Decoded(json.loads(msgspec.json.encode({**data, "lines": lines.data()})))
     track, at = page.data["registration"]["rows"], trace.steps_of(ev.Dispatched)[0]
     shown = [text for row in page.rows(track, at) or () for text, _ in row[0]]
-    assert shown == ["other::op is not PyTorch's, and the trace has no registration of it up to this step."]
+    assert shown == [
+        "other::op is not an operator of PyTorch, and the trace has no registration of it up to this step."
+    ]
 
 
-def test_what_cuda_is_is_told_where_a_program_uses_it() -> None:
+def test_page_says_what_cuda_is_if_the_program_uses_it() -> None:
     page, other = decoded("forum.py"), decoded("inplace_error.py")
     assert example("forum.py").header.cuda in "".join(text for text, _ in page.row(page.data["engine"])[0])
     assert other.row(other.data["engine"])[0] == ()
@@ -170,7 +174,7 @@ def test_the_sentence_the_rule_and_the_place_of_every_step() -> None:
         assert f"depth {trace.depths[at]}" in where[0][0][0][0]
 
 
-def test_the_same_program_gives_the_same_data() -> None:
+def test_data_are_equal_for_equal_programs() -> None:
     assert player_data(run(FORUM).trace) == player_data(run(FORUM).trace)
 
 
@@ -266,9 +270,7 @@ print(x)
 """
 
 
-def test_of_a_long_loop_the_first_iterations_and_the_last_are_kept(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_long_loop_keeps_its_first_iterations_and_its_last(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = tmp_path / "loop.py"
     script.write_text(LOOP)
     trace = run(str(script)).trace
@@ -289,7 +291,7 @@ def test_of_a_long_loop_the_first_iterations_and_the_last_are_kept(
         assert (-1 in ordered(rows["shown"])) == (pane in COSTLY and says), PANES[pane]
 
 
-def test_no_more_is_kept_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_kept_steps_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dispatchviz.outputs.page.kept_steps.MOST", 100)
     trace = example("forum.py")
     kept = kept_steps(trace)
@@ -299,12 +301,12 @@ def test_no_more_is_kept_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kind", NO_NODE)
-def test_what_changes_no_node_names_none(kind: type[ev.Event]) -> None:
+def test_events_that_change_no_node_name_none(kind: type[ev.Event]) -> None:
     assert not {"node", "nodes"} & {*kind.__struct_fields__}
 
 
 @pytest.mark.parametrize("quiet", [WAY, NO_TENSOR, NO_NODE])
-def test_a_step_that_tells_something_is_alone(quiet: Kinds) -> None:
+def test_step_with_news_is_a_range_of_its_own(quiet: Kinds) -> None:
     trace = run(FORUM).trace
     moments = [moment(trace, at, quiet) for at in range(len(trace))]
     assert moments == sorted(moments)
@@ -314,7 +316,7 @@ def test_a_step_that_tells_something_is_alone(quiet: Kinds) -> None:
             assert moments.count(moments[at]) == 1, at
 
 
-def test_behind_a_step_that_others_are_within_a_stretch_begins() -> None:
+def test_range_begins_after_a_step_that_contains_others() -> None:
     trace = run(FORUM).trace
     ends = {trace.ends[step] for step in trace.steps_of(ev.NodeStarted)} - {len(trace) - 1}
     assert ends

@@ -1,4 +1,4 @@
-"""Columns of numbers as text: what is read is what was written."""
+"""Columns of numbers as text: reading returns the numbers that were written."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Programs that do to their process what programs do, good and bad: a name, a source, how it is run.
+"""Programs that treat their process as real programs do, good and bad: a name, a source, and how each is run.
 
-The sources are in the files here, one a subject: a line ``## name``, then the program.
+The sources are in the files here, one for each subject: a line ``## name``, then the program.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 
 class Odd(NamedTuple):
-    """A program, and what its process is given."""
+    """A program, and the inputs of its process."""
 
     name: str
     source: str
     environment: Mapping[str, str] = {}
     given: bytes = b""
     shell: str = ""
-    """What a shell does with its file descriptors: ``>/dev/full``."""
+    """Redirections of its file descriptors in a shell: ``>/dev/full``."""
     files: Mapping[str, str] = {}
-    """What lies beside it."""
+    """The files beside it."""
     arguments: tuple[str, ...] = ()
 
 
@@ -47,14 +47,14 @@ PLAIN = [
     for subject in _SUBJECTS
     for odd in _read(subject)
 ]
-"""Compared with Python."""
+"""Programs that are compared with Python."""
 
 TORCH = [*_read("tensors")]
-"""Compared with PyTorch."""
+"""Programs that are compared with PyTorch."""
 
 
 def _also(name: str, **changes: object) -> None:
-    """The same program, run in another way."""
+    """Add the same program, run in another way."""
     by_name = {odd.name: odd for odd in PLAIN}
     how = " ".join(f"{key}={value}" for key, value in changes.items())
     PLAIN.append(by_name[name]._replace(name=f"{name}, {how}", **changes))  # type: ignore[arg-type]

@@ -1,8 +1,9 @@
-"""Small programs with ``torch.library``, ``custom_op`` and ``torch.ops``, and how to run one on whichever torch.
+"""Small programs with ``torch.library``, ``custom_op`` and ``torch.ops``, and a function that runs one on a given
+torch.
 
-In a program, a line ``? EXPRESSION`` notes what the expression gives, or the error that it raises. What ``print`` is
-given is noted too, and warnings where they are given. Nothing here imports torch: the real one and the model are both
-handed in.
+In a program, a line ``? EXPRESSION`` records the value of the expression, or its error. Arguments of ``print`` are
+recorded too, and warnings when they are given. Nothing here imports torch: the real one and the model are both passed
+in.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 PROGRAMS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.txt"))}
 
 FILE = "program.py"
-"""The name under which programs know themselves."""
+"""The file name of the programs."""
 
 _QUERY = re.compile(r"^( *)\? (.*)$", re.MULTILINE)
 _ONLY_HERE = (
@@ -27,11 +28,11 @@ _ONLY_HERE = (
     (re.compile(r"/__w/pytorch/pytorch/"), ""),
     (re.compile(r" \(Triggered internally at [^)]*\)$"), ""),
 )
-"""What differs from machine to machine and from run to run."""
+"""Parts of an output that differ between machines and runs, with their replacements."""
 
 
 def run(torch: ModuleType, source: str) -> list[str]:
-    """The output of a program; the last line is the error that ends it, if one does."""
+    """The output of a program. If an error ends it, that is the last line."""
     notes: list[str] = []
     program = compile(_QUERY.sub(r"\1show(\2)", _quoted(source)), FILE, "exec", dont_inherit=True)
     names = {
@@ -54,7 +55,7 @@ def run(torch: ModuleType, source: str) -> list[str]:
 
 
 def _quoted(source: str) -> str:
-    """``? x`` becomes ``? "x", lambda: x``, on the same line."""
+    """The source with ``? x`` replaced by ``? "x", lambda: x`` on the same line."""
     return _QUERY.sub(lambda match: f"{match[1]}? {match[2]!r}, lambda: {match[2]}", source)
 
 

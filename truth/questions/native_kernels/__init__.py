@@ -1,7 +1,7 @@
 """Expressions for the kernels, and PyTorch's results, which ``truth/recorders/native_kernels.py`` stored.
 
-An answer to an expression is ``{"calls", "error", "result"}``: the operators that were called, as [depth, name]; type
-and first line of the error or None; dtype, shape, strides and numbers of a tensor, or the value.
+An answer to an expression is ``{"calls", "error", "result"}``: the called operators as [depth, name]; type and first
+line of the error, or None; dtype, shape, strides and numbers of a tensor, or the value.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Answer = dict[str, Any]
 
 @functools.cache
 def stored() -> dict[str, Any]:
-    """The answers: to ``expressions``, ``dtypes``, ``gradients``; ``geometry``, ``views``, ``expanded``."""
+    """The stored answers to ``expressions``, ``dtypes``, ``gradients``; ``geometry``, ``views``, ``expanded``."""
     found = {part: records.read(f"native_kernels/{part}")[part] for part in ("expressions", "dtypes", "gradients")}
     return found | records.read("native_kernels/geometries")["geometries"]  # type: ignore[no-any-return]
 
 
 def tensors(torch: ModuleType) -> dict[str, Any]:
-    """The tensors that expressions name, fresh."""
+    """The tensors that expressions name, newly created."""
     names: dict[str, Any] = {"torch": torch}
     exec((HERE / "tensors.txt").read_text(), names)
     return names
@@ -54,17 +54,17 @@ def _lines(file: str) -> list[str]:
 
 
 def expressions() -> list[str]:
-    """One call or two each, right ones and wrong ones."""
+    """Expressions of one or two calls each, right and wrong ones."""
     return _lines("expressions.txt")
 
 
 def gradients() -> list[str]:
-    """``A A2 | x+y``: leaves, and an expression of them as x, y, z."""
+    """Lines such as ``A A2 | x+y``: leaves, and an expression of them as x, y, z."""
     return _lines("gradients.txt")
 
 
 def dtype_expressions() -> list[str]:
-    """Every dtype with every other and with Python numbers."""
+    """Expressions that combine every dtype with every other and with Python numbers."""
     return [
         *itertools.chain.from_iterable(map(_of_pair, *zip(*itertools.product(DTYPES, DTYPES), strict=True))),
         *_with_numbers(),
@@ -137,7 +137,7 @@ def described(value: Any, is_tensor: Callable[[Any], bool]) -> Any:
 
 
 def flat(value: Any) -> list[Any]:
-    """Nested lists without their nesting."""
+    """The elements of nested lists."""
     if not isinstance(value, list):
         return [value]
     return list(itertools.chain.from_iterable(map(flat, value)))
@@ -150,7 +150,7 @@ def _number(number: Any) -> Any:
 def gradient_program(
     torch: ModuleType, gradient: str, names: dict[str, Any]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """For a line of ``gradients``: the program, and a function that describes the Node that it made before it runs."""
+    """The program of a line of ``gradients``, and a function that returns the description of its Node before it ran."""
     leaves, expression = gradient.split(" | ")
     values = [names[leaf].detach().requires_grad_() for leaf in leaves.split()]
     node: list[Any] = []
@@ -169,7 +169,7 @@ def _node(torch: ModuleType, grad_fn: Any) -> list[Any]:
 
 
 def _saved(torch: ModuleType, value: Any) -> str:
-    """A tensor as ``T``; PyTorch shows -1 as 18446744073709551615."""
+    """A saved value as text: ``T`` for a tensor. PyTorch shows -1 as 18446744073709551615."""
     if isinstance(value, torch.Tensor):
         return "T"
     if isinstance(value, tuple) and any(isinstance(n, torch.Tensor) for n in value):

@@ -1,14 +1,14 @@
-"""Anomaly mode: every Node keeps the stack of its creation, and a Node that fails prints it.
+"""Anomaly mode: every Node stores the stack of its creation, and a Node that fails prints it.
 
-Mirrors ``torch/csrc/autograd/anomaly_mode.cpp`` and ``python_anomaly_mode.cpp``. The mode is the process's, not a
-thread's. Who asks for it are ``node.py`` (construction) and ``engine.py`` (errors, nan).
+This module mirrors ``torch/csrc/autograd/anomaly_mode.cpp`` and ``python_anomaly_mode.cpp``. The mode belongs to the
+process, not to a thread. ``node.py`` (construction) and ``engine.py`` (errors, nan) use it.
 
-Rule 1: what a Node remembers is in its ``metadata``: ``traceback_``, formatted lines, and ``parent_``, the Node that
-was being evaluated, if one was.
-Rule 2: nothing is asked while the mode is off: ``process_modes.py`` exchanges the functions that it concerns.
+Rule 1: a Node's ``metadata`` has ``traceback_``, formatted lines, and ``parent_``, the Node that was being evaluated,
+if any.
+Rule 2: while the mode is off, nothing checks for it: ``process_modes.py`` exchanges the functions that depend on it.
 
-NB: in PyTorch, the lines are all of Python's; frames of PyTorch's own Python files are among them. Here those of this
-package are left out, and whatever runs the user's program.
+NB: in PyTorch, the lines include frames of PyTorch's own Python files. Here the frames of this package, and of the code
+that runs the user's program, are left out.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FILE = "torch/csrc/autograd/python_anomaly_mode.cpp"
 
 
 def set_enabled(on: bool, check_nan: bool = True) -> None:
-    """Switch the mode for all threads."""
+    """Set the mode for all threads."""
     process_modes.set(Mode.ANOMALY, on)
     process_modes.set(Mode.NAN_CHECK, check_nan)
 
@@ -49,7 +49,7 @@ def is_enabled() -> bool:
 
 
 def checks_nan() -> bool:
-    """Return whether the gradients that a Node returns are looked through for nan; counts only while the mode is on."""
+    """Return whether the gradients that a Node returns are checked for nan. It matters only while the mode is on."""
     return bool(process_modes.active & Mode.NAN_CHECK)
 
 
@@ -57,7 +57,7 @@ def checks_nan() -> bool:
 
 
 def store_stack(node: Node) -> None:
-    """Note the program's lines that are running, and the Node that is."""
+    """Store the program's running lines in the Node, and the Node that is being evaluated."""
     lines = node.metadata[_TRACE] = formatted_stack()
     parent = thread.state.current_node
     if parent is not None:
@@ -73,7 +73,7 @@ def formatted_stack() -> list[str]:
 
 
 def _program_frames() -> Iterator[FrameType]:
-    """From the innermost frame on; those around the main program are not the program's."""
+    """Yield the program's frames, the innermost first, without those around the main program."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
@@ -87,20 +87,22 @@ def _program_frames() -> Iterator[FrameType]:
 
 
 def raise_if_nan(node: Node, outputs: Gradients) -> None:
-    """RuntimeError for the first gradient with a nan in it."""
+    """Raise RuntimeError for the first gradient with a nan in it."""
     for index, output in enumerate(outputs):
         if output is not None and _has_nan(output):
             raise RuntimeError(f"Function '{type(node).name(node)}' returned nan values in its {index}th output.")
 
 
 def _has_nan(gradient: Tensor) -> bool:
-    """Asked of the operators, as PyTorch does: the calls are part of the program's dispatch."""
-    with AutoGradMode(False, "looking for nan"):
+    """Return whether a gradient has a nan. As in PyTorch, operators check it, and their calls are part of the program's
+    dispatch.
+    """
+    with AutoGradMode(False, "checking for nan"):
         return bool(ops.item.call(ops._is_any_true.call(ops.isnan.call(gradient))))
 
 
 def print_stack(node: Node) -> None:
-    """Warn with the lines that made a Node in which an error came up, then with those of the Nodes it came from."""
+    """Warn with the lines that created a Node in which an error was raised, then with those of its parent Nodes."""
     with warning.as_python():
         lines = _warn(node, _FIRST, 122)
         if recorder.active is not None:

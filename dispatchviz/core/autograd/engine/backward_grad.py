@@ -1,9 +1,9 @@
-"""``torch.autograd.backward`` and ``torch.autograd.grad``: what happens before and after the engine.
+"""``torch.autograd.backward`` and ``torch.autograd.grad``: the code before and after the engine.
 
-Mirrors ``torch/autograd/__init__.py`` and ``THPEngine_run_backward`` of ``torch/csrc/autograd/python_engine.cpp``.
+This module mirrors ``torch/autograd/__init__.py`` and ``THPEngine_run_backward`` of
+``torch/csrc/autograd/python_engine.cpp``.
 
-A ``GradientEdge`` may represent a tensor (``gradient_edge.py``); the gradients to start with are the business of
-``root_gradients.py``.
+A ``GradientEdge`` may represent a tensor (``gradient_edge.py``). ``root_gradients.py`` has the root gradients.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def backward(
 ) -> None:
     """Add the gradients of ``tensors`` to ``.grad`` of the leaves, or of ``inputs`` only.
 
-    RuntimeError if a root does not require grad or gradients do not fit; whatever a Node or hook raises.
+    Raise RuntimeError if a root does not require grad or gradients do not fit. Exceptions of Nodes and hooks are passed
+    on.
     """
     check_supports_backward()
     if grad_variables is not None:
@@ -69,9 +70,9 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of ``outputs`` with respect to ``inputs``: a tuple, or a dict for a dict.
+    """Return the gradients of ``outputs`` with respect to ``inputs``: a tuple, or a dict for a dict.
 
-    RuntimeError as ``backward``, and for an input that was not used unless ``allow_unused``.
+    Raise RuntimeError as ``backward`` does, and for an input that was not used unless ``allow_unused``.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -132,13 +133,13 @@ def _inputs(inputs: Tensors | Mapping[str, Tensor], function: str) -> tuple[Root
 
 
 _SEQUENCES = (list, tuple, Tensor)
-"""To ask whether something is a Mapping takes long."""
+"""Frequent sequence types, since checking whether a value is a Mapping takes long."""
 
 
 def _materialized(
     result: Sequence[Tensor | None], inputs: Sequence[Root], create_graph: bool
 ) -> tuple[Tensor | None, ...]:
-    """RuntimeError if there is no tensor to make zeros like."""
+    """Replace missing gradients by zeros. Raise RuntimeError if there is no tensor whose shape they could have."""
     if any(g is None and not isinstance(given, Tensor) for g, given in zip(result, inputs, strict=True)):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     pairs = zip(result, inputs, strict=True)
@@ -155,7 +156,7 @@ def _zeros_like(tensor: Tensor, create_graph: bool) -> Tensor:
 
 
 def _engine_run_backward(tensors: Sequence[Root], *args: Any, **flags: Any) -> tuple[Tensor | None, ...]:
-    """``run_backward``, logged at level DEBUG."""
+    """Run ``run_backward``, logged at level DEBUG."""
     if not is_logged():
         return run_backward(tensors, *args, **flags)
     unregister = hooks_on_whole_graph(tensors)
@@ -174,7 +175,9 @@ def run_backward(
     allow_unreachable: bool,
     accumulate_grad: bool,
 ) -> tuple[Tensor | None, ...]:
-    """``THPEngine_run_backward``: from tensors to edges, and back. TypeError for a flag that is no integer."""
+    """Run the engine from tensors to gradients (``THPEngine_run_backward``). Raise TypeError for a flag that is not an
+    integer.
+    """
     keep_graph, create_graph = bool(operator.index(keep_graph)), bool(operator.index(create_graph))
     allow_unreachable = bool(operator.index(allow_unreachable))
     if len(tensors) != len(grad_tensors):
@@ -199,10 +202,10 @@ def _root_edge(index: int, root: Root) -> Edge:
 
 
 def _input_edge(tensor: object, accumulate: bool) -> Edge:
-    """Where the gradient of a requested input arrives.
+    """Return the edge at which the gradient of a requested input arrives.
 
-    A leaf without AccumulateGrad cannot be reached: an Identity represents it, so that the graph's empty edges are not
-    taken for it.
+    A leaf without AccumulateGrad cannot be reached. An Identity represents it, so that the graph's empty edges are not
+    confused with it.
     """
     if isinstance(tensor, GradientEdge):
         return parse(tensor)

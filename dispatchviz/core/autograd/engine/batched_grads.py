@@ -1,9 +1,9 @@
 """``is_grads_batched``: one backward pass for a batch of root gradients, by vmap.
 
-Mirrors what ``torch/autograd/__init__.py`` takes from ``torch/_vmap_internals.py``.
+It mirrors the parts of ``torch/_vmap_internals.py`` that ``torch/autograd/__init__.py`` uses.
 
-NB: in PyTorch, this is the older vmap with its key Batched, which lies below Autograd; here it is functorch's, so the
-operators that run are those of its batch rules, and with ``create_graph`` Nodes are made for the whole batch.
+NB: in PyTorch, this is the older vmap with its key Batched, which is below Autograd. Here it is functorch's, so the
+operators of its batch rules run, and with ``create_graph`` the Nodes are for the whole batch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Gradients = tuple[Tensor | None, ...]
 
 @restores_state
 def vmapped(vjp: Callable[[Gradients], Gradients], gradients: Sequence[Tensor | None]) -> Gradients:
-    """What ``vjp`` gives for every entry of the gradients' first dimension. ValueError for gradients without one."""
+    """Return the results of ``vjp`` for every entry of the gradients' first dimension. Raise ValueError for gradients
+    without a dimension.
+    """
     size = _batch_size(gradients)
     level = init_and_push(VmapInterpreter, size, "error")
     try:

@@ -1,11 +1,11 @@
 """A captured backward pass that can be run again with other saved tensors, as compiled autograd does.
 
-Mirrors ``torch/csrc/dynamo/python_compiled_autograd.cpp``, without a compiler: what PyTorch traces into a graph of
-calls, and compiles, is here the list of Nodes in the order in which the engine runs them.
+It mirrors ``torch/csrc/dynamo/python_compiled_autograd.cpp``, without a compiler. PyTorch traces the pass into a graph
+of calls and compiles it. Here the capture is the list of Nodes in the order in which the engine runs them.
 
-Rule 1: capturing runs nothing and changes nothing but that the Nodes are known to have a parent.
-Rule 2: a replay asks every Node's ``apply_with_saved``; hooks run, gradients are summed, checked and accumulated as in
-a backward.
+Rule 1: capturing runs nothing. Its only effect is that the Nodes are marked as having a parent.
+Rule 2: a replay calls every Node's ``apply_with_saved``. Hooks run, and gradients are summed, checked and accumulated
+as in a backward.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dispatchviz.core.thread.thread_state import thread
 
 @dataclass(frozen=True)
 class _Step:
-    """A Node, and which of the tensors are its own."""
+    """A Node, and the range of its own tensors."""
 
     node: Node
     start: int
@@ -38,19 +38,22 @@ class _Step:
 
 @dataclass(frozen=True)
 class CapturedBackward:
-    """A backward from ``roots``."""
+    """A captured backward from ``roots``."""
 
     roots: tuple[Edge, ...]
     steps: tuple[_Step, ...]
     tensors: tuple[Tensor | None, ...]
-    """What the Nodes kept when it was captured."""
+    """The tensors that the Nodes had saved when it was captured."""
     key: tuple[Hashable, ...]
-    """Equal for backwards that differ in their tensors only: one can then be replayed with those of the other."""
+    """A key that is equal for backwards that differ only in their tensors. Any of them can be replayed with the tensors
+    of another.
+    """
 
     def replay(self, gradients: Gradients, tensors: Sequence[Tensor | None]) -> None:
-        """Run it, with one gradient per root and one tensor per tensor that was captured.
+        """Run it, with one gradient per root and one tensor per captured tensor.
 
-        ValueError for another number of tensors; RuntimeError for gradients that do not fit, or what a Node raises.
+        Raise ValueError for another number of tensors, RuntimeError for gradients that do not fit. Exceptions of Nodes
+        are passed on.
         """
         if len(tensors) != len(self.tensors):
             raise ValueError("a replayed backward needs as many saved tensors as were captured")
@@ -72,7 +75,7 @@ class CapturedBackward:
 def capture(roots: Sequence[Edge]) -> CapturedBackward:
     """Capture the backward from ``roots``.
 
-    RuntimeError if something in it was released; NotImplementedError for a Node that cannot be captured.
+    Raise RuntimeError if something in it was released, NotImplementedError for a Node that cannot be captured.
     """
     args, steps = CompiledNodeArgs(), []
     order = execution_order(roots)
@@ -88,11 +91,11 @@ def capture(roots: Sequence[Edge]) -> CapturedBackward:
 
 
 def execution_order(roots: Sequence[Edge]) -> list[Node]:
-    """The Nodes below ``roots`` in the order in which the engine would run them; a GraphRoot is left out."""
+    """Return the Nodes below ``roots`` in the order in which the engine would run them. A GraphRoot is left out."""
     first = roots[0].function
     assert first is not None, "a root leads to a Node"
     root = first if len(roots) == 1 else GraphRoot(list(roots), [None] * len(roots))
-    task, queue = GraphTask(True, False, 0), list[NodeTask]()  # a queue of no thread, of which nothing is recorded
+    task, queue = GraphTask(True, False, 0), list[NodeTask]()  # a queue that belongs to no thread and is not recorded
     task.compute_dependencies(root, 0)
     node_heap.push(queue, NodeTask(task, root, []), lower)
     order = []

@@ -1,13 +1,14 @@
 """``CompiledNodeArgs``, ``SwapSavedVariables``: the state of a Node, collected and swapped (``Node.compiled_args``,
 ``apply_with_saved``).
 
-Mirrors ``torch/csrc/dynamo/compiled_autograd.h``. A capture of a whole backward is in ``captured_backward.py``.
+This module mirrors ``torch/csrc/dynamo/compiled_autograd.h``. A capture of a whole backward is in
+``captured_backward.py``.
 
-Rule 1: the state of a Node is what is in the slots of its class. Saved tensors are lifted out, in the order of the
-slots; all else is part of the key, so that captures with one key differ in their tensors only.
-Rule 2: a swap is undone when the Node has run, whatever it raised.
+Rule 1: the state of a Node is in the slots of its class. Saved tensors are lifted out, in the order of the slots.
+Everything else is part of the key, so that captures with one key differ only in their tensors.
+Rule 2: a swap is undone when the Node has run, even if it raised.
 
-NB: in PyTorch, sizes and numbers may be lifted out too; here they are part of the key.
+NB: in PyTorch, sizes and numbers may be lifted out too. Here they are part of the key.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 class CompiledNodeArgs:
-    """Collects what makes a backward this one: ``key``, and the tensors that could be others."""
+    """The collected state of a backward: a ``key``, and the tensors that may be swapped."""
 
     def __init__(self) -> None:
         self.key: list[Hashable] = []
         self.tensors: list[Tensor | None] = []
 
     def collect(self, node: Node, name: str, value: Any) -> None:
-        """One piece of the state of ``node``. RuntimeError if it is a saved tensor that was released."""
+        """Collect one piece of the state of ``node``. Raise RuntimeError if it is a saved tensor that was released."""
         if isinstance(value, Node):
             compiled_args(value, self)
         elif isinstance(value, SavedVariable):
@@ -49,20 +50,20 @@ class CompiledNodeArgs:
 
 
 class SwapSavedVariables:
-    """Replaces the tensors that Nodes keep, in the order in which they were collected."""
+    """A swap of the tensors that Nodes save, in the order in which they were collected."""
 
     def __init__(self, tensors: Sequence[Tensor | None]) -> None:
         self._tensors = iter(tensors)
         self._before: list[tuple[Node, str, Any]] = []
 
     def before(self, node: Node, name: str) -> None:
-        """Swap one piece of state. ValueError if there are no tensors left for it."""
+        """Swap one piece of state. Raise ValueError if there are no tensors left for it."""
         value = getattr(node, name)
         self._before.append((node, name, value))
         setattr(node, name, self._swapped(value))
 
     def after(self) -> None:
-        """Put back what was there."""
+        """Restore the original state."""
         while self._before:
             node, name, value = self._before.pop()
             setattr(node, name, value)
@@ -87,7 +88,9 @@ class SwapSavedVariables:
 
 
 def state_of(node: Node) -> Iterator[tuple[Node, str, Any]]:
-    """Every piece of state: whose, its name, its value. What is only there while the Node runs is no state."""
+    """Yield every piece of state: its Node, its name, its value. Attributes that exist only while the Node runs are
+    left out.
+    """
     if isinstance(node, FunctionBase):
         yield node, "_thp_saved", node._thp_saved
         return
@@ -98,12 +101,12 @@ def state_of(node: Node) -> Iterator[tuple[Node, str, Any]]:
 
 
 def _is_listed(node: Node) -> bool:
-    """Classes without slots may keep anything."""
+    """Return whether all state of the Node is known. A class without slots may have other attributes."""
     return isinstance(node, FunctionBase) or not hasattr(node, "__dict__")
 
 
 def compiled_args(node: Node, args: CompiledNodeArgs) -> None:
-    """Collect all that ``node`` keeps. NotImplementedError for a Node that does not say what that is."""
+    """Collect all state of ``node``. Raise NotImplementedError for a Node whose state is not known."""
     if not _is_listed(node):
         raise NotImplementedError(f"compiled_args not implemented: {type(node).name(node)}")
     args.key.append(type(node).name(node))
@@ -127,7 +130,7 @@ def _function_args(node: FunctionBase, args: CompiledNodeArgs) -> None:
 
 
 def apply_with_saved(node: Node, inputs: Gradients, saved: SwapSavedVariables) -> Gradients:
-    """Runs ``node`` with other tensors than it keeps. NotImplementedError as above."""
+    """Run ``node`` with other tensors than it saved. Raise NotImplementedError for a Node whose state is not known."""
     if not _is_listed(node):
         raise NotImplementedError(f"apply_with_saved not implemented: {type(node).name(node)}")
     try:

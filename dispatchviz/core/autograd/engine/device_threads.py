@@ -1,12 +1,12 @@
-"""Device threads of the engine: what a program can observe of the threads that run the Nodes of accelerators
-(``engine.cpp``).
+"""Device threads of the engine: the effects that a program can observe of the threads that run the Nodes of
+accelerators (``engine.cpp``).
 
-A Node runs on the thread of its device, ``pt_autograd_0`` for cuda:0. What it makes under create_graph takes the
-sequence numbers of that thread, which count from 0 in every process, and that thread's id; key sets and modes are the
-caller's. Here the calling thread does the work and carries the device's ``State`` meanwhile.
+A Node runs on the thread of its device, ``pt_autograd_0`` for cuda:0. Nodes that it creates under create_graph take the
+sequence numbers of that thread, which count from 0 in every process, and that thread's id. Key sets and modes are the
+caller's. Here the calling thread does the work and has the device's ``State`` meanwhile.
 
-NB: in PyTorch, these are threads of their own: ``threading.get_ident()`` in a hook tells them apart, and two threads
-that call backward on one device take turns.
+NB: in PyTorch, these are separate threads: ``threading.get_ident()`` in a hook shows that, and two threads that call
+backward on one device alternate.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.thread_state import State, new_thread_id
 
 _states: dict[int, State] = {}
-"""By device index; a thread begins with the first Node that it runs."""
+"""The states by device index. A thread begins with the first Node that it runs."""
 
 
 def needed() -> bool:
-    """``cuda`` was initialized: there may be Nodes of it."""
+    """Return whether ``cuda`` was initialized, so that there may be Nodes of it."""
     return is_initialized()
 
 
 def state_for(node: Node, caller: State) -> State:
-    """What the thread carries that runs ``node``: the caller's own state, but for Nodes of an accelerator."""
+    """Return the state of the thread that runs ``node``: the caller's own, except for Nodes of an accelerator."""
     device = Node.device(node)  # a Function's context may have an attribute of that name
     if device.type != "cuda":
         return caller
@@ -42,7 +42,7 @@ def state_for(node: Node, caller: State) -> State:
 
 
 def exchange_states(states: dict[int, State]) -> dict[int, State]:
-    """Other threads from now on; gives those of before."""
+    """Replace the states of the device threads. Return the previous ones."""
     before = dict(_states)
     _states.clear()
     _states.update(states)

@@ -1,23 +1,23 @@
-"""The engine: runs the graph of Nodes backward from the roots (``torch/csrc/autograd/engine.cpp``).
+"""The engine, which runs the graph of Nodes backward from the roots (``torch/csrc/autograd/engine.cpp``).
 
-``execute`` makes a graph task and queues its root; ``_run`` pops one ready Node after the other; ``_call_function``
-runs it and validates what it gives; ``_route`` adds each gradient to the buffer of the next Node, decrements what that
-waits for and pushes it when that was the last. Which Node comes first is the business of ``ready_queue.py``, where
-gradients meet that of ``input_buffer.py``. The table at the end says what else a step does in which mode of the
-process; what it notes for a recorder is in ``engine_recording.py``.
+``execute`` creates a graph task and queues its root. ``_run`` pops one ready Node after the other. ``_call_function``
+runs it and validates its gradients. ``_route`` adds each gradient to the buffer of the next Node, decrements that
+Node's count and pushes it when the count reaches zero. ``ready_queue.py`` decides which Node comes first, and
+``input_buffer.py`` how gradients are added. The table at the end lists the additional work of a step in each mode of
+the process. ``engine_recording.py`` has the notes for a recorder.
 
 Rule 1: nothing recurses along the graph. A backward called during a backward is a new graph task, run in place by the
-loop of the thread that called it; its Nodes are deeper and come first. ``thread_pool.py`` takes over where that gets
+loop of the thread that called it. Its Nodes are deeper and come first. ``thread_pool.py`` takes over if that becomes
 too deep.
 Rule 2: at every Node the key sets and modes of the thread that called ``backward`` are in force, and grad mode is
-``create_graph``, whatever a hook has left behind.
+``create_graph``, even if a hook has changed them.
 Rule 3: gradients are in lists, and in no variable while a Node runs: see ``accumulate_grad.py``.
-Rule 4: every thread that calls backward has a queue and runs its own graph tasks; threads meet at Nodes alone, whose
-rules are in ``node.py``.
+Rule 4: every thread that calls backward has a queue and runs its own graph tasks. Threads meet only at Nodes;
+``node.py`` has the rules for that.
 
 NB: in PyTorch, CUDA Nodes run on a worker thread per device, ``pt_autograd_0``, beside the calling thread. Here one
-thread runs both kinds from one queue, in one of the orders that are possible there; events name the thread that it
-would be, and ``device_threads.py`` has its numbers.
+thread runs both kinds from one queue, in one of the orders that are possible there. Events name the thread that PyTorch
+would use, and ``device_threads.py`` has its numbers.
 """
 
 from __future__ import annotations
@@ -57,11 +57,13 @@ _REFERENCE_CYCLE = (
     "cycle and avoid the leak."
 )
 _FRAMES = 12
-"""Of the engine, per nested backward: in PyTorch they are no Python frames and do not count for the recursion limit."""
+"""The engine's Python frames per nested backward. PyTorch's engine has none, so they do not count for the recursion
+limit.
+"""
 
 
 class _Worker(threading.local):
-    """A calling thread's ready queue, kept for later calls, and how many nested backwards it is within."""
+    """A calling thread's ready queue, kept for later calls, and the number of nested backwards around it."""
 
     def __init__(self) -> None:
         self.queue = ReadyQueue()
@@ -82,9 +84,10 @@ def execute(
 ) -> Gradients:
     """Run the graph below ``roots``.
 
-    ``accumulate`` writes to the leaves (``backward``); otherwise the gradients that arrive at the edges ``outputs`` are
-    returned (``grad``). With ``outputs`` only what leads to them runs; ``inputs`` are the tensors or gradient edges
-    that were named for them, for a recorder. Whatever a Node or hook raises comes out.
+    With ``accumulate`` the leaves are written to (``backward``). Otherwise the gradients that arrive at the edges
+    ``outputs`` are returned (``grad``). With ``outputs`` only the Nodes that lead to them run. ``inputs`` are the
+    tensors or gradient edges that the caller named for them, for a recorder. Exceptions of Nodes and hooks are passed
+    on.
     """
     validate_outputs(roots, gradients, None)
     if accumulate and create_graph and warning.first_time("create_graph"):
@@ -113,7 +116,7 @@ def _run_task(
     outputs: Sequence[Edge],
     inputs: Sequence[object],
 ) -> None:
-    """Queue the root and works, on a thread whose stack is not too deep; then the thread is as it was."""
+    """Queue the root and work, on a thread whose stack is not too deep. Then restore the thread."""
     state = thread.state
     running, sets = (state.graph_task, state.current_node), (state.included, state.excluded, state.inference_mode)
     grad_mode = state.grad_mode
@@ -134,7 +137,7 @@ def _run_task(
 
 
 def _work(task: GraphTask) -> None:
-    """Everything from the root to the last callback."""
+    """Run everything from the root to the last callback."""
     _run(task)
     _put_in_force(thread.state, task, None)
     if task.streams is None:
@@ -155,7 +158,7 @@ def _work_nested(task: GraphTask) -> None:
 
 
 def _work_in_pool(task: GraphTask) -> None:
-    """On a thread of the pool, with the caller's queue and everything else that the caller's thread carries."""
+    """Work on a thread of the pool, with the caller's queue and all thread-local state of the caller."""
     queue, caller, ident = _worker.queue, thread.state, threading.get_ident()
 
     def work() -> None:
@@ -169,7 +172,7 @@ def _work_in_pool(task: GraphTask) -> None:
 
 
 def _depth() -> int:
-    """Of a new graph task: one more than that of the running one."""
+    """Return the depth of a new graph task: one more than that of the running one."""
     outer = thread.state.graph_task
     return 0 if outer is None else outer.reentrant_depth + 1
 
@@ -177,7 +180,7 @@ def _depth() -> int:
 def _queue_root(
     task: GraphTask, roots: Sequence[Edge], gradients: Gradients, accumulate: bool, outputs: Sequence[Edge]
 ) -> None:
-    """One root starts by itself, several below a GraphRoot that hands out their gradients."""
+    """Queue the root. Several roots get a GraphRoot that distributes their gradients."""
     root = roots[0].function if len(roots) == 1 else GraphRoot(list(roots), gradients)
     assert root is not None
     min_topological_nr = minimum_topological_nr(outputs)
@@ -192,7 +195,7 @@ def _queue_root(
 
 
 def _run(task: GraphTask) -> None:
-    """``thread_main``: until nothing of ``task`` is outstanding."""
+    """Run Nodes until nothing of ``task`` is outstanding (``thread_main``)."""
     queue, state, devices = _worker.queue, thread.state, device_threads.needed()
     own = state
     while task.outstanding:
@@ -202,7 +205,7 @@ def _run(task: GraphTask) -> None:
             continue  # left over from a backward that failed
         if devices:
             thread.state = own
-            _put_in_force(own, base, ready.node)  # what a device's thread carries is a copy of it
+            _put_in_force(own, base, ready.node)  # a device's thread has a copy of it
             state = thread.state = device_threads.state_for(ready.node, own)
         _put_in_force(state, base, ready.node)
         try:
@@ -215,7 +218,7 @@ def _run(task: GraphTask) -> None:
 
 
 def _put_in_force(state: State, task: GraphTask, node: Node | None) -> None:
-    """The state in which ``node``, or a final callback, of ``task`` runs."""
+    """Set the state in which ``node``, or a final callback, of ``task`` runs."""
     state.graph_task = task
     state.current_node = node
     state.included = task.included
@@ -226,12 +229,12 @@ def _put_in_force(state: State, task: GraphTask, node: Node | None) -> None:
 
 
 def _evaluate(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> None:
-    """``evaluate_function``: captures, runs the Node, routes its gradients."""
+    """Capture gradients, run the Node and route its gradients (``evaluate_function``)."""
     if task.exec_info and not _capture(task, node, buffer):
         return
     outputs = _call_function(queue, task, node, buffer)
     if outputs is not buffer:
-        buffer.clear()  # what the Node received is dead by now: whether a gradient is shared counts references
+        buffer.clear()  # they must be dead by now: counting references decides whether a gradient is shared
     if outputs:
         _route(queue, task, node, outputs)
 
@@ -240,9 +243,9 @@ warning.delay_within(_evaluate)
 
 
 def _capture(task: GraphTask, node: Node, buffer: Buffer) -> bool:
-    """Take the requested gradients out of the buffer; say whether the Node must run as well.
+    """Copy the requested gradients from the buffer. Return whether the Node must run as well.
 
-    If it does, tensor hooks are yet to come: what is captured is not hooked. Otherwise they run here.
+    If it must, tensor hooks run later, so the captured gradients are not hooked. Otherwise the hooks run here.
     """
     info = task.exec_info[node]
     if not info.needed:
@@ -253,7 +256,7 @@ def _capture(task: GraphTask, node: Node, buffer: Buffer) -> bool:
 
 
 def _call_function(queue: ReadyQueue, task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
-    """``call_function``: hooks, the Node, validation, hooks; then it releases its saved variables."""
+    """Run hooks, the Node, validation, hooks; then release its saved variables (``call_function``)."""
     hooks = node.hooks
     if hooks is None and not node.tensor_keeps_hooks:
         outputs = node.apply_alone(inputs) if process_modes.several_threads else node.apply(inputs)
@@ -276,14 +279,14 @@ def _call_with_hooks(node: Node, inputs: Buffer) -> Gradients:
         outputs = node.apply_alone(inputs) if process_modes.several_threads else node.apply(inputs)
         validate_outputs(node.next_edges, outputs, node)
     else:
-        outputs = node.apply_alone(inputs.copy())  # the hooks see what the Node was given
+        outputs = node.apply_alone(inputs.copy())  # the hooks see the gradients that the Node received
         validate_outputs(node.next_edges, outputs, node)
         run_post_hooks(node, hooks.post, outputs, inputs)
     return outputs
 
 
 def _route(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:
-    """Add each gradient to the buffer of the Node its edge leads to, and push a Node that waits for no more."""
+    """Add each gradient to the buffer of the Node to which its edge leads, and push each Node that is ready."""
     not_ready = task.not_ready
     outputs.reverse()
     for edge in node.next_edges:
@@ -303,7 +306,7 @@ def _route(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -
             del not_ready[target]
         if gradient is not None:
             if buffer[edge.input_nr] is None and _add is _add_plain:
-                buffer[edge.input_nr] = gradient  # all that there is to adding, mostly
+                buffer[edge.input_nr] = gradient  # the usual case of adding
             else:
                 _add(task, buffer, edge.input_nr, gradient, target)
         if not left:
@@ -311,17 +314,17 @@ def _route(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -
 
 
 def _add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
-    """``InputBuffer::add``"""
+    """Add a gradient to the buffer (``InputBuffer::add``)."""
     input_buffer.add(buffer, position, gradient, node)
 
 
-# -- what runs in which modes ------------------------------------------------------------------------------------------
+# -- implementations for each mode -------------------------------------------------------------------------------------
 
 _evaluate_plain, _route_plain, _add_plain = _evaluate, _route, _add
 
 
 def _evaluate_on_its_stream(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> None:
-    """A Node runs on the stream of its forward, once that may use the gradients."""
+    """Evaluate a Node on the stream of its forward, after that stream has waited for the gradients."""
     stream = type(node).stream(node)
     with StreamGuard(stream, f"the forward of {type(node).name(node)} ran on it"):
         engine_streams.wait_for_inputs(task, node, buffer)
@@ -332,7 +335,7 @@ def _evaluate_on_its_stream(queue: ReadyQueue, task: GraphTask, node: Node, buff
 
 
 def _callers_stream(streams: engine_streams.Tracking, task: GraphTask) -> StreamGuard:
-    """Final callbacks run where the caller of backward is, whose stream has waited for all gradients."""
+    """Return a guard for the caller's stream, which has waited for all gradients. Final callbacks run on it."""
     engine_streams.join_leaves(task)
     return StreamGuard(streams.caller, "final callbacks")
 

@@ -1,8 +1,8 @@
-"""The steps of the engine while a recorder listens: each runs the step itself and records what it did.
+"""The steps of the engine while a recorder listens. Each runs the step itself and records its effect.
 
-``engine.py`` says, in its table, in whose place they run. Nothing here decides anything.
+The table of ``engine.py`` lists the functions that they replace. Nothing here makes a decision.
 
-Rule 1: a step looks for the recorder again, since it may have stopped in the meantime.
+Rule 1: a step looks up the recorder again after its work, since recording may have stopped in the meantime.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Decrement = Callable[[GraphTask, Node, Tensor | None], int]
 
 
 def recorded_task(run_task: RunTask) -> RunTask:
-    """A whole backward, between BackwardStarted and BackwardFinished."""
+    """Return ``run_task`` with its BackwardStarted and BackwardFinished recorded."""
 
     def run(
         task: GraphTask,
@@ -50,7 +50,7 @@ def recorded_task(run_task: RunTask) -> RunTask:
             run_task(task, roots, gradients, accumulate, outputs, inputs)
         except BaseException as error:
             if depth:
-                rec.queues_change()  # of what it has queued nothing says when it is gone
+                rec.queues_change()  # no note says when the Nodes that it has queued are gone
             rec.error_raised(error)
             rec.backward_over(task)
             raise
@@ -60,7 +60,7 @@ def recorded_task(run_task: RunTask) -> RunTask:
 
 
 def recorded_call(call_function: CallFunction) -> CallFunction:
-    """The run of one Node, between NodeStarted and NodeFinished."""
+    """Return ``call_function`` with its NodeStarted and NodeFinished recorded."""
 
     def call(queue: ReadyQueue, task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
         rec = recorder.active
@@ -87,7 +87,7 @@ def is_node_run(code: CodeType) -> bool:
 
 
 def recorded_capture(capture: Capture) -> Capture:
-    """Which gradients ``grad`` has taken, and whether that was all that was to do at the Node."""
+    """Return ``capture`` with the captured gradients recorded, and whether the Node need not run."""
 
     def run(task: GraphTask, node: Node, buffer: Buffer) -> bool:
         needed = _noted(recorder.active, capture, task, node, buffer)
@@ -103,7 +103,7 @@ def recorded_capture(capture: Capture) -> Capture:
 
 
 def _noted(rec: Recorder | None, capture: Capture, task: GraphTask, node: Node, buffer: Buffer) -> bool:
-    """Captures; meanwhile a recorder knows that a Node is popped of which it was not told."""
+    """Capture gradients, while the recorder counts one popped Node that is not recorded yet."""
     if rec is None:
         return capture(task, node, buffer)
     rec.capturing += 1
@@ -114,7 +114,7 @@ def _noted(rec: Recorder | None, capture: Capture, task: GraphTask, node: Node, 
 
 
 def recorded_push(push: Push) -> Push:
-    """Which Node is ready."""
+    """Return ``push`` with the ready Node recorded."""
 
     def run(queue: ReadyQueue, ready: NodeTask) -> None:
         push(queue, ready)
@@ -130,7 +130,7 @@ def recorded_push(push: Push) -> Push:
 
 
 def recorded_decrement(decrement: Decrement) -> Decrement:
-    """An edge has delivered, and how many the Node still waits for."""
+    """Return ``decrement`` with the arrived gradient and the remaining count recorded."""
 
     def run(task: GraphTask, node: Node, gradient: Tensor | None) -> int:
         left = decrement(task, node, gradient)
@@ -147,7 +147,7 @@ def recorded_decrement(decrement: Decrement) -> Decrement:
 
 
 def recorded_add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
-    """``input_buffer.add`` notes what becomes of each; of a first gradient, as most are, that is known here."""
+    """Record the storing of a first gradient, the usual case, in one note. ``input_buffer.add`` records all others."""
     rec = recorder.active
     if (
         rec is None

@@ -1,12 +1,13 @@
 """CUDA streams in a backward pass: which stream waits for which (``engine.cpp``, ``input_buffer.cpp``, "Streaming
 backwards").
 
-A Node runs on the stream on which its forward operator ran, and its gradients are ready there. A gradient that goes to
-a Node of another stream is followed by an event, for which the other stream waits: before a sum if there is one,
-otherwise before the Node. At the end the streams of the leaves are joined with the one that the caller is on.
+A Node runs on the stream on which its forward operator ran, and its gradients are ready there. If a gradient goes to a
+Node of another stream, an event is recorded after it, and the other stream waits for that event: before a sum if there
+is one, otherwise before the Node. At the end the caller's stream waits for the streams of the leaves.
 
-Nothing of this is asked before a program has a second stream. NB: there is one device here, so the stream of a sum is
-always the receiving Node's; in PyTorch it may also be the producer's or that of a third device.
+No function here is called before a program has a second stream.
+NB: there is one device here, so the stream of a sum is always the receiving Node's. In PyTorch it may also be the
+producer's or that of a third device.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.tensor.tensor import Tensor
 
 warn_on_accumulate_grad_stream_mismatch = True
-"""``Context::warnOnAccumulateGradStreamMismatch``"""
+"""The setting ``Context::warnOnAccumulateGradStreamMismatch``."""
 
 _MISMATCH = (
     "The AccumulateGrad node's stream does not match the stream of the node that produced the incoming gradient. This "
@@ -39,7 +40,7 @@ _MISMATCH = (
 
 
 class Ready:
-    """When the gradient in one slot of a buffer is ready."""
+    """The stream and the event of the gradient in one slot of a buffer."""
 
     __slots__ = ("event", "stream")
 
@@ -60,14 +61,14 @@ class Tracking:
 
 
 def of(task: GraphTask) -> Tracking:
-    """The task's; a task that began before there was a second stream gets it now."""
+    """Return the streams of a task. A task that began before there was a second stream gets them now."""
     if task.streams is None:
         task.streams = Tracking()
     return task.streams
 
 
 def add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
-    """``InputBuffer::add`` for a gradient that is ready on the current stream, on its way to ``node``."""
+    """Add a gradient that is ready on the current stream to the buffer of ``node`` (``InputBuffer::add``)."""
     if gradient is None or gradient._device.type != "cuda":
         input_buffer.add(buffer, position, gradient, node)
         return
@@ -98,7 +99,7 @@ def _first(gradient: Tensor, producer: Stream, consumer: Stream) -> Ready:
 def _before_sum(
     known: Ready, buffer: Buffer, position: int, gradient: Tensor, producer: Stream, consumer: Stream
 ) -> None:
-    """Both summands have to be ready on the stream of the sum."""
+    """Make both summands ready on the stream of the sum."""
     if producer is not consumer:
         event = Event()
         event.record(producer, "the gradient is ready")
@@ -106,7 +107,7 @@ def _before_sum(
         streams.record_stream(gradient, consumer, "the sum runs there")
     if known.stream is not consumer:
         assert known.event is not None
-        consumer.wait(known.event, "the sum needs the gradient that was there")
+        consumer.wait(known.event, "the sum needs the earlier gradient")
         streams.record_stream(buffer[position], consumer, "the sum runs there")
 
 
@@ -119,7 +120,7 @@ def _warn(node: Node) -> None:
 
 
 def wait_for_inputs(task: GraphTask, node: Node, buffer: Buffer) -> None:
-    """Before the Node runs: its stream, the current one, waits for gradients that another one makes ready."""
+    """Make the current stream, which is the Node's, wait for gradients of other streams before the Node runs."""
     for position in range(len(buffer)):
         ready = of(task).ready.pop((node, position), None)
         if ready is not None and ready.stream is not streams.current():
@@ -128,17 +129,17 @@ def wait_for_inputs(task: GraphTask, node: Node, buffer: Buffer) -> None:
 
 
 def leaf_done(task: GraphTask, stream: Stream | None) -> None:
-    """A Node that hands on nothing, or a captured gradient, leaves its result on ``stream``."""
+    """Note that a Node without further edges, or a captured gradient, leaves its result on ``stream``."""
     leaves = of(task).leaves
     if stream is not None and stream not in leaves:
         leaves.append(stream)
 
 
 def join_leaves(task: GraphTask) -> None:
-    """The caller's stream waits for all streams on which results were left."""
+    """Make the caller's stream wait for all streams on which results were left."""
     tracking = of(task)
     for leaf in tracking.leaves:
         if leaf is not tracking.caller:
             event = Event()
             event.record(leaf, "the gradients of its leaves are ready")
-            tracking.caller.wait(event, "whoever called backward may use the gradients")
+            tracking.caller.wait(event, "the caller of backward may use the gradients")

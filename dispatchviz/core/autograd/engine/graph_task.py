@@ -1,7 +1,7 @@
-"""GraphTask and ExecInfo: one execution of the engine: dependencies, Nodes to run, gradients to capture.
+"""GraphTask and ExecInfo: one execution of the engine, with its dependencies, Nodes to run, and gradients to capture.
 
-Mirrors ``torch/csrc/autograd/graph_task.h`` and the discovery functions of ``engine.cpp``. The loop that uses it is in
-``engine.py``.
+This module mirrors ``torch/csrc/autograd/graph_task.h`` and the discovery functions of ``engine.cpp``. The loop that
+uses it is in ``engine.py``.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from dispatchviz.core.tensor.tensor import Tensor
 
 GONE = sys.maxsize
-"""Depth of a task whose graph task is gone: such leftovers of a failed backward are popped first, and skipped."""
+"""The depth of a task whose graph task is gone. These leftovers of a failed backward are popped first, and skipped."""
 
 Buffer = list["Tensor | None"]
-"""``InputBuffer``: one slot per input of a Node."""
+"""An ``InputBuffer``: one slot per input of a Node."""
 
 
 class ExecInfo:
-    """What happens at one Node when only some gradients are requested."""
+    """The work at one Node when only some gradients are requested."""
 
     __slots__ = ("captures", "needed")
 
     needed: bool
-    """The Node runs."""
+    """True if the Node runs."""
     captures: list[tuple[int, int]]
-    """(input of the Node, position in the result) of each gradient that ``grad`` takes from its buffer."""
+    """Pairs (input of the Node, position in the result) of the gradients that ``grad`` captures from its buffer."""
 
     def __init__(self) -> None:
         self.needed = False
@@ -44,7 +44,7 @@ class ExecInfo:
 
     @property
     def should_execute(self) -> bool:
-        """The engine must reach the Node."""
+        """True if the engine must reach the Node."""
         return self.needed or bool(self.captures)
 
 
@@ -73,27 +73,27 @@ class GraphTask:
     )
 
     grad_mode: bool
-    """``create_graph``: formulas, hooks and accumulation run in this mode."""
+    """The argument ``create_graph``: formulas, hooks and accumulation run in this mode."""
     outstanding: int
-    """Tasks queued and not finished."""
+    """The number of tasks that are queued and not finished."""
     dependencies: dict[Node, int]
-    """Edges that have not delivered yet, per Node."""
+    """The number of edges that have not delivered yet, per Node."""
     not_ready: dict[Node, Buffer]
-    """Buffers of Nodes that wait for more."""
+    """The buffers of Nodes that wait for more gradients."""
     exec_info: dict[Node, ExecInfo]
-    """Empty: everything runs."""
+    """The ExecInfos of Nodes. Empty: everything runs."""
     nodes: set[Node] | None
-    """``nodes_in_graph``, once somebody has needed them."""
+    """The set ``nodes_in_graph``, once it has been needed."""
     captured: list[Tensor | None]
     final_callbacks: list[Callable[[], object]]
     included: int
-    """The caller's key sets, in force again at every Node."""
+    """The caller's key sets, which are set again at every Node."""
     excluded: int
     streams: Tracking | None
-    """Who waits for whom; None before a program has a second stream."""
+    """The streams that wait for each other; None before a program has a second stream."""
 
     warnings: list[str]
-    """Given when the task is over."""
+    """Warnings to issue when the task is over."""
 
     def __init__(self, keep_graph: bool, grad_mode: bool, reentrant_depth: int) -> None:
         self.id = next(_ids)
@@ -116,14 +116,14 @@ class GraphTask:
 
     @property
     def is_gone(self) -> bool:
-        """It has ended; what it left in a queue is void."""
+        """True if it has ended, so that its leftovers in a queue are void."""
         return self.reentrant_depth == GONE
 
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
-        """Count the edges that lead to each Node below ``root``; the root itself has no entry."""
+        """Count the edges that lead to each Node below ``root``. The root itself has no entry."""
         self.root, self.min_topological_nr = root, min_topological_nr
         counts = self.dependencies
-        root.topological_nr()  # from now on nobody may give it edges; the others have a parent already
+        root.topological_nr()  # fixes its edges, as it then has a parent; the other Nodes have one already
         stack = [root]
         while stack:
             node = stack.pop()
@@ -142,9 +142,9 @@ class GraphTask:
             recorder.active.dependencies_counted(counts, min_topological_nr)
 
     def decrement(self, node: Node, gradient: Tensor | None) -> int:
-        """An edge has delivered ``gradient`` to a Node; gives how many more it waits for.
+        """Note that an edge has delivered ``gradient`` to a Node. Return the number of edges for which it still waits.
 
-        RuntimeError if it waits for none.
+        Raise RuntimeError if it waits for none.
         """
         dependencies = self.dependencies
         try:
@@ -158,7 +158,9 @@ class GraphTask:
         return left
 
     def will_execute(self, node: Node) -> bool:
-        """``torch._C._will_engine_execute_node``. RuntimeError for a leaf's Node if ``grad`` captures its gradient."""
+        """Return whether the engine will run a Node (``torch._C._will_engine_execute_node``). Raise RuntimeError for a
+        leaf's Node if ``grad`` captures its gradient.
+        """
         if self.nodes is None:
             self.nodes = self._nodes_in_graph()
         if node not in self.nodes or not self.exec_info:
@@ -186,7 +188,7 @@ class GraphTask:
         return found
 
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], accumulate: bool, min_topological_nr: int) -> None:
-        """Fill ``exec_info``: only Nodes on a path from ``root`` to one of ``outputs`` run."""
+        """Fill ``exec_info``, so that only Nodes on a path from ``root`` to one of ``outputs`` run."""
         for position, edge in enumerate(outputs):
             assert edge.function is not None
             info = self._info(edge.function)
@@ -200,23 +202,23 @@ class GraphTask:
             recorder.active.exec_info_populated(self)
 
     def should_execute(self, node: Node) -> bool:
-        """Return whether the engine must reach a Node; of no meaning while ``exec_info`` is empty."""
+        """Return whether the engine must reach a Node. The result has no meaning while ``exec_info`` is empty."""
         info = self.exec_info.get(node)
         return info is not None and info.should_execute
 
     def wants(self, node: Node) -> bool:
-        """Return whether a gradient that goes to a Node is of use."""
+        """Return whether a gradient that goes to a Node is used."""
         return not self.exec_info or self.should_execute(node)
 
     def _info(self, node: Node) -> ExecInfo:
-        """That of a Node, made if it has none."""
+        """Return the ExecInfo of a Node, created if it has none."""
         info = self.exec_info.get(node)
         if info is None:
             info = self.exec_info[node] = ExecInfo()
         return info
 
     def _mark_paths(self, root: Node, min_topological_nr: int) -> None:
-        """Depth first: a Node is needed if one of its targets should execute."""
+        """Mark the needed Nodes, depth first: a Node is needed if one of its targets should execute."""
         self._info(root)
         seen: set[Node] = set()
         path = [(root, _targets(root))]
@@ -243,13 +245,13 @@ class GraphTask:
             self._info(node).needed = True
 
     def run_final_callbacks(self) -> None:
-        """In order of installation; a callback may install more.
+        """Run the final callbacks in order of installation. A callback may install more.
 
-        RuntimeError if a buffer was never completed.
+        Raise RuntimeError if a buffer was never completed.
         """
         if self.not_ready:
             raise RuntimeError("could not compute gradients for some functions")
-        callbacks = iter(self.final_callbacks)  # a list iterator meets what is appended on the way
+        callbacks = iter(self.final_callbacks)  # a list iterator also yields items that are appended meanwhile
         for position, callback in enumerate(callbacks):
             if recorder.active is not None:
                 recorder.active.callback_called(self, recorded_name(callback), position)
@@ -264,12 +266,14 @@ def _targets(node: Node) -> Iterator[Node]:
 
 
 def minimum_topological_nr(outputs: Sequence[Edge]) -> int:
-    """The smallest number among the requested Nodes: a Node below it leads to none of them. 0 if none is requested."""
+    """Return the smallest number among the requested Nodes, or 0 if none is requested. A Node below it leads to none of
+    them.
+    """
     return min([edge.function.topological_nr() for edge in outputs if edge.function is not None], default=0)
 
 
 class _Running:
-    """What the current thread works on."""
+    """The graph task of the current thread."""
 
     __slots__ = ()
 
@@ -287,13 +291,13 @@ running = _Running()
 
 
 def current_graph_task_id() -> int:
-    """``torch._C._current_graph_task_id()``: -1 outside a backward."""
+    """Return the id of the running graph task; -1 outside of a backward (``torch._C._current_graph_task_id()``)."""
     task = thread.state.graph_task
     return -1 if task is None else task.id
 
 
 def queue_callback(callback: Callable[[], object]) -> None:
-    """Runs ``callback`` at the end of the running backward. RuntimeError outside of one."""
+    """Run ``callback`` at the end of the running backward. Raise RuntimeError outside of one."""
     task = thread.state.graph_task
     if task is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")

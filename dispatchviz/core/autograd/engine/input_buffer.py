@@ -1,9 +1,10 @@
 """InputBuffer: accumulation of gradients when several edges lead to one input (``input_buffer.cpp``).
 
-A buffer is a list with a place per input of the Node. An undefined gradient is ignored, the first defined one is
-stored, later ones are added to it.
+A buffer is a list with a slot per input of the Node. An undefined gradient is ignored, the first defined one is stored,
+later ones are added to it.
 
-Rule 1: nobody else's gradient changes: memory is only reused if the buffer is its one holder and no graph is recorded.
+Rule 1: a gradient that has another reference never changes: memory is reused only if the buffer holds the only
+reference and no graph is recorded.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from dispatchviz.core.record.events.gradient_events import BufferMethod, BufferReason
 
 FIRST: Final = "it is the first gradient for this input"
-"""Why it is stored."""
+"""The reason why a gradient is stored."""
 
-_SUBCLASS: Final = "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
+_SUBCLASS: Final = "a dispatch mode or a Tensor subclass is involved: the sum must not be in place"
 
 
 def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
-    """Put a gradient on its way to ``node`` into the node's buffer. The caller gives its own reference away before."""
+    """Put a gradient for ``node`` into the node's buffer. The caller must drop its own reference before."""
     if gradient is None:
         return
     how: BufferMethod
@@ -45,17 +46,19 @@ def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> N
 
 
 def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[BufferMethod, BufferReason]:
-    """Adds; says how and why so."""
+    """Add a gradient to the stored one. Return the method and the reason."""
     obstacle = _out_of_place_reason(buffer, position, gradient)
     if obstacle:
         buffer[position] = ops.add_Tensor.call(buffer[position], gradient, 1)
         return "added out of place", obstacle
     ops.add__Tensor.call(buffer[position], gradient, 1)
-    return "added in place", "grad mode is off and nobody else holds the gradient that was there"
+    return "added in place", "grad mode is off and only the buffer holds the earlier gradient"
 
 
 def _out_of_place_reason(buffer: list[Tensor], position: int, gradient: Tensor) -> BufferReason | None:
-    """Why the memory of what is stored cannot take the sum, asked in PyTorch's order; None if it can."""
+    """Return the reason why the memory of the stored gradient cannot take the sum, checked in PyTorch's order; None if
+    it can.
+    """
     state = thread.state
     if state.grad_mode:
         return "grad mode is on: the sum may need a history"
@@ -63,10 +66,10 @@ def _out_of_place_reason(buffer: list[Tensor], position: int, gradient: Tensor) 
     if state.modes or keys & TENSOR_SUBCLASS_LIKE:  # is_tensor_subclass_like, without a call
         return _SUBCLASS
     if keys & ZERO:
-        return "the gradient that was there is a zero tensor, which has no memory"
+        return "the earlier gradient is a zero tensor, which has no memory"
     size, stride = buffer[position]._size, buffer[position]._stride
     if stride != CONTIGUOUS_STRIDES[size] and not is_non_overlapping_and_dense(size, stride):
-        return "elements of the gradient that was there share memory"
+        return "elements of the earlier gradient share memory"
     if not holds_only_reference_to_memory(buffer, position):
-        return "somebody else holds the gradient that was there"
+        return "the earlier gradient has another reference"
     return _SUBCLASS if gradient._ks & TENSOR_SUBCLASS_LIKE else None

@@ -1,6 +1,6 @@
-"""The logger ``torch.autograd.graph``: at DEBUG it logs each Node that runs and its gradients.
+"""The logger ``torch.autograd.graph``. At level DEBUG it logs each Node that runs and its gradients.
 
-Mirrors ``_register_logging_hooks_on_whole_graph`` of ``torch/autograd/graph.py``.
+This module mirrors ``_register_logging_hooks_on_whole_graph`` of ``torch/autograd/graph.py``.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _LETTERS = {"bfloat": "bf", "float": "f", "complex": "c", "uint": "u", "int": "i
 
 
 def is_logged() -> bool:
-    """Return whether the logger's level is DEBUG; in a process that never loaded ``logging`` none is set."""
+    """Return whether the logger's level is DEBUG. It is not in a process that never loaded ``logging``."""
     logging = sys.modules.get("logging")
     return logging is not None and bool(_logger().isEnabledFor(logging.DEBUG))
 
 
 @functools.cache
 def _logger() -> Any:
-    """``logging`` knows it under a lock."""
+    """The logger. It is cached, since ``logging`` looks it up under a lock."""
     return sys.modules["logging"].getLogger(_LOGGER)
 
 
 def hooks_on_whole_graph(roots: Sequence[Tensor | GradientEdge]) -> Callable[[], None]:
-    """Every Node below the roots will be logged when it runs, until the function that comes back is called."""
+    """Log every Node below the roots when it runs, until the returned function is called."""
     handles = [node.register_prehook(_log) for node in _below([grad_fn_or_accumulator(root) for root in roots])]
 
     def unregister() -> None:
@@ -44,7 +44,7 @@ def hooks_on_whole_graph(roots: Sequence[Tensor | GradientEdge]) -> Callable[[],
 
 
 def _below(roots: Sequence[Node]) -> Iterator[Node]:
-    """Breadth first."""
+    """Yield the Nodes below some Nodes, breadth first."""
     seen = dict.fromkeys(roots)
     waiting = list(roots)
     for node in waiting:

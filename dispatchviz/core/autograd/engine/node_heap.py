@@ -1,7 +1,7 @@
-"""The heap of a ready queue: which of equal tasks comes first is decided as in the C++ library of the Linux builds.
+"""The heap of a ready queue. It orders equal tasks as the C++ library of the Linux builds does.
 
-``std::push_heap`` and ``std::pop_heap``, written out: Python's ``heapq`` orders ties otherwise. It is apart from
-``ready_queue.py``, so that whoever tells a queue from a trace needs no engine.
+It is ``std::push_heap`` and ``std::pop_heap``, written out, since Python's ``heapq`` orders ties otherwise. It is
+separate from ``ready_queue.py``, so that code that computes a queue from a trace needs no engine.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 Lower = Callable[[T, T], bool]
-"""Whether the second goes before the first."""
+"""A function that returns whether the second task goes before the first."""
 
 
 class Heap(Protocol[T]):
-    """What is needed of a list."""
+    """The methods that the heap needs of a list."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, at: int, /) -> T: ...
     def __setitem__(self, at: int, value: T, /) -> None: ...
     def append(self, value: T, /) -> None:
-        """One more at the end."""
+        """Append an item at the end."""
 
     def pop(self) -> T:
-        """Take the last one."""
+        """Remove and return the last item."""
 
 
 def push(heap: Heap[T], task: T, lower: Lower[T]) -> None:
@@ -34,7 +34,7 @@ def push(heap: Heap[T], task: T, lower: Lower[T]) -> None:
 
 
 def pop(heap: Heap[T], lower: Lower[T]) -> T:
-    """Take the task that goes first. IndexError if there is none."""
+    """Remove and return the task that goes first. Raise IndexError if there is none."""
     last = heap.pop()
     if not len(heap):
         return last
@@ -55,7 +55,7 @@ def sift_up(heap: Heap[T], hole: int, task: T, lower: Lower[T]) -> None:
 
 
 def _hole_at_bottom(heap: Heap[T], lower: Lower[T]) -> int:
-    """Move the hole at the top down along the higher children (``std::__adjust_heap``); return where it ends."""
+    """Move the hole at the top down along the higher children (``std::__adjust_heap``). Return where it ends."""
     length = len(heap)
     hole = child = 0
     while child < (length - 1) // 2:

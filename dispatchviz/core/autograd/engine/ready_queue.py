@@ -1,11 +1,14 @@
-"""ReadyQueue: which Node runs next, by reentrant depth and sequence number (``torch/csrc/autograd/engine.h``).
+"""ReadyQueue: the queue that decides which Node runs next, by reentrant depth and sequence number
+(``torch/csrc/autograd/engine.h``).
 
-Of all ready Nodes the one with the largest sequence number runs first; a deeper reentrant backward comes before a
-shallower one. Rule 1: ties are decided by the heap algorithm of the C++ library (``node_heap.py``).
-Rule 2: priorities are read when tasks are compared, never copied: ``_set_sequence_nr`` acts on a queued Node too.
+When several Nodes are ready, the one with the largest sequence number runs first. A deeper reentrant backward comes
+before a shallower one.
 
-NB: in PyTorch, each calling thread has a queue for CPU Nodes and each accelerator a worker thread with a queue of its
-own; here a calling thread runs everything from its queue, so that mixed graphs have a fixed order too. Shutdown tasks
+Rule 1: the heap algorithm of the C++ library decides ties (``node_heap.py``).
+Rule 2: priorities are read when tasks are compared, never copied, so ``_set_sequence_nr`` affects a queued Node too.
+
+NB: in PyTorch, each calling thread has a queue for CPU Nodes, and each accelerator a worker thread with a queue of its
+own. Here a calling thread runs everything from its queue, so that mixed graphs have a fixed order too. Shutdown tasks
 and dummy tasks that wake a sleeping thread do not exist.
 """
 
@@ -19,7 +22,9 @@ from dispatchviz.core.autograd.graph.node import Node
 
 
 class NodeTask(Struct, eq=False, gc=False):
-    """A Node that is ready, with the gradients that arrived for it. A Struct, since one is made for every Node."""
+    """A Node that is ready, with the gradients that arrived for it. It is a Struct, since one is created for every
+    Node.
+    """
 
     base: GraphTask
     node: Node
@@ -27,7 +32,7 @@ class NodeTask(Struct, eq=False, gc=False):
 
 
 def lower(a: NodeTask, b: NodeTask) -> bool:
-    """``CompareNodeTaskTime``: b goes first."""
+    """Return whether ``b`` goes first (``CompareNodeTaskTime``)."""
     depth_a, depth_b = a.base.reentrant_depth, b.base.reentrant_depth
     if depth_a == depth_b:
         return a.node.sequence_nr < b.node.sequence_nr
@@ -40,8 +45,9 @@ class ReadyQueue:
     __slots__ = ("_heap", "followed")
 
     followed: int
-    """Which recording has noted everything that is queued and how it came there, so that only changes are to note; 0 if
-    none has (``recorders/engine_recorder.py``)."""
+    """The recording that has noted the whole content of the queue, so that only changes need notes; 0 if none has
+    (``recorders/engine_recorder.py``).
+    """
 
     def __init__(self) -> None:
         self._heap: list[NodeTask] = []
@@ -51,7 +57,7 @@ class ReadyQueue:
         return len(self._heap)
 
     def push(self, task: NodeTask) -> None:
-        """Count the task as outstanding and queues it."""
+        """Count the task as outstanding and queue it."""
         task.base.outstanding += 1
         heap = self._heap
         heap.append(task)
@@ -59,11 +65,13 @@ class ReadyQueue:
             node_heap.sift_up(heap, len(heap) - 1, task, lower)
 
     def pop(self) -> NodeTask:
-        """Take the task that goes first. IndexError if there is none."""
+        """Remove and return the task that goes first. Raise IndexError if there is none."""
         return node_heap.pop(self._heap, lower)
 
     def nodes_in_order(self) -> list[Node]:
-        """The waiting Nodes in the order in which they would be popped; leftovers of failed backwards do not count."""
+        """Return the waiting Nodes in the order in which they would be popped, without leftovers of failed
+        backwards.
+        """
         if not self._heap:
             return []
         if len(self._heap) == 1:

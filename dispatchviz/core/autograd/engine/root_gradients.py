@@ -1,7 +1,6 @@
-"""Root gradients of a backward pass: checks of those that are given, ones for a missing one of a scalar
-(``_make_grads``).
+"""Root gradients of a backward pass: checks of given ones, and ones for a scalar without a gradient (``_make_grads``).
 
-Mirrors ``_make_grads`` and ``_calculate_shape`` of ``torch/autograd/__init__.py``.
+This module mirrors ``_make_grads`` and ``_calculate_shape`` of ``torch/autograd/__init__.py``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ OptionalTensors = Tensor | Iterable[Tensor | None] | None
 
 
 class _Expected(NamedTuple):
-    """What a root's gradient must be like."""
+    """The requirements for a root's gradient."""
 
     size: Size
     dtype: DType
@@ -32,16 +31,16 @@ class _Expected(NamedTuple):
 
 
 def as_tuple(gradients: OptionalTensors, count: int) -> tuple[Tensor | None, ...]:
-    """One place per root if nothing is given."""
+    """The gradients as a tuple, with one None per root if none is given."""
     if gradients is None:
         return (None,) * count
     return (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
 
 
 def make(roots: Sequence[Root], gradients: Sequence[Tensor | None], batched: bool) -> tuple[Tensor | None, ...]:
-    """The gradients to start with; ``batched`` ones have a dimension more in front.
+    """Return the gradients to start with. ``batched`` ones have one more dimension in front.
 
-    RuntimeError or TypeError for a gradient that does not fit, or a missing one that is needed.
+    Raise RuntimeError or TypeError for a gradient that does not fit, or a missing one that is needed.
     """
     pairs = enumerate(zip(roots, gradients, strict=False))
     return tuple([_gradient(index, root, gradient, batched) for index, (root, gradient) in pairs])
@@ -55,7 +54,7 @@ def _gradient(index: int, root: Root, gradient: Tensor | None, batched: bool) ->
         and gradient._size == root._size
         and gradient._dtype is root._dtype
     ):
-        return gradient  # as nearly all are
+        return gradient  # the usual case
     expected = _expected(root)
     if isinstance(gradient, Tensor):
         _check(index, root, expected, gradient, batched)
@@ -79,7 +78,7 @@ def _ones(root: Root, expected: _Expected) -> Tensor:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not expected.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {expected.dtype!r}")
-    with AutoDispatchBelowADInplaceOrView():  # as every binding of a factory function
+    with AutoDispatchBelowADInplaceOrView():  # as for every binding of a factory function
         if isinstance(root, Tensor):
             return ops.ones_like.call(root, None, None, None, False, "preserve_format")
         return ops.ones.call(expected.size, expected.dtype, None, expected.device, False)
@@ -112,7 +111,7 @@ def _mismatch(index: int, root: Root, wanted: Size, found: Size, batched: bool) 
         )
     if isinstance(root, GradientEdge):
         return RuntimeError("Batched grads are not supported with GradientEdge")
-    return RuntimeError(  # the batch dimension is gone by now, and yet PyTorch leaves another one out
+    return RuntimeError(  # the batch dimension is removed already, and yet PyTorch leaves another one out
         "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
         "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch "
         f"was detected: grad_output[{index}] has a shape of {_torch_size(found[1:])} and output[{index}] has a shape "

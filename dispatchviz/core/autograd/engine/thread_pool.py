@@ -1,8 +1,8 @@
 """The thread pool of deeply nested backward passes (``ThreadPoolShared``, ``reentrant_thread_init`` of ``engine.cpp``).
 
-A backward called during a backward runs in place, on the caller's stack. From ``MAX_DEPTH`` of them on one thread, the
-next goes to a thread of the pool while its caller waits: the stack would overflow otherwise. A Node that is made there
-takes its sequence number from the counter of that thread.
+A backward called during a backward runs in place, on the caller's stack. If ``MAX_DEPTH`` of them are nested on one
+thread, the next one runs on a thread of the pool while its caller waits, since the stack would overflow otherwise. A
+Node that is created there takes its sequence number from the counter of that thread.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _changing_limit = threading.Lock()
 
 
 def change_recursion_limit(by: int) -> None:
-    """Of all threads."""
+    """Change the recursion limit of all threads."""
     with _changing_limit:
         sys.setrecursionlimit(sys.getrecursionlimit() + by)
 
 
 class _Job:
-    """What one caller waits for."""
+    """The work for which one caller waits."""
 
     __slots__ = ("done", "error", "work")
 
@@ -37,7 +37,7 @@ class _Job:
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Never raises: the caller does."""
+        """Run the work. It never raises here; the caller raises the exception."""
         try:
             self.work()
         except BaseException as error:
@@ -46,14 +46,14 @@ class _Job:
 
 
 class ThreadPool:
-    """Threads that stay for later; a new one begins when all are busy."""
+    """A pool of threads, which are kept for later. A new one starts when all are busy."""
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._idle = threading.Semaphore(0)
 
     def run(self, work: Work) -> None:
-        """Runs ``work`` on a thread of the pool and waits for it. Whatever it raises comes out here."""
+        """Run ``work`` on a thread of the pool and wait for it. Raise the exception that it raised."""
         job = _Job(work)
         if not self._idle.acquire(blocking=False):
             threading.Thread(target=self._serve, name="pt_autograd_pool", daemon=True).start()
@@ -66,7 +66,7 @@ class ThreadPool:
         while True:
             job = self._jobs.get()
             job.run()
-            del job  # it holds what was run, until the next comes
+            del job  # otherwise it would hold the last work until the next one comes
             self._idle.release()
 
 

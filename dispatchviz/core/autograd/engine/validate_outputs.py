@@ -1,4 +1,4 @@
-"""``validate_outputs``: a Node's gradients checked against, and fitted to, the input metadata of the next Nodes
+"""``validate_outputs``: a Node's gradients, checked and fitted to the input metadata of the next Nodes
 (``engine.cpp``).
 
 This is where a broadcast is undone: formulas return full-size gradients.
@@ -20,9 +20,10 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def validate_outputs(edges: Sequence[Edge], grads: Gradients, node: Node | None) -> None:
-    """Fit each gradient in ``grads`` to the input its edge leads to; an empty edge and an undefined one are skipped.
+    """Fit each gradient in ``grads`` to the input to which its edge leads. Empty edges and undefined gradients are
+    skipped.
 
-    ``node`` returned them; None for the gradients of the roots. RuntimeError if they do not fit.
+    ``node`` returned them; None for the gradients of the roots. Raise RuntimeError if they do not fit.
     """
     if len(grads) != len(edges):
         raise _invalid(node, f"invalid number of gradients - expected {len(edges)}, but got {len(grads)}")
@@ -71,7 +72,7 @@ def _maybe_reduced(grad: Tensor, wanted: InputMetadata, index: int, node: Node |
 
 
 def _check_complex(grad: Tensor, wanted: InputMetadata) -> None:
-    """A complex gradient for a real input is refused; a real one for a complex input is cast."""
+    """Refuse a complex gradient for a real input. A real floating-point one for a complex input passes."""
     if not grad._dtype.is_floating_point and grad._dtype.is_complex != wanted.dtype.is_complex:
         raise RuntimeError(
             "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got "

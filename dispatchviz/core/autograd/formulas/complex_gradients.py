@@ -20,17 +20,17 @@ def handle_r_to_c(target: DType, grad: Tensor) -> Tensor: ...
 @overload
 def handle_r_to_c(target: DType, grad: None) -> None: ...
 def handle_r_to_c(target: DType, grad: Tensor | None) -> Tensor | None:
-    """The gradient of a real tensor is real; a handler may have returned nothing."""
+    """The gradient, real for a real tensor. It may be None, since a handler may have returned nothing."""
     if grad is not None and grad._dtype is not target and grad._dtype.is_complex and not target.is_complex:
         return ops.real.call(grad)
     return grad
 
 
 def conjugated(tensor: Tensor) -> Tensor:
-    """``Tensor::conj``: a view with the conj bit; a real tensor itself, without a call."""
+    """A view with the conj bit; a real tensor itself, without a call (``Tensor::conj``)."""
     return ops._conj.call(tensor) if tensor._dtype.is_complex else tensor
 
 
 def conjugated_number(number: Scalar) -> Scalar:
-    """``Scalar::conj``"""
+    """The conjugate of a number (``Scalar::conj``)."""
     return number.conjugate() if isinstance(number, complex) else number

@@ -21,7 +21,9 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 def _filled_like(tensor: Tensor, number: float) -> Tensor:
-    """What C++ makes of a number on the left of ``-`` and ``/`` (``aten/src/ATen/TensorOperators.h``)."""
+    """A tensor filled with the number, as C++ makes for a number on the left of ``-`` and ``/``
+    (``aten/src/ATen/TensorOperators.h``).
+    """
     return ops.fill__Scalar.call(ops.empty_like.call(tensor, None, None, None, None, "preserve_format"), number)
 
 
@@ -38,7 +40,7 @@ def number_over(number: float, tensor: Tensor) -> Tensor:
 # -- prelu -------------------------------------------------------------------------------------------------------------
 
 Grads = Sequence[Tensor | None]
-"""Of the two results; None where nobody wants one."""
+"""The gradients of the two results; None for an undefined one."""
 
 
 def prelu_double_backward_grad_output(grads: Grads, grad_output: Tensor, self: Tensor, weight: Tensor) -> Tensor:
@@ -104,7 +106,7 @@ def glu_double_backward(grad: Tensor, grad_output: Tensor, input: Tensor, dim: i
 
 
 def silu_gradient(grad: Tensor, self: Tensor) -> Tensor:
-    """One operator, or several that can be differentiated again where the graph is built."""
+    """The gradient, by one operator, or by several that can be differentiated again if the graph is built."""
     if not thread.state.grad_mode:
         return ops.silu_backward.call(grad, self)
     sigmoid = ops.sigmoid.call(self)

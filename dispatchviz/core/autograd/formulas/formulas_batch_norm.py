@@ -1,6 +1,6 @@
 """Double backward of batch norm (``torch/csrc/autograd/FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def _added(so_far: Optional, term: Tensor) -> Tensor:
 
 
 class _Batch(NamedTuple):
-    """The input, the powers of its standard deviation, and what the gradient sums to."""
+    """The input, the powers of its standard deviation, and sums of the gradient."""
 
     length: int
-    """Elements of a channel."""
+    """The number of elements of a channel."""
     grad_out: Tensor
     distance: Tensor
-    """Of each element from the mean."""
+    """The distance of each element from the mean."""
     minus_half: Tensor
     """The variance to the power -1/2."""
     minus_one: Tensor
@@ -70,7 +70,7 @@ def batchnorm_double_backward(
     input: Tensor, gamma: Optional, grads: list[Optional], grad_out: Tensor, running_mean: Optional,
     running_var: Optional, training: bool, eps: float, save_mean: Optional, save_invstd: Optional, mask: Mask,
 ) -> Three:  # fmt: skip
-    """The gradients of input, weight and grad_out, from those of what the backward gave."""
+    """The gradients of input, weight and grad_out, from those of the backward's results."""
     gamma_full, gamma_grad, beta_grad = _affine(input, gamma, grads)
     input_grad = grads[0]
     statistics = (save_mean, save_invstd) if training else (running_mean, running_var)
@@ -130,7 +130,7 @@ def _batch(
 
 
 def _input_gradient(batch: _Batch, input_grad: Tensor) -> Tensor:
-    """What reaches the input through its own gradient, but for the weight."""
+    """The gradient of the input through the gradient of the input, without the weight."""
     count = batch.length
     total = _sum_exclude_dim1(input_grad)
     along = _sum_exclude_dim1(ops.mul_Tensor.call(input_grad, batch.distance))
@@ -152,7 +152,7 @@ def _through_statistics(batch: _Batch, along: Tensor, total: Tensor, each: Tenso
 
 
 def _gamma_gradient(batch: _Batch, gamma_grad: Tensor, training: bool) -> Tensor:
-    """What reaches the input through the gradient of the weight."""
+    """The gradient of the input through the gradient of the weight."""
     grad_out, count = batch.grad_out, batch.length
     if not training:
         return ops.mul_Tensor.call(ops.mul_Tensor.call(gamma_grad, batch.minus_half), grad_out)
@@ -174,7 +174,7 @@ def _weight_gradient(batch: _Batch, input_grad: Tensor, training: bool) -> Tenso
 
 
 def _first_backward(batch: _Batch, grad: Tensor, gamma: Tensor) -> Tensor:
-    """The gradient of the input that the backward gives for ``grad``."""
+    """The gradient of the input that the backward returns for ``grad``."""
     derivative = ops.div__Scalar.call(ops.mul_Tensor.call(gamma, batch.minus_half), batch.length)
     rest = ops.mul_Scalar.call(grad, batch.length)
     rest = ops.sub__Tensor.call(rest, _sum_exclude_dim1(grad), 1)
@@ -184,6 +184,6 @@ def _first_backward(batch: _Batch, grad: Tensor, gamma: Tensor) -> Tensor:
 
 
 def reserved(reserve: Tensor) -> Tensor:
-    """Memory that backends other than the CPU's write to: a copy of it where the graph is kept."""
+    """Memory to which backends other than the CPU write, copied if the graph is kept."""
     task = thread.state.graph_task
     return ops.clone.call(reserve, None) if task is not None and task.keep_graph else reserve

@@ -10,7 +10,7 @@ Pair = tuple[Tensor | None, Tensor | None]
 
 
 def euclidean_dist_backward(grad: Tensor, x1: Tensor, x2: Tensor, res: Tensor) -> Pair:
-    """grad * (x1 - x2) / distance, 0 where the distance is"""
+    """grad * (x1 - x2) / distance, 0 where the distance is 0"""
     ratio = ops.div_Tensor.call(grad, res)
     ops.masked_fill__Scalar.call(ratio, ops.eq_Scalar.call(res, 0), 0)
     product = ops.matmul.call(ratio, x2)
@@ -32,7 +32,9 @@ def trilinear_backward(
     sumdim: Size,
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """For each factor, the product of the others with grad, summed over the dimensions that the factor did not have"""
+    """The product of the other factors with grad for each factor, summed over the dimensions that the factor does not
+    have
+    """
     call = ops._trilinear.call
     of_i1 = call(grad, i2, i3, sumdim, expand2, expand3, expand1, 1) if output_mask[0] else None
     of_i2 = call(i1, grad, i3, expand1, sumdim, expand3, expand2, 1) if output_mask[1] else None

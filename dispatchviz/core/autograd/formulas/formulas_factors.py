@@ -1,6 +1,6 @@
 """Backward and forward derivatives of QR and Cholesky factors (``FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _check_qr(mode: str, m: int, n: int) -> None:
 
 
 def linalg_qr_backward(gQ: Tensor | None, gR: Tensor | None, Q: Tensor, R: Tensor, mode: str) -> Tensor | None:
-    """By what moves Q within the orthogonal matrices and R within the triangular ones."""
+    """The gradient of A, from the parts that keep Q orthogonal and R triangular."""
     m, n = Q._size[-2] if len(Q._size) > 1 else 0, R._size[-1]
     _check_qr(mode, m, n)
     if gQ is None and gR is None:
@@ -46,7 +46,7 @@ def linalg_qr_backward(gQ: Tensor | None, gR: Tensor | None, Q: Tensor, R: Tenso
 
 
 def _both(gQ: Tensor | None, gR: Tensor | None, Q: Tensor, R: Tensor) -> Tensor:
-    """gR R^H - Q^H gQ; C++ evaluates the second one first."""
+    """gR R^H - Q^H gQ; C++ evaluates the second product first."""
     if gQ is None:
         assert gR is not None, "one of them is there"
         return matmul(gR, mH(R))
@@ -112,7 +112,7 @@ def _qr_jvp_wide(A_t: Tensor, Q: Tensor, R: Tensor, m: int) -> tuple[Tensor, Ten
 
 
 def cholesky_backward(gL: Tensor, upper: bool, L: Tensor) -> Tensor:
-    """A symmetric gradient, for a matrix that is symmetric."""
+    """The gradient of a symmetric matrix, which is symmetric."""
     lower = mH(L) if upper else L
     grad = mH(gL) if upper else gL
     gA = ops.tril.call(matmul(mH(lower), grad), 0)
@@ -134,7 +134,7 @@ def cholesky_jvp(A_t: Tensor, L: Tensor, upper: bool) -> Tensor:
 def cholesky_solve_backward(
     grad: Tensor, self: Tensor, input2: Tensor, result: Tensor, upper: bool, output_mask: Sequence[bool]
 ) -> Gradients:
-    """The solution for the gradient; of the factor by both products of the two solutions."""
+    """The solution for the gradient, and the gradient of the factor, from both products of the two solutions."""
     grad_self = ops.cholesky_solve.call(grad, input2, upper)
     if not output_mask[1]:
         return grad_self, None
@@ -144,7 +144,7 @@ def cholesky_solve_backward(
 
 
 def cholesky_solve_jvp(X: Tensor, U: Tensor, U_t: Tensor, B_t: Tensor, upper: bool) -> Tensor:
-    """The solution for B_t less what the factor's tangent gives."""
+    """The solution for B_t, minus the contribution of the factor's tangent."""
     dK = matmul(mH(U_t), U) if upper else matmul(U_t, mH(U))
     dA = add(dK, mH(dK))
     return ops.cholesky_solve.call(sub(B_t, matmul(dA, X)), U, upper)

@@ -7,7 +7,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def fft_r2c_backward(grad: Tensor, dim: Size, normalization: int, onesided: bool, last_dim_size: int) -> Tensor:
-    """The omitted half of the spectrum is zero-padded."""
+    """The gradient, with the omitted half of the spectrum filled with zeros"""
     half = grad._size[dim[-1]]
     if onesided and last_dim_size > half:
         last = dim[-1] % len(grad._size)
@@ -19,7 +19,7 @@ def fft_r2c_backward(grad: Tensor, dim: Size, normalization: int, onesided: bool
 
 
 def fft_c2r_backward(grad: Tensor, dim: Size, normalization: int) -> Tensor:
-    """What stood for two points counts twice."""
+    """The gradient, in which a value that stands for two frequencies counts twice"""
     result = ops._fft_r2c.call(grad, dim, normalization, True)
     doubled = grad._size[dim[-1]] - result._size[dim[-1]]
     if doubled > 0:

@@ -1,8 +1,8 @@
 """Forward-mode formulas, ``*_jvp``, of reductions, clamp, convolution and others (``*_jvp`` of
 ``torch/csrc/autograd/FunctionsManual.cpp``).
 
-``X_t`` is the tangent of argument X, ``X_p`` the argument without it. Where C++ evaluates the arguments of a call from
-right to left, the lines here stand in that order.
+``X_t`` is the tangent of argument X, ``X_p`` the argument without it. Lines are in the order of C++, which evaluates
+the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 
 
 def gather_with_keepdimed_indices(input: Tensor, dim: int, indices: Tensor, keepdim: bool) -> Tensor:
-    """What the operator chose, of the tangent."""
+    """The elements of the tangent at the indices that the operator chose."""
     selected = ops.gather.call(input, dim, indices if keepdim else ops.unsqueeze.call(indices, dim))
     return selected if keepdim else ops.squeeze_dim.call(selected, dim)
 
 
 def evenly_read_jvp(fw_grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
-    """The mean tangent of all elements that have the value."""
+    """The mean tangent of all elements that are equal to the value."""
     mask = ops.eq_Tensor.call(input, value)
     fraction = ops.div_Tensor.call(fw_grad, ops.sum.call(mask))
     return ops.sum.call(ops.mul_Tensor.call(mask, fraction))
@@ -51,7 +51,7 @@ def _mean_of_selected(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim:
 
 
 def aminmax_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    """The same, of all or along one dimension."""
+    """The mean tangent, over everything or along one dimension."""
     return _mean_of_selected(x, dx, result, reduced_dims(x, dim), keepdim)
 
 
@@ -75,7 +75,7 @@ def clamp_jvp(
     self_p: Tensor, self_t: Tensor, min_p: Tensor | None, min_t: Tensor | None, max_p: Tensor | None,
     max_t: Tensor | None
 ) -> Tensor:  # fmt: skip
-    """That of the bound where it holds; the upper one wins."""
+    """The tangent of the bound where it applies; the upper bound wins."""
     if min_p is not None and max_p is not None:
         assert min_t is not None, "what is there has a tangent, if only zero"
         assert max_t is not None, "the same"
@@ -105,7 +105,7 @@ def logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Size, keepdim: bool) -> T
 
 
 def safe_logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    """The same, 0 in a row where all is -infinity."""
+    """The mean tangent, weighted with the exponentials, and 0 in a row with only -infinity."""
     tangent = logsumexp_jvp(self_p, self_t, dim, keepdim)
     lowest = ops.scalar_tensor.call(-math.inf, tangent._dtype, "strided", tangent._device, None)
     masked_rows = ops.all_dims.call(ops.eq_Tensor.call(self_p, lowest), dim, True)
@@ -122,7 +122,7 @@ def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
 
 
 def prod_dim_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The same along a dimension."""
+    """The sum of each tangent times the other elements, along a dimension."""
     conjugate = conjugated(self_t)
     self_p = ops.to_dtype.call(self_p, result._dtype, False, False, None)
     product = ops.mul_Tensor.call(prod_backward_dim(_ones_like(result), self_p, result, dim, keepdim), conjugate)
@@ -143,7 +143,7 @@ def var_jvp(self_p: Tensor, self_t: Tensor, dim: Size | None, correction: Scalar
 def std_jvp(
     self_p: Tensor, self_t: Tensor, result: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
-    """That of the variance by twice the deviation; 0 where there is none."""
+    """The tangent of the variance divided by twice the deviation; 0 where the deviation is 0."""
     twice = ops.mul_Scalar.call(result, 2.0)
     derivative = ops.div_Tensor.call(var_jvp(self_p, self_t, dim, correction, keepdim), twice)
     return ops.masked_fill__Scalar.call(derivative, ops.eq_Scalar.call(result, 0), 0)
@@ -155,7 +155,7 @@ def mean_jvp(self_t: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
 
 
 def nansum_jvp(self_p: Tensor, self_t: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    """The sum of the tangents of what is not nan."""
+    """The sum of the tangents of the elements that are not nan."""
     counted = ops.where_ScalarSelf.call(ops.isnan.call(self_p), 0, self_t)
     return ops.sum_dim_IntList.call(counted, dim, keepdim, dtype)
 
@@ -172,7 +172,7 @@ def logcumsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: int) -> Tensor:
 
 
 def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    """The sum of each tangent times the other elements so far; only the first zero's counts after it."""
+    """The sum of each tangent times the other elements so far; after a zero, only the first zero's tangent counts."""
     slopes = ops.cumsum.call(ops.div_Tensor.call(self_t, self_p), dim, None)
     gradient = ops.mul_Tensor.call(slopes, result)
     if not self_p._size:
@@ -191,14 +191,14 @@ def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int, dtype:
 
 
 def apply_loss_reduction(unreduced: Tensor, reduction: int) -> Tensor:
-    """None, mean or sum."""
+    """The loss without reduction, its mean, or its sum."""
     if reduction == 1:
         return ops.mean.call(unreduced)
     return ops.sum.call(unreduced) if reduction == 2 else unreduced
 
 
 def prelu_weight_jvp(grad_output_p: Tensor, grad_output_t: Tensor, self_p: Tensor, self_t: Tensor) -> Tensor:
-    """Of grad * self where self is below 0; C++ evaluates the arguments of ``where`` from right to left."""
+    """The tangent of grad * self where self is below 0; C++ evaluates the arguments of ``where`` from right to left."""
     second = ops.mul_Tensor.call(grad_output_t, self_p)
     product = ops.add_Tensor.call(ops.mul_Tensor.call(grad_output_p, self_t), second, 1)
     zero = ops.zeros.call((), self_p._dtype, "strided", self_p._device, None)
@@ -206,7 +206,7 @@ def prelu_weight_jvp(grad_output_p: Tensor, grad_output_t: Tensor, self_p: Tenso
 
 
 def native_dropout_jvp(input_t: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
-    """The tangent, masked and scaled as the value."""
+    """The tangent, masked and scaled like the value."""
     if train is False:
         return input_t
     return ops.mul_Tensor.call(ops.mul_Scalar.call(input_t, 0.0 if p == 1 else 1.0 / (1.0 - p)), mask)
@@ -216,7 +216,7 @@ def convolution_jvp(
     input_p: Tensor, input_t: Tensor, weight_p: Tensor, weight_t: Tensor, bias_p: Tensor | None, bias_t: Tensor | None,
     stride: Size, padding: Size, dilation: Size, transposed: bool, output_padding: Size, groups: int
 ) -> Tensor:  # fmt: skip
-    """It is linear in input and weight, each for itself."""
+    """The tangent of an operation that is linear in input and in weight."""
     how = stride, padding, dilation, transposed, output_padding, groups
     second = ops.convolution.call(input_p, weight_t, bias_t, *how)
     return ops.add_Tensor.call(ops.convolution.call(input_t, weight_p, None, *how), second, 1)
@@ -254,7 +254,7 @@ def scatter_reduce_jvp(
     self_p: Tensor, self_t: Tensor, dim: int, index: Tensor, src_p: Tensor, src_t: Tensor, reduce: str,
     include_self: bool, result: Tensor,
 ) -> Tensor:  # fmt: skip
-    """Sums and means of tangents, or the mean tangent of the minima or maxima; as in PyTorch, products have none."""
+    """Sums and means of tangents, or the mean tangent of the minima or maxima; products have none, as in PyTorch."""
     if reduce in ("sum", "mean"):
         return ops.scatter_reduce_two.call(self_t, dim, index, src_t, reduce, include_self)
     if reduce not in ("amin", "amax"):

@@ -1,6 +1,6 @@
 """Backward of ``native_group_norm``, differentiable (``torch/csrc/autograd/FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def native_group_norm_gradient(
     grads: Sequence[Optional], input: Tensor, mean: Tensor, rstd: Tensor, weight: Optional,
     N: int, C: int, HxW: int, group: int, eps: float, output_mask: Mask,
 ) -> Any:  # fmt: skip
-    """By operators that have derivatives where those may be wanted, else by one kernel."""
+    """The gradients, by operators with derivatives if the gradients may be differentiated again, else by one kernel."""
     if thread.state.grad_mode or grads[1] is not None or grads[2] is not None:
         sizes = (N, C, HxW, group)
         return infinitely_differentiable_native_group_norm_backward(
@@ -41,25 +41,25 @@ def native_group_norm_gradient(
 
 
 class _Groups(NamedTuple):
-    """Tensors with the dimensions of example, group, channel and place."""
+    """Tensors with the dimensions example, group, channel and position."""
 
     shape: Size
-    """Example, group, 1, 1."""
+    """The shape (example, group, 1, 1)."""
     input: Tensor
     mean: Tensor
     rstd: Tensor
     grad: Optional
     products: Optional
-    """Gradients times inputs, summed over places."""
+    """Gradients times inputs, summed over positions."""
     sums: Optional
-    """Gradients, summed over places."""
+    """Gradients, summed over positions."""
 
 
 def infinitely_differentiable_native_group_norm_backward(
     grads: Sequence[Optional], input: Tensor, mean: Tensor, rstd: Tensor, gamma: Optional,
     sizes: Size, eps: float, output_mask: Mask,
 ) -> Three:  # fmt: skip
-    """The gradients of input, weight and bias that are requested. ``sizes``: N, C, HxW, group."""
+    """The requested gradients of input, weight and bias. ``sizes``: N, C, HxW, group."""
     groups = _groups(grads[0], input, mean, rstd, sizes)
     of_input = of_weight = of_bias = None
     if output_mask[0]:
@@ -111,14 +111,14 @@ def _input_gradient(groups: _Groups, grads: Sequence[Optional], input: Tensor, g
 
 
 def _statistics_gradient(groups: _Groups, of_var: Tensor, of_mean: Tensor) -> Tensor:
-    """``var_mean_backward``"""
+    """The gradient of mean and variance (``var_mean_backward``)."""
     x = groups.input
     of_var = var_backward(of_var, x, (2, 3), 0, True)
     return ops.add_Tensor.call(of_var, mean_backward(of_mean, x._size, (2, 3), numel(x._size), True), 1)
 
 
 def _output_gradient(groups: _Groups, weight: Optional, cube: Tensor) -> Tensor:
-    """What reaches the input through the normalized output: a * grad + b * input + c."""
+    """The gradient of the input through the normalized output: a * grad + b * input + c."""
     assert groups.grad is not None
     assert groups.products is not None
     assert groups.sums is not None
@@ -135,6 +135,6 @@ def _output_gradient(groups: _Groups, weight: Optional, cube: Tensor) -> Tensor:
 
 
 def _summed(tensor: Tensor, weight: Optional) -> Tensor:
-    """Over the channels of a group, weighted."""
+    """The weighted sum over the channels of a group."""
     weighted = tensor if weight is None else ops.mul_Tensor.call(tensor, weight)
     return ops.unsqueeze_.call(ops.sum_dim_IntList.call(weighted, (2,), False, None), -2)

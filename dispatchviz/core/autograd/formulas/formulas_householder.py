@@ -1,6 +1,6 @@
 """Backward of ``householder_product``, ``ormqr`` (``FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _scaled(t: Tensor, v: Tensor) -> Tensor:
 
 
 def _unit_lower(input: Tensor) -> Tensor:
-    """The directions of the reflectors, whose diagonal is 1."""
+    """The directions of the reflectors, with 1 on the diagonal."""
     lower = ops.tril.call(input, -1)
     ops.fill__Scalar.call(diagonal(lower), 1.0)
     return lower
@@ -45,7 +45,7 @@ def _inverse_factors(directions: Tensor, tau: Tensor) -> Tensor:
 
 
 def _reflect_in_place(k: int, v_full: Tensor, t: Tensor, K: Tensor, left: bool) -> Tensor:
-    """(I - t v v^H) K, or K (I - t v v^H); v has zeros before place k."""
+    """(I - t v v^H) K, or K (I - t v v^H); v has zeros before position k."""
     v = _from_row(v_full, k)
     if left:
         u = matmul(mH(_from_row(v_full, k)), _from_row(K, k))
@@ -74,7 +74,7 @@ def _reflect(k: int, v: Tensor, t: Tensor, K: Tensor, left: bool, in_place: bool
 
 
 def _gradients_of(k: int, v_full: Tensor, t: Tensor, K: Tensor) -> tuple[Tensor, Tensor]:
-    """Of one direction and of its factor."""
+    """The gradients of one direction and of its factor."""
     v = _from_row(v_full, k)
     vHK = matmul(mH(v), _from_row(K, k))
     Kv = matmul(_from_column(K, k), v)
@@ -90,9 +90,9 @@ def _gradients_of(k: int, v_full: Tensor, t: Tensor, K: Tensor) -> tuple[Tensor,
 def householder_product_backward(
     grad: Tensor, result: Tensor, input: Tensor, tau: Tensor, flip_order: bool = False
 ) -> Gradients:
-    """Reflector by reflector: the product before it is taken back, that after it is added.
+    """The gradients, reflector by reflector: the product before it is removed, and the product after it is added.
 
-    NB: in PyTorch, tensor subclasses are put together with ``cat``.
+    NB: in PyTorch, the gradients of tensor subclasses are assembled with ``cat``.
     """
     if not numel(input._size) or not numel(tau._size):
         return None, None
@@ -130,7 +130,9 @@ def ormqr_backward(
     transpose: bool,
     mask: Sequence[bool],
 ) -> Gradients:
-    """Of the matrix by the adjoint product, of the reflectors by ``householder_product_backward``."""
+    """The gradient of the matrix by the adjoint product, those of the reflectors by
+    ``householder_product_backward``.
+    """
     of_self = of_tau = None
     of_other = ops.ormqr.call(self, tau, grad, left, not transpose) if mask[2] else None
     if mask[0] or mask[1]:
@@ -146,7 +148,7 @@ def ormqr_backward(
 
 
 def householder_product_jvp(dV_full: Tensor, dtau: Tensor, prod: Tensor, V_full: Tensor, tau: Tensor) -> Tensor:
-    """The tangent of each reflector between the products before and after it."""
+    """The sum over reflectors of the tangent between the products before and after it."""
     V = _unit_lower(V_full)
     dV = ops.tril.call(dV_full, -1)
     sigma = _inverse_factors(V, tau)

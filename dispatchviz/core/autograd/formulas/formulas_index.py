@@ -18,7 +18,7 @@ def new_zeros_of(grad: Tensor, sizes: Size, options: TensorOptions) -> Tensor:
 
 
 def zeros_like_saved(info: TypeAndSize) -> Tensor:
-    """``zeros_like`` of a tensor of which only dtype and size were kept (``TypeAndSize::zeros``)"""
+    """``zeros_like`` of a tensor whose dtype and size alone were saved (``TypeAndSize::zeros``)"""
     return ops.zeros.call(info.size, info.options.dtype, "strided", info.options.device, None)
 
 
@@ -33,12 +33,12 @@ def index_backward(zeros: Tensor, indices: Indices, grad: Tensor) -> Tensor:
 
 
 def index_put_backward(grad: Tensor, indices: Indices, values: TypeAndSize, accumulate: bool) -> Tensor:
-    """grad without what was written"""
+    """grad with zeros where values were written"""
     return grad if accumulate else ops.index_put.call(grad, indices, zeros_like_saved(values), False)
 
 
 def _unsafe_index_put_backward(grad: Tensor, indices: Indices, values: TypeAndSize, accumulate: bool) -> Tensor:
-    """grad without what was written"""
+    """grad with zeros where values were written"""
     return grad if accumulate else ops._unsafe_index_put.call(grad, indices, zeros_like_saved(values), False)
 
 
@@ -60,5 +60,5 @@ def take_backward(grad: Tensor, self: Tensor, index: Tensor) -> Tensor:
 
 
 def put_backward(grad: Tensor, index: Tensor, source: TypeAndSize, accumulate: bool) -> Tensor:
-    """grad without what was written"""
+    """grad with zeros where values were written"""
     return grad if accumulate else ops.put.call(grad, index, zeros_like_saved(source), False)

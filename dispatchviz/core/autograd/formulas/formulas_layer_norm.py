@@ -1,6 +1,6 @@
 """Double backward of ``native_layer_norm`` (``torch/csrc/autograd/FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left. All is
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left. All is
 computed over rows: the elements that are normalized together.
 """
 
@@ -23,7 +23,7 @@ class _Rows(NamedTuple):
 
     length: int
     distance: Tensor
-    """Of each element from the mean."""
+    """The distance of each element from the mean."""
     minus_half: Tensor
     """The variance to the power -1/2."""
     minus_one: Tensor
@@ -35,9 +35,9 @@ def layer_norm_double_backward(
     input: Tensor, gamma: Tensor | None, grads: list[Tensor | None], grad_out: Tensor, mean: Tensor, rstd: Tensor,
     normalized_shape: Size, grad_input_mask: Mask,
 ) -> Three:  # fmt: skip
-    """The gradients of input, weight and grad_out, from those of what the backward gave.
+    """The gradients of input, weight and grad_out, from those of the backward's results.
 
-    RuntimeError, as in PyTorch, for that of a bias without a weight next to that of an input.
+    Raise RuntimeError, as in PyTorch, if the gradients of an input and of a bias without a weight are given.
     """
     axis = len(input._size) - len(normalized_shape)
     count, length = prod(input._size[:axis]), prod(input._size[axis:])
@@ -100,12 +100,12 @@ def _added(so_far: Tensor | None, term: Tensor) -> Tensor:
 
 
 def _sum(tensor: Tensor) -> Tensor:
-    """Of each row."""
+    """The sum of each row."""
     return ops.sum_dim_IntList.call(tensor, (1,), True, None)
 
 
 def _input_gradient(rows: _Rows, given: Tensor, gamma_row: Tensor, input_grad: Tensor | None) -> Tensor | None:
-    """What reaches the input through its own gradient."""
+    """The gradient of the input through the gradient of the input."""
     if input_grad is None:
         return None
     length = rows.length
@@ -132,7 +132,7 @@ def _through_statistics(rows: _Rows, distance: Tensor, total: Tensor, each: Tens
 
 
 def _gamma_gradient(rows: _Rows, given: Tensor, gamma_grad: Tensor) -> Tensor:
-    """What reaches the input through the gradient of the weight."""
+    """The gradient of the input through the gradient of the weight."""
     first = ops.mul_Tensor.call(ops.mul_Tensor.call(given, gamma_grad), rows.minus_half)
     total = _sum(ops.mul_Tensor.call(given, gamma_grad))
     second = ops.div__Scalar.call(ops.mul_Tensor.call(rows.minus_half, total), -rows.length)
@@ -142,7 +142,7 @@ def _gamma_gradient(rows: _Rows, given: Tensor, gamma_grad: Tensor) -> Tensor:
 
 
 def _first_backward(rows: _Rows, grad: Tensor, gamma: Tensor) -> Tensor:
-    """The gradient of the input that the backward gives for ``grad``."""
+    """The gradient of the input that the backward returns for ``grad``."""
     derivative = ops.div__Scalar.call(ops.mul_Tensor.call(gamma, rows.minus_half), rows.length)
     rest = ops.sub__Tensor.call(ops.mul_Scalar.call(grad, rows.length), _sum(grad), 1)
     total = _sum(ops.mul_Tensor.call(grad, rows.distance))

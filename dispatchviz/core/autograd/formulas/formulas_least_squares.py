@@ -15,7 +15,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 def linalg_lstsq_backward(
     gX: Tensor | None, gL: Tensor | None, A: Tensor, B: Tensor, X: Tensor, grad_input_mask: Sequence[bool]
 ) -> Gradients:
-    """Through the pseudo-inverse; of the residuals as if the solution were fixed."""
+    """The gradients through the pseudo-inverse; those of the residuals as if the solution were constant."""
     if gL is not None and 0 in gL._size:
         gL = None
     gA: Tensor | None = None

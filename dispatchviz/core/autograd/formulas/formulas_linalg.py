@@ -1,7 +1,7 @@
 """Backward and jvp of ``linalg_inv``, ``linalg_solve``, ``linalg_det``, ``slogdet``, ``solve_triangular``
 (``FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dispatchviz.core.thread.thread_state import thread
 
 Gradients = tuple[Tensor | None, ...]
 
-# -- words of C++ ------------------------------------------------------------------------------------------------------
+# -- C++ helpers -------------------------------------------------------------------------------------------------------
 
 
 def mH(tensor: Tensor) -> Tensor:
@@ -38,12 +38,12 @@ def matmul(left: Tensor, right: Tensor) -> Tensor:
 
 
 def diagonal(tensor: Tensor) -> Tensor:
-    """Of the last two dimensions."""
+    """The diagonal of the last two dimensions."""
     return ops.diagonal.call(tensor, 0, -2, -1)
 
 
 def diag_embed(tensor: Tensor) -> Tensor:
-    """Into the last two dimensions."""
+    """A tensor with the diagonal in the last two dimensions."""
     return ops.diag_embed.call(tensor, 0, -2, -1)
 
 
@@ -88,7 +88,9 @@ def linalg_inv_jvp(inverse: Tensor, A_t: Tensor) -> Tensor:
 def linalg_solve_backward(
     grad: Tensor, X: Tensor, A: Tensor, LU: Tensor, pivots: Tensor, left: bool, B_requires_grad: bool
 ) -> Gradients:
-    """Of B the solution of the adjoint equation, of A minus that times X^H; by the factors unless they need a graph."""
+    """The gradient of B, the solution of the adjoint equation, and that of A, minus it times X^H. The saved factors are
+    used unless a graph is needed.
+    """
     A_requires_grad = requires_grad(A)
     if not A_requires_grad and not B_requires_grad:
         return None, None
@@ -119,9 +121,9 @@ def linalg_solve_jvp(A_t: Tensor, B_t: Tensor, X: Tensor, LU: Tensor, pivots: Te
 
 
 def linalg_det_backward(grad: Tensor, det: Tensor, A: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
-    """det^H grad times the inverse of A^H; a singular matrix is moved a little, or taken apart by ``svd``.
+    """det^H grad times the inverse of A^H. A singular matrix is perturbed, or decomposed by ``svd``.
 
-    The determinant of one number is that number.
+    The gradient of a 1x1 matrix is that of its element.
     """
     if 0 in A._size:
         return ops.zeros_like.call(A, None, None, None, None, None)
@@ -137,13 +139,13 @@ def linalg_det_backward(grad: Tensor, det: Tensor, A: Tensor, LU: Tensor, pivots
 
 
 def _regular(LU: Tensor) -> Tensor:
-    """Zeros on the diagonal are epsilon."""
+    """The factors, with epsilon instead of zeros on the diagonal."""
     zero = ops.eq_Scalar.call(diagonal(LU), 0.0)
     return add(LU, diag_embed(ops.where_Scalar.call(zero, _epsilon(LU), 0.0)))
 
 
 def _det_backward_by_mask(A: Tensor, d: Tensor, grad: Tensor, singular: Tensor) -> Tensor:
-    """``masked_fmap``: one formula for the singular matrices, another one for the rest."""
+    """The gradient by one formula for singular matrices and another one for regular ones (``masked_fmap``)."""
     selected = ops.index_Tensor.call(A, [singular]) if singular._size else _all_or_nothing(A, singular)
     count = numel(selected._size)
     if count == numel(A._size):
@@ -161,13 +163,13 @@ def _det_backward_by_mask(A: Tensor, d: Tensor, grad: Tensor, singular: Tensor) 
 
 
 def _all_or_nothing(A: Tensor, mask: Tensor) -> Tensor:
-    """``A[mask]`` for one number."""
+    """The result of ``A[mask]`` for a mask with one element."""
     one = ops.unsqueeze.call(A, 0)
     return ops.index_Tensor.call(one, [bool_as_tensor(one, bool(ops.item.call(mask)))])
 
 
 def _singular_det_backward(A: Tensor, grad: Tensor) -> Tensor:
-    """From the adjugate, by singular values."""
+    """The gradient from the adjugate, by singular values."""
     U, S, Vh = ops.linalg_svd.call(A, True, None)
     det_vh = ops.linalg_det.call(Vh)
     alpha = ops.mul_Tensor.call(conjugated(ops.mul_Tensor.call(ops.linalg_det.call(U), det_vh)), grad)
@@ -189,7 +191,7 @@ def slogdet_backward(
     LU: Tensor,
     pivots: Tensor,
 ) -> Tensor | None:
-    """The gradient of the logarithm, less that of a complex sign, times the inverse of A^H."""
+    """The gradient of the logarithm, minus that of a complex sign, times the inverse of A^H."""
     if grad_sign is None and grad_logabsdet is None:
         return None
     g = grad_logabsdet
@@ -228,7 +230,7 @@ def slogdet_jvp(LU: Tensor, pivots: Tensor, A_t: Tensor, sign: Tensor, A: Tensor
 def linalg_solve_triangular_backward(
     grad: Tensor, A: Tensor, X: Tensor, upper: bool, left: bool, unitriangular: bool, output_mask: Sequence[bool]
 ) -> Gradients:
-    """As ``linalg_solve_backward``; of A only the triangle that was read."""
+    """The gradients as in ``linalg_solve_backward``; that of A only for the triangle that was read."""
     if not any(output_mask):
         return None, None
     gB = solve_triangular(mH(A), grad, not upper, left, unitriangular)
@@ -263,7 +265,7 @@ def triangular_solve_backward(
     unitriangular: bool,
     output_mask: Sequence[bool],
 ) -> Gradients:
-    """The same for the old name; the copy of A that it returns has a gradient too."""
+    """The gradients of ``triangular_solve``. The copy of A that it returns has a gradient too."""
     if grad_x is None and grad_m is None:
         return None, None
     grad_a = grad_b = None

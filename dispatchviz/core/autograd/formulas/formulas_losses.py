@@ -1,7 +1,7 @@
 """Backward and double backward of ``binary_cross_entropy``, ``smooth_l1_loss``, ``huber_loss`` and other losses
 (``torch/csrc/autograd/FunctionsManual.cpp``).
 
-What may be differentiated again is not written in place.
+Results that may be differentiated again are not written in place.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def huber_loss_double_backward(grad: Tensor, input: Tensor, target: Tensor, redu
 def huber_loss_double_backward_grad_output(
     grad: Tensor, grad_output: Tensor, input: Tensor, target: Tensor, reduction: int, delta: float
 ) -> Tensor:
-    """As the backward, summed to the shape of the gradient"""
+    """huber_loss_backward, summed to the shape of the gradient"""
     if not reduction:
         return ops.huber_loss_backward.call(grad, input, target, reduction, delta)
     derivative = ops.huber_loss_backward.call(_ones_like(grad_output), input, target, reduction, delta)
@@ -176,7 +176,7 @@ def huber_loss_double_backward_grad_output(
 
 
 def soft_margin_loss_double_backward(grad: Tensor, input: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """grad * target ** 2 * z / (1 + z) ** 2, z being e to the -input * target"""
+    """grad * target ** 2 * z / (1 + z) ** 2, where z = exp(-input * target)"""
     z = ops.exp.call(ops.mul_Tensor.call(input, ops.neg.call(target)))
     zplus1 = ops.add_Scalar.call(z, 1, 1)
     square = ops.mul_Tensor.call(zplus1, zplus1)
@@ -187,7 +187,7 @@ def soft_margin_loss_double_backward(grad: Tensor, input: Tensor, target: Tensor
 def soft_margin_loss_double_backward_grad_output(
     grad: Tensor, grad_output: Tensor, input: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
-    """As the backward, summed to the shape of the gradient"""
+    """soft_margin_loss_backward, summed to the shape of the gradient"""
     if not reduction:
         return ops.soft_margin_loss_backward.call(grad, input, target, reduction)
     derivative = ops.soft_margin_loss_backward.call(_ones_like(grad_output), input, target, reduction)

@@ -1,6 +1,6 @@
 """Backward and jvp of ``linalg_lu``, ``lu_factor``, ``lu_unpack``, ``lu_solve`` (``FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 def linalg_lu_backward(
     gL: Tensor | None, gU: Tensor | None, P: Tensor, L: Tensor, U: Tensor, pivot: bool
 ) -> Tensor | None:
-    """Through both triangles; what a wide or tall matrix has more is done after."""
+    """The gradient through both triangles. The additional part of a wide or tall matrix is computed afterwards."""
     if gL is None and gU is None:
         return None
     m, n = L._size[-2], U._size[-1]
@@ -75,7 +75,7 @@ def _lu_backward_tall(gL: Tensor | None, gU: Tensor | None, L: Tensor, U: Tensor
 
 
 def lu_factor_ex_backward(grad: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor | None:
-    """The packed gradient holds both."""
+    """The gradient of A, from the packed gradient of both factors."""
     P, L, U = ops.lu_unpack.call(LU, pivots, True, pivot)
     k = min(LU._size[-2:])
     gL = ops.narrow.call(grad, -1, 0, k)
@@ -174,7 +174,7 @@ def linalg_lu_solve_LU(gX: Tensor, LU: Tensor, pivots: Tensor, X: Tensor, left: 
 def linalg_lu_solve_jvp(
     X: Tensor, LU: Tensor, pivots: Tensor, LU_t: Tensor, B_t: Tensor, left: bool, adjoint: bool
 ) -> Tensor:
-    """The solution for B_t, and what the tangents of the factors add."""
+    """The solution for B_t, plus the contribution of the factors' tangents."""
     S = ops.linalg_lu_solve.call(LU, pivots, B_t, left, adjoint)
     if left != adjoint:
         R = solve_triangular(LU, ops.tril.call(LU_t, -1), False, True, True)
@@ -192,7 +192,7 @@ def linalg_lu_solve_jvp(
 
 
 def lu_solve_of(LU: Tensor, pivots: Tensor, grad: Tensor, left: bool, adjoint: bool) -> Tensor:
-    """The gradient of B: the adjoint equation."""
+    """The gradient of B, by the adjoint equation."""
     return ops.linalg_lu_solve.call(LU, pivots, grad, left, not adjoint)
 
 

@@ -17,7 +17,7 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 def mse_loss_backward_grad_output(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """As mse_loss_backward, in the shape of the gradient"""
+    """mse_loss_backward, in the shape of the gradient"""
     return ops.mse_loss_backward.call(grad, self, target, reduction)
 
 
@@ -28,7 +28,7 @@ def mse_loss_double_backward(grad: Tensor, input: Tensor, reduction: int) -> Ten
 
 
 def mse_loss_double_backward_target(grad: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """The same with the other sign"""
+    """-2 * grad, divided by the count for a mean"""
     return ops.neg.call(mse_loss_double_backward(grad, target, reduction))
 
 
@@ -36,7 +36,7 @@ def mse_loss_double_backward_target(grad: Tensor, target: Tensor, reduction: int
 
 
 def softmax_double_backward(grad: Tensor, grad_output: Tensor, dim: int, output: Tensor) -> Tensor:
-    """grad_output * grad, less what the sums give"""
+    """grad_output * grad, minus the contribution of the sums"""
     third = ops.mul_Tensor.call(grad_output, _weighted_sum(output, grad, dim))
     second = ops.mul_Tensor.call(_weighted_sum(output, grad_output, dim), grad)
     first = ops.mul_Tensor.call(grad_output, grad)
@@ -48,7 +48,7 @@ def _weighted_sum(output: Tensor, grad: Tensor, dim: int) -> Tensor:
 
 
 def log_softmax_double_backward_grad(grad: Tensor, output: Tensor, dim: int) -> Tensor:
-    """grad less the sum of grad * e ** output"""
+    """grad minus the sum of grad * e ** output"""
     powers = ops.exp.call(output)
     product = ops.mul_Tensor.call(_as(grad, output), powers)
     total = ops.sum_dim_IntList.call(product, (dim,), True, None)
@@ -88,7 +88,7 @@ def native_dropout_double_backward(grad: Tensor, grad_output: Tensor, mask: Tens
 
 
 def embedding_dense_double_backward(grad: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
-    """The row of grad that each index names, 0 for the padding"""
+    """The row of grad for each index, 0 for the padding"""
     rows = ops.index_select.call(grad, 0, ops.reshape.call(indices, (-1,)))
     if padding_idx >= 0:
         padding = ops.reshape.call(ops.eq_Scalar.call(indices, padding_idx), (-1, 1))
@@ -115,7 +115,7 @@ def max_pool_double_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
 
 
 def mish_gradient(grad: Tensor, self: Tensor) -> Tensor:
-    """One operator, or several that can be differentiated again where the graph is built."""
+    """The gradient, by one operator, or by several that can be differentiated again if the graph is built."""
     if not thread.state.grad_mode:
         return ops.mish_backward.call(grad, self)
     sigmoid = ops.sigmoid.call(self)

@@ -1,7 +1,7 @@
 """Backward and jvp of ``norm``, ``linalg_vector_norm``, ``renorm``, ``dist`` (``norm_backward``, ``norm_jvp`` of
 ``torch/csrc/autograd/FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from dispatchviz.core.thread.thread_state import thread
 def linalg_vector_norm_backward(
     grad: Tensor, self: Tensor, ord: Scalar, norm: Tensor, dim: Sequence[int] | None, keepdim: bool
 ) -> Tensor | None:
-    """By order: 0 has none, 1 the sign, infinity distributes grad among the maxima; 0 where the norm is 0."""
+    """The gradient by order: none for 0, the sign for 1, grad distributed among the maxima for infinity; 0 where the
+    norm is 0.
+    """
     order, dims = float(ord), tuple(dim or ())  # type: ignore[arg-type]
     if not keepdim and self._size and dims:
         grad, norm = (unsqueeze_multiple(one, dims, len(self._size)) for one in (grad, norm))
@@ -45,12 +47,12 @@ def linalg_vector_norm_backward(
 def norm_backward(
     grad: Tensor, self: Tensor, p: Scalar | None, norm: Tensor, dim: Sequence[int] = (), keepdim: bool = True
 ) -> Tensor | None:
-    """The same; no order is 2, no dimension means all of them."""
+    """The gradient as in ``linalg_vector_norm_backward``. No order means 2, no dimension means all of them."""
     return linalg_vector_norm_backward(grad, self, 2.0 if p is None else p, norm, dim, keepdim)
 
 
 def renorm_backward(grad: Tensor, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
-    """grad where the norm was small enough; else times maxnorm / norm, without its part along self"""
+    """grad where the norm was within the limit; else times maxnorm / norm, without its part along self"""
     dims, wide = _all_but(dim, self), _WIDE.get(self._dtype, self._dtype)
     norm = ops.linalg_vector_norm.call(self, p, dims, True, wide)
     along = ops.mul_Tensor.call(conjugated(self), grad)
@@ -67,7 +69,7 @@ def renorm_backward(grad: Tensor, self: Tensor, p: Scalar, dim: int, maxnorm: Sc
 
 
 _WIDE = {float16: float32, bfloat16: float32, float32: float64, complex64: complex128}
-"""``toAccumulateType`` on the CPU."""
+"""The dtype in which each dtype is accumulated on the CPU (``toAccumulateType``)."""
 
 
 def _all_but(dim: int, self: Tensor) -> Size:
@@ -76,7 +78,7 @@ def _all_but(dim: int, self: Tensor) -> Size:
 
 
 def dist_other_backward(grad: Tensor, difference: Tensor, p: Scalar, norm: Tensor) -> Tensor:
-    """Minus that of the first argument. RuntimeError for p = 0, which has none."""
+    """The negative gradient of the first argument. Raise RuntimeError for p = 0, which has none."""
     derivative = norm_backward(grad, difference, p, norm)
     if derivative is None:
         raise RuntimeError(
@@ -86,7 +88,7 @@ def dist_other_backward(grad: Tensor, difference: Tensor, p: Scalar, norm: Tenso
 
 
 def _distribute_among_maxima(grad: Tensor, self: Tensor, norm: Tensor, dims: Size) -> Tensor:
-    """The sign times grad over how many elements are as large as the norm, or nan."""
+    """The sign times grad, divided by the number of elements that are as large as the norm, or nan."""
     size = ops.abs.call(self)
     maximum = ops.eq_Tensor.call(size, norm)
     mask = ops.logical_or.call(maximum, ops.isnan.call(size))
@@ -138,12 +140,12 @@ def linalg_vector_norm_jvp(
 def norm_jvp(
     self_p: Tensor, self_t: Tensor, p: Scalar | None, norm: Tensor, dim: Sequence[int] = (), keepdim: bool = True
 ) -> Tensor:
-    """The same; no order is 2, no dimension means all of them."""
+    """The tangent of the norm. No order means 2, no dimension means all of them."""
     return linalg_vector_norm_jvp(self_p, self_t, 2.0 if p is None else p, norm, dim, keepdim)
 
 
 def renorm_jvp(self_p: Tensor, self_t: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
-    """The tangent where the norm was small enough; else times maxnorm / norm, without its part along self."""
+    """The tangent where the norm was within the limit; else times maxnorm / norm, without its part along self."""
     dims = _all_but(dim, self_p)
     norm = ops.linalg_vector_norm.call(self_p, p, dims, True, None)
     inverse = ops.reciprocal.call(ops.add_Scalar.call(norm, 1e-7, 1))
@@ -188,7 +190,7 @@ def _power_norm_jvp(self_p: Tensor, self_t: Tensor, order: float, norm: Tensor, 
 def weight_norm_interface_backward(
     grad: Tensor, v: Tensor, g: Tensor, norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of v and g, by one kernel or by operators that have derivatives."""
+    """The gradients of v and g, by one kernel or by operators with derivatives."""
     one_kernel, operators = ops._weight_norm_interface_backward, ops._weight_norm_differentiable_backward
     function = operators if thread.state.grad_mode else one_kernel
     return function.call(in_format(grad), v, g, norms, dim)

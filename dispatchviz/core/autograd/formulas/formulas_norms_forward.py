@@ -1,9 +1,9 @@
 """``batch_norm_jvp``, ``layer_norm_jvp``, ``group_norm_jvp`` (``*_norm_jvp`` of
 ``torch/csrc/autograd/FunctionsManual.cpp``).
 
-``X_t`` is the tangent of argument X, ``X_p`` the argument without it. Nothing is written to where somebody looks on or
-the tangent is zeros without memory. Where C++ evaluates the arguments of a call from right to left, the lines here
-stand in that order.
+``X_t`` is the tangent of argument X, ``X_p`` the argument without it. Nothing is written in place if a mode or a
+subclass sees the operators, or if the tangent is zeros without memory. Lines are in the order of C++, which evaluates
+the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def batch_norm_jvp(
     input_p: Tensor, input_t: Tensor, weight_p: Optional, weight_t: Optional, bias_p: Optional, bias_t: Optional,
     running_mean: Optional, running_var: Optional, saved_mean: Tensor, saved_invstd: Tensor, train: bool, eps: float,
 ) -> Tensor:  # fmt: skip
-    """The same over all dimensions but the second; in evaluation the statistics are constants."""
+    """The tangent over all dimensions but the second. In evaluation the statistics are constants."""
     dims = tuple(dim for dim in range(len(input_t._size)) if dim != 1)
     view_size = tuple(1 if dim in dims else length for dim, length in enumerate(input_t._size))
     if train:
@@ -56,7 +56,7 @@ def batch_norm_jvp(
 
 
 def _running(running_mean: Optional, running_var: Optional, view_size: Size, eps: float) -> tuple[Tensor, Tensor]:
-    """RuntimeError if one of them has a tangent."""
+    """The running mean and inverse deviation. Raise RuntimeError if a statistic has a tangent."""
     assert running_mean is not None, "evaluation needs it"
     assert running_var is not None, "the same"
     if fw_grad(running_mean) is not None or fw_grad(running_var) is not None:
@@ -72,7 +72,7 @@ def group_norm_jvp(
     input_p: Tensor, input_t: Tensor, weight_p: Optional, weight_t: Optional, bias_p: Optional, bias_t: Optional,
     saved_mean: Tensor, saved_invstd: Tensor, groups: int,
 ) -> Tensor:  # fmt: skip
-    """As batch norm of one example that has the groups for channels."""
+    """The tangent as for batch norm, of one example whose channels are the groups."""
     shape = _groups_as_channels(input_p, groups)
     rows_t = ops.view.call(input_t, shape)
     rows_p = ops.view.call(input_p, shape)
@@ -97,7 +97,7 @@ def group_norm_mean_jvp(input_t: Tensor, mean_p: Tensor, groups: int) -> Tensor:
 
 
 def group_norm_invstd_jvp(input_p: Tensor, input_t: Tensor, mean_p: Tensor, invstd_p: Tensor, groups: int) -> Tensor:
-    """Of the inverse of the standard deviation; as in PyTorch, with input and its tangent in each other's place."""
+    """The tangent of the inverse of the standard deviation. As in PyTorch, input and its tangent are swapped."""
     shape = _groups_as_channels(input_p, groups)
     rows_t = ops.view.call(input_t, shape)
     rows_p = ops.view.call(input_p, shape)
@@ -116,7 +116,7 @@ def _groups_as_channels(input: Tensor, groups: int) -> Size:
 
 
 def _any_subclass_like(*tensors: Tensor) -> bool:
-    """``areAnyTensorSubclassLike``"""
+    """Return whether modes or subclasses see one of the tensors (``areAnyTensorSubclassLike``)."""
     return any(is_tensor_subclass_like(tensor) for tensor in tensors)
 
 
@@ -129,7 +129,7 @@ def _centred(tensor: Tensor, dims: Size) -> Tensor:
 
 
 def _norm_jvp(input_p: Tensor, input_t: Tensor, mean: Tensor, invstd: Tensor, dims: Size) -> Tensor:
-    """Of the normalized input."""
+    """The tangent of the normalized input."""
     invstd_t = _invstd_jvp(input_p, input_t, mean, invstd, dims, keepdim=True)
     if _any_subclass_like(input_t, input_p, mean, invstd) or is_zerotensor(input_t):
         second = ops.mul_Tensor.call(ops.sub_Tensor.call(input_p, mean, 1), invstd_t)
@@ -140,7 +140,7 @@ def _norm_jvp(input_p: Tensor, input_t: Tensor, mean: Tensor, invstd: Tensor, di
 
 
 def _invstd_jvp(input_p: Tensor, input_t: Tensor, mean: Tensor, invstd: Tensor, dims: Size, *, keepdim: bool) -> Tensor:
-    """Of the inverse of the standard deviation."""
+    """The tangent of the inverse of the standard deviation."""
     if _any_subclass_like(input_t, input_p, mean, invstd) or is_zerotensor(input_t):
         distance = ops.sub_Tensor.call(input_p, mean, 1)
         centered = _centred(input_t, dims)
@@ -163,7 +163,7 @@ def _shifted(
 
 
 def _affine_jvp(input_p: Optional, input_t: Tensor, weight_p: Optional, weight_t: Optional, bias_t: Optional) -> Tensor:
-    """input * weight + bias, of the tangents."""
+    """The tangent of input * weight + bias."""
     if input_p is not None and weight_p is not None and weight_t is not None:
         zeros = is_zerotensor(input_t) or is_zerotensor(weight_t)
         if zeros or _any_subclass_like(input_p, input_t, weight_p, weight_t):

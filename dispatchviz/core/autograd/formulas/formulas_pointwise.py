@@ -2,7 +2,7 @@
 ``masked_fill`` (``torch/csrc/autograd/FunctionsManual.cpp``, and formulas of derivatives.yaml that need statements).
 Those of arithmetic are in ``functions_manual.py``.
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def erf_backward(grad: Tensor, self: Tensor) -> Tensor:
 
 
 def sgn_backward(self: Tensor, grad: Tensor, sgn: Tensor) -> Tensor:
-    """0, without memory; of complex numbers, what of grad is not along the direction, divided by the size"""
+    """0, without memory; for complex numbers, the part of grad across the direction, divided by the absolute value"""
     if not self._dtype.is_complex:
         return ops._efficientzerotensor.call(sgn._size, sgn._dtype, "strided", sgn._device, None)
     size = ops.abs.call(self)
@@ -40,7 +40,7 @@ def sgn_backward(self: Tensor, grad: Tensor, sgn: Tensor) -> Tensor:
 
 
 def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
-    """grad * self / |self| ** 2 * i, 0 where self is 0; a real tensor's angle does not change"""
+    """grad * self / |self| ** 2 * i, 0 where self is 0; the angle of a real tensor does not change"""
     if not self._dtype.is_complex:
         return ops.zeros_like.call(self, None, None, None, None, "preserve_format")
     square = ops.pow_Tensor_Scalar.call(ops.abs.call(self), 2)
@@ -50,7 +50,9 @@ def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
 
 
 def polar_backward(grad: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
-    """The parts of the conjugate of grad along the direction of the result, and across it times its size"""
+    """The part of the conjugate of grad along the direction of the result, and the part across it, times its absolute
+    value
+    """
     conjugate = conjugated(grad)
     of_abs = ops.real.call(ops.mul_Tensor.call(conjugate, ops.sgn.call(result)))
     rotated = ops.mul_Scalar.call(result, 1j)
@@ -71,7 +73,7 @@ def minimum_backward(grad: Tensor, own: Tensor, other: Tensor, is_self: bool) ->
 
 
 def _where_not(grad: Tensor, own: Tensor, other: Tensor, loses: Any, is_self: bool) -> Tensor:
-    """Both formulas compare self with other, in this order."""
+    """grad where ``loses`` is false; both formulas compare self with other, in this order."""
     self, second = (own, other) if is_self else (other, own)
     halved = _halved_at_ties(grad, self, second)
     return ops.masked_fill__Scalar.call(halved, loses.call(self, second), 0)
@@ -154,7 +156,7 @@ def _number(bound: Scalar | None) -> Scalar:
 def clamp_backward_min_max(
     grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None, grad_input_mask: Mask
 ) -> tuple[Tensor | None, Tensor | None]:
-    """grad where the bound counted"""
+    """grad where the bound applied"""
     of_min = of_max = None
     if min is None and max is None:
         return of_min, of_max
@@ -223,7 +225,7 @@ def xlogy_number_backward(grad: Tensor, self: Tensor, other: Scalar) -> Tensor:
 
 
 def xlog1py_number_backward(grad: Tensor, self: Tensor, other: Scalar) -> Tensor:
-    """grad * log(1 + other); 0 where self is 0 and the number has no such logarithm"""
+    """grad * log(1 + other); 0 where self is 0 and 1 + other has no logarithm"""
     product = ops.special_xlog1py_other_scalar.call(grad, other)
     if isinstance(other, complex) or other > -1:
         return product

@@ -1,5 +1,6 @@
-"""Backward of fused LSTM and GRU cells, chosen by grad mode (``derivatives.yaml``), and of oneDNN's LSTM,
-differentiable itself (``aten/src/ATen/native/mkldnn/RNN.cpp``)."""
+"""Backward of fused LSTM and GRU cells, chosen by grad mode (``derivatives.yaml``), and of oneDNN's LSTM, which is
+differentiable itself (``aten/src/ATen/native/mkldnn/RNN.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def _thnn_fused_lstm_cell_gradient(
     cy: Tensor,
     workspace: Tensor,
 ) -> Grads:
-    """One kernel, or operators where the gradient is to have a gradient."""
+    """The gradients, by one kernel, or by operators if they may be differentiated again."""
     if thread.state.grad_mode:
         gates = (input_gates, hidden_gates, input_bias, hidden_bias)
         arguments = (grads[0], grads[1], *gates, cx, cy)
@@ -45,7 +46,7 @@ def _thnn_fused_gru_cell_gradient(
     hidden_bias: Tensor | None,
     workspace: Tensor,
 ) -> Grads:
-    """Likewise."""
+    """The gradients, by one kernel, or by operators if they may be differentiated again."""
     if grad is None:
         return (None,) * 5
     if thread.state.grad_mode:
@@ -80,7 +81,7 @@ def mkldnn_rnn_layer_gradient(
     batch_first: bool,
     workspace: Tensor,
 ) -> Grads:
-    """oneDNN's kernel, or operators where the gradient is to have a gradient."""
+    """The gradients, by oneDNN's kernel, or by operators if they may be differentiated again."""
     tensors = (input, weight0, weight1, weight2, weight3, hx, cx)
     if thread.state.grad_mode:
         return _differentiable_backward(tensors, output, grads, reverse, hidden_size, has_biases)
@@ -123,7 +124,7 @@ def _differentiable_backward(
         bias = ops.sum_dim_IntList.call(of_gates, (0,), False, None)
         of_inputs[time] = ops.unsqueeze.call(ops.matmul.call(of_gates, weight_ih), 0)
         of_hidden = ops.matmul.call(of_gates, weight_hh)
-        at_time = _at(input, time)  # arguments are evaluated from the right
+        at_time = _at(input, time)  # arguments are evaluated from right to left
         inputs = ops.matmul.call(ops.transpose_int.call(of_gates, 0, 1), at_time)
         hiddens = ops.matmul.call(ops.transpose_int.call(of_gates, 0, 1), states[index][0])
         found: tuple[Tensor, ...] = (bias, inputs, hiddens)
@@ -157,7 +158,7 @@ def _step(input: Tensor, state: State, weights: tuple[Tensor, ...]) -> tuple[Gat
 
 
 def _back(gates: Gates, before: State, after: State, of_hidden: Tensor, of_cell: Tensor) -> tuple[Tensor, Tensor]:
-    """Gradients of the gates as one tensor, and of the cell state before."""
+    """The gradients of the gates as one tensor, and of the previous cell state."""
     mul = ops.mul_Tensor.call
     i, f, g, o = gates
     cx, cy = before[1], after[1]
@@ -176,6 +177,6 @@ def _back(gates: Gates, before: State, after: State, of_hidden: Tensor, of_cell:
 
 
 def _through(grad: Tensor, gate: Tensor) -> Tensor:
-    """grad * gate * (1 - gate), whose operands are evaluated from the right"""
+    """grad * gate * (1 - gate), whose operands are evaluated from right to left"""
     rest = number_minus(1, gate)
     return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, gate), rest)

@@ -50,7 +50,9 @@ def prod_backward_dim(grad: Tensor, self: Tensor, result: Tensor, dim: int, keep
 
 
 def prod_safe_zeros_backward(grad: Tensor, values: Tensor, dim: int) -> Tensor:
-    """By cumulative products from both ends: right also where elements are 0"""
+    """grad times the product of the other elements, by cumulative products from both ends, which is right even where
+    elements are 0
+    """
     if not numel(values._size):
         return ops.expand_as.call(grad, values)
     length = values._size[dim]
@@ -69,7 +71,7 @@ def prod_safe_zeros_backward(grad: Tensor, values: Tensor, dim: int) -> Tensor:
 
 
 def evenly_distribute_backward(grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
-    """grad shared by all elements that are the extreme; nan is one if the extreme is nan, which a GPU is not asked"""
+    """grad shared by all elements equal to the extreme, or by all nan if it is nan; a GPU's extreme is not read"""
     if input._device.type == "cuda":
         both_nan = ops.logical_and_.call(ops.isnan.call(input), ops.isnan.call(value))
         mask = ops.logical_or_.call(ops.eq_Tensor.call(input, value), both_nan)
@@ -80,7 +82,7 @@ def evenly_distribute_backward(grad: Tensor, input: Tensor, value: Tensor) -> Te
 
 
 def amaxmin_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    """grad shared by the elements along the dimensions that are the extreme"""
+    """grad shared by the elements along the dimensions that are equal to the extreme"""
     mask = ops.eq_Tensor.call(restore_reduced_dims(result, dim, keepdim), self)
     return scale_grad_by_count(restore_reduced_dims(grad, dim, keepdim), mask, dim)
 
@@ -89,7 +91,7 @@ def aminmax_backward(
     self: Tensor, dim: int | None, keepdim: bool, grad_min: Tensor | None, grad_max: Tensor | None, min: Tensor,
     max: Tensor
 ) -> Tensor | None:  # fmt: skip
-    """Both shared by the elements that are the extreme, added up"""
+    """The sum of both gradients, each shared by the elements that are equal to the extreme"""
     dims = reduced_dims(self, dim)
     parts = [
         _distribute_among_extrema(grad, extremum, self, dims, keepdim)
@@ -112,7 +114,7 @@ def _distribute_among_extrema(grad: Tensor, extremum: Tensor, self: Tensor, dims
 
 
 def restore_reduced_dims(output: Tensor, dims: Size, keepdim: bool) -> Tensor:
-    """With dimensions of size 1 put back"""
+    """The output with the reduced dimensions of size 1 restored"""
     if keepdim:
         return output
     total = len(output._size) + len(dims)
@@ -122,7 +124,7 @@ def restore_reduced_dims(output: Tensor, dims: Size, keepdim: bool) -> Tensor:
 
 
 def scale_grad_by_count(grad: Tensor, mask: Tensor, dims: Size) -> Tensor:
-    """grad / how often the mask is true along the dimensions * mask"""
+    """grad * mask, divided by how often the mask is true along the dimensions"""
     count = ops.sum_dim_IntList.call(mask, dims, True, None)
     return ops.mul_Tensor.call(ops.div_Tensor.call(grad, count), mask)
 
@@ -153,7 +155,7 @@ def var_backward(
 def std_backward(
     result: Tensor, grad: Tensor, self: Tensor, dim: Sequence[int] | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
-    """As var, of grad / (2 * result); 0 where the result is 0"""
+    """var_backward of grad / (2 * result); 0 where the result is 0"""
     quotient = ops.div_Tensor.call(grad, ops.mul_Scalar.call(result, 2))
     grad_var = ops.masked_fill__Scalar.call(quotient, ops.eq_Scalar.call(result, 0), 0)
     return var_backward(grad_var, self, dim, correction, keepdim)
@@ -163,7 +165,7 @@ def var_mean_backward(
     gvar: Tensor | None, gmean: Tensor | None, self: Tensor, dim: Sequence[int] | None, correction: Scalar | None,
     keepdim: bool
 ) -> Tensor | None:  # fmt: skip
-    """That of the variance and that of the mean, added"""
+    """The sum of the gradients through the variance and through the mean"""
     from_var = None if gvar is None else var_backward(gvar, self, dim, correction, keepdim)
     return _with_mean(from_var, gmean, self, dim, keepdim)
 
@@ -172,7 +174,7 @@ def std_mean_backward(
     gstd: Tensor | None, gmean: Tensor | None, self: Tensor, std: Tensor, dim: Sequence[int] | None,
     correction: Scalar | None, keepdim: bool
 ) -> Tensor | None:  # fmt: skip
-    """That of the deviation and that of the mean, added"""
+    """The sum of the gradients through the deviation and through the mean"""
     from_std = None if gstd is None else std_backward(std, gstd, self, dim, correction, keepdim)
     return _with_mean(from_std, gmean, self, dim, keepdim)
 
@@ -214,7 +216,9 @@ def cumsum_backward(grad: Tensor, dim: int) -> Tensor:
 
 
 def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    """exp(self) times the sum of grad / exp(result) from each on, in logarithms: by positive and by negative ones"""
+    """exp(self) times the sum of grad / exp(result) from each element on, in logarithms: separately for positive and
+    negative ones
+    """
     if not grad._size or not numel(grad._size):
         return grad
     if grad._dtype.is_complex:

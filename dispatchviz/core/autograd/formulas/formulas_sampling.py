@@ -1,7 +1,8 @@
 """Double backward of ``grid_sampler_2d``, ``grid_sampler_3d`` (``FunctionsManual.cpp``).
 
-What the first gradient reads is gathered into a last dimension, a corner each; what it adds is scattered from there.
-Operators are called in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The values that the first gradient reads are gathered into a last dimension, one entry per corner. The values that it
+adds are scattered from there. Operators are called in PyTorch's order; C++ evaluates the arguments of a call from right
+to left.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def grid_sampler_2d_double_backward(
     align_corners: bool,
     output_mask: Sequence[bool],
 ) -> Three:
-    """Of grad_output, input and grid, where requested; a nearest neighbor does not depend on the grid."""
+    """The requested gradients of grad_output, input and grid. The nearest neighbor does not depend on the grid."""
     how = interpolation_mode, padding_mode, align_corners
     sampler = ops.grid_sampler_2d.call, ops.grid_sampler_2d_backward.call
     d_output, d_grid = _through_input(sampler, ggI, grad_output, grid, how, output_mask)
@@ -54,7 +55,7 @@ def grid_sampler_3d_double_backward(
     align_corners: bool,
     output_mask: Sequence[bool],
 ) -> Three:
-    """The same with three coordinates."""
+    """The requested gradients, for three coordinates."""
     how = interpolation_mode, padding_mode, align_corners
     sampler = ops.grid_sampler_3d.call, ops.grid_sampler_3d_backward.call
     d_output, d_grid = _through_input(sampler, ggI, grad_output, grid, how, output_mask)
@@ -72,7 +73,7 @@ def _through_input(
     how: tuple[int, int, bool],
     output_mask: Sequence[bool],
 ) -> tuple[Optional, Optional]:
-    """What moves with ggI: the gradients of grad_output and of the grid."""
+    """The gradients of grad_output and of the grid through ggI."""
     sample, backward = sampler
     d_output = d_grid = None
     if ggI is not None and output_mask[0]:
@@ -89,7 +90,7 @@ def _through_grid(
     d_output: Optional,
     d_grid: Optional,
 ) -> Three:
-    """What moves with the grid is added to what moves with ggI."""
+    """The gradients through ggI plus those through ggGrid."""
     indices = taps.indices()
     values = indices.gathered(taps.input)
     derivatives = taps.derivatives() if output_mask[0] or output_mask[1] else []
@@ -106,7 +107,7 @@ def _through_grid(
 
 
 def _along(values: Tensor, derivatives: Sequence[Tensor], ggs: Sequence[Tensor]) -> Tensor:
-    """How the samples change when the grid moves as ``ggs`` says."""
+    """The change of the samples when the grid moves by ``ggs``."""
     changes = []
     for derivative in derivatives:
         product = ops.mul_Tensor.call(values, ops.unsqueeze.call(derivative, 1))
@@ -118,7 +119,7 @@ def _along(values: Tensor, derivatives: Sequence[Tensor], ggs: Sequence[Tensor])
 
 
 def _weights(derivatives: Sequence[Tensor], ggs: Sequence[Tensor]) -> Tensor:
-    """How the weights of the corners change."""
+    """The change of the weights of the corners when the grid moves by ``ggs``."""
     total = ops.mul_Tensor.call(ops.unsqueeze.call(ggs[0], -1), derivatives[0])
     for derivative, gg in zip(derivatives[1:], ggs[1:], strict=True):
         ops.addcmul_.call(total, ops.unsqueeze.call(gg, -1), derivative, 1)

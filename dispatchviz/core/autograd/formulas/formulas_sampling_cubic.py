@@ -50,13 +50,13 @@ def _near_derivative(t: Tensor) -> Tensor:
 
 
 class _Weights:
-    """Of four elements along one coordinate, from the one before the place: their weights and slopes."""
+    """The weights and slopes of four elements along one coordinate, from the one before the position."""
 
     def __init__(self, t: Tensor) -> None:
         self.distances = ops.add_Scalar.call(t, 1.0, 1), t, minus(1.0, t), minus(2.0, t)
 
     def make(self) -> None:
-        """The weights and their slopes, which PyTorch makes when it has the distances of both coordinates."""
+        """Compute the weights and their slopes. PyTorch does so once it has the distances of both coordinates."""
         a, b, c, d = self.distances
         self.values = ops.stack.call([_far(a), _near(b), _near(c), _far(d)], -1)
         derivatives = [
@@ -76,7 +76,7 @@ class _Weights:
 
 
 class Cubic:
-    """The sixteen elements around each place; the padding is one of elements, not of coordinates."""
+    """The sixteen elements around each position. Padding applies to elements, not to coordinates."""
 
     def __init__(self, ggGrid: Tensor, input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool) -> None:
         self.input = input
@@ -93,7 +93,7 @@ class Cubic:
         self.y.make()
 
     def indices(self) -> SampleIndices:
-        """Row by row."""
+        """Return the indices of the elements, row by row."""
         around = ops.arange_start.call(-1, 3, int64, "strided", self.input._device, None)
         x = ops.add_Tensor.call(ops.unsqueeze.call(self.x0, -1), around, 1)
         y = ops.add_Tensor.call(ops.unsqueeze.call(self.y0, -1), around, 1)
@@ -105,11 +105,11 @@ class Cubic:
         return SampleIndices([x, y], self.padding_mode, mirrors)
 
     def derivatives(self) -> list[Tensor]:
-        """Of the elements' weights, along x and along y."""
+        """Return the derivatives of the elements' weights, along x and along y."""
         return [_products(self.y.values, self.x.derivatives), _products(self.y.derivatives, self.x.values)]
 
     def of_grid(self, values: Tensor, grad_output: Tensor) -> Tensor:
-        """By all three second slopes, element by element."""
+        """Return the gradient of the grid, by all three second derivatives, element by element."""
         xx, xy, yy = self._second(values, grad_output)
         ggx, ggy = self.ggs
         along = []
@@ -136,7 +136,7 @@ class Cubic:
 
 
 def _products(of_y: Tensor, of_x: Tensor) -> Tensor:
-    """Each with each, row by row."""
+    """The products of each element with each, row by row."""
     right = ops.unsqueeze.call(of_x, -2)
     square = times(ops.unsqueeze.call(of_y, -1), right)
     return ops.reshape.call(square, (*of_y._size[:-1], 16))

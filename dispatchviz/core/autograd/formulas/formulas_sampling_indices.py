@@ -19,7 +19,7 @@ def to(tensor: Tensor, dtype: DType) -> Tensor:
 
 
 def minus(number: float, tensor: Tensor) -> Tensor:
-    """C++'s ``number - tensor``."""
+    """The result of C++'s ``number - tensor``."""
     filled = ops.empty_like.call(tensor, None, None, None, None, None)
     return ops.sub__Tensor.call(ops.fill__Scalar.call(filled, number), tensor, 1)
 
@@ -30,7 +30,7 @@ def one_minus(tensor: Tensor) -> Tensor:
 
 
 def floored(tensor: Tensor) -> Tensor:
-    """As whole numbers."""
+    """The coordinates rounded down, as whole numbers."""
     return to(ops.floor.call(tensor), int64)
 
 
@@ -38,7 +38,7 @@ def floored(tensor: Tensor) -> Tensor:
 
 
 def scale(size: int, align_corners: bool) -> float:
-    """How many elements there are in one unit of the grid."""
+    """The number of elements in one unit of the grid."""
     return ((size - 1) if align_corners else size) / 2.0
 
 
@@ -52,7 +52,9 @@ def unnormalized(grid: Tensor, dim: int, size: int, align_corners: bool) -> Tens
 def padded_coordinates(
     input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool
 ) -> list[tuple[Tensor, Tensor]]:
-    """Each coordinate, x first, moved inside unless zeros are outside; and how it moves with the grid."""
+    """Each coordinate, x first, moved inside unless the padding is zeros, and its derivative with respect to the
+    grid.
+    """
     found = []
     for dim in range(grid._size[-1]):
         size = input._size[-1 - dim]
@@ -88,18 +90,18 @@ def _inside(coordinate: Tensor, size: int) -> Tensor:
 
 
 def _bounds(size: int, align_corners: bool) -> tuple[float, float]:
-    """Where a reflection's first mirror is, and how far away the second."""
+    """The position of a reflection's first mirror, and the distance of the second one from it."""
     return (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
 
 
 def _is_even(distance: Tensor, span: float) -> Tensor:
-    """Whether an even number of mirrors is passed."""
+    """A mask that is true if an even number of mirrors is passed."""
     passed = ops.floor.call(ops.div_Scalar.call(distance, span))
     return ops.lt_Scalar.call(ops.fmod_Scalar.call(passed, 2.0), 0.5)
 
 
 def _reflected(coordinate: Tensor, size: int, align_corners: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Between the mirrors; the directions before and after them."""
+    """The coordinate reflected between the mirrors, and the signs of the direction before and after that."""
     low, span = _bounds(size, align_corners)
     from_low = ops.sub_Scalar.call(coordinate, low, 1)
     distance = ops.abs.call(from_low)
@@ -128,13 +130,13 @@ def _reflected_index(index: Tensor, size: int, align_corners: bool) -> Tensor:
 
 @dataclass(frozen=True)
 class SampleIndices:
-    """Indices of what is read for each sample, in a last dimension."""
+    """Indices of the elements that are read for each sample, in a last dimension."""
 
     indices: Sequence[Tensor]
-    """Of x, y, z."""
+    """The indices along x, y, z."""
     padding_mode: int
     mirrors: bool | None = None
-    """Indices are still to be reflected: whether corners are aligned."""
+    """None if indices need no reflection; else True if corners are aligned."""
 
     def _index(self, dim: int, size: int) -> Tensor:
         if self.mirrors is not None:
@@ -142,7 +144,7 @@ class SampleIndices:
         return ops.clamp.call(self.indices[dim], 0, size - 1)
 
     def _flat(self, input: Tensor) -> Tensor:
-        """Places in the flat image, for each channel."""
+        """Return positions in the flat image, for each channel."""
         rank = len(self.indices)
         sizes = [input._size[-1 - dim] for dim in range(rank)]
         parts = [self._index(dim, size) for dim, size in enumerate(sizes)]
@@ -153,7 +155,7 @@ class SampleIndices:
         return ops.expand.call(flat, (input._size[0], input._size[1], flat._size[2]), False)
 
     def _masked(self, values: Tensor, input: Tensor) -> Tensor:
-        """Zeros where the padding is zeros."""
+        """Return the values, with zeros where the padding is zeros."""
         if self.padding_mode != ZEROS:
             return values
         within = []
@@ -166,7 +168,7 @@ class SampleIndices:
         return ops.mul_Tensor.call(values, to(ops.unsqueeze.call(valid, 1), values._dtype))
 
     def gathered(self, input: Tensor) -> Tensor:
-        """[N, C, *output size]"""
+        """Return the elements, of size [N, C, *output size]."""
         flat = self._flat(input)
         image = ops.reshape.call(input, (*input._size[:2], numel(input._size[2:])))
         values = ops.gather.call(image, 2, flat, False)
@@ -174,7 +176,7 @@ class SampleIndices:
         return self._masked(values, input)
 
     def scattered(self, input: Tensor, grad_output: Tensor, weights: Tensor) -> Tensor:
-        """What weighted gradients add up to in the image."""
+        """Return the image to which the weighted gradients are added."""
         flat = self._flat(input)
         weights = ops.unsqueeze.call(weights, 1)
         values = self._masked(ops.mul_Tensor.call(ops.unsqueeze.call(grad_output, -1), weights), input)

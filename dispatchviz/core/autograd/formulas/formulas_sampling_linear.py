@@ -17,7 +17,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def select(tensor: Tensor, index: int) -> Tensor:
-    """Of the last dimension."""
+    """The entry of the last dimension."""
     return ops.select_int.call(tensor, -1, index)
 
 
@@ -27,7 +27,7 @@ def times(one: Tensor, other: Tensor) -> Tensor:
 
 
 def over_channels(grad_output: Tensor, values: Tensor) -> Tensor:
-    """The sum of their products."""
+    """The sum of the products over the channels."""
     return ops.sum_dim_IntList.call(times(grad_output, values), (1,), False, None)
 
 
@@ -44,7 +44,7 @@ def _negative(one: Tensor, other: Tensor) -> Tensor:
 
 
 class Linear2d:
-    """The four corners around each place."""
+    """The four corners around each position."""
 
     def __init__(self, ggGrid: Tensor, input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool) -> None:
         self.input = input
@@ -55,21 +55,21 @@ class Linear2d:
         self.ggs = [times(select(ggGrid, 0), self.slope_x), times(select(ggGrid, 1), self.slope_y)]
 
     def indices(self) -> SampleIndices:
-        """Of the corners, along x first."""
+        """Return the indices of the corners, along x first."""
         x0, y0 = self.x0, self.y0
         x1, y1 = _next(x0), _next(y0)
         y = ops.stack.call([y0, y0, y1, y1], -1)
         return SampleIndices([ops.stack.call([x0, x1, x0, x1], -1), y], self.padding_mode)
 
     def derivatives(self) -> list[Tensor]:
-        """Of the corners' weights, along x and along y."""
+        """Return the derivatives of the corners' weights, along x and along y."""
         tx, ty = self.tx, self.ty
         tx1, ty1 = one_minus(tx), one_minus(ty)
         along_x = ops.stack.call([ops.neg.call(ty1), ty1, ops.neg.call(ty), ty], -1)
         return [along_x, ops.stack.call([ops.neg.call(tx1), ops.neg.call(tx), tx1, tx], -1)]
 
     def of_grid(self, values: Tensor, grad_output: Tensor) -> Tensor:
-        """By the mixed second derivative, the only one."""
+        """Return the gradient of the grid, by the mixed second derivative, which is the only one."""
         a, b, c, d = (select(values, index) for index in range(4))
         mixed = ops.add_Tensor.call(ops.sub_Tensor.call(ops.sub_Tensor.call(a, b, 1), c, 1), d, 1)
         total = over_channels(grad_output, mixed)
@@ -79,7 +79,7 @@ class Linear2d:
 
 
 class Linear3d:
-    """The eight corners around each place."""
+    """The eight corners around each position."""
 
     def __init__(self, ggGrid: Tensor, input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool) -> None:
         self.input = input
@@ -94,14 +94,14 @@ class Linear3d:
         self.ggs = [times(select(ggGrid, dim), step) for dim, step in enumerate(self.steps)]
 
     def indices(self) -> SampleIndices:
-        """Of the corners, along x first, then y."""
+        """Return the indices of the corners, along x first, then y."""
         (x0, y0, z0), (x1, y1, z1) = self.first, self.last
         z = ops.stack.call([z0, z0, z0, z0, z1, z1, z1, z1], -1)
         y = ops.stack.call([y0, y0, y1, y1, y0, y0, y1, y1], -1)
         return SampleIndices([ops.stack.call([x0, x1, x0, x1, x0, x1, x0, x1], -1), y, z], self.padding_mode)
 
     def derivatives(self) -> list[Tensor]:
-        """Of the corners' weights, along x, y and z."""
+        """Return the derivatives of the corners' weights, along x, y and z."""
         tx, ty, tz = self.fractions
         tx1, ty1, tz1 = one_minus(tx), one_minus(ty), one_minus(tz)
         along_x = [f(y, z) for z in (tz1, tz) for y in (ty1, ty) for f in (_negative, times)]
@@ -112,7 +112,7 @@ class Linear3d:
         return [along_x_stacked, along_y_stacked, ops.stack.call(along_z, -1)]
 
     def of_grid(self, values: Tensor, grad_output: Tensor) -> Tensor:
-        """By the three mixed second slopes."""
+        """Return the gradient of the grid, by the three mixed second derivatives."""
         tx, ty, tz = (ops.unsqueeze.call(fraction, 1) for fraction in self.fractions)
         v = [select(values, index) for index in range(8)]
         near, far = _signed(v, (0, 1, 2, 3)), _signed(v, (4, 5, 6, 7))

@@ -1,8 +1,8 @@
 """Backward of ``scatter_reduce``, ``index_reduce`` (``torch/csrc/autograd/FunctionsManual.cpp``).
 
-Both are written once: they differ in how indices are read (``gather``, ``index_select``) and added to (``scatter_add``,
-``index_add``), and in what is left where self does not count. Where C++ evaluates the operands of a call from right to
-left, the lines here stand in that order.
+Both share one implementation. They differ in how indices are read (``gather``, ``index_select``) and added to
+(``scatter_add``, ``index_add``), and in the gradient of self where self does not count. Lines are in the order of C++,
+which evaluates the operands of a call from right to left.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Both = tuple[Tensor | None, Tensor | None]
 
 
 class _IndexedOps(NamedTuple):
-    """Reads and writes of one of the two operators at its indices."""
+    """The reads and writes of one of the two operators at its indices."""
 
     read: Callable[[Tensor], Tensor]
     add: Callable[[Tensor, Tensor], Tensor]
@@ -79,7 +79,7 @@ def _reduce_backward(
 def _prod_backward(
     indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The product of the others; where that cannot be had by dividing, a zero alone is replaced by one."""
+    """The product of the other elements. If that cannot be computed by division, a single zero is replaced by one."""
     masked_self = ops.masked_fill_Scalar.call(self, ops.eq_Scalar.call(self, 0), 1)
     product = ops.mul_Tensor.call(grad, indexed.reduce(masked_self, src))
     grad_self = ops.div_Tensor.call(product, masked_self)
@@ -108,7 +108,7 @@ def _double_backward_error(indexed: _IndexedOps, grad_src: Tensor) -> Tensor:
 
 
 def _mean_backward(indexed: _IndexedOps, grad: Tensor, src: Tensor, include_self: bool) -> tuple[Tensor, Tensor]:
-    """Divided by how many there were."""
+    """The gradients divided by the number of elements."""
     start = _ones_like(grad) if include_self else _zeros_like(grad)
     count = indexed.add(start, _ones_like(src))
     ops.masked_fill__Scalar.call(count, ops.eq_Scalar.call(count, 0), 1)
@@ -120,7 +120,7 @@ def _mean_backward(indexed: _IndexedOps, grad: Tensor, src: Tensor, include_self
 def _amin_amax_backward(
     indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Shared by all that are equal to the result."""
+    """The gradients shared by all elements that are equal to the result."""
     value = indexed.read(result)
     self_is_result = _cast(ops.eq_Tensor.call(self, result), self._dtype)
     src_is_result = _cast(ops.eq_Tensor.call(src, value), self._dtype)

@@ -18,7 +18,7 @@ Gradients = Sequence[Tensor | None]
 
 
 def split_backward(grads: Gradients, split_size: int, dim: int, sizes: Size, options: TensorOptions) -> Tensor:
-    """The gradients side by side; zeros where there is none"""
+    """The gradients side by side, with zeros for missing ones"""
     length = sizes[wrap_dim(dim, len(sizes))]
     split_sizes = [split_size] * len(grads)
     split_sizes[-1] = split_size - (split_size * len(grads) - length)
@@ -28,7 +28,7 @@ def split_backward(grads: Gradients, split_size: int, dim: int, sizes: Size, opt
 def split_with_sizes_backward(
     grads: Gradients, split_sizes: Size, dim: int, sizes: Size, options: TensorOptions
 ) -> Tensor:
-    """The gradients side by side; zeros where there is none"""
+    """The gradients side by side, with zeros for missing ones"""
     dim = wrap_dim(dim, len(sizes))
     defined = []
     for grad, length in zip(grads, split_sizes, strict=True):
@@ -81,7 +81,7 @@ def index_add_source_backward(
 
 
 def constant_pad_nd_backward(grad: Tensor, pad: Size) -> Tensor:
-    """Cut where it was padded"""
+    """The gradient without the padding"""
     return ops.constant_pad_nd.call(grad, tuple(-length for length in pad), 0)
 
 
@@ -89,7 +89,7 @@ def constant_pad_nd_backward(grad: Tensor, pad: Size) -> Tensor:
 
 
 def roll_backward(grad: Tensor, shifts: Size, dims: Size) -> Tensor:
-    """Rolled back, the last dimension first"""
+    """The gradient rolled back, the last dimension first"""
     return ops.roll.call(grad, tuple(-shift for shift in reversed(shifts)), tuple(reversed(dims)))
 
 
@@ -105,7 +105,7 @@ def as_strided_of_dense(grad: Tensor, size: Size, stride: Size, storage_offset: 
 def as_strided_scatter_backward(
     grad: Tensor, input: Geometry, src: Geometry, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    """As PyTorch has it: zeros with grad where something was overwritten"""
+    """Zeros with grad where something was overwritten, as PyTorch computes it"""
     part = as_strided_of_dense(grad, size, stride, storage_offset)
     zeros = ops.new_zeros.call(grad, input[0], None, None, None, None)
     result = ops.as_strided.call(zeros, input[0], input[1], None)

@@ -1,7 +1,7 @@
 """Backward of ``acosh``, ``rad2deg``, ``sinc``, ``copysign``, ``logit``, ``mvlgamma``, ``i1``
 (``torch/csrc/autograd/FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def copysign_tensor_self_backward(grad: Tensor, self: Tensor, result: Tensor) ->
 
 
 def logit_gradient(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
-    """One operator, unless the gradient is to be differentiated again."""
+    """The gradient, by one operator, or by several if it may be differentiated again."""
     if thread.state.grad_mode:
         return infinitely_differentiable_logit_backward(grad, self, eps)
     return ops.logit_backward.call(grad, self, eps)
@@ -107,7 +107,7 @@ def i1e_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 
 
 def _not_tiny(self: Tensor) -> tuple[Tensor, Tensor]:
-    """Where self is larger than the dtype's rounding, and self with that rounding elsewhere."""
+    """A mask of elements larger than the dtype's epsilon, and self with epsilon elsewhere."""
     eps = 2.0**-52 if self._dtype.name == "float64" else 2.0**-23
     is_not_tiny = ops.gt_Scalar.call(ops.abs.call(self), eps)
     return is_not_tiny, ops.where_self.call(is_not_tiny, self, _number(eps, self))

@@ -1,6 +1,6 @@
 """Backward and jvp of ``svd``, ``eig``, ``eigh``, ``pinv`` (``FunctionsManual.cpp``).
 
-They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+The functions call operators in PyTorch's order; C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def linalg_svd_backward(
     full_matrices: bool,
     k: int,
 ) -> Tensor | None:
-    """``svd_backward`` of as many vectors as there are singular values."""
+    """The gradient by ``svd_backward``, with as many vectors as there are singular values."""
     if full_matrices:
         Vh = ops.narrow.call(Vh, -2, 0, k)
         U = ops.narrow.call(U, -1, 0, k)
@@ -50,7 +50,7 @@ def linalg_svd_backward(
 def svd_backward(
     gU: Tensor | None, gS: Tensor | None, gVh: Tensor | None, U: Tensor, S: Tensor, Vh: Tensor
 ) -> Tensor | None:
-    """U (...) Vh; and what turns the vectors out of their space, for a tall or wide matrix."""
+    """U (...) Vh; for a tall or wide matrix, plus the part that turns the vectors out of their space."""
     m, n = U._size[-2], Vh._size[-1]
     if gU is None and gVh is None:
         if gS is None:
@@ -73,7 +73,7 @@ def _skew(A: Tensor) -> Tensor:
 
 
 def _check_phase(UhgU: Tensor | None, VhgV: Tensor | None, S: Tensor) -> None:
-    """RuntimeError if the loss depends on the phases of singular vectors."""
+    """Raise RuntimeError if the loss depends on the phases of singular vectors."""
     of_u, of_v = (
         ops.zeros_like.call(S, None, None, None, None, None) if g is None else ops.imag.call(diagonal(g))
         for g in (UhgU, VhgV)
@@ -187,7 +187,7 @@ def _more_columns(
 def linalg_eig_backward(
     gL: Tensor | None, gV: Tensor | None, L: Tensor, V: Tensor, is_hermitian: bool
 ) -> Tensor | None:
-    """V^-H (...) V^H; of a Hermitian matrix V^-H is V."""
+    """V^-H (...) V^H; for a Hermitian matrix V^-H is V."""
     if gV is None:
         if gL is None:
             return None
@@ -214,7 +214,7 @@ def linalg_eig_backward(
 
 
 def _check_eigenvectors(own: Tensor, is_hermitian: bool) -> None:
-    """RuntimeError if the loss depends on the phases of eigenvectors."""
+    """Raise RuntimeError if the loss depends on the phases of eigenvectors."""
     phase = ops.imag.call(own)
     zeros = ops.zeros_like.call(phase, None, None, None, None, None)
     if not ops.allclose.call(phase, zeros, 1e-2, 1e-2, False):
@@ -240,7 +240,7 @@ def _eig_inner(VhgV: Tensor, gL: Tensor | None, L: Tensor) -> Tensor:
 
 
 def linalg_eig_jvp(A_t: Tensor, L: Tensor, V: Tensor, is_hermitian: bool) -> tuple[Tensor, Tensor]:
-    """The tangents of eigenvalues and eigenvectors; those of norm 1 stay so."""
+    """The tangents of eigenvalues and eigenvectors. Eigenvectors keep the norm 1."""
     if is_hermitian:
         dP = matmul(matmul(mH(V), A_t), V)
     else:
@@ -259,7 +259,7 @@ def linalg_eig_jvp(A_t: Tensor, L: Tensor, V: Tensor, is_hermitian: bool) -> tup
 
 
 def linalg_eig_r_to_c(target: DType, grad: Tensor | None) -> Tensor | None:
-    """``handle_r_to_c`` of a gradient that may be undefined."""
+    """The gradient by ``handle_r_to_c``, for a gradient that may be undefined."""
     return None if grad is None else handle_r_to_c(target, grad)
 
 
@@ -267,7 +267,7 @@ def linalg_eig_r_to_c(target: DType, grad: Tensor | None) -> Tensor | None:
 
 
 def pinv_backward(grad: Tensor, pinvA: Tensor, A: Tensor) -> Tensor:
-    """By products of the smaller size."""
+    """The gradient, by products of the smaller size."""
     m, n = A._size[-2:]
     pinvAh = mH(pinvA)
     gradh = mH(grad)
@@ -287,7 +287,7 @@ def pinv_backward(grad: Tensor, pinvA: Tensor, A: Tensor) -> Tensor:
 
 
 def pinv_jvp(A: Tensor, pinvA: Tensor, A_t: Tensor) -> Tensor:
-    """By products of the smaller size."""
+    """The tangent, by products of the smaller size."""
     m, n = A._size[-2:]
     dAh = mH(A_t)
     pinvAh = mH(pinvA)

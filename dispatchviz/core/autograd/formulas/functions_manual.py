@@ -1,8 +1,8 @@
 """Backward of arithmetic, ``pow``, ``sum``, ``mean``, ``mm``, ``as_strided`` and others: functions that formulas of
 derivatives.yaml call (``torch/csrc/autograd/FunctionsManual.cpp``).
 
-They call operators in the order and with the overloads of PyTorch's. Where C++ evaluates the arguments of a call from
-right to left, the lines here stand in that order.
+They call operators in PyTorch's order and with its overloads. Lines are in the order of C++, which evaluates the
+arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, TensorOptions
 
 
 def undefined() -> Tensor | None:
-    """``Tensor()``"""
+    """An undefined tensor (``Tensor()``)."""
     return None
 
 
 def not_implemented(name: str) -> Tensor:
-    """NotImplementedError, when the gradient is wanted."""
+    """Raise NotImplementedError when the gradient is requested."""
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
 def maybe_multiply(tensor: Tensor, factor: Scalar) -> Tensor:
-    """Time a number; the very same tensor for a real 1."""
+    """The tensor times a number; the tensor itself for a real 1."""
     is_one = factor == 1 and not isinstance(factor, complex)
     return tensor if is_one else ops.mul_Scalar.call(tensor, factor)
 
@@ -75,7 +75,7 @@ def mul_tensor_backward(grad: Tensor, other: Tensor | Scalar, self_scalar_type: 
 def div_tensor_self_backward(
     grad: Tensor, other: Tensor | Scalar, self_scalar_type: DType, rounding_mode: str | None = None
 ) -> Tensor:
-    """grad / other; a rounded quotient has the gradient 0"""
+    """grad / other; 0 for a rounded quotient"""
     if rounding_mode is not None:
         return ops.zeros_like.call(grad, self_scalar_type, "strided", grad._device, None, None)
     if isinstance(other, Tensor):
@@ -86,7 +86,7 @@ def div_tensor_self_backward(
 
 
 def div_tensor_other_backward(grad: Tensor, self: Tensor, other: Tensor, rounding_mode: str | None = None) -> Tensor:
-    """-grad * ((self / other) / other); a rounded quotient has the gradient 0"""
+    """-grad * ((self / other) / other); 0 for a rounded quotient"""
     if rounding_mode is not None:
         return ops.zeros_like.call(grad, other._dtype, "strided", grad._device, None, None)
     factor = conjugated(ops.div_Tensor.call(ops.div_Tensor.call(self, other), other))
@@ -141,7 +141,7 @@ def _exponent_of_tensor(grad: Tensor, self: Tensor, exponent: Tensor, result: Te
 
 
 def _is_not_negative(exponent: Tensor) -> Tensor:
-    """A real number that is not negative."""
+    """A mask that is true where a number is real and not negative."""
     if not exponent._dtype.is_complex:
         return ops.ge_Scalar.call(exponent, 0)
     not_negative = ops.ge_Scalar.call(ops.real.call(exponent), 0)
@@ -157,7 +157,7 @@ def _exponent_of_number(grad: Tensor, base: Scalar, exponent: Tensor, result: Te
 
 
 def _log(number: Scalar) -> Scalar:
-    """As C++ has it: -inf for 0, nan below."""
+    """The logarithm as C++ computes it: -inf for 0, nan for a negative number."""
     if isinstance(number, complex):
         return cmath.log(number) if number else complex(-math.inf)
     return math.log(number) if number > 0 else -math.inf if number == 0 else math.nan
@@ -174,13 +174,13 @@ def sum_backward(grad: Tensor, sizes: Size, dims: Sequence[int] | None, keepdim:
 
 
 def mean_backward(grad: Tensor, shape: Size, dims: Sequence[int] | None, numel: int, keepdim: bool) -> Tensor:
-    """grad for every element, divided by how many there were"""
+    """grad for every element, divided by the number of elements"""
     count = math.prod(shape[wrap_dim(dim, len(shape))] for dim in dims) if dims and shape else numel
     return ops.div_Scalar.call(sum_backward(grad, shape, dims, keepdim), count)
 
 
 def unsqueeze_multiple(tensor: Tensor, dims: Sequence[int], rank: int) -> Tensor:
-    """With dimensions of size 1 put back."""
+    """The tensor with dimensions of size 1 restored."""
     if len(dims) == 1:
         return ops.unsqueeze.call(tensor, dims[0])
     for dim, put_back in enumerate(dim_mask(dims, rank)):
@@ -194,7 +194,7 @@ def unsqueeze_to(tensor: Tensor, sizes: Size, /) -> Tensor: ...
 @overload
 def unsqueeze_to(tensor: Tensor, dims: int | Sequence[int], sizes: Size, /) -> Tensor: ...
 def unsqueeze_to(tensor: Tensor, first: int | Sequence[int], second: Size | None = None, /) -> Tensor:
-    """With the dimensions put back that squeeze took away: those of size 1, among ``dims`` if given."""
+    """The tensor with the dimensions restored that squeeze removed: those of size 1, among ``dims`` if given."""
     sizes = tuple(first) if second is None and not isinstance(first, int) else second or ()
     dims = range(len(sizes)) if second is None else (first,) if isinstance(first, int) else first
     for dim, squeezed in enumerate(dim_mask(dims, len(sizes))):
@@ -240,9 +240,9 @@ def _to_copy_backward(grad: Tensor, options: TensorOptions) -> Tensor:
 def as_strided_backward(
     grad: Tensor, geometry: Geometry, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    """Scatter grad into zeros that represent the storage, and reads them back with the geometry of the input.
+    """Scatter grad into zeros that represent the storage, and read them back with the geometry of the input.
 
-    Places that the result has several times get the sum; those that the input has several times share it.
+    Elements that the result has several times get the sum. Elements that the input has several times share it.
     """
     in_size, in_stride, in_offset = geometry
     if 0 in size or 0 in in_size:
@@ -274,7 +274,7 @@ def _storage_indices(count: int, grad: Tensor) -> Tensor:
 
 
 def _divide_by_count(storage: Tensor, indices: Tensor, geometry: Geometry, grad: Tensor) -> None:
-    """Divide each element by how often a geometry has it; nan where it does not."""
+    """Divide each element by the number of times that a geometry has it; nan where it does not."""
     count = ops.zeros_like.call(storage, None, None, None, None, "contiguous_format")
     indices = ops.reshape.call(ops.as_strided.call(indices, *geometry), (-1,))
     one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)
@@ -283,7 +283,7 @@ def _divide_by_count(storage: Tensor, indices: Tensor, geometry: Geometry, grad:
 
 
 def _without_flat_dims(grad: Tensor, size: list[int], stride: list[int]) -> tuple[Tensor, list[int], list[int]]:
-    """Dimensions of size 1 are squeezed, expanded ones summed."""
+    """Squeeze dimensions of size 1 and sum expanded ones."""
     for dim in reversed(range(len(size))):
         if size[dim] == 1:
             grad = ops.squeeze_dim.call(grad, dim)
@@ -296,7 +296,7 @@ def _without_flat_dims(grad: Tensor, size: list[int], stride: list[int]) -> tupl
 
 
 def _overlaps(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """``_maybe_overlapping_memory``"""
+    """Return whether elements of a geometry may share memory (``_maybe_overlapping_memory``)."""
     reached = 0
     for step, length in sorted(zip(stride, size, strict=True)):
         if step <= reached:
@@ -313,7 +313,7 @@ def _extent(size: Sequence[int], stride: Sequence[int]) -> int:
 
 
 def permute_backwards(grad: Tensor, fwd_dims: Size) -> Tensor:
-    """The dimensions back in their order"""
+    """The dimensions in their original order"""
     rank = len(fwd_dims)
     back = [0] * rank
     for index, dim in enumerate(fwd_dims):
@@ -324,7 +324,7 @@ def permute_backwards(grad: Tensor, fwd_dims: Size) -> Tensor:
 def slice_backward_wrapper(
     grad: Tensor, input_sizes: Size, dim: int, start: int | None, end: int | None, step: int
 ) -> Tensor:
-    """Zeros with the gradient in the slice; a missing end is the last"""
+    """Zeros with the gradient in the slice; a missing end means the last element"""
     begin, stop = (0 if start is None else start), (2**63 - 1 if end is None else end)
     return ops.slice_backward.call(grad, input_sizes, dim, begin, stop, step)
 
@@ -338,5 +338,5 @@ def zeros_like_options(sizes: Size, grad: Tensor) -> Tensor:
 
 
 def zeros_info(geometry: Geometry, options: TensorOptions) -> Tensor:
-    """Zeros like an argument of which only shape and options were saved (``TypeAndSize``)."""
+    """Zeros like an argument whose shape and options alone were saved (``TypeAndSize``)."""
     return ops.zeros.call(geometry[0], options.dtype, "strided", options.device, None)

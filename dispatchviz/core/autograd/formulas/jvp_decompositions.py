@@ -27,7 +27,7 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 
 
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
-    """grad - e to the output * sum of grad"""
+    """grad - exp(output) * sum of grad"""
     powers = ops.exp.call(output)
     total = ops.sum_dim_IntList.call(grad_output, (dim,), True, None)
     grad_input = ops.sub_Tensor.call(grad_output, ops.mul_Tensor.call(powers, total), 1)
@@ -47,7 +47,7 @@ def nll_loss_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
     total_weight: Tensor,
 ) -> Tensor:  # fmt: skip
-    """-weight * grad at the target, as a product of what was scattered."""
+    """-weight * grad at the target, as a product of scattered tensors."""
     channel = 0 if len(self._size) < 2 else 1
     if reduction == MEAN:
         grad_output = ops.div_Tensor.call(grad_output, total_weight)
@@ -74,7 +74,7 @@ DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "native_layer_norm_backward": native_layer_norm_backward,
     "native_batch_norm_backward": native_batch_norm_backward,
 }
-"""By the operator's name.
+"""The decompositions by the operator's name.
 
 NB: in PyTorch, the one of ``nll_loss_backward`` also calls ``numel``.
 """

@@ -13,7 +13,7 @@ Three = tuple[Tensor, Tensor, Tensor]
 
 
 def recompute_mean_var(input: Tensor, rstd: Tensor, dims: Size, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """Mean and inverse deviation; the epsilon is found from the inverse deviation that is known."""
+    """The mean and the inverse deviation. The epsilon is computed from the known inverse deviation."""
     var, mean = ops.var_mean_correction.call(input, dims, 0, keepdim)
     eps = ops.sub_Tensor.call(ops.pow_Tensor_Scalar.call(ops.reciprocal.call(rstd), 2), var, 1)
     return mean, ops.rsqrt.call(ops.add_Tensor.call(var, ops.detach.call(eps), 1))
@@ -30,7 +30,7 @@ def native_layer_norm_backward(
     grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor | None,
     bias: Tensor | None, output_mask: tuple[bool, ...],
 ) -> Three:  # fmt: skip
-    """rstd / N * (N * grad - sum of grad - x * sum of grad * x), x the normalized input"""
+    """rstd / N * (N * grad - sum of grad - x * sum of grad * x), where x is the normalized input"""
     axis = len(input._size) - len(normalized_shape)
     outer, inner = tuple(range(axis)), tuple(range(axis, len(input._size)))
     if not numel(input._size):

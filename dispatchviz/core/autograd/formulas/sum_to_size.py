@@ -1,5 +1,6 @@
-"""``sum_to``, ``is_expandable_to``: reduces a gradient to the shape before broadcasting
-(``aten/src/ATen/ExpandUtils.h``)."""
+"""``sum_to``, ``is_expandable_to``: the reduction of a gradient to the shape before broadcasting
+(``aten/src/ATen/ExpandUtils.h``).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ def is_expandable_to(shape: Size, target: Size) -> bool:
 
 
 def sum_to(tensor: Tensor, shape: Size) -> Tensor:
-    """Sum the broadcast dimensions of ``tensor`` away; ``shape`` must be expandable to the tensor's shape."""
+    """Sum the broadcast dimensions of ``tensor`` away. ``shape`` must be expandable to the tensor's shape."""
     if not shape:
         return ops.sum.call(tensor, None)
     leading = len(tensor._size) - len(shape)

@@ -1,13 +1,14 @@
 """Forward mode: the tangent of a tensor (``fw_grad``), read, computed and set.
 
-Mirrors ``torch/csrc/autograd/autograd_meta.cpp`` (``fw_grad``, ``set_fw_grad``) and what the generated kernels call of
-``FunctionsManual.cpp`` (``toNonOptFwGrad`` and its relatives). Levels are in ``forward_grad.py``, the operators that
-make and take apart dual tensors in ``variable_type_manual.py``, the formulas in ``native/derivatives.yaml``.
+This module mirrors ``torch/csrc/autograd/autograd_meta.cpp`` (``fw_grad``, ``set_fw_grad``) and the functions of
+``FunctionsManual.cpp`` that the generated kernels call (``toNonOptFwGrad`` and similar ones). Levels are in
+``forward_grad.py``, the operators that make and unpack dual tensors in ``variable_type_manual.py``, the formulas in
+``native/derivatives.yaml``.
 
-Rule 1: a tensor and its tangent have the same size, strides, offset, amount of memory and conj and neg bits; a tangent
-that is laid out otherwise is copied.
+Rule 1: a tensor and its tangent have the same size, strides, offset, amount of memory and conj and neg bits. A tangent
+with another layout is copied.
 Rule 2: the tangent of a view is the same view of the base's tangent, so both share memory as the tensors do.
-Rule 3: an in-place operation writes into the tangent that is there.
+Rule 3: an in-place operation writes into the existing tangent.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def fw_grad(tensor: Tensor, level: int = 0) -> Tensor | None:
-    """``Tensor::_fw_grad``: the tangent, None if there is none or forward mode is off in this thread.
+    """The tangent; None if there is none or forward mode is off in this thread (``Tensor::_fw_grad``).
 
-    That of a view whose base was written to is made when it is first asked for.
+    The tangent of a view whose base was written to is created on first access.
     """
     if not thread.state.fw_grad_mode:
         return None
@@ -48,17 +49,17 @@ def fw_grad(tensor: Tensor, level: int = 0) -> Tensor | None:
     tangent = _same_view(tensor, base_tangent)
     tensor._fw_grad = ForwardGrad()
     tensor._fw_grad.set_value(tangent, level)
-    _record_tangent(tensor, tangent, "a view of its base's")
+    _record_tangent(tensor, tangent, "a view of the base's tangent")
     return tangent
 
 
 def is_fw_grad_defined(*tensors: Tensor | None) -> bool:
-    """``isFwGradDefined(a) || isFwGradDefined(b) ...``"""
+    """Return whether any of the tensors has a tangent (``isFwGradDefined(a) || isFwGradDefined(b) ...``)."""
     return any(tensor is not None and fw_grad(tensor) is not None for tensor in tensors)
 
 
 def _same_view(view: Tensor, tangent: Tensor) -> Tensor:
-    """What ``view`` is of its base, of the base's tangent."""
+    """Return the view of the base's tangent that corresponds to ``view``."""
     if isinstance(view._view, ReplayedViewMeta):
         return replay(view._view.view_funcs, tangent)
     return ops.as_strided.call(tangent, view._size, view._stride, view._offset)
@@ -68,7 +69,7 @@ def _same_view(view: Tensor, tangent: Tensor) -> Tensor:
 
 
 def tangent_or_zero(tensor: Tensor) -> Tensor:
-    """``X_t`` of a formula: the tangent, or zeros that take no memory."""
+    """Return the tangent, or zeros that take no memory: ``X_t`` of a formula."""
     tangent = fw_grad(tensor)
     if tangent is None:
         tangent = ops._efficientzerotensor.call(tensor._size, tensor._dtype, "strided", tensor._device, None)
@@ -78,19 +79,19 @@ def tangent_or_zero(tensor: Tensor) -> Tensor:
 
 
 def tangent_or_zeros(tensor: Tensor, tangent: Tensor | None) -> Tensor:
-    """``self_t`` of an in-place operation: real zeros, since they may be written to."""
+    """Return the tangent, or real zeros, since they may be written to: ``self_t`` of an in-place operation."""
     if tangent is not None:
         return tangent
     return ops.zeros.call(tensor._size, tensor._dtype, "strided", tensor._device, None)
 
 
 def primal(tensor: Tensor) -> Tensor:
-    """``toNonOptPrimal``, ``X_p`` of a formula: the tensor without its tangent."""
+    """Return the tensor without its tangent: ``X_p`` of a formula (``toNonOptPrimal``)."""
     return tensor if tensor._wrapped_number else ops._fw_primal.call(tensor, 0)
 
 
 def tangents_of_list(tensors: list[Tensor]) -> list[Tensor] | None:
-    """For the formulas of operators on lists: a tangent for each, or None if none of them has one."""
+    """Return a tangent for each tensor, or None if none of them has one, for the formulas of operators on lists."""
     if not is_fw_grad_defined(*tensors):
         return None
     found = []
@@ -103,14 +104,14 @@ def tangents_of_list(tensors: list[Tensor]) -> list[Tensor] | None:
 
 
 class forward_formula:
-    """Around the evaluation of a forward formula: records which one it is."""
+    """A context manager around a forward formula, which records the formula."""
 
     __slots__ = ("_recorder", "formula", "how")
 
     def __init__(self, formula: str, how: ForwardFormulaKind = "") -> None:
         self.formula = formula
         self.how = how
-        """``auto_linear``, ``auto_element_wise``, or empty: the entry spells the formula out."""
+        """The keyword ``auto_linear`` or ``auto_element_wise``; empty if the entry has the formula itself."""
 
     def __enter__(self) -> None:
         self._recorder = recorder.active
@@ -126,7 +127,9 @@ class forward_formula:
 
 
 def set_fw_grad(tensor: Tensor | None, new_grad: Tensor | None, level: int = 0, is_inplace_op: bool = False) -> None:
-    """``Tensor::_set_fw_grad``, if both are there. RuntimeError if the tangent has one itself, or another size."""
+    """Set the tangent if both tensors exist (``Tensor::_set_fw_grad``). Raise RuntimeError if the tangent has a tangent
+    itself, or another size.
+    """
     if tensor is None or new_grad is None:
         return
     if fw_grad(new_grad, level) is not None:
@@ -147,7 +150,7 @@ def set_fw_grad(tensor: Tensor | None, new_grad: Tensor | None, level: int = 0, 
             f"supported. Tensor is of size {list(tensor._size)} while the given forward gradient is of size "
             f"{list(new_grad._size)}."
         )
-    how: TangentSource = "taken as it is"
+    how: TangentSource = "stored without a copy"
     if is_inplace_op and tensor._view is not None:
         propagated = _through_base(tensor, new_grad, level)
         how = how if propagated is new_grad else "copied into a view of the base's tangent"
@@ -158,7 +161,7 @@ def set_fw_grad(tensor: Tensor | None, new_grad: Tensor | None, level: int = 0, 
                 f"{_REPORT}Expected the output of forward differentiable view operations to have the tangent have the "
                 "same layout as primal"
             )
-        new_grad, how = _copied(new_grad, tensor), "copied, to be laid out as the tensor"
+        new_grad, how = _copied(new_grad, tensor), "copied into the tensor's layout"
     tensor._fw_grad.set_value(new_grad, level)
     _record_tangent(tensor, new_grad, how)
 
@@ -180,7 +183,7 @@ _NOT_IN_PLACE = 'is_inplace_op INTERNAL ASSERT FAILED at "torch/csrc/autograd/au
 
 
 def _check_same(present: Tensor, new_grad: Tensor, is_inplace_op: bool) -> None:
-    """RuntimeError if a tangent is set again to another one."""
+    """Raise RuntimeError if a tangent is replaced by another one."""
     if not is_inplace_op:
         raise RuntimeError(
             f"{_NOT_IN_PLACE}{_REPORT}Only inplace operations can re-set the forward grad of a Tensor that already has "
@@ -194,7 +197,7 @@ def _check_same(present: Tensor, new_grad: Tensor, is_inplace_op: bool) -> None:
 
 
 def _through_base(tensor: Tensor, new_grad: Tensor, level: int) -> Tensor:
-    """A view was written to: its base gets a tangent that is zero elsewhere; gives back the view of that."""
+    """Give the base of a view that was written to a tangent that is zero elsewhere. Return the view of it."""
     assert tensor._view is not None
     base = tensor._view.forward_base
     if base is None or fw_grad(base, level) is not None:
@@ -210,7 +213,7 @@ def _through_base(tensor: Tensor, new_grad: Tensor, level: int) -> Tensor:
 
 
 def _has_same_meta(tangent: Tensor, tensor: Tensor) -> bool:
-    """``utils::has_same_meta``: rule 1."""
+    """Return whether Rule 1 holds (``utils::has_same_meta``)."""
     if not ops._has_same_storage_numel.call(tangent, tensor):
         return False
     return (
@@ -237,11 +240,11 @@ def _zeros_with_layout_of(tensor: Tensor, tangent: Tensor) -> Tensor:
     return zeros
 
 
-# -- what Nodes keep --------------------------------------------------------------------------------------------------
+# -- tangents of saved tensors -----------------------------------------------------------------------------------------
 
 
 def saved_tangent(tensor: Tensor) -> ForwardGrad | None:
-    """The tangent of a tensor that a Node keeps a copy of; forgotten with its level."""
+    """Return the tangent of a tensor that a Node copies. It is dropped with its level."""
     tangent = fw_grad(tensor)
     if tangent is None:
         return None
@@ -257,7 +260,7 @@ def restore_tangent(tensor: Tensor, saved: ForwardGrad | None) -> None:
         set_fw_grad(tensor, tangent)
 
 
-# -- what has no formula ----------------------------------------------------------------------------------------------
+# -- operators without a formula ---------------------------------------------------------------------------------------
 
 OUT = "because it is an out= function"
 _ISSUE = "Please file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml"
@@ -270,6 +273,6 @@ NOT_IMPLEMENTED = (
 
 
 def forbid_fw_derivatives(name: str, why: str, *tensors: Tensor | None) -> None:
-    """NotImplementedError if an argument has a tangent."""
+    """Raise NotImplementedError if an argument has a tangent."""
     if is_fw_grad_defined(*tensors):
         raise NotImplementedError(f"Trying to use forward AD with {name} that does not support it {why}")

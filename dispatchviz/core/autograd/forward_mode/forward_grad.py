@@ -1,11 +1,11 @@
 """ForwardGrad and ForwardADLevel: dual levels, and the tangents of a tensor
 (``torch/csrc/autograd/forward_grad.{h,cpp}``).
 
-A level is open for the whole process, not for a thread. While none is, no tensor has a tangent, and kernels need not
-ask: ``levels`` is empty. What tangents mean is in ``forward_ad.py``.
+A level is open for the whole process, not for a thread. While none is open, no tensor has a tangent, and kernels only
+check that ``levels`` is empty. ``forward_ad.py`` sets and reads tangents.
 
 Rule 1: PyTorch allows one level at a time.
-Rule 2: leaving a level takes the tangents of that level away from all tensors that still have them.
+Rule 2: leaving a level drops its tangents from all tensors that still have them.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class ForwardGrad:
         self.content: dict[int, Tensor] = {}
 
     def set_value(self, tangent: Tensor, level: int) -> None:
-        """RuntimeError if the level is not open."""
+        """Set the tangent. Raise RuntimeError if the level is not open."""
         ForwardADLevel.get_by_idx(level).grads[self] = None
         self.content[level] = tangent
 
     def value(self, level: int) -> Tensor | None:
-        """The tangent, None if there is none."""
+        """Return the tangent; None if there is none."""
         return self.content.get(level)
 
 
@@ -45,11 +45,13 @@ class ForwardADLevel:
     def __init__(self, index: int) -> None:
         self.index = index
         self.grads: WeakKeyDictionary[ForwardGrad, None] = WeakKeyDictionary()
-        """In the order in which they got tangents, so that a program gives the same trace each time."""
+        """The ForwardGrads in the order in which they got tangents, so that a program gives the same trace each
+        time.
+        """
 
     @staticmethod
     def get_by_idx(index: int) -> ForwardADLevel:
-        """An open level. RuntimeError if it is not."""
+        """Return an open level. Raise RuntimeError if it is not open."""
         if index >= len(levels):
             raise RuntimeError(
                 "Trying to access a forward AD level with an invalid index. This index was either not created or is "
@@ -58,14 +60,14 @@ class ForwardADLevel:
         return levels[index]
 
     def clear(self) -> int:
-        """Take its tangents away; how many there were."""
+        """Drop its tangents. Return how many there were."""
         holders = [grad for grad in self.grads if grad.content.pop(self.index, None) is not None]
         self.grads.clear()
         return len(holders)
 
 
 levels: list[ForwardADLevel] = []
-"""Those that are open, the innermost last."""
+"""The open levels, the innermost last."""
 
 
 def exchange_levels(other: list[ForwardADLevel]) -> list[ForwardADLevel]:
@@ -76,7 +78,7 @@ def exchange_levels(other: list[ForwardADLevel]) -> list[ForwardADLevel]:
 
 
 def enter_dual_level() -> int:
-    """``get_next_idx``: opens a level and gives its number. RuntimeError if one is open."""
+    """Open a level and return its number (``get_next_idx``). Raise RuntimeError if one is open."""
     if levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     level = ForwardADLevel(len(levels))
@@ -87,7 +89,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(index: int) -> None:
-    """``release_idx``: closes the innermost level. RuntimeError if that is another one, or if none is open."""
+    """Close the innermost level (``release_idx``). Raise RuntimeError if that is another one, or if none is open."""
     if index != len(levels) - 1:
         raise RuntimeError(
             "Exiting a forward AD level that is not the last that was created is not support. Ensure they are released "

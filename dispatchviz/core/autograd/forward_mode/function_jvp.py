@@ -1,10 +1,10 @@
-"""Forward mode of a Function: its ``jvp`` gives the tangents of its outputs.
+"""Forward mode of a Function: its ``jvp`` computes the tangents of its outputs.
 
-Mirrors ``_process_forward_mode_AD`` of ``torch/csrc/autograd/custom_function.cpp`` and ``jvp_user_function`` of
-``python_function.cpp``.
+This module mirrors ``_process_forward_mode_AD`` of ``torch/csrc/autograd/custom_function.cpp`` and
+``jvp_user_function`` of ``python_function.cpp``.
 
-Rule 1: the jvp runs when an input has a tangent, after the outputs have their history, with forward mode off.
-Rule 2: what the forward did to its inputs, the jvp must have done to their tangents: write in place, or take a view.
+Rule 1: the jvp runs if an input has a tangent, after the outputs have their history, with forward mode off.
+Rule 2: the jvp must do to the tangents of inputs what the forward did to the inputs: write in place, or take a view.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def process_forward_mode_ad(
     non_differentiable: Sequence[Tensor],
     dirty: Sequence[Tensor],
 ) -> None:
-    """Give the outputs their tangents. RuntimeError for a jvp that did not do what the forward did.
+    """Give the outputs their tangents. Raise RuntimeError if the jvp did not do what the forward did.
 
     ``outputs`` are as the forward returned them, ``wrapped`` as the caller gets them.
     """
@@ -86,15 +86,17 @@ def process_forward_mode_ad(
             of_plain_tensor = _check_view(inputs, result, tangent)
             set_fw_grad(result, tangent, is_inplace_op=of_plain_tensor)
             if of_plain_tensor:
-                return  # the outputs that follow get nothing, in PyTorch too
+                return  # later outputs get no tangent, as in PyTorch
 
 
 def _jvp(node: FunctionBase, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """What the user's jvp returns; it gets None for what is no tensor, and zeros for tangents that are not there."""
+    """Return the results of the user's jvp. It gets None for inputs that are not tensors, and zeros for missing
+    tangents.
+    """
     pairs = iter(zip(inputs, tangents, strict=True))
     with forward_formula(f"{type(node)._forward_cls.__name__}.jvp", "Function"), AutoFwGradMode(False):
         arguments = [_argument(node, *next(pairs)) if is_tensor else None for is_tensor in node._thp_is_variable_input]
-        result = node.apply_jvp(*arguments)  # type: ignore[attr-defined]  # of what users derive from
+        result = node.apply_jvp(*arguments)  # type: ignore[attr-defined]  # a method of Function's Nodes
     given = list(result) if isinstance(result, tuple) else [result]
     for position, value in enumerate(given):
         if value is not None and not isinstance(value, Tensor):
@@ -109,7 +111,9 @@ def _argument(node: FunctionBase, tensor: Tensor, tangent: Tensor | None) -> Ten
 
 
 def _set_written(result: Tensor, tangent: Tensor | None, before: Tensor | None, version: int | None) -> None:
-    """An input that the forward wrote to: so must the jvp have written to its tangent."""
+    """Set the tangent of an input that the forward wrote to. Raise RuntimeError unless the jvp has written to that
+    tangent.
+    """
     if before is None:
         if tangent is not None:
             set_fw_grad(result, tangent, is_inplace_op=True)
@@ -120,7 +124,7 @@ def _set_written(result: Tensor, tangent: Tensor | None, before: Tensor | None, 
 
 
 def _check_view(inputs: Sequence[Tensor], result: Tensor, tangent: Tensor) -> bool:
-    """A view of an input must have a view of that input's tangent; whether that input has none so far."""
+    """Check that a view of an input has a view of that input's tangent. Return whether the input has no tangent yet."""
     base = _base(result)
     source = next((tensor for tensor in inputs if base is not None and _own(tensor) is base), None)
     if base is None or source is None:
@@ -144,6 +148,6 @@ def _base(tensor: Tensor) -> Tensor | None:
 
 
 def _own(tensor: Tensor) -> Tensor:
-    """Its base, or itself."""
+    """The base of a tensor, or the tensor itself."""
     base = _base(tensor)
     return tensor if base is None else base

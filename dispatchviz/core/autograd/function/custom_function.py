@@ -1,10 +1,10 @@
-"""``torch.autograd.Function.apply``: makes the Node, runs the forward, processes the outputs.
+"""``torch.autograd.Function.apply``: create the Node, run the forward, process the outputs.
 
-Mirrors ``THPFunction_apply`` of ``torch/csrc/autograd/python_function.cpp``. What becomes of the outputs is in
-``function_outputs.py``, what the Node does in the backward in ``python_function.py``.
+This module mirrors ``THPFunction_apply`` of ``torch/csrc/autograd/python_function.cpp``. ``function_outputs.py``
+processes the outputs, and ``python_function.py`` has the Node's backward.
 
-Rule 1: edges first (reading a stale view's history makes a Node), then the Node, then the forward with grad mode off,
-then the history of the outputs, then the saved variables.
+Rule 1: edges come first (reading a stale view's history creates a Node), then the Node, then the forward with grad mode
+off, then the history of the outputs, then the saved variables.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from dispatchviz.core.thread.thread_state import restore_state, save_state, thre
 
 
 def apply(function: type[FunctionBase], *args: Any, **kwargs: Any) -> Any:
-    """``Function.apply``. TypeError for keywords that the forward does not have, RuntimeError for what it must not do.
+    """Run ``Function.apply``. Raise TypeError for keywords that the forward does not have, RuntimeError for forbidden
+    operations.
 
-    Whatever the forward raises comes out.
+    Exceptions of the forward are passed on.
     """
     if recorder.active is not None and recorder.active.finds_callers:
         recorder.active.find_caller()
@@ -57,7 +58,7 @@ def _apply(function: type[FunctionBase], args: tuple[Any, ...], kwargs: Mapping[
 
 
 def has_setup_context(function: type[FunctionBase]) -> bool:
-    """Return whether the Function's forward takes no ctx, which ``setup_context`` gets instead."""
+    """Return whether the Function's forward takes no ctx. ``setup_context`` gets it instead."""
     return getattr(function.setup_context, "__qualname__", "") != "_SingleLevelFunction.setup_context"
 
 
@@ -90,7 +91,9 @@ def _switch(function: type[FunctionBase], name: str) -> bool:
 
 
 def _positional(function: type[FunctionBase], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Keyword arguments by position. PyTorch reads the names off the code object: no defaults, no ``*args``."""
+    """Return keyword arguments by position. PyTorch reads the names from the code object, so there are no defaults and
+    no ``*args``.
+    """
     code = function.forward.__code__
     if not isinstance(code, CodeType):
         raise TypeError("forward().__code__ is not a code object")

@@ -1,12 +1,12 @@
 """Outputs and saved tensors of a ``torch.autograd.Function``: ``mark_dirty``, ``mark_non_differentiable``,
 ``save_for_backward``.
 
-Mirrors ``process_outputs`` of ``torch/csrc/autograd/python_function.cpp`` and ``_wrap_outputs`` of
+This module mirrors ``process_outputs`` of ``torch/csrc/autograd/python_function.cpp`` and ``_wrap_outputs`` of
 ``custom_function.cpp``.
 
-Rule 1: whether an output is an input, or was marked, is a question of identity.
-Rule 2: an input returned as it is comes out as a view of itself. A view that comes out must not be written to, unless
-the Function says that it is a pure view: its backward would be lost.
+Rule 1: identity decides whether an output is an input, or was marked.
+Rule 2: an input that is returned unchanged becomes a view of itself. A returned view must not be written to, unless the
+Function declares it a pure view, since its backward would be lost.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _NOT_RETURNED = (
 
 
 class Tensors(list[Tensor]):
-    """Some tensors, to ask whether one is among them: it itself, not one that is equal."""
+    """A list of tensors in which membership is decided by identity, not by equality."""
 
     def __contains__(self, value: object) -> bool:
         return any(value is tensor for tensor in self)
@@ -78,17 +78,17 @@ class Call:
 
     node: FunctionBase
     executable: bool
-    """Something requires grad, and grad mode is on."""
+    """True if an input requires grad and grad mode is on."""
     inputs: list[Tensor]
     outputs: tuple[Any, ...]
     own_setup: bool
     how: list[OutputHistory] = field(default_factory=list)
-    """What became of each tensor among the outputs."""
+    """The treatment of each tensor among the outputs."""
 
 
 @dataclass
 class _Marks:
-    """What the forward said of its tensors."""
+    """The marks that the forward gave its tensors."""
 
     inputs: Tensors
     non_differentiable: Tensors
@@ -97,7 +97,7 @@ class _Marks:
 
 
 def process_outputs(call: Call) -> list[Any]:
-    """History for the outputs, and what shall be saved is. Returns the outputs in their final form."""
+    """Give the outputs their history and save the tensors. Return the outputs in their final form."""
     node = call.node
     node.input_metadata = ()
     if call.executable:
@@ -136,14 +136,14 @@ def _mark_of(returned: Tensor, marks: _Marks) -> OutputMark:
 
 
 def _info(value: Any) -> InputMetadata:
-    """``VariableInfo``."""
+    """Return the metadata of a value (``VariableInfo``)."""
     if not isinstance(value, Tensor):
         return UNDEFINED[0]
     return InputMetadata(value._size, value._dtype, value._device)
 
 
 def _check_tuple(value: Any, name: str) -> tuple[Any, ...]:
-    """The value of a ``ctx`` attribute. PyTorch's text breaks off before the type."""
+    """Return the value of a ``ctx`` attribute. PyTorch's error text breaks off before the type."""
     if value is None:
         return ()
     if not isinstance(value, tuple):
@@ -152,7 +152,9 @@ def _check_tuple(value: Any, name: str) -> tuple[Any, ...]:
 
 
 def _to_save(call: Call) -> tuple[list[Tensor | None], Tensors]:
-    """What ``save_for_backward`` got, and what of it counts against returning an input as it is."""
+    """Return the arguments of ``save_for_backward``, and those tensors that an input returned unchanged must not be
+    among.
+    """
     node = call.node
     by_setup = Tensors()
     if call.own_setup:
@@ -176,7 +178,7 @@ def _parse_non_differentiable(node: FunctionBase) -> Tensors:
 
 
 def _mark_dirty(node: FunctionBase) -> Tensors:
-    """The tensors that the forward wrote to; their versions move now."""
+    """Return the tensors that the forward wrote to, after incrementing their versions."""
     marked, node.dirty_tensors = _check_tuple(node.dirty_tensors, "dirty_tensors"), None
     for value in marked:
         if not isinstance(value, Tensor):
@@ -186,7 +188,9 @@ def _mark_dirty(node: FunctionBase) -> Tensors:
 
 
 def _wrap_outputs(call: Call, marks: _Marks) -> list[Any]:
-    """``_process_backward_mode_ad``. A non-tensor output keeps its index among the Node's inputs."""
+    """Give the outputs their history (``_process_backward_mode_ad``). A non-tensor output keeps its index among the
+    Node's inputs.
+    """
     if call.node._thp_pure_view and (len(call.inputs), len(call.outputs)) != (1, 1):
         raise RuntimeError(_PURE_VIEW)
     wrapped: list[Any] = []
@@ -211,7 +215,7 @@ def _wrap_outputs(call: Call, marks: _Marks) -> list[Any]:
 
 
 def _with_history(call: Call, marks: _Marks, position: int, output: Tensor, differentiable: bool) -> Tensor:
-    """``set_history``: the output, or what replaces it."""
+    """Return the output with its history, or its replacement (``set_history``)."""
     how: OutputHistory
     is_input, is_dirty = output in marks.inputs, output in marks.dirty
     if is_input and not is_dirty and output in marks.saved_by_setup and (differentiable or not requires_grad(output)):
@@ -242,8 +246,8 @@ def _without_history(output: Tensor, is_input: bool, is_dirty: bool) -> tuple[Te
 
 
 def _written(call: Call, output: Tensor, is_input: bool, position: int) -> None:
-    """An input that was written to, and is returned: its history changes as by any in-place operation."""
-    if output._grad_fn is None and requires_grad(output):  # as it is noted: a stale view is not looked into
+    """Change the history of an input that was written to and returned, as any in-place operation does."""
+    if output._grad_fn is None and requires_grad(output):  # the stored one: a stale view's history is not read
         raise RuntimeError(_LEAF)
     if not is_input:
         warnings.warn(_NOT_AN_INPUT, UserWarning, stacklevel=5)
@@ -254,7 +258,7 @@ def _written(call: Call, output: Tensor, is_input: bool, position: int) -> None:
         output._hooks.backward = None
     accumulator = try_get_grad_accumulator(output)
     if accumulator is not None:
-        accumulator.variable = None  # type: ignore[attr-defined]  # AccumulateGrad: nobody accumulates any more
+        accumulator.variable = None  # type: ignore[attr-defined]  # this AccumulateGrad has no variable any more
     rebase_history_at(output, call.node, position)
 
 

@@ -1,18 +1,18 @@
 """FunctionBase: the Node of a ``torch.autograd.Function``, which is its ``ctx``
 (``torch/csrc/autograd/python_function.cpp``).
 
-Mirrors ``torch/csrc/autograd/python_function.cpp`` (``THPFunction`` and ``PyNode``, which are one object here; Python
-knows it as ``torch._C._FunctionBase``). How a call is made is in ``custom_function.py``, the classes that users see in
-``torch/autograd/function.py``.
+This module mirrors ``torch/csrc/autograd/python_function.cpp`` (``THPFunction`` and ``PyNode``, which are one object
+here; its name in Python is ``torch._C._FunctionBase``). ``custom_function.py`` runs a call, and
+``torch/autograd/function.py`` has the classes that users see.
 
-Rule 1: ``ctx.x = ...`` is the user's: what the machine keeps is in slots, and in no ``__dict__``. Their names begin
-with ``_thp`` (PyTorch keeps it in the struct ``THPFunction``), so that hardly a program sets one of them.
-Rule 2: what a forward says to ``ctx`` (``save_for_backward``, ``mark_dirty``...) is only put down; it is read, checked
-and forgotten when the forward has returned.
+Rule 1: ``ctx.x = ...`` belongs to the user. The machine's attributes are in slots, and not in ``__dict__``. Their names
+begin with ``_thp`` (PyTorch keeps them in the struct ``THPFunction``), so that programs hardly ever set one of them.
+Rule 2: calls of the forward on ``ctx`` (``save_for_backward``, ``mark_dirty``...) only store their arguments. These are
+read, checked and dropped when the forward has returned.
 Rule 3: undefined gradients reach the backward as zeros unless ``set_materialize_grads(False)``.
 
-NB: in PyTorch, the Node and its Python object are two, so that any attribute name is free on a ctx; here ``hooks``,
-``input_metadata`` and the other slots of ``Node`` are taken, and so are its methods (not ``name``, ``device`` and
+NB: in PyTorch, the Node and its Python object are two, so that any attribute name is free on a ctx. Here ``hooks``,
+``input_metadata`` and the other slots of ``Node`` are taken, and so are its methods (except ``name``, ``device`` and
 ``stream``).
 """
 
@@ -35,7 +35,7 @@ _ACCESSED_ONCE = (
 
 
 def _ctx_attribute(slot: str) -> property:
-    """An attribute that a forward sets; None until then, and again when it was read."""
+    """Return a property for an attribute that a forward sets. It is None until then, and again after it was read."""
 
     def read(node: FunctionBase) -> Any:
         return getattr(node, slot)
@@ -47,7 +47,7 @@ def _ctx_attribute(slot: str) -> property:
 
 
 def _flag(slot: str, name: str, function: str, readable: bool = False) -> property:
-    """A bool that a forward sets; TypeError for anything else."""
+    """Return a property for a bool that a forward sets. It raises TypeError for anything else."""
 
     def read(node: FunctionBase) -> Any:
         if not readable:
@@ -63,7 +63,7 @@ def _flag(slot: str, name: str, function: str, readable: bool = False) -> proper
 
 
 class FunctionBase(Node):
-    """Base of the classes of Nodes that Functions make; subclasses have ``apply(*gradients)`` and ``apply_boxed``."""
+    """The base class of the Nodes of Functions. Subclasses have ``apply(*gradients)`` and ``apply_boxed``."""
 
     __slots__ = (
         "_thp_accessed_and_cleared",
@@ -86,9 +86,9 @@ class FunctionBase(Node):
     )
 
     _backward_cls: ClassVar[type[FunctionBase]]
-    """Of a Function: the class of its Nodes."""
+    """The class of a Function's Nodes."""
     _forward_cls: ClassVar[type[FunctionBase]]
-    """Of a class of Nodes: their Function."""
+    """The Function of a class of Nodes."""
 
     forward: ClassVar[Callable[..., Any]]
     setup_context: ClassVar[Callable[..., Any]]
@@ -99,25 +99,25 @@ class FunctionBase(Node):
     _thp_marked_non_differentiable: Any
     _thp_dirty: Any
     _thp_needs: tuple[Any, ...] | None
-    """``needs_input_grad``: per argument of the forward."""
+    """The attribute ``needs_input_grad``, with an entry per argument of the forward."""
     _thp_materialize: bool
     _thp_materialize_non_diff: bool
     _thp_pure_view: bool
-    """Views that come out may be written to."""
+    """True if returned views may be written to."""
     _thp_clear_on_access: bool
     _thp_accessed_and_cleared: bool
     _thp_boxed: bool
-    """The backward gets its gradients in one list."""
+    """True if the backward gets its gradients in one list."""
     _thp_backward_state: Any
     _thp_saved: list[SavedVariable]
     _thp_freed: bool
-    """The variables were released, if there were any."""
+    """True if the variables, if any, were released."""
     _thp_is_variable_input: tuple[bool, ...]
-    """Per argument of the forward: it is a tensor."""
+    """For each argument of the forward, True if it is a tensor."""
     _thp_input_info: list[InputMetadata]
-    """Of the tensors among the arguments."""
+    """The metadata of the tensors among the arguments."""
     _thp_output_info: list[InputMetadata]
-    """Of everything the forward returned: what zeros are made like."""
+    """The metadata of everything that the forward returned, for zeros of the same shape."""
 
     to_save = _ctx_attribute("_thp_put_for_backward")
     saved_for_forward = _ctx_attribute("_thp_put_for_forward")
@@ -131,7 +131,7 @@ class FunctionBase(Node):
     )
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Take a sequence number, whatever becomes of it."""
+        """Create the Node and take a sequence number, even if the call fails later."""
         self = super().__new__(cls)
         Node.__init__(self)
         self._thp_put_for_backward = self._thp_put_for_forward = self._thp_marked_non_differentiable = (
@@ -145,30 +145,30 @@ class FunctionBase(Node):
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """``__new__`` has done everything: users' classes need not call this."""
+        """Do nothing. ``__new__`` has done everything, so users' classes need not call this."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__module__}.{type(self).__qualname__} object at {id(self):#x}>"
 
     def _register_hook_dict(self, tensor: Any) -> None:
-        """As of any Node; RuntimeError for anything but a tensor."""
+        """Register the hooks of a tensor as any Node does. Raise RuntimeError for anything but a tensor."""
         if not isinstance(tensor, Tensor):
             raise RuntimeError("_register_hook_dict expected a Tensor")
         self._add_hooks_of(tensor)
 
     def __call__(self, *grads: Any, **keywords: Any) -> NoReturn:
-        """TypeError: unlike other Nodes it cannot be called."""
+        """Raise TypeError: unlike other Nodes it cannot be called."""
         raise TypeError(f"'{type(self).__name__}' object is not callable")
 
     def forward_op_name(self) -> str:
-        """As messages call it: the Function's own name."""
+        """Return the name of the operation in messages: the Function's own name."""
         return Node.name(self).removesuffix("Backward")
 
-    # -- what was saved -----------------------------------------------------------------------------------------------
+    # -- saved tensors ------------------------------------------------------------------------------------------------
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What the forward saved. RuntimeError if it was released, or changed since."""
+        """The tensors that the forward saved. Raise RuntimeError if they were released, or changed since."""
         if self._thp_accessed_and_cleared:
             raise RuntimeError(_ACCESSED_ONCE)
         if self._thp_put_for_forward is not None:
@@ -195,7 +195,7 @@ class FunctionBase(Node):
         self._thp_saved, self._thp_freed = [], True
 
     def maybe_clear_saved_tensors(self) -> None:
-        """For a backward that is done with them, and does not want to wait until it has returned."""
+        """Release the saved tensors during a backward that no longer needs them, unless the graph is kept."""
         task = thread.state.graph_task
         if task is None or not task.keep_graph:
             self.release_variables()
@@ -204,7 +204,7 @@ class FunctionBase(Node):
 
     @classmethod
     def formula(cls) -> Callable[..., Any]:
-        """The user's backward."""
+        """Return the user's backward."""
         return cls._forward_cls._user_backward()
 
     @classmethod
@@ -212,9 +212,9 @@ class FunctionBase(Node):
         return cls.backward  # type: ignore[attr-defined,no-any-return]  # of every Function
 
     def _thp_evaluate(self, grads: Gradients) -> Gradients:
-        """``PyNode::apply``: one gradient per tensor among the inputs.
+        """Return one gradient per tensor among the inputs (``PyNode::apply``).
 
-        RuntimeError if the backward returns something else. ``grads`` is empty afterwards.
+        Raise RuntimeError if the backward returns something else. ``grads`` is empty afterwards.
         """
         given = self._thp_materialized(grads)
         grads.clear()
@@ -224,15 +224,15 @@ class FunctionBase(Node):
         return self._thp_gradients(result if isinstance(result, tuple) else (result,))
 
     def apply_alone(self, grads: Gradients) -> Gradients:
-        """As without other threads: a Function's Node has no lock, PyTorch's interpreter has one."""
+        """Run without a lock: a Function's Node has none, since PyTorch's interpreter has one."""
         return self._thp_evaluate(grads)
 
     def release_alone(self) -> None:
-        """The same of its variables."""
+        """Release the variables without a lock."""
         self.release_variables()
 
     def _thp_materialized(self, grads: Gradients) -> Gradients:
-        """The gradients with zeros in place of undefined ones, if ``materialize_grads``."""
+        """Return the gradients, with zeros in place of undefined ones if ``materialize_grads``."""
         if not self._thp_materialize:
             return list(grads)
         expected = zip(grads, self.input_metadata, self._thp_output_info, strict=True)
@@ -269,8 +269,8 @@ class FunctionBase(Node):
     # -- the class side -----------------------------------------------------------------------------------------------
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:  # of Nodes it is what the engine calls
-        """Call a Function; see ``custom_function.apply``."""
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:  # on the class of Nodes it is the method that the engine calls
+        """Call a Function. See ``custom_function.apply``."""
         from dispatchviz.core.autograd.function import custom_function  # which needs this class
 
         return custom_function.apply(cls, *args, **kwargs)
@@ -280,7 +280,7 @@ class FunctionBase(Node):
 
 
 def _zeros(info: InputMetadata) -> Tensor | None:
-    """Of an output that was no tensor there are none."""
+    """Return zeros for an undefined gradient; None for an output that was not a tensor."""
     return None if info.is_undefined else info.zeros_like()
 
 
@@ -294,4 +294,4 @@ def _saved_variables(node: FunctionBase) -> tuple[Tensor | None, ...]:
 FunctionBase.__name__ = FunctionBase.__qualname__ = "_FunctionBase"
 FunctionBase.__module__ = "torch._C"
 FunctionBase.saved_variables = property(_saved_variables)  # type: ignore[assignment]
-"""PyTorch's old name of ``saved_tensors``, where other Nodes list the names of what they save."""
+"""PyTorch's old name of ``saved_tensors``. On other Nodes this attribute lists the names of saved tensors."""

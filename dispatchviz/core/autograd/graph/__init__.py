@@ -1,1 +1,1 @@
-"""Nodes, edges, saved variables: what a forward pass leaves behind."""
+"""Nodes, edges, saved variables: the graph that a forward pass records."""

@@ -1,13 +1,13 @@
 """AccumulateGrad: the Node of a leaf, which accumulates into its ``.grad``.
 
-Mirrors ``torch/csrc/autograd/functions/accumulate_grad.h`` and ``utils/grad_layout_contract.h``. The numbers of the
-cases are PyTorch's; those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not
-exist here.
+This module mirrors ``torch/csrc/autograd/functions/accumulate_grad.h`` and ``utils/grad_layout_contract.h``. The
+numbers of the cases are PyTorch's. Those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap
+(2.2) do not exist here.
 
-Rule 1: nobody else's gradient becomes ``.grad``: it is taken over only if the engine is its one holder.
+Rule 1: a gradient becomes ``.grad`` (it is stolen) only if the engine holds the only reference to it.
 Rule 2: once there is a ``.grad``, it stays the same object, unless the sum needs a history.
-Rule 3: ``.grad`` has the strides of the leaf if that is dense, else it is contiguous; one that is taken over may have
-others where that is not enforced (``enforce_grad_layout_policy``).
+Rule 3: ``.grad`` has the strides of the leaf if that is dense, else it is contiguous. A stolen gradient may have other
+strides if that is not enforced (``enforce_grad_layout_policy``).
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 
 
 class AccumulateGrad(Node):
-    """One input, no outputs. Has the largest sequence number, so that it runs as soon as its gradient is complete."""
+    """A Node with one input and no outputs. It has the largest sequence number, so it runs as soon as its gradient is
+    complete.
+    """
 
     __slots__ = ("variable",)
     cpp_name = "torch::autograd::AccumulateGrad"
     tensor_keeps_hooks = True
 
     variable: Tensor | None
-    """None once a Function wrote to the tensor (``mark_dirty``): it is no leaf any more."""
+    """The leaf; None after a Function wrote to the tensor (``mark_dirty``), since it is then no longer a leaf."""
 
     def __init__(self, variable: Tensor) -> None:
         Node.__init__(self, MAX_SEQUENCE_NR)
@@ -44,14 +46,14 @@ class AccumulateGrad(Node):
         self.add_input_metadata(variable)
 
     def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
-        """The leaf keeps its hooks itself: it outlives this Node."""
+        """Return the hooks that the leaf itself keeps, since it outlives this Node."""
         hooks = None if self.variable is None else self.variable._hooks
         return () if hooks is None or hooks.backward is None else (TensorPreHook(hooks.backward, 0),)
 
     def apply(self, grads: Gradients) -> Gradients:
-        """Add the gradient to ``.grad``. RuntimeError if the leaf has got a history meanwhile.
+        """Add the gradient to ``.grad``. Raise RuntimeError if the leaf has got a history meanwhile.
 
-        The leaf's hooks run also where there is nothing to add.
+        The leaf's hooks run even if there is nothing to add.
         """
         leaf = self.variable
         if grads[0] is None:
@@ -73,14 +75,21 @@ class AccumulateGrad(Node):
         return []
 
 
-_STEALABLE = "grad mode is off, nobody else holds the gradient, and its strides obey the layout contract"
+_STEALABLE = "grad mode is off, only the engine holds the gradient, and its strides obey the layout contract"
 
-NOT_ENFORCED = "grad mode is off, nobody else holds the gradient, and the layout contract is not enforced here"
-"""Why a gradient is stolen."""
+NOT_ENFORCED = "grad mode is off, only the engine holds the gradient, and the layout contract is not enforced here"
+"""The reason why a gradient with other strides is stolen."""
 
-GRAD_MODE = "grad mode is on: a gradient is only taken over while it is off"
-SHARED = "somebody else holds the gradient too"
-"""Why it is copied; any other reason is its strides."""
+GRAD_MODE = "grad mode is on: a gradient is stolen only while it is off"
+SHARED = "the gradient has another reference"
+"""The reason why a gradient is copied. Any other reason is its strides."""
+
+OLD_REASONS = {
+    "grad mode is off, nobody else holds the gradient, and the layout contract is not enforced here": NOT_ENFORCED,
+    "grad mode is on: a gradient is only taken over while it is off": GRAD_MODE,
+    "somebody else holds the gradient too": SHARED,
+}
+"""The reasons in traces of earlier versions, and today's."""
 
 
 def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
@@ -101,7 +110,7 @@ def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
 
 
 def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[AccumulationMethod, str]:
-    """Cases 2.3 and 3.2."""
+    """Add the gradient to ``.grad``: cases 2.3 and 3.2."""
     if thread.state.grad_mode:
         leaf._grad = ops.add_Tensor.call(present, grads[0], 1)
         return "added out of place", ".grad exists and grad mode is on: the sum may need a history"
@@ -110,7 +119,7 @@ def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[Accumulati
 
 
 def _copy_reason(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
-    """Why the gradient cannot become ``.grad`` as it is (case 1.5); empty if it can (case 1.1)."""
+    """Return the reason why the gradient cannot become ``.grad`` (case 1.5); empty if it can (case 1.1)."""
     if thread.state.grad_mode:
         return GRAD_MODE
     if reference_count(grads, 0) > expected:
@@ -123,12 +132,14 @@ def _copy_reason(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
 def _layout_mismatch(leaf: Tensor, grads: list[Tensor]) -> str:
     strides = list(grads[0]._stride)
     if is_non_overlapping_and_dense(leaf._size, leaf._stride):
-        return f"by the layout contract .grad has the leaf's strides, {list(leaf._stride)}, the gradient has {strides}"
-    return f"by the layout contract .grad is contiguous here, the gradient has the strides {strides}"
+        return f"the layout contract requires the leaf's strides, {list(leaf._stride)}, and the gradient has {strides}"
+    return f"the layout contract requires a contiguous .grad, and the gradient has the strides {strides}"
 
 
 def _obeys_layout_contract(leaf: Tensor, grads: list[Tensor]) -> bool:
-    """Dimension by dimension of the gradient; a leaf that was reshaped in place may have more by now, or fewer."""
+    """Return whether the gradient has the strides that ``.grad`` should have. The dimensions are those of the gradient,
+    since a leaf that was reshaped in place may have others.
+    """
     grad = grads[0]
     if not is_non_overlapping_and_dense(leaf._size, leaf._stride):
         return grad._is_contiguous
@@ -139,7 +150,7 @@ def _obeys_layout_contract(leaf: Tensor, grads: list[Tensor]) -> bool:
 
 
 def _clone_obey_contract(leaf: Tensor, grads: list[Tensor]) -> Tensor:
-    """A copy with the strides that ``.grad`` shall have; it keeps its history if grad mode is on."""
+    """Return a copy with the strides that ``.grad`` should have. It keeps its history if grad mode is on."""
     grad = grads[0]
     if not is_non_overlapping_and_dense(leaf._size, leaf._stride):
         return ops.clone.call(grad, "contiguous_format")
@@ -148,10 +159,10 @@ def _clone_obey_contract(leaf: Tensor, grads: list[Tensor]) -> Tensor:
 
 
 def reference_count(tensors: list[Any], index: int) -> int:
-    """How many references to ``tensors[index]`` exist, the list's own included."""
+    """The number of references to ``tensors[index]``, including the list's own."""
     return getrefcount(tensors[index]) - 1
 
 
 def holds_only_reference_to_memory(tensors: list[Any], index: int) -> bool:
-    """The list is the only holder of the tensor, and the tensor the only holder of its storage."""
+    """Return whether the list holds the only reference to the tensor, and the tensor the only one to its storage."""
     return getrefcount(tensors[index]) == 2 and getrefcount(tensors[index]._storage) == 2

@@ -20,7 +20,9 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 class GraphRoot(Node):
-    """Stands above several roots: no inputs, and the root gradients as its outputs. Takes a sequence number."""
+    """The Node above several roots. It has no inputs, and its outputs are the root gradients. It takes a sequence
+    number.
+    """
 
     __slots__ = ("outputs",)
     cpp_name = "torch::autograd::GraphRoot"
@@ -37,7 +39,7 @@ class GraphRoot(Node):
 
 
 class Identity(Node):
-    """Hands its gradients on; the placeholder for a requested input that no graph leads to."""
+    """The Node that passes its gradients on: the placeholder for a requested input to which no graph leads."""
 
     __slots__ = ()
     cpp_name = "torch::autograd::Identity"
@@ -47,7 +49,7 @@ class Identity(Node):
 
 
 class Error(Node):
-    """Raises when it is reached."""
+    """A Node that raises when it is reached."""
 
     __slots__ = ("message",)
     cpp_name = "torch::autograd::Error"
@@ -57,12 +59,12 @@ class Error(Node):
         self.message = message
 
     def apply(self, grads: Gradients) -> Gradients:
-        """RuntimeError with the message."""
+        """Raise RuntimeError with the message."""
         raise RuntimeError(self.message)
 
 
 class DelayedError(Node):
-    """Called on tensors, gives aliases of them whose history is an Error: what ``once_differentiable`` returns."""
+    """A function that returns aliases of tensors, whose history is an Error. ``once_differentiable`` uses it."""
 
     __slots__ = ("message",)
     cpp_name = "torch::autograd::DelayedError"
@@ -85,7 +87,7 @@ class DelayedError(Node):
 
 
 class UndefinedGrad(Node):
-    """Called on tensors, gives copies of them whose gradients come out undefined."""
+    """A function that returns copies of tensors, whose gradients become undefined."""
 
     __slots__ = ()
     cpp_name = "torch::autograd::UndefinedGrad"
@@ -106,13 +108,13 @@ class UndefinedGrad(Node):
 
 def _detached(tensor: Tensor) -> Tensor:
     alias = shallow_copy_and_detach(tensor, tensor._version_counter)
-    if recorder.active is not None and alias._number < 0:  # no handler made it
+    if recorder.active is not None and alias._number < 0:  # it did not come from a handler
         recorder.active.tensor_created(alias)
     return alias
 
 
 class UndefinedGradBackward(Node):
-    """Forgets its gradients."""
+    """The Node that drops its gradients."""
 
     __slots__ = ()
     cpp_name = "torch::autograd::UndefinedGradBackward"

@@ -17,11 +17,11 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 from dispatchviz.core.thread.thread_state import thread
 
 Geometry = tuple[Size, Size, int]
-"""Size, stride and offset, in elements."""
+"""The size, strides and offset, in elements."""
 
 
 def geometry_of(tensor: Tensor) -> Geometry:
-    """``TensorGeometry``."""
+    """The geometry of a tensor (``TensorGeometry``)."""
     return tensor._size, tensor._stride, tensor._offset
 
 
@@ -54,8 +54,8 @@ class CopyBackwards(Node):
 class CopySlices(Node):
     """The history of a base that was written to through a view.
 
-    Edge 0 leads to what the base was before; the other edges are those of ``fn``, the Node of the operation, whose own
-    edge 0 (the old view) is replaced by the base. ``fn`` appears in nobody's ``next_functions``.
+    Edge 0 leads to the base's previous history. The other edges are those of ``fn``, the Node of the operation, whose
+    own edge 0 (the old view) is replaced by the base. ``fn`` appears in no ``next_functions``.
     """
 
     __slots__ = ("base", "fn", "view", "view_funcs")
@@ -73,7 +73,7 @@ class CopySlices(Node):
         self.set_next_edges([gradient_edge(base), *fn.next_edges[1:]])
 
     def apply(self, grads: Gradients) -> Gradients:
-        """RuntimeError on a second run of a graph that was not kept."""
+        """Run the inner Node. Raise RuntimeError on a second run of a graph that was not kept."""
         grad = grads[0]
         if grad is None:
             return [None] * len(self.next_edges)
@@ -94,7 +94,7 @@ class CopySlices(Node):
         return self._combine(result, grad_slice, inner)
 
     def _combine(self, result: Tensor, grad_slice: Tensor, inner: Gradients) -> Gradients:
-        """Write the inner Node's output 0 into the slice; the whole result then goes to the base."""
+        """Write the inner Node's output 0 into the slice. The whole result then goes to the base."""
         grad_inputs: Gradients = [None] * len(self.next_edges)
         for i, grad in enumerate(inner):
             if grad is None or not self.task_should_compute_output(i):
@@ -111,7 +111,7 @@ class CopySlices(Node):
 
 
 def _add_exec_info(edge: Edge) -> None:
-    """The inner Node computes its output 0 although the running task may not know the old view."""
+    """Let the inner Node compute its output 0 even if the running task does not know the old view."""
     task = thread.state.graph_task
     if task is not None and task.exec_info and edge.function is not None and edge.function not in task.exec_info:
         task.exec_info[edge.function] = ExecInfo()

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 class Edge(Struct, frozen=True):
-    """Input ``input_nr`` of ``function``. An empty edge keeps its index in a list: positions are argument positions.
+    """Input ``input_nr`` of ``function``. An empty edge keeps its index in a list, since positions are argument
+    positions.
 
-    A Struct, since several are made on every operation.
+    It is a Struct, since several are created for every operation.
     """
 
     function: Node | None

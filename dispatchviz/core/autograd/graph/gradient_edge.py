@@ -1,6 +1,6 @@
-"""GradientEdge: an edge of the graph given in place of a tensor (``torch/autograd/graph.py``).
+"""GradientEdge: an edge of the graph that is passed instead of a tensor (``torch/autograd/graph.py``).
 
-Mirrors ``torch/autograd/graph.py``; ``backward`` and ``grad`` take one wherever they take a tensor.
+``backward`` and ``grad`` accept one wherever they accept a tensor.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from dispatchviz.core.thread.guards import AutoGradMode
 
 
 class GradientEdge(NamedTuple):
-    """Input ``output_nr`` of a Node: where the gradient of the Node's forward output of that number arrives."""
+    """Input ``output_nr`` of a Node, where the gradient of the forward output with that number arrives."""
 
     node: Node
     output_nr: int
     ownership_token: Node | None = None
-    """Keeps the graph alive where ``node`` does not."""
+    """An object that keeps the graph alive if ``node`` does not."""
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge of a tensor. RuntimeError if it does not require grad."""
+    """Return the edge of a tensor. Raise RuntimeError if it does not require grad."""
     if not requires_grad(tensor):
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients",
@@ -37,9 +37,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def grad_fn_or_accumulator(tensor: Tensor | GradientEdge) -> Node:
-    """The Node that the gradient of a tensor goes to; a leaf's is read off a view of it, which takes a sequence number.
+    """Return the Node to which the gradient of a tensor goes. A leaf's is read from a view of it, which takes a
+    sequence number.
 
-    AssertionError if there is none.
+    Raise AssertionError if there is none.
     """
     if isinstance(tensor, GradientEdge):
         return tensor.node
@@ -59,7 +60,7 @@ def _history_of_a_view(tensor: Tensor) -> Node:
 
 
 def parse(edge: GradientEdge) -> Edge:
-    """RuntimeError if its node is none; TypeError if its number is none."""
+    """Return the Edge. Raise RuntimeError if ``node`` is not a Node, TypeError if the number is not a number."""
     if not isinstance(edge.node, Node):
         raise RuntimeError(
             f"GradientEdge's first object must be an autograd.graph.Node but got {type(edge.node).__name__}"

@@ -1,9 +1,9 @@
-"""InputMetadata: dtype, shape, device that a Node expects of one incoming gradient
+"""InputMetadata: dtype, shape and device that a Node expects of one incoming gradient
 (``torch/csrc/autograd/input_metadata.h``).
 
-NB: in PyTorch, the entry also holds a ``grad_dtype`` that users may change on a leaf; here the expected
-dtype is always the dtype of the forward output. A gradient that is handed to a placeholder (``GradientEdge``) is an
-internal assert there; here it passes.
+NB: in PyTorch, the entry also holds a ``grad_dtype`` that users may change on a leaf. Here the expected dtype is always
+the dtype of the forward output. A gradient for a placeholder (``GradientEdge``) is an internal assert there; here it
+passes.
 """
 
 from __future__ import annotations
@@ -27,42 +27,44 @@ class InputMetadata(Struct, eq=False, gc=False):
     dtype: DType
     device: Device
     is_undefined: bool = False
-    """A placeholder: the forward output was undefined, and no gradient arrives (``was_default_constructed``)."""
+    """True for a placeholder: the forward output was undefined, and no gradient arrives
+    (``was_default_constructed``).
+    """
     stream: Stream = streams.DEFAULT
-    """Current when the entry was made: the forward operator ran on it."""
+    """The stream that was current when the entry was created, on which the forward operator ran."""
 
     @property
     def shape(self) -> list[int]:
-        """As Python sees it."""
+        """The shape as Python sees it."""
         return list(self.size)
 
     @property
     def is_nested_tensor(self) -> bool:
-        """There are no nested tensors here."""
+        """False, since there are no nested tensors here."""
         return False
 
     @property
     def is_cpp_nested_tensor(self) -> bool:
-        """There are no nested tensors here."""
+        """False, since there are no nested tensors here."""
         return False
 
     def zeros_like(self) -> Tensor:
-        """A zero gradient that fits."""
+        """Return a zero gradient that fits."""
         return ops.zeros.call(self.size, self.dtype, "strided", self.device, None)
 
 
 UNDEFINED = (InputMetadata((), float32, CPU, is_undefined=True),)
-"""Of a Node whose one forward output was undefined."""
+"""The metadata of a Node whose one forward output was undefined."""
 
 
 @lru_cache(maxsize=4096)
 def metadata_of(size: Size, dtype: DType, device: Device) -> tuple[InputMetadata]:
-    """Of a Node with one forward output; Nodes share it."""
+    """The metadata of a Node with one forward output. Nodes share it."""
     return (InputMetadata(size, dtype, device),)
 
 
 def device_of(inputs: tuple[InputMetadata, ...]) -> Device:
-    """Of the first input that is not on the CPU: decides which queue a Node waits in."""
+    """The device of the first input that is not on the CPU. It decides in which queue a Node waits."""
     for entry in inputs:
         if entry.device.type != "cpu":
             return entry.device

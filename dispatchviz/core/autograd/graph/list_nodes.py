@@ -1,7 +1,7 @@
-"""Autograd of operators that take or give lists of tensors: ``cat``, ``stack``, ``unbind``.
+"""Autograd of operators that take or return lists of tensors: ``cat``, ``stack``, ``unbind``.
 
 PyTorch generates these (``torch/csrc/autograd/generated/VariableType_*.cpp``, ``Functions.cpp``, the formulas in
-``FunctionsManual.cpp``); here they are written by hand. A list has one edge per member.
+``FunctionsManual.cpp``). Here they are written by hand. A list has one edge per member.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, Aut
 
 
 class _OfList(TraceableFunction):
-    """Base: an edge per member of ``tensors``."""
+    """The base class of Nodes with an edge per member of ``tensors``."""
 
     __slots__ = ("tensors_args_scalartypes",)
     edge_names = ("tensors",)
@@ -46,17 +46,17 @@ class _OfList(TraceableFunction):
         return list(self.parts(grad))
 
     def parts(self, grad: Tensor) -> list[Tensor]:
-        """The gradient of each member."""
+        """Return the gradient of each member."""
         raise NotImplementedError
 
     def per_member(self, grad: Tensor) -> list[Tensor]:
-        """For each member grad, or its real part if the member is real."""
+        """Return grad for each member, or its real part if the member is real."""
         real = ops.real.call(grad) if grad._dtype.is_complex else grad
         return [grad if dtype.is_complex else real for dtype in self.tensors_args_scalartypes]
 
 
 class _AlongDim(_OfList):
-    """Base: keeps the dimension."""
+    """The base class of Nodes that save the dimension."""
 
     __slots__ = ("dim",)
     saved_attributes = ("dim",)
@@ -99,7 +99,7 @@ class CatBackward0(_AlongDim):
 
 
 class BlockDiagBackward0(_OfList):
-    """block_diag(tensors)    tensors: the block of each; as in PyTorch, that of a vector is still a row"""
+    """block_diag(tensors)    tensors: the block of each; that of a vector is still a row, as in PyTorch"""
 
     __slots__ = ("tensors_args_sizes",)
 
@@ -141,7 +141,7 @@ class UnbindBackward0(Node):
 
 
 class UnbindBackward0_copy(UnbindBackward0):
-    """The same of ``unbind_copy``."""
+    """The Node of ``unbind_copy``."""
 
     __slots__ = ()
 
@@ -150,7 +150,7 @@ class UnbindBackward0_copy(UnbindBackward0):
 
 
 def cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
-    """Keep the sizes, to cut the gradient up again."""
+    """Concatenate, and save the sizes, by which the gradient is split."""
     grad_fn = None
     if compute_requires_grad(*tensors):
         grad_fn = CatBackward0()
@@ -168,7 +168,7 @@ def cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
 
 
 def stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
-    """Keep the dimension alone."""
+    """Stack, and save the dimension."""
     grad_fn = None
     if compute_requires_grad(*tensors):
         grad_fn = StackBackward0()
@@ -185,7 +185,7 @@ def stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
 
 
 def block_diag(ks: int, tensors: list[Tensor]) -> Tensor:
-    """Keep the sizes, to cut the blocks out again."""
+    """Arrange the blocks, and save the sizes, by which the gradient is split."""
     grad_fn = None
     if compute_requires_grad(*tensors):
         grad_fn = BlockDiagBackward0()
@@ -210,12 +210,12 @@ def _fill(grad_fn: _AlongDim, tensors: Sequence[Tensor], dim: int) -> None:
 
 
 def unbind(ks: int, self: Tensor, dim: int) -> list[Tensor]:
-    """One Node with as many inputs as there are results."""
+    """Unbind, with one Node that has as many inputs as there are results."""
     return _unbound(UnbindBackward0, ops.unbind_int, AutoDispatchBelowAutograd, ks, self, dim)
 
 
 def unbind_copy(ks: int, self: Tensor, dim: int) -> list[Tensor]:
-    """The same of copies."""
+    """Unbind into copies, with one Node that has as many inputs as there are results."""
     return _unbound(UnbindBackward0_copy, ops.unbind_copy_int, AutoDispatchBelowADInplaceOrView, ks, self, dim)
 
 
@@ -240,21 +240,23 @@ def _unbound(kind: type[UnbindBackward0], op: Any, guard: Any, ks: int, self: Te
 
 
 def unbind_below(ks: int, self: Tensor, dim: int) -> list[Tensor]:
-    """View that must not be written to while their Node counts."""
+    """Return views that must not be written to while their Node counts."""
     with AutoDispatchBelowADInplaceOrView():
         results = ops.unbind_int.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
     return [as_view(self, result, several_views()) for result in results]
 
 
 def chunk_below(ks: int, self: Tensor, chunks: int, dim: int) -> list[Tensor]:
-    """Reached where autograd keys are excluded; elsewhere ``chunk`` is put together from ``split``."""
+    """Return the chunks as views. It is called if autograd keys are excluded; otherwise ``chunk`` is decomposed into
+    ``split``.
+    """
     with AutoDispatchBelowADInplaceOrView():
         results = ops.chunk.redispatch(ks & after_ADInplaceOrView_keyset, self, chunks, dim)
     return [as_view(self, result, several_views()) for result in results]
 
 
 def narrow_below(ks: int, self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """As ``chunk_below``."""
+    """Return the part as a view. It is called if autograd keys are excluded."""
     with AutoDispatchBelowADInplaceOrView():
         result = ops.narrow.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, start, length)
     return as_view(self, result)
@@ -267,11 +269,11 @@ AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
     "unbind_copy.int": unbind_copy,
     "block_diag": block_diag,
 }
-"""Under the alias Autograd."""
+"""Kernels for the alias Autograd."""
 
 INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {
     "unbind.int": unbind_below,
     "chunk": chunk_below,
     "narrow": narrow_below,
 }
-"""Under ADInplaceOrView."""
+"""Kernels for ADInplaceOrView."""

@@ -1,18 +1,18 @@
 """Node: the backward of one operation (``torch/csrc/autograd/node.h``, ``function.cpp``).
 
 A Node's inputs are the gradients of the forward outputs, its outputs the gradients of the forward inputs. Generated
-Nodes are in ``generated/nodes.py``, handwritten ones in ``basic_nodes.py``, ``accumulate_grad.py``,
-``copy_nodes.py``; who runs them is in ``engine.py``.
+Nodes are in ``generated/nodes.py``, handwritten ones in ``basic_nodes.py``, ``accumulate_grad.py``, ``copy_nodes.py``.
+``engine.py`` runs them.
 
-Rule 1: a Node takes its sequence number when it is constructed, from the counter of its thread; MAX_SEQUENCE_NR is
-for those that do not take one.
-Rule 2: reading ``topological_nr()`` marks the Node as having a parent; from then on its number must not change.
-Rule 3: nothing here recurses along edges. Freeing a long chain needs no code of ours: CPython's deallocator puts what
-dies in a row on a list of its own (its "trashcan"); in PyTorch ``Node::release_resources`` has ``gatherFunctions`` for
-that, as ``deleteNode`` of older releases had. How a recorder hears of it is in ``node_life.py``.
-
-Rule 4: while a Node that saved tensors is applied, no other thread applies it or releases what it saved. The mutex is
-made when a second thread has used the machine; AccumulateGrad and CopySlices, which write, have one always.
+Rule 1: a Node takes its sequence number when it is constructed, from the counter of its thread. MAX_SEQUENCE_NR is for
+Nodes that do not take one.
+Rule 2: reading ``topological_nr()`` marks the Node as having a parent. After that its number must not change.
+Rule 3: nothing here recurses along edges. Freeing a long chain needs no code of ours, since CPython's deallocator puts
+the objects that die in a chain on a list of its own (its "trashcan"). In PyTorch ``Node::release_resources`` has
+``gatherFunctions`` for that, as ``deleteNode`` of older releases had. ``node_life.py`` reports the end of a Node to a
+recorder.
+Rule 4: while a Node that saved tensors is applied, no other thread applies it or releases its saved tensors. The mutex
+is created when a second thread has used the machine. AccumulateGrad and CopySlices, which write, always have one.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ MAX_SEQUENCE_NR = 2**64 - 1
 _making_mutexes = threading.Lock()
 
 _NO_EDGES: list[Edge] = []
-"""Nobody appends to it: a Node gets another list."""
+"""An empty list to which nothing is ever appended: a Node with edges gets another list."""
 
 Gradients = list[Tensor | None]
-"""One slot per input or output of a Node; None is an undefined gradient."""
+"""A list with one slot per input or output of a Node. None is an undefined gradient."""
 
 
 class Node:
-    """Base of all Nodes. Subclasses implement ``apply``; the engine calls it, and so may users (``node(grad)``)."""
+    """The base class of all Nodes. Subclasses implement ``apply``, which the engine and users call (``node(grad)``)."""
 
     __slots__ = (
         "__weakref__",
@@ -72,23 +72,23 @@ class Node:
     )
 
     cpp_name: ClassVar[str] = ""
-    """The name, where it is not that of the class."""
+    """The name, if it is not that of the class."""
     edge_names: ClassVar[tuple[str, ...]] = ()
-    """The forward argument behind each edge; the name of a tensor list represents all its edges."""
+    """The forward argument behind each edge. The name of a tensor list represents all its edges."""
     saved_variables: ClassVar[tuple[str, ...]] = ()
-    """Names of saved tensors; ``self`` is in the slot ``self_``."""
+    """The names of saved tensors. ``self`` is in the slot ``self_``."""
     saved_attributes: ClassVar[tuple[str, ...]] = ()
-    """Names of the plain values that users see."""
+    """The names of the plain values that users see."""
     saved_integers: ClassVar[tuple[str, ...]] = ()
-    """Those of them that are integers in C++."""
+    """The names among them of values that are integers in C++."""
 
     tensor_keeps_hooks: ClassVar[bool] = False
-    """Hooks may be there although ``hooks`` is None: the tensor keeps them itself."""
+    """True if there may be hooks although ``hooks`` is None, since the tensor keeps them itself."""
 
     _life: NodeLife
-    """Of a Node that a recorder has met."""
+    """The NodeLife of a Node that a recorder has met."""
     sequence_nr: int
-    """The engine's priority: of all ready Nodes the largest number runs first."""
+    """The engine's priority: when several Nodes are ready, the one with the largest number runs first."""
     thread_id: int
     """The thread that constructed the Node; the first thread is 1."""
     next_edges: list[Edge]
@@ -117,13 +117,13 @@ class Node:
             cls.__module__ = "builtins"  # as it prints: <class 'AddBackward0'>
         install_properties(cls, vars(cls))
         if "will_release_variables" in vars(cls):
-            cls.apply = _with_release_check(cls.apply)  # type: ignore[method-assign,assignment]  # who wants to know pays for it
+            cls.apply = _with_release_check(cls.apply)  # type: ignore[method-assign,assignment]  # slower for such classes only
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        """A Node is neither copied nor pickled."""
+        """Raise an error: a Node can be neither copied nor pickled."""
         raise TypeError(f"cannot pickle {type(self).__name__!r} object")
 
     # -- inputs and outputs -------------------------------------------------------------------------------------------
@@ -138,16 +138,18 @@ class Node:
         return len(before)
 
     def _add_input_metadata_with_stream(self, tensor: Tensor | None) -> int:
-        """What ``add_input_metadata`` is from a program's second stream on."""
+        """Append the entry of one forward output and its stream. It replaces ``add_input_metadata`` once a program has
+        a second stream.
+        """
         index = _add_input_metadata(self, tensor)
         *before, entry = self.input_metadata
         self.input_metadata = (*before, structs.replace(entry, stream=streams.current()))
         return index
 
     def set_next_edges(self, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
-        """Replace the edges; ``arguments`` are the forward arguments behind them, where there are such.
+        """Replace the edges. ``arguments`` are the forward arguments behind them, if there are any.
 
-        RuntimeError if the Node already is somebody's next edge.
+        Raise RuntimeError if the Node is already the target of an edge.
         """
         self.next_edges = edges
         self._update_topological_nr(edges)
@@ -178,27 +180,31 @@ class Node:
         self._topological_nr = number
 
     def topological_nr(self) -> int:
-        """Longest path to a Node without edges. A path from X to Y means that X has the larger number."""
+        """Return the length of the longest path to a Node without edges. If there is a path from X to Y, X has the
+        larger number.
+        """
         self._has_parent = True
         return self._topological_nr
 
     def device(self) -> Device:
-        """Of the first input that is not on the CPU: decides which queue the Node waits in."""
+        """Return the device of the first input that is not on the CPU. It decides in which queue the Node waits."""
         return device_of(self.input_metadata)
 
     def should_compute_output(self, index: int) -> bool:
-        """While the graph is built: the edge leads somewhere. RuntimeError if there is no such edge."""
+        """Return whether the edge leads to a Node, while the graph is built. Raise RuntimeError if there is no such
+        edge.
+        """
         try:
             return self.next_edges[index].function is not None
         except IndexError:
             raise RuntimeError("Index out of range") from None
 
     def should_compute_output_any(self, *ranges: range) -> bool:
-        """The same of any edge in ranges."""
+        """Return whether any edge in the ranges leads to a Node."""
         return any(self.should_compute_output(index) for indices in ranges for index in indices)
 
     def task_should_compute_output(self, index: int) -> bool:
-        """While the engine runs: the edge leads somewhere, and the running graph task wants that gradient."""
+        """Return whether the edge leads to a Node that the running graph task needs, while the engine runs."""
         target = self.next_edges[index].function
         if target is None:
             return False
@@ -210,7 +216,10 @@ class Node:
         return False
 
     def task_should_compute_output_any(self, *indices: int) -> bool:
-        """The same of any of several edges. A pruned one is noted only if none is wanted: else the formula does it."""
+        """Return whether the running graph task needs the gradient of any of several edges.
+
+        Pruned edges are recorded here only if none is needed; otherwise the formula records them.
+        """
         task = thread.state.graph_task
         targets = [self.next_edges[index].function for index in indices]
         wanted = any(target is not None and (task is None or task.wants(target)) for target in targets)
@@ -222,23 +231,23 @@ class Node:
     # -- running ------------------------------------------------------------------------------------------------------
 
     def apply(self, grads: Gradients) -> Gradients:
-        """The operation: one gradient per edge for one gradient per input. May keep or change the list ``grads``."""
+        """Return one gradient per edge for one gradient per input. It may keep or change the list ``grads``."""
         raise NotImplementedError
 
     @classmethod
     def formula(cls) -> Callable[..., Any]:
-        """The Python function that has the formula."""
+        """Return the Python function that has the formula."""
         return cls.apply
 
     def apply_alone(self, grads: Gradients) -> Gradients:
-        """``apply``, while no other thread does the same or releases the variables."""
+        """Run ``apply`` while no other thread does the same or releases the variables."""
         if not self.saved_variables:
             return self.apply(grads)
         with self._lock():
             return self.apply(grads)
 
     def release_alone(self) -> None:
-        """``release_variables``, while no other thread applies the Node."""
+        """Run ``release_variables`` while no other thread applies the Node."""
         if self.saved_variables:
             with self._lock():
                 self.release_variables()
@@ -246,7 +255,7 @@ class Node:
             self.release_variables()
 
     def _lock(self) -> threading.RLock:
-        """``mutex_``; reentrant, where PyTorch would wait for itself."""
+        """Return ``mutex_``. It is reentrant, where PyTorch would wait for itself."""
         if self._mutex is None:
             with _making_mutexes:
                 if self._mutex is None:
@@ -254,43 +263,45 @@ class Node:
         return self._mutex
 
     def release_variables(self) -> None:
-        """Drop saved variables; called when the graph is not kept. Plain values stay."""
+        """Drop saved variables. It is called when the graph is not kept. Plain values stay."""
 
     def will_release_variables(self) -> None:
-        """Called just before ``apply`` when ``release_variables`` will follow: a chance to free pieces meanwhile."""
+        """Free pieces early, if possible. It is called just before ``apply`` if ``release_variables`` will follow."""
 
     def is_traceable(self) -> bool:
-        """Its ``apply`` consists of recorded operations."""
+        """Return whether its ``apply`` consists of recorded operations."""
         return False
 
     def passes_state_transparently(self) -> bool:
-        """Its state is only saved variables and plain values, and it is traceable."""
+        """Return whether its state consists of saved variables and plain values, and it is traceable."""
         return False
 
     def stream(self) -> Stream | None:
-        """Of the first input on an accelerator: the Node runs on it."""
+        """Return the stream of the first input on an accelerator, on which the Node runs."""
         return next((entry.stream for entry in self.input_metadata if entry.device.type == "cuda"), None)
 
     def compiled_args(self, args: CompiledNodeArgs) -> None:
-        """Collect all the Node keeps. NotImplementedError for a class that does not say what that is."""
+        """Collect all state of the Node. Raise NotImplementedError for a class whose state is not known."""
         from dispatchviz.core.autograd.engine.compiled_autograd import compiled_args
 
         compiled_args(self, args)
 
     def apply_with_saved(self, inputs: Gradients, saved: SwapSavedVariables) -> Gradients:
-        """``apply`` with other tensors than the Node keeps. NotImplementedError as above."""
+        """Run ``apply`` with other tensors than the Node saved. Raise NotImplementedError for a class whose state is
+        not known.
+        """
         from dispatchviz.core.autograd.engine.compiled_autograd import apply_with_saved
 
         return apply_with_saved(self, inputs, saved)
 
     def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
-        """Hooks of the tensors that this Node produced."""
+        """Return the hooks of the tensors that this Node produced."""
         return () if self.hooks is None else self.hooks.tensor_pre
 
     def __call__(self, *grads: Tensor | None, **keywords: Any) -> Any:
-        """Run the formula outside of the engine: no hooks, no reduction, no release.
+        """Run the formula outside of the engine, without hooks, reduction and release.
 
-        TypeError for a wrong number of gradients, something that is no tensor, or keywords.
+        Raise TypeError for a wrong number of gradients, a gradient that is not a tensor, or keywords.
         """
         if keywords:
             raise TypeError("keyword arguments are not supported")
@@ -303,14 +314,14 @@ class Node:
         outputs = self.apply_alone(list(grads))
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    # -- names and what Python sees -----------------------------------------------------------------------------------
+    # -- names and attributes for Python ------------------------------------------------------------------------------
 
     def name(self) -> str:
-        """``MulBackward0``; handwritten Nodes say their C++ name in full."""
+        """Return the name, ``MulBackward0``; for handwritten Nodes the full C++ name."""
         return self.cpp_name or type(self).__name__
 
     def forward_op_name(self) -> str:
-        """As messages call the operation: ``Add`` of ``AddBackward0``, ``Add1`` of ``AddBackward1``."""
+        """Return the name of the operation in messages: ``Add`` for ``AddBackward0``, ``Add1`` for ``AddBackward1``."""
         match = re.fullmatch(r"(.+)Backward(\d+)", self.name())
         if match is None:
             return self.name()
@@ -327,36 +338,42 @@ class Node:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """A dict for anomaly mode and users, made when first read."""
+        """A dict for anomaly mode and users, created on first access."""
         if self._metadata is None:
             self._metadata = {}
         return self._metadata
 
     @property
     def requires_grad(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     def _sequence_nr(self) -> int:
         return self.sequence_nr
 
     def _set_sequence_nr(self, number: int) -> None:
-        """Change the priority; the thread's counter stays. OverflowError outside of 64 unsigned bits."""
+        """Change the priority. The thread's counter does not change. Raise OverflowError outside of 64 unsigned
+        bits.
+        """
         before, self.sequence_nr = self.sequence_nr, _as_uint64(number)
         if recorder.active is not None:
             recorder.active.sequence_nr_set(self, before)
             recorder.active.queues_change()
 
     def register_hook(self, hook: Any) -> RemovableHandle:
-        """``hook(grad_inputs, grad_outputs)`` runs after the Node and may return other grad_inputs."""
+        """Register a hook ``hook(grad_inputs, grad_outputs)`` that runs after the Node and may return other
+        grad_inputs.
+        """
         return registered("post hook", self.own_hooks().add_post(hook), hook, self)
 
     def register_prehook(self, hook: Any) -> RemovableHandle:
-        """``hook(grad_outputs)`` runs before the Node and may return other grad_outputs."""
+        """Register a hook ``hook(grad_outputs)`` that runs before the Node and may return other grad_outputs."""
         return registered("pre hook", self.own_hooks().add_pre(hook), hook, self)
 
     def _register_hook_dict(self, tensor: Any) -> None:
-        """The hooks of ``tensor``, an output of this Node, run before it. TypeError for anything but a tensor."""
+        """Run the hooks of ``tensor``, an output of this Node, before the Node. Raise TypeError for anything but a
+        tensor.
+        """
         if not isinstance(tensor, Tensor):
             raise TypeError("_register_hook_dict expected a variable")
         self._add_hooks_of(tensor)
@@ -368,14 +385,16 @@ class Node:
                 note_hook("tensor pre hook", number, hook, self, tensor)
 
     def own_hooks(self) -> NodeHooks:
-        """The Node's hooks, made when first needed."""
+        """Return the Node's hooks, created on first use."""
         if self.hooks is None:
             self.hooks = NodeHooks()
         return self.hooks
 
 
 def _with_release_check(apply: Callable[[Any, Gradients], Gradients]) -> Callable[[Any, Gradients], Gradients]:
-    """Calls ``will_release_variables`` before the Node runs, if its variables will be released."""
+    """Return ``apply`` with a call of ``will_release_variables`` before it, if the Node's variables will be
+    released.
+    """
 
     def apply_forewarned(self: Node, grads: Gradients) -> Gradients:
         task = thread.state.graph_task
@@ -418,7 +437,7 @@ def _recorded_set_next_edges(self: Node, edges: list[Edge], arguments: Sequence[
 
 
 def _anomaly_init(init: Callable[..., None]) -> Callable[..., None]:
-    """In anomaly mode."""
+    """Return the constructor for anomaly mode, which stores the stack."""
 
     def constructor(self: Node, sequence_nr: int | None = None) -> None:
         init(self, sequence_nr)
@@ -443,7 +462,7 @@ process_modes.hot_function(
 
 
 class TraceableFunction(Node):
-    """Base of the generated Nodes, those of view functions excepted."""
+    """The base class of the generated Nodes except those of view functions."""
 
     __slots__ = ()
 

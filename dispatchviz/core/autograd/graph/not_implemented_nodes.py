@@ -62,4 +62,4 @@ AUTOGRAD_KERNELS: dict[str, Kernel] = {
     "scatter_.reduce": _in_place(ops.scatter__reduce, "scatter_"),
     "scatter_.value_reduce": _in_place(ops.scatter__value_reduce, "scatter_"),
 }
-"""Under the alias Autograd."""
+"""Kernels for the alias Autograd."""

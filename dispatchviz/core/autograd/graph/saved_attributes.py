@@ -1,7 +1,8 @@
 """The attributes ``_saved_<name>`` and ``_raw_saved_<name>`` of Nodes, as Python sees them.
 
-Mirrors ``torch/csrc/autograd/generated/python_functions_*.cpp``. A Node class lists what it keeps; from the lists
-``Node.__init_subclass__`` makes read-only properties. Tensors are in slots that end in ``_`` (``self_``).
+This module mirrors ``torch/csrc/autograd/generated/python_functions_*.cpp``. A Node class lists its saved values, and
+``Node.__init_subclass__`` makes read-only properties from the lists. Tensors are in slots that end in ``_``
+(``self_``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _UINT64 = 2**64 - 1
 
 
 def install_properties(cls: type[Node], own: Mapping[str, Any]) -> None:
-    """Make the properties that the lists in a class's own namespace ask for."""
+    """Create the properties for the lists in a class's own namespace."""
     for name in own.get("saved_variables", ()):
         setattr(cls, f"_saved_{name}", _unpacking(f"{name}_"))
         setattr(cls, f"_raw_saved_{name}", _raw(f"{name}_"))
@@ -55,5 +56,7 @@ def _plain(slot: str, unsigned: bool) -> property:
 
 
 def _as_unsigned(value: Any) -> Any:
-    """PyTorch converts saved integers to Python as unsigned 64-bit ones: dim -1 reads 18446744073709551615."""
+    """Return a saved integer as Python sees it: PyTorch converts it as an unsigned 64-bit integer, so dim -1 reads
+    18446744073709551615.
+    """
     return value & _UINT64 if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,11 +1,11 @@
-"""SavedVariable: what a Node keeps of a tensor for its formula (``torch/csrc/autograd/saved_variable.cpp``).
+"""SavedVariable: a tensor that a Node saves for its formula (``torch/csrc/autograd/saved_variable.cpp``).
 
-Rule 1: an input, or a leaf, is kept as the very same object. An output that is no leaf is kept as an alias without
-history, since tensor -> Node -> tensor would be a cycle; unpacking gives a new tensor with that history each time.
-Rule 2: unpacking compares the version at saving with the version now.
-Rule 3: such an alias keeps the tangent too, as long as the dual level is open.
+Rule 1: an input, or a leaf, is saved as the same object. An output that is not a leaf is saved as an alias without
+history, since tensor -> Node -> tensor would be a cycle. Unpacking returns a new tensor with that history each time.
+Rule 2: unpacking compares the version at saving with the current version.
+Rule 3: the alias keeps the tangent too, while the dual level is open.
 
-Not here: hooks that pack what is kept (``saved_variable_hooks.py``).
+Not here: hooks that pack the saved tensor (``saved_variable_hooks.py``).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ T = TypeVar("T")
 class SavedVariable:
     """A tensor as it was when it was saved. ``SavedVariable(None)`` represents an undefined tensor.
 
-    RuntimeError for an inference tensor.
+    Raise RuntimeError for an inference tensor.
     """
 
     __slots__ = (
@@ -73,17 +73,17 @@ class SavedVariable:
     )
 
     _data: Tensor | None
-    """None when it was released."""
+    """The saved tensor; None after it was released."""
     _fw_grad: ForwardGrad | None
-    """Of a copy only."""
+    """The tangent of a copy."""
     _grad_fn: weakref.ref[Node] | None
-    """Of an in-place result on a view only."""
+    """The history of an in-place result on a view."""
     _original: bool
-    """``_data`` is the saved object itself."""
+    """True if ``_data`` is the saved object itself."""
     _packed: Packed | None
-    """Of a PackedVariable only; None when it was released."""
+    """The packed object of a PackedVariable; None after it was released."""
     _recorded_as: tuple[int, str]
-    """Serial number of the Node that keeps it, and as what: once a recorder has emitted that."""
+    """The serial number of the Node that saves it, and the name, once a recorder has emitted that."""
 
     def __init__(self, variable: Tensor | None, is_output: bool = False, is_inplace_on_view: bool = False) -> None:
         self._data = variable
@@ -96,7 +96,7 @@ class SavedVariable:
         if is_inference(variable):
             raise RuntimeError(_INFERENCE)
         self._version = variable._version_counter.value
-        self._is_leaf = variable._grad_fn is None  # as it is noted: a stale view's is not replayed
+        self._is_leaf = variable._grad_fn is None  # the stored one: a stale view's history is not replayed
         if is_inplace_on_view:
             node = grad_fn(variable)
             assert node is not None, "the result of an in-place operation on a view has a history"
@@ -108,9 +108,10 @@ class SavedVariable:
             self._data = shallow_copy_and_detach(variable, variable._version_counter)
 
     def unpack(self, saved_for: Node | None = None) -> Tensor | None:
-        """The tensor. ``saved_for`` is the owning Node: the history of an output. Formulas give it for outputs only.
+        """Return the tensor. ``saved_for`` is the owning Node, which is the history of an output. Formulas pass it for
+        outputs only.
 
-        RuntimeError if it was released, detached in place, or changed since.
+        Raise RuntimeError if the tensor was released, detached in place, or changed since.
         """
         data = self._data
         if data is None:
@@ -123,7 +124,7 @@ class SavedVariable:
             and data._view is None
             and (self._is_leaf or data._grad_fn is not None)
         ):
-            return data  # the common case, with nothing left to find out
+            return data  # the common case, which needs no more checks
         history = self._history(data, saved_for)
         if data._version_counter.value != self._version:
             raise RuntimeError(self._was_modified(data, history))
@@ -132,7 +133,7 @@ class SavedVariable:
         return self._with_history(data, history)
 
     def _history(self, data: Tensor, saved_for: Node | None) -> Node | None:
-        """The grad_fn that the unpacked tensor has; asking for it also regenerates that of a stale view."""
+        """Return the grad_fn of the unpacked tensor. This also regenerates that of a stale view."""
         if self._grad_fn is not None:
             node = self._grad_fn()
         else:
@@ -147,7 +148,7 @@ class SavedVariable:
         variable = shallow_copy_and_detach(data, data._version_counter)
         variable._grad_fn = history
         variable._output_nr = self._output_nr
-        if recorder.active is not None and variable._number < 0:  # no handler made it
+        if recorder.active is not None and variable._number < 0:  # the history did not come from a handler
             recorder.active.tensor_created(variable)
         restore_tangent(variable, self._fw_grad)
         return variable
@@ -170,7 +171,7 @@ class SavedVariable:
 
     @property
     def data(self) -> Any:
-        """What is kept, without any check."""
+        """The saved object, without any check."""
         return self._data
 
     @property
@@ -180,7 +181,7 @@ class SavedVariable:
 
 
 NOT_SAVED = SavedVariable(None)
-"""In the slot of a tensor that no valid edge needs."""
+"""The content of a slot whose tensor no valid edge needs."""
 
 
 def save(
@@ -191,9 +192,9 @@ def save(
     is_output: bool = False,
     is_inplace_on_view: bool = False,
 ) -> SavedVariable:
-    """The SavedVariable to put into a slot of ``node``.
+    """Return the SavedVariable to put into a slot of ``node``.
 
-    ``edge`` is the only edge whose formula needs the tensor: if it is empty, nothing is saved.
+    ``edge`` is the only edge whose formula needs the tensor. If it is empty, nothing is saved.
     """
     if edge is not None and node.next_edges[edge].function is None:
         if recorder.active is not None:
@@ -206,7 +207,7 @@ def save(
 
 
 def keep(node: Node, name: str, value: T) -> T:
-    """Hand back a plain value to put into a slot of ``node``, and say that it is kept."""
+    """Record that a plain value is saved in a slot of ``node``. Return the value."""
     rec = recorder.active
     if rec is not None:
         rec.note(("attribute_saved", node._number, name, value if value.__class__ in PLAIN else str(value)))

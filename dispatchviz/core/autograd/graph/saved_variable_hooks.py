@@ -1,15 +1,15 @@
 """Saved-tensor hooks: pack and unpack functions, default hooks, ``saved_tensors_hooks``.
 
-Mirrors ``aten/src/ATen/SavedTensorHooks.cpp``, ``torch/csrc/autograd/python_saved_variable_hooks.cpp`` and the parts
-of ``saved_variable.cpp`` that know hooks. Not here: ``torch.autograd.graph.saved_tensors_hooks``, which only pushes and
-pops.
+This module mirrors ``aten/src/ATen/SavedTensorHooks.cpp``, ``torch/csrc/autograd/python_saved_variable_hooks.cpp`` and
+the parts of ``saved_variable.cpp`` that handle hooks. Not here: ``torch.autograd.graph.saved_tensors_hooks``, which
+only pushes and pops.
 
-Rule 1: every thread has a stack of default hooks; a tensor is packed by the innermost pair as it is saved, wrapped
-numbers excepted, under no_grad. ``register_hooks`` packs what is saved already.
-Rule 2: a packed tensor has no version to compare; unpacking gives it the history, or the accumulator, that the saved
+Rule 1: every thread has a stack of default hooks. The innermost pair packs a tensor as it is saved, under no_grad,
+except for wrapped numbers. ``register_hooks`` packs a tensor that is saved already.
+Rule 2: a packed tensor has no version to compare. Unpacking gives it the history, or the accumulator, that the saved
 tensor had.
-Rule 3: nobody pays for this who does not use it. A SavedVariable becomes a PackedVariable when it gets hooks, and
-SavedVariables ask for default hooks only while some thread has pushed any.
+Rule 3: hooks cost nothing unless they are used. A SavedVariable becomes a PackedVariable when it gets hooks, and
+SavedVariables check for default hooks only while some thread has pushed any.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Unpack = Callable[[Any], Tensor]
 
 
 class Hooks(NamedTuple):
-    """A pair."""
+    """A pair of pack and unpack hooks."""
 
     pack: Pack
     unpack: Unpack
@@ -73,16 +73,16 @@ class Hooks(NamedTuple):
 
 
 def push_default_hooks(pack: Pack, unpack: Unpack) -> None:
-    """This thread's saved tensors are packed by these from now on. RuntimeError if that is disabled."""
+    """Pack this thread's saved tensors with these hooks. Raise RuntimeError if that is disabled."""
     check_enabled()
     pair = Hooks(pack, unpack)
     state = thread.state
-    process_modes.enter(Mode.SAVED_TENSOR_HOOKS)  # first: an exception from outside leaves it on, never off
+    process_modes.enter(Mode.SAVED_TENSOR_HOOKS)  # first: after an exception from outside it is on, never off
     state.saved_tensors_hooks = (*state.saved_tensors_hooks, pair)
 
 
 def pop_default_hooks() -> None:
-    """Take the innermost pair away. RuntimeError if there is none."""
+    """Remove the innermost pair. Raise RuntimeError if there is none."""
     state = thread.state
     pairs = state.saved_tensors_hooks
     if not pairs:
@@ -90,7 +90,7 @@ def pop_default_hooks() -> None:
     state.saved_tensors_hooks = pairs[:-1]
     try:
         process_modes.leave(Mode.SAVED_TENSOR_HOOKS)
-    except BaseException:  # one from outside: nothing was popped
+    except BaseException:  # an exception from outside: nothing was popped
         state.saved_tensors_hooks = pairs
         raise
 
@@ -102,21 +102,21 @@ def top_default_hooks() -> Hooks | None:
 
 
 def check_enabled() -> None:
-    """RuntimeError with the text that ``disable`` was given."""
+    """Raise RuntimeError with the text that was passed to ``disable``, if it was called."""
     message = thread.state.saved_tensors_hooks_disabled
     if message is not None:
         raise RuntimeError(message)
 
 
 def disable(message: str, fail_if_non_empty: bool = True) -> None:
-    """Pushing raises this message from now on; so does this call if there are hooks already."""
+    """Make pushing raise this message. Raise it at once if there are hooks already."""
     thread.state.saved_tensors_hooks_disabled = message
     if fail_if_non_empty and thread.state.saved_tensors_hooks:
         raise RuntimeError(message)
 
 
 def enable() -> None:
-    """Pushing is allowed again."""
+    """Allow pushing again."""
     thread.state.saved_tensors_hooks_disabled = None
 
 
@@ -130,7 +130,7 @@ def _init_packing(
     if hooks is None or variable is None or variable._wrapped_number:
         _init(self, variable, is_output, is_inplace_on_view)
         return
-    _init(self, variable, False, is_inplace_on_view)  # what is packed needs no alias
+    _init(self, variable, False, is_inplace_on_view)  # a packed tensor needs no alias
     self._original = False
     self._output_nr = variable._output_nr
     _packed(self)._pack(hooks, variable, is_output)
@@ -142,12 +142,12 @@ process_modes.hot_function(SavedVariable, "__init__", {NO_MODE: _init, Mode.SAVE
 
 
 class PackedVariable(SavedVariable):
-    """What a SavedVariable is once it has hooks."""
+    """A SavedVariable with hooks."""
 
     __slots__ = ()
 
     def _pack(self, hooks: Hooks, tensor: Tensor, is_output: bool) -> None:
-        """Note what unpacking must restore, and lets the hook pack. RuntimeError if it writes to the tensor."""
+        """Store the facts for unpacking, and let the hook pack. Raise RuntimeError if the hook writes to the tensor."""
         self._data = None
         self._packed = packed = Packed(hooks)
         if self._is_leaf:
@@ -166,9 +166,9 @@ class PackedVariable(SavedVariable):
             raise RuntimeError(_PACK_HOOK_MODIFIED_INPUT)
 
     def unpack(self, saved_for: Node | None = None) -> Tensor | None:
-        """The tensor that the hook gives, with its history.
+        """Return the tensor that the hook returns, with its history.
 
-        RuntimeError if it was released or has lost its history; TypeError if the hook gives no tensor.
+        Raise RuntimeError if it was released or has lost its history, TypeError if the hook does not return a tensor.
         """
         packed = self._packed
         if packed is None:
@@ -198,7 +198,7 @@ class PackedVariable(SavedVariable):
         else:
             variable._requires_grad = packed.requires_grad
             variable._accumulator = packed.accumulator
-        if recorder.active is not None and variable._number < 0:  # no handler made it
+        if recorder.active is not None and variable._number < 0:  # it did not come from a handler
             recorder.active.tensor_created(variable)
         restore_tangent(variable, packed.fw_grad)
         return variable
@@ -208,24 +208,24 @@ class PackedVariable(SavedVariable):
 
     @property
     def data(self) -> Any:
-        """What the hook gave."""
+        """The object that the hook returned."""
         return None if self._packed is None else self._packed.data
 
     @property
     def unpack_hook(self) -> Unpack | None:
-        """The hook; None once released."""
+        """The unpack hook; None after release."""
         return None if self._packed is None else self._packed.hooks.unpack
 
 
 class Packed:
-    """The packed object of a pack hook, and what is needed to unpack the saved tensor."""
+    """The packed object of a pack hook, and the facts that are needed to unpack the saved tensor."""
 
     __slots__ = ("accumulator", "data", "fw_grad", "grad_fn", "hooks", "requires_grad")
 
     accumulator: weakref.ref[Node] | None
-    """Of a leaf that requires grad."""
+    """The accumulator of a leaf that requires grad."""
     grad_fn: Node | None
-    """Of an input that is no leaf; an output's is the Node that keeps it."""
+    """The history of an input that is not a leaf. That of an output is the Node that saves it."""
 
     def __init__(self, hooks: Hooks) -> None:
         self.hooks = hooks
@@ -236,7 +236,7 @@ class Packed:
         self.fw_grad: ForwardGrad | None = None
 
     def tangent(self) -> Tensor | None:
-        """Of the saved tensor, while its dual level is open."""
+        """Return the tangent of the saved tensor, while its dual level is open."""
         return None if self.fw_grad is None else self.fw_grad.value(0)
 
 
@@ -254,7 +254,9 @@ def _packed(saved: SavedVariable) -> PackedVariable:
 
 
 def register_hooks(saved: SavedVariable, pack: Pack, unpack: Unpack) -> None:
-    """Pack a tensor that a Node keeps already. RuntimeError if there is nothing to pack, or it was packed before."""
+    """Pack a tensor that a Node has saved already. Raise RuntimeError if there is nothing to pack, or it was packed
+    before.
+    """
     if isinstance(saved, PackedVariable) and saved._packed is not None:
         raise RuntimeError(_ALREADY_SET)
     data = saved._data

@@ -1,1 +1,1 @@
-"""Hooks on tensors and Nodes."""
+"""The hooks on tensors and Nodes."""

@@ -1,12 +1,12 @@
 """Hooks on gradients: pre-hooks, post-hooks, post-accumulate-grad hooks, and RemovableHandle.
 
-Mirrors ``torch/csrc/autograd/python_hook.cpp`` and ``torch/utils/hooks.py``. For one Node the order is: tensor pre
-hooks (grouped per tensor, in the order in which the tensors got their first), retains-grad hooks, pre hooks, the Node,
-post hooks. Who may register what on a tensor is in ``tensor_hooks.py``.
+This module mirrors ``torch/csrc/autograd/python_hook.cpp`` and ``torch/utils/hooks.py``. For one Node the order is:
+tensor pre hooks (grouped per tensor, in the order in which the tensors got their first), retains-grad hooks, pre hooks,
+the Node, post hooks. ``tensor_hooks.py`` has the rules for registering hooks on a tensor.
 
-Rule 1: a list of hooks is copied before it is run; adding and removing acts at the next backward.
-Rule 2: gradients are replaced in the list that the engine holds, and nothing here keeps a reference to one: whether
-AccumulateGrad may take a gradient over depends on who else holds it.
+Rule 1: a list of hooks is copied before it is run. Adding and removing take effect at the next backward.
+Rule 2: gradients are replaced in the engine's list, and nothing here keeps a reference to one, since AccumulateGrad may
+steal a gradient only if it has no other reference.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ HookDict = OrderedDict[int, Hook]
 
 
 class RemovableHandle:
-    """Removes its hook: once, by ``remove()``, or at the end of a ``with`` block."""
+    """A handle that removes its hook, by ``remove()`` or at the end of a ``with`` block."""
 
     next_id: ClassVar[int] = 0
 
     def __init__(self, hooks_dict: Any, hook: Hook | None = None, *, extra_dict: Any = None) -> None:
-        """For ``hook``, or for what the caller puts into ``hooks_dict`` under ``id``; ``extra_dict``, one or several,
-        loses what it has under the same id."""
+        """Create a handle for ``hook``, or for the entry that the caller puts into ``hooks_dict`` under ``id``.
+
+        Removing also deletes the entries with the same id in ``extra_dict``, which is one or several dicts.
+        """
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
@@ -51,7 +53,7 @@ class RemovableHandle:
             hooks_dict[self.id] = hook
 
     def remove(self) -> None:
-        """Take the hook away; harmless if it is gone."""
+        """Remove the hook, if it still exists."""
         if recorder.active is not None:
             recorder.active.hook_removed(self.id)
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
@@ -63,7 +65,7 @@ class RemovableHandle:
         return self.hooks_dict_ref(), self.id, tuple([reference() for reference in self.extra_dict_ref])
 
     def __setstate__(self, state: tuple[Any, int] | tuple[Any, int, tuple[Any, ...]]) -> None:
-        """What is gone is empty from now on; ids go on after this one."""
+        """Restore a pickled handle. Dicts that no longer exist become empty, and new ids are larger than this one."""
         hooks, self.id, *rest = state
         self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
         extra = rest[0] if rest else ()
@@ -78,7 +80,7 @@ class RemovableHandle:
 
 
 class TensorPreHook:
-    """The hooks of one tensor, kept by the Node that produced it: it is that Node's output ``output_nr``."""
+    """The hooks of one tensor, kept by the Node that produced it. The tensor is that Node's output ``output_nr``."""
 
     __slots__ = ("hooks", "output_nr")
 
@@ -109,20 +111,20 @@ class NodeHooks:
         self.post: HookDict | None = None
 
     def add_pre(self, hook: Hook) -> RemovableHandle:
-        """Runs before the Node."""
+        """Add a hook that runs before the Node."""
         if self.pre is None:
             self.pre = HookDict()
         return RemovableHandle(self.pre, hook)
 
     def add_post(self, hook: Hook) -> RemovableHandle:
-        """Runs after the Node."""
+        """Add a hook that runs after the Node."""
         if self.post is None:
             self.post = HookDict()
         return RemovableHandle(self.post, hook)
 
 
 def run_tensor_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
-    """Tensor hooks, then retains-grad hooks, on the gradients in ``values``."""
+    """Run tensor hooks, then retains-grad hooks, on the gradients in ``values``."""
     for tensor_hook in node.tensor_pre_hooks():
         for hook in list(tensor_hook.hooks.values()):
             _run_single(node, hook, values, tensor_hook.output_nr)
@@ -144,7 +146,7 @@ def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int)
 
 
 def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
-    """Pre hooks of the Node, on the gradients in ``values``."""
+    """Run the pre hooks of the Node on the gradients in ``values``."""
     if node.hooks is None or node.hooks.pre is None:
         return
     for hook in list(node.hooks.pre.values()):
@@ -156,7 +158,7 @@ def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
 def run_post_hooks(
     node: Node, hooks: HookDict, outputs: list[Tensor | None], inputs: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """Post hooks: they get what the Node returned and what it was given. Returns the outputs to go on with."""
+    """Run the post hooks, which get the Node's outputs and inputs. Return the outputs to continue with."""
     for hook in list(hooks.values()):
         before = tuple(outputs)
         replaced = _replaces(before, hook(before, tuple(inputs)), hook, outputs)
@@ -165,9 +167,10 @@ def run_post_hooks(
 
 
 def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
-    """The leaf's hooks, after its ``.grad`` was updated. RuntimeError if one returns something else than its argument.
+    """Run the leaf's hooks after its ``.grad`` was updated. Raise RuntimeError if one returns something other than its
+    argument.
 
-    As in PyTorch, a replacement is checked like a gradient and handed to the next hook before it is refused.
+    As in PyTorch, a replacement is checked like a gradient and passed to the next hook before it is refused.
     """
     if leaf._hooks is None or leaf._hooks.post_accumulate is None:
         return
@@ -190,7 +193,7 @@ def _record_hook(
 
 
 def _replaces(before: Sequence[Tensor | None], result: Any, hook: Hook, values: list[Tensor | None]) -> bool:
-    """Check what a node hook returned and writes it into ``values``."""
+    """Check the result of a Node's hook and write it into ``values``. Return whether it replaces gradients."""
     if result is None or result is before:
         return False
     if not isinstance(result, tuple):
@@ -207,7 +210,7 @@ def _replaces(before: Sequence[Tensor | None], result: Any, hook: Hook, values: 
 
 
 def _check_single(old: Tensor | None, new: Any, hook: Hook) -> None:
-    """A replacement must be a tensor of the same type and size."""
+    """Raise an error unless a replacement is a tensor of the same type and size."""
     if new is None:
         return
     if old is None:
@@ -225,24 +228,26 @@ def _check_single(old: Tensor | None, new: Any, hook: Hook) -> None:
 def registered(
     kind: HookKind, handle: RemovableHandle, hook: Hook, node: Node | None, tensor: Tensor | None = None
 ) -> RemovableHandle:
-    """The handle, once a recorder knows of the hook."""
+    """Return the handle, after recording the hook."""
     note_hook(kind, handle.id, hook, node, tensor)
     return handle
 
 
 def note_hook(kind: HookKind, number: int, hook: Hook, node: Node | None, tensor: Tensor | None) -> None:
-    """``number``: the handle's id."""
+    """Record that a hook was registered. ``number`` is the handle's id."""
     if recorder.active is not None:
         recorder.active.hook_registered(kind, recorded_name(hook), number, node, tensor)
 
 
 _UNKNOWN = "<unknown>"
 _OF_C = (GetSetDescriptorType, MemberDescriptorType)
-"""Classes of descriptors that are no Python code."""
+"""Classes of descriptors that are not Python code."""
 
 
 def name_of(hook: Hook) -> str:
-    """As messages call a hook: ``hook_name`` of ``python_hook.cpp``, which takes what goes wrong for no name."""
+    """Return the name of a hook in messages. Any error while reading it means that there is no name (``hook_name`` of
+    ``python_hook.cpp``).
+    """
     try:
         name = hook.__name__
     except Exception as error:
@@ -253,8 +258,9 @@ def name_of(hook: Hook) -> str:
 
 
 def recorded_name(hook: Any) -> str:
-    """As a recorder calls a hook. No code of the program's runs for that: where a class has some for its attributes,
-    the hook has no name here."""
+    """Return the name of a hook for a recorder. It runs none of the program's code: if its class has code for
+    attributes, the hook has no name here.
+    """
     while type(hook) is MethodType:
         hook = hook.__func__
     return _UNKNOWN if _runs_code_for_its_name(type(hook)) else name_of(hook)
@@ -272,9 +278,9 @@ def _runs_code_for_its_name(kind: type) -> bool:
 
 
 def move_hooks_to_new_grad_fn(tensor: Tensor, old: Node | None, new: Node) -> None:
-    """The tensor got another history: hooks stay with the old Node, a retains-grad hook goes along to the new one.
+    """Handle a change of the tensor's history: hooks stay with the old Node, a retains-grad hook moves to the new one.
 
-    ``update_tensor_hooks_on_new_gradfn`` of ``torch/csrc/autograd/variable.cpp``.
+    It is ``update_tensor_hooks_on_new_gradfn`` of ``torch/csrc/autograd/variable.cpp``.
     """
     if tensor._hooks is not None:
         tensor._hooks.backward = None

@@ -26,13 +26,13 @@ _NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient
 
 
 def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
-    """``hook(grad)`` runs when the gradient of ``tensor`` is complete and may return another.
+    """Register ``hook(grad)``, which runs when the gradient of ``tensor`` is complete and may return another.
 
-    RuntimeError if the tensor does not require grad.
+    Raise RuntimeError if the tensor does not require grad.
     """
     if not requires_grad(tensor):
         raise RuntimeError(_NO_GRADIENT)
-    hooks, node = _hooks_of(tensor), tensor._grad_fn  # of a stale view that has hooks already: the Node of before
+    hooks, node = _hooks_of(tensor), tensor._grad_fn  # a stale view that has hooks already keeps its previous Node
     if hooks.backward is None:
         node = grad_fn(tensor)
         hooks.backward = HookDict()
@@ -42,7 +42,9 @@ def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
 
 
 def register_post_accumulate_grad_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
-    """``hook(leaf)`` runs after ``leaf.grad`` was updated. RuntimeError for anything but a leaf that requires grad."""
+    """Register ``hook(leaf)``, which runs after ``leaf.grad`` was updated. Raise RuntimeError for anything but a leaf
+    that requires grad.
+    """
     if not requires_grad(tensor):
         raise RuntimeError(_NO_GRADIENT)
     if not is_leaf(tensor):
@@ -55,15 +57,15 @@ def register_post_accumulate_grad_hook(tensor: Tensor, hook: Hook) -> RemovableH
 
 
 def retain_grad(tensor: Tensor) -> None:
-    """The tensor's ``.grad`` will be set although it is no leaf; nothing happens for a leaf.
+    """Set the ``.grad`` of a tensor that is not a leaf during backward. Do nothing for a leaf.
 
-    RuntimeError if it does not require grad.
+    Raise RuntimeError if the tensor does not require grad.
     """
     if not requires_grad(tensor):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     check_supports_retain_grad()
     if tensor._retains_grad or (node := grad_fn(tensor)) is None:
-        return  # a tensor that retains already is not asked for its Node: that of a stale view might be refused
+        return  # if the tensor retains already, its Node is not read: that of a stale view might be refused
     node.own_hooks().retains_grad[tensor._output_nr] = _retaining(weakref.ref(tensor))
     tensor._retains_grad = True
     if recorder.active is not None:
@@ -71,7 +73,7 @@ def retain_grad(tensor: Tensor) -> None:
 
 
 def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
-    """Write a gradient to ``.grad``, unless the tensor is gone; return whether it did."""
+    """Return a hook that writes a gradient to ``.grad`` if the tensor still exists, and returns whether it did."""
 
     def retain(gradient: Tensor) -> bool:
         tensor = reference()

@@ -1,4 +1,4 @@
-"""Autograd kernels written by hand, and the fallback of the Autograd keys.
+"""Autograd kernels written by hand, and the fallback for the Autograd keys.
 
 A module is executed when one of its kernels is first looked up.
 """

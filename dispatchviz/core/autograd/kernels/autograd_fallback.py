@@ -1,16 +1,16 @@
-"""The backend fallback of the Autograd keys (``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``): for
-operators without an autograd kernel of their own.
+"""The backend fallback for the Autograd keys, for operators without an autograd kernel of their own
+(``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``).
 
-Mirrors ``aten/src/ATen/core/VariableFallbackKernel.cpp`` and the first half of
-``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``. Custom operators with a kernel for a backend and nothing
-else run through it: their gradient ends here, with a warning when backward comes by.
+It mirrors ``aten/src/ATen/core/VariableFallbackKernel.cpp`` and the first half of
+``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``. Custom operators with nothing but a kernel for a backend
+run through it. Their gradient ends here, with a warning when backward reaches it.
 
 Not here: the boxed kernels of PyTorch's own operators without a derivative (``not_implemented_fallback.py``), which
 raise.
 
-Rule 1: no guard. What the backend's kernel calls is differentiated, and a result with a history of its own keeps it;
-then a hook on that result warns.
-Rule 2: what the schema says to be written in place gets no Node.
+Rule 1: there is no guard. The calls of the backend's kernel are differentiated, and a result with a history of its own
+keeps it. Then a hook on that result warns.
+Rule 2: an argument that the schema declares as written in place gets no Node.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread import warning
 
 NOTHING, WARN = "nothing", "warn"
-"""Modes: only pass the call on; or leave a Node that warns."""
+"""The modes: only redispatch, or leave a Node that warns."""
 
 _mode = WARN
 
@@ -46,7 +46,9 @@ def get_autograd_fallback_mode() -> str:
 
 
 def set_autograd_fallback_mode(mode: str) -> None:
-    """RuntimeError for the mode ``error``, which PyTorch names and does not have, and for other values."""
+    """Set the process's mode. Raise RuntimeError for the mode ``error``, which PyTorch names and does not have, and for
+    other values.
+    """
     global _mode
     if mode == "error":
         raise RuntimeError("NYI: mode='error'")
@@ -59,7 +61,7 @@ def set_autograd_fallback_mode(mode: str) -> None:
 
 
 def autograd_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Go on below, without a guard; a result without a history gets a Node that warns in backward."""
+    """Redispatch without a guard. A result without a history gets a Node that warns in backward."""
     arguments = tensors_of(op.schema.arguments, stack[len(stack) - len(op.schema.arguments) :])
     node: WarnNotImplemented | None = None
     if _mode != NOTHING and compute_requires_grad(*arguments):
@@ -73,12 +75,12 @@ def autograd_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
 
 
 def tensors_of(declared: Sequence[Argument], values: Sequence[Any]) -> list[Tensor]:
-    """The tensors among the values of arguments or returns, with members of lists, but not of ``Tensor?[]``."""
+    """The tensors among the values of arguments or returns, with members of lists, but not those of ``Tensor?[]``."""
     return [tensor for argument, value in zip(declared, values, strict=True) for tensor in _members(argument, value)]
 
 
 def results_of(op: OperatorEntry, stack: list[Any]) -> list[tuple[int, Tensor]]:
-    """The tensors that a kernel has left on the stack, each with the position of its return."""
+    """The tensors that a kernel has pushed onto the stack, each with the position of its return."""
     returns = op.schema.returns
     values = stack[len(stack) - len(returns) :]
     pairs = enumerate(zip(returns, values, strict=True))
@@ -92,7 +94,7 @@ def _members(declared: Argument, value: Any) -> Sequence[Tensor]:
 
 
 def is_mutable_output(op: OperatorEntry, position: int) -> bool:
-    """The schema says that this return is an argument that was written to."""
+    """Return whether the schema declares a return to be an argument that was written to."""
     return op.schema.returns[position].is_write
 
 
@@ -104,7 +106,7 @@ def _leave_warning(result: Tensor, node: WarnNotImplemented, mutable: bool) -> N
         warn = warns(node.op_name)
         register_hook(result, warn)
         if mutable and result._view is not None and requires_grad(result._view.base):
-            register_hook(result._view.base, warn)  # the history may be rebased: then the base's gradient passes by
+            register_hook(result._view.base, warn)  # if the history is rebased, the base's gradient passes here
     elif not mutable:
         set_history(result, node)
     elif recorder.active is not None:
@@ -112,7 +114,7 @@ def _leave_warning(result: Tensor, node: WarnNotImplemented, mutable: bool) -> N
 
 
 class WarnNotImplemented(Node):
-    """Warns when it runs; all its gradients are undefined."""
+    """A Node that warns when it runs. All its gradients are undefined."""
 
     __slots__ = ("num_outputs", "op_name")
     cpp_name = "torch::autograd::WarnNotImplemented"
@@ -131,7 +133,7 @@ WarnNotImplemented.__name__ = "CppFunction"  # Python's type of C++ Nodes withou
 
 
 def warns(op_name: str) -> Callable[[Tensor], None]:
-    """A tensor hook that warns."""
+    """Return a tensor hook that warns."""
 
     def warn_autograd_not_implemented_hook(grad: Tensor) -> None:
         warn_autograd_not_implemented(op_name)
@@ -140,7 +142,7 @@ def warns(op_name: str) -> Callable[[Tensor], None]:
 
 
 def warn_autograd_not_implemented(op_name: str) -> None:
-    """PyTorch's UserWarning."""
+    """Issue PyTorch's UserWarning."""
     warning.warn_python(
         f"{op_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
         "through it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in "

@@ -1,7 +1,7 @@
-"""Autograd kernels of ``_foreach_*``: they redispatch.
+"""Autograd kernels of ``_foreach_*``, which redispatch.
 
-NB: in PyTorch, every tensor of the list gets a Node of its own; here gradients through such a call are refused.
-Optimizers call it with grad mode off.
+NB: in PyTorch, every tensor of the list gets a Node of its own. Here gradients through these calls are refused.
+Optimizers call them with grad mode off.
 """
 
 from __future__ import annotations
@@ -58,4 +58,4 @@ def _check_no_gradient(name: str, args: tuple[Any, ...]) -> None:
 AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
     name: _redispatch(name) for name in variable_type.KERNELS if name.startswith("_foreach_")
 }
-"""Operator's name to typed kernel."""
+"""Typed kernels by operator's name."""

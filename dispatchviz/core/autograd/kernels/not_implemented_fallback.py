@@ -1,13 +1,13 @@
 """``autogradNotImplementedFallback``: the boxed autograd kernels of operators that have no derivative.
 
-Mirrors the second half of ``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``. PyTorch's generator registers
-``autogradNotImplementedFallback`` for its operators without an entry in derivatives.yaml (factories, out= variants,
-whatever nobody has differentiated yet); ``autogradNotImplementedInplaceOrViewFallback`` is its companion under
-ADInplaceOrView, for custom operators written in C++.
+This module mirrors the second half of ``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``. PyTorch's
+generator registers ``autogradNotImplementedFallback`` for its operators without an entry in derivatives.yaml
+(factories, out= variants, operators without a derivative). ``autogradNotImplementedInplaceOrViewFallback`` is its
+companion for ADInplaceOrView, for custom operators written in C++.
 
 Not here: the backend fallback, which only warns (``autograd_fallback.py``).
 
-Rule 1: a result leads to a ``NotImplemented`` Node, with edges for those arguments alone that require grad; backward
+Rule 1: a result leads to a ``NotImplemented`` Node, with edges only for the arguments that require grad. Backward
 raises there.
 Rule 2: only in-place operators and views leave ADInplaceOrView in the set.
 """
@@ -48,9 +48,10 @@ _REWRITE = "Please rewrite your function as a composite function."
 
 
 def autograd_not_implemented_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Autograd kernel: what comes back from it raises in backward.
+    """Run the autograd kernel. A backward through its results raises.
 
-    RuntimeError if what is written must not be, or if several arguments or returns are views of each other.
+    Raise RuntimeError if a written argument must not be written to, or if several arguments or returns are views of
+    each other.
     """
     view = _is_view(op)
     arguments = _arguments(op, stack)
@@ -71,7 +72,9 @@ def _arguments(op: OperatorEntry, stack: list[Any]) -> list[Any]:
 
 
 def _is_view(op: OperatorEntry) -> bool:
-    """Return whether an argument is shared and not written to. RuntimeError if several are."""
+    """Return whether the result shares memory with an argument that is not written to. Raise RuntimeError if there are
+    several.
+    """
     expected = "Expected only a single {} in the operator schema"
     _only_view(op.schema.returns, expected.format("output"), "outputs are aliased with inputs")
     position = _only_view(op.schema.arguments, expected.format("input"), "inputs are aliased with outputs", " ")
@@ -79,7 +82,7 @@ def _is_view(op: OperatorEntry) -> bool:
 
 
 def _only_view(declared: Sequence[Argument], expected: str, several: str, space: str = "") -> int | None:
-    """Position of the argument or return that is shared and not written to; None if there is none."""
+    """Return the position of the argument or return that is shared and not written to; None if there is none."""
     positions = [i for i, argument in enumerate(declared) if argument.alias is not None and not argument.is_write]
     if len(positions) > 1:
         raise RuntimeError(
@@ -122,9 +125,9 @@ def _set_histories(op: OperatorEntry, stack: list[Any], node: NotImplementedNode
 
 
 def autograd_not_implemented_inplace_or_view_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """ADInplaceOrView kernel: counts writes, and makes the first return a view of the first argument.
+    """Run the ADInplaceOrView kernel: count writes, and make the first return a view of the first argument.
 
-    RuntimeError if other arguments or returns are views, or several.
+    Raise RuntimeError if other arguments or returns are views, or several are.
     """
     base = _viewed(op, _arguments(op, stack))
     with AutoDispatchBelowADInplaceOrView():
@@ -138,7 +141,7 @@ def autograd_not_implemented_inplace_or_view_fallback(op: OperatorEntry, ks: int
 
 
 def _viewed(op: OperatorEntry, arguments: Sequence[Any]) -> Tensor | None:
-    """The tensor that the first return is a view of; None for operators that are no views."""
+    """Return the tensor that the first return views; None if the operator returns no view."""
     expects = "Fallback ADInplaceOrView kernel expects only a single {} in the operator schema"
     output = _only_view(op.schema.returns, expects.format("output"), "outputs are aliased with inputs")
     given = _only_view(op.schema.arguments, expects.format("input"), "inputs are aliased with outputs", " ")
@@ -152,7 +155,7 @@ def _viewed(op: OperatorEntry, arguments: Sequence[Any]) -> Tensor | None:
 
 
 def _views_of(op: OperatorEntry, base: Tensor, output: Any) -> Any:
-    """Writing to such a view later is refused: there is no derivative to go on with."""
+    """Make views that must not be written to later, since there is no derivative."""
     refusal = f"Mutating the view {op.schema.name}which does not have a derivative implemented is forbidden."
     if isinstance(output, Tensor):
         return as_view(base, output, refusal=refusal)

@@ -1,7 +1,7 @@
 """Hand-written autograd kernels: ``copy_``, ``detach``, ``resize_``, ``_fw_primal``, ``_make_dual``
 (``torch/csrc/autograd/VariableTypeManual.cpp``).
 
-``AUTOGRAD_KERNELS`` go under the alias Autograd, ``INPLACE_OR_VIEW_KERNELS`` under ADInplaceOrView.
+``AUTOGRAD_KERNELS`` are for the alias Autograd, ``INPLACE_OR_VIEW_KERNELS`` for ADInplaceOrView.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, Aut
 
 
 def copy_(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    """Two edges, always: to what self was, and to src."""
+    """Copy, with a Node that always has two edges: to the previous history of self, and to src."""
     grad_fn: CopyBackwards | None = None
     op_requires_grad = compute_requires_grad(self, src) and self._dtype.can_require_grad
     check_inplace(self, op_requires_grad)
@@ -60,7 +60,7 @@ def copy_(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 
 def _copied_tangent(self: Tensor, src: Tensor) -> Tensor:
-    """What becomes of the tangent of ``self``: written to if it is there, else made from that of ``src``."""
+    """Return the tangent of ``self`` after the copy: the existing one, written to, or one made from that of ``src``."""
     self_t, src_t = fw_grad(self), fw_grad(src)
     if self_t is not None:
         return ops.fill__Scalar.call(self_t, 0) if src_t is None else ops.copy_.call(self_t, src_t, False)
@@ -71,7 +71,9 @@ def _copied_tangent(self: Tensor, src: Tensor) -> Tensor:
 
 
 def _fw_primal(ks: int, self: Tensor, level: int) -> Tensor:
-    """An alias with history and without tangent. RuntimeError if there is one and the level is not 0."""
+    """Return an alias with history and without tangent. Raise RuntimeError if there is a tangent and the level is not
+    0.
+    """
     grad_fn: Identity | None = None
     if compute_requires_grad(self):
         grad_fn = Identity()
@@ -86,7 +88,9 @@ def _fw_primal(ks: int, self: Tensor, level: int) -> Tensor:
 
 
 def _make_dual(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
-    """An alias with history and with a tangent. RuntimeError if ``primal`` has one, or the level is not 0."""
+    """Return an alias with history and with a tangent. Raise RuntimeError if ``primal`` has one, or the level is not
+    0.
+    """
     if fw_grad(primal, level) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
@@ -108,7 +112,7 @@ def _make_dual(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
 
 
 def detach(ks: int, self: Tensor) -> Tensor:
-    """An alias without history."""
+    """Return an alias without history."""
     if recorder.active is not None:
         recorder.active.note(("no_node_made", "detached"))
     with AutoDispatchBelowAutograd():
@@ -116,12 +120,12 @@ def detach(ks: int, self: Tensor) -> Tensor:
 
 
 def detach_(ks: int, self: Tensor) -> Tensor:
-    """Changes fields only; nothing is redispatched. RuntimeError for a view."""
+    """Change fields only, without redispatching. Raise RuntimeError for a view."""
     return forget_history(self)
 
 
 def resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
-    """RuntimeError for a tensor that requires grad."""
+    """Resize. Raise RuntimeError for a tensor that requires grad."""
     if requires_grad(self):
         raise RuntimeError("cannot resize variables that require grad")
     with AutoDispatchBelowAutograd():
@@ -132,7 +136,7 @@ def resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Ten
 
 
 def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
-    """RuntimeError for a tensor that requires grad."""
+    """Resize. Raise RuntimeError for a tensor that requires grad."""
     if requires_grad(self):
         raise RuntimeError("cannot resize variables that require grad")
     with AutoDispatchBelowAutograd():
@@ -143,7 +147,7 @@ def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str |
 
 
 def copy_below(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    """Count the write."""
+    """Redispatch and increment the version."""
     with AutoDispatchBelowADInplaceOrView():
         ops.copy_.redispatch(ks & after_ADInplaceOrView_keyset, self, src, non_blocking)
     increment_version(self)
@@ -151,9 +155,10 @@ def copy_below(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor
 
 
 def detach_below(ks: int, self: Tensor) -> Tensor:
-    """Not ``as_view``: for autograd the result is no view, although it shares memory and version.
+    """Return an alias that is not made by ``as_view``: for autograd it is not a view, although it shares memory and
+    version.
 
-    That of an inference tensor is one too, with a version of its own.
+    The alias of an inference tensor is an inference tensor too, with a version of its own.
     """
     with AutoDispatchBelowADInplaceOrView():
         result = ops.detach.redispatch(ks & after_ADInplaceOrView_keyset, self)
@@ -162,21 +167,21 @@ def detach_below(ks: int, self: Tensor) -> Tensor:
 
 
 def fw_primal_below(ks: int, self: Tensor, level: int) -> Tensor:
-    """A view for backward, not for forward mode. Nothing is redispatched."""
+    """Return a view for backward, not for forward mode. Nothing is redispatched."""
     with AutoDispatchBelowADInplaceOrView():
         result = ops.alias.call(self)
     return as_view(self, result, forward=False)
 
 
 def make_dual_below(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
-    """A view for backward, not for forward mode. Nothing is redispatched."""
+    """Return a view for backward, not for forward mode. Nothing is redispatched."""
     with AutoDispatchBelowADInplaceOrView():
         result = ops.alias.call(primal)
     return as_view(primal, result, forward=False)
 
 
 def resize_below(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
-    """Counts only if the size changed."""
+    """Redispatch. Increment the version only if the size changed."""
     before = self._size
     with AutoDispatchBelowADInplaceOrView():
         ops.resize_.redispatch(ks & after_ADInplaceOrView_keyset, self, size, memory_format)
@@ -186,7 +191,7 @@ def resize_below(ks: int, self: Tensor, size: Size, memory_format: str | None) -
 
 
 def resize_as_below(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
-    """Counts only if the size changed."""
+    """Redispatch. Increment the version only if the size changed."""
     before = self._size
     with AutoDispatchBelowADInplaceOrView():
         ops.resize_as_.redispatch(ks & after_ADInplaceOrView_keyset, self, the_template, memory_format)
@@ -213,4 +218,4 @@ INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {
     "resize_": resize_below,
     "resize_as_": resize_as_below,
 }
-"""``detach_`` has no kernel there in PyTorch either."""
+"""Kernels for ADInplaceOrView. ``detach_`` has none in PyTorch either."""

@@ -1,1 +1,1 @@
-"""Autograd's side of a tensor: its metadata, views and versions, what in-place operations check."""
+"""Autograd's side of a tensor: its metadata, views and versions, and the checks of in-place operations."""

@@ -1,5 +1,6 @@
-"""CreationMeta: how a view was created, and which in-place operations that forbids (``CreationMeta`` in
-``torch/csrc/autograd/variable.h``)."""
+"""CreationMeta: the circumstances in which a view was created, and the in-place operations that they forbid
+(``CreationMeta`` in ``torch/csrc/autograd/variable.h``).
+"""
 
 from __future__ import annotations
 
@@ -45,8 +46,8 @@ def modified_view_error(
 ) -> RuntimeError:
     """The error of writing into a view that must not be written to.
 
-    ``function``: forward name of the Node that made the view, None if there is none; ``indirect``: it was the base, or
-    another view of it, that was written to.
+    ``function`` is the forward name of the Node that made the view, or None if there is none. ``indirect`` means that
+    its base, or another view of the base, was written to.
     """
     written = "its base or another view of its base has been" if indirect else "is being"
     if function is not None and creation_meta in (MULTI_OUTPUT_NODE, IN_CUSTOM_FUNCTION):

@@ -21,14 +21,16 @@ _NOT_A_LEAF = (
 
 
 def get_grad(tensor: Tensor) -> Tensor | None:
-    """``.grad``; warns for a tensor that will never get one."""
+    """Return ``.grad``. Warn for a tensor that will never get one."""
     if tensor._grad is None and not tensor._retains_grad and not is_leaf(tensor):
         warn_python(_NOT_A_LEAF, "build/aten/src/ATen/core/TensorBody.h:493")
     return tensor._grad
 
 
 def set_grad(tensor: Tensor, value: Any) -> None:
-    """TypeError or RuntimeError with PyTorch's text for anything that cannot be this tensor's gradient."""
+    """Set ``.grad``. Raise TypeError or RuntimeError with PyTorch's text for anything that cannot be this tensor's
+    gradient.
+    """
     if value is None:
         _assign(tensor, None)
         return
@@ -64,19 +66,19 @@ def _assign(tensor: Tensor, value: Tensor | None) -> None:
 
 
 def get_data(tensor: Tensor) -> Tensor:
-    """``.data``: the same memory without history and with a version counter of its own."""
+    """Return ``.data``: the same memory without history and with a version counter of its own."""
     if tensor._ks & functorch_batched_ks:
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
     alias = shallow_copy_and_detach(tensor, VersionCounter())
-    if recorder.active is not None and alias._number < 0:  # no handler made it
+    if recorder.active is not None and alias._number < 0:  # it did not come from a handler
         recorder.active.tensor_created(alias)
     return alias
 
 
 def set_data(tensor: Tensor, value: Any) -> None:
-    """Take over another tensor's memory; a leaf's accumulator is dropped if dtype or device change.
+    """Set ``.data``: take another tensor's memory. A leaf's accumulator is dropped if dtype or device change.
 
-    TypeError for what is no tensor, RuntimeError for one that cannot require a gradient where this one does.
+    Raise TypeError if the value is not a tensor, RuntimeError if it cannot require grad and this tensor does.
     """
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")

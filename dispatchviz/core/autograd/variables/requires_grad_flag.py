@@ -1,7 +1,7 @@
 """``requires_grad_``, ``set_requires_grad``, ``detach_``.
 
-Mirrors ``torch/csrc/autograd/python_variable.cpp`` (the attribute), ``python_variable_methods.cpp`` (the method) and
-``VariableTypeManual.cpp`` (``detach_``). None of it is dispatched, except ``detach_``, and no key changes.
+This module mirrors ``torch/csrc/autograd/python_variable.cpp`` (the attribute), ``python_variable_methods.cpp`` (the
+method) and ``VariableTypeManual.cpp`` (``detach_``). Only ``detach_`` is dispatched, and no key changes.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ _VIEW = (
 
 
 def requires_grad_(tensor: Tensor, flag: bool = True) -> Tensor:
-    """``Tensor.requires_grad_``. RuntimeError for False on a computed tensor, or True on a dtype without gradients."""
+    """Run ``Tensor.requires_grad_``. Raise RuntimeError for False on a computed tensor, or True on a dtype without
+    gradients.
+    """
     check_supports_inplace_requires_grad()
     return change_requires_grad(tensor, flag)
 
 
 def change_requires_grad(tensor: Tensor, flag: bool = True) -> Tensor:
-    """The same, inside of transforms too, for the transforms themselves."""
+    """Set the flag, even inside of transforms, for the transforms themselves."""
     if not flag and not is_leaf(tensor):
         raise RuntimeError(_NOT_A_LEAF + _USE_DETACH)
     if flag and not tensor._dtype.can_require_grad:
@@ -41,7 +43,7 @@ def change_requires_grad(tensor: Tensor, flag: bool = True) -> Tensor:
 
 
 def make_variable(tensor: Tensor, flag: bool) -> Tensor:
-    """What a factory does with its ``requires_grad``. RuntimeError for a dtype without gradients."""
+    """Set the flag of a factory's result. Raise RuntimeError for a dtype without gradients."""
     if not flag:
         return tensor
     if not tensor._dtype.can_require_grad:
@@ -50,7 +52,9 @@ def make_variable(tensor: Tensor, flag: bool) -> Tensor:
 
 
 def set_requires_grad(tensor: Tensor, flag: object) -> None:
-    """``Tensor.requires_grad = flag``. RuntimeError for what ``requires_grad_`` refuses, and any computed tensor."""
+    """Run ``Tensor.requires_grad = flag``. Raise RuntimeError in the cases of ``requires_grad_``, and for any computed
+    tensor.
+    """
     if not isinstance(flag, bool):
         raise RuntimeError("requires_grad must be a bool")
     if not is_leaf(tensor):
@@ -70,7 +74,7 @@ def _set_flag(tensor: Tensor, flag: bool) -> Tensor:
 
 
 def detach_(tensor: Tensor) -> Tensor:
-    """Forget history and flag; the Node that made the tensor keeps its hooks. RuntimeError for a view."""
+    """Drop history and flag. The Node that made the tensor keeps its hooks. Raise RuntimeError for a view."""
     if tensor._view is not None:
         raise RuntimeError(_VIEW)
     changes = tensor._requires_grad or tensor._grad_fn is not None

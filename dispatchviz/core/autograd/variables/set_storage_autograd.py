@@ -47,4 +47,4 @@ AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
     "set_.source_Storage_storage_offset": _setting(ops.set__source_Storage_storage_offset),
     "set_.source_Tensor": _setting(ops.set__source_Tensor),
 }
-"""Operator's name to typed kernel."""
+"""Typed kernels by operator's name."""

@@ -1,12 +1,12 @@
 """AutogradMeta of a tensor: ``requires_grad``, ``grad_fn``, gradient edge, accumulator, version
 (``torch/csrc/autograd/variable.cpp``).
 
-Mirrors ``torch/csrc/autograd/variable.cpp`` and ``function.h``. The fields themselves are slots of ``Tensor``; views
-and in-place operations are in ``view_info.py``, hooks on tensors in ``tensor_hooks.py``.
+This module mirrors ``torch/csrc/autograd/variable.cpp`` and ``function.h``. The fields themselves are slots of
+``Tensor``. Views and in-place operations are in ``view_info.py``, hooks on tensors in ``tensor_hooks.py``.
 
-Rule 1: a tensor with a ``grad_fn`` is no leaf; a view requires grad if its base does.
-Rule 2: reading the ``grad_fn`` of a view may build a Node: if the storage was written to since the view's Node was
-made, that Node is stale. Every reading goes through ``grad_fn``.
+Rule 1: a tensor with a ``grad_fn`` is not a leaf; a view requires grad if its base does.
+Rule 2: reading the ``grad_fn`` of a view may create a Node: if the storage was written to since the view's Node was
+created, that Node is stale. Every access goes through ``grad_fn``.
 Rule 3: a leaf holds its AccumulateGrad weakly; graphs hold it.
 """
 
@@ -42,7 +42,7 @@ _PYTHON = KEY_BITS[DispatchKey.Python]
 
 
 def requires_grad(tensor: Tensor) -> bool:
-    """Its own flag, or a history, or a base that requires grad."""
+    """Return whether the tensor has the flag, a history, or a base that requires grad."""
     if tensor._requires_grad or tensor._grad_fn is not None:
         return True
     view = tensor._view
@@ -50,9 +50,9 @@ def requires_grad(tensor: Tensor) -> bool:
 
 
 def grad_fn(tensor: Tensor) -> Node | None:
-    """The Node that made the tensor; rebuilt if the tensor is a stale view.
+    """Return the Node that made the tensor, recreated if the tensor is a stale view.
 
-    RuntimeError if it is stale and was created in a way that forbids that.
+    Raise RuntimeError if the view is stale and was created in a way that forbids that.
     """
     view = tensor._view
     if view is None or view.attr_version == tensor._version_counter.value:
@@ -63,17 +63,19 @@ def grad_fn(tensor: Tensor) -> Node | None:
 
 
 def is_leaf(tensor: Tensor) -> bool:
-    """Nobody made it; reading this may rebuild a stale view's Node."""
+    """Return whether the tensor has no grad_fn. This may recreate a stale view's Node."""
     return grad_fn(tensor) is None
 
 
 def is_inference(tensor: Tensor) -> bool:
-    """Made in inference mode: no autograd keys, no version."""
+    """Return whether the tensor was created in inference mode: it has no autograd keys and no version."""
     return not tensor._ks & autograd_dispatch_keyset_with_ADInplaceOrView
 
 
 def gradient_edge(tensor: Tensor) -> Edge:
-    """Where the gradient of the tensor goes: its grad_fn, or a leaf's AccumulateGrad; empty if neither."""
+    """Return the edge to which the tensor's gradient goes: its grad_fn, or a leaf's AccumulateGrad; empty if there is
+    neither.
+    """
     function = tensor._grad_fn if tensor._view is None else grad_fn(tensor)
     if function is not None:
         return Edge(function, tensor._output_nr)
@@ -84,9 +86,9 @@ def gradient_edge(tensor: Tensor) -> Edge:
 
 
 def grad_accumulator(tensor: Tensor) -> Node | None:
-    """The AccumulateGrad of a leaf, made if no graph keeps one alive; None if the leaf does not require grad.
+    """Return the AccumulateGrad of a leaf, created if no graph keeps one alive; None if the leaf does not require grad.
 
-    RuntimeError if the tensor is no leaf.
+    Raise RuntimeError if the tensor is not a leaf.
     """
     if tensor._grad_fn is not None:
         raise RuntimeError("grad_accumulator() should be only called on leaf Variables")
@@ -96,19 +98,19 @@ def grad_accumulator(tensor: Tensor) -> Node | None:
 
 
 def try_get_grad_accumulator(tensor: Tensor) -> Node | None:
-    """The AccumulateGrad if one is alive."""
+    """Return the AccumulateGrad if one is alive."""
     reference = tensor._accumulator
     return None if reference is None else reference()
 
 
 def reset_grad_accumulator(tensor: Tensor) -> None:
-    """The tensor has other memory: who asks for its AccumulateGrad from now on gets a new one."""
+    """Forget the tensor's AccumulateGrad, since it has other memory. The next access creates a new one."""
     tensor._accumulator = None
 
 
 @cache
 def _accumulate_grad() -> type[AccumulateGrad]:
-    """Imported late, since it needs this module for its rules."""
+    """Return the class, imported late, since it needs this module."""
     from dispatchviz.core.autograd.graph.accumulate_grad import AccumulateGrad
 
     return AccumulateGrad
@@ -118,7 +120,7 @@ _making_accumulators = threading.RLock()
 
 
 def _new_accumulator(leaf: Tensor) -> Node:
-    with _making_accumulators:  # two threads must not make one each: then nothing would keep their sums apart
+    with _making_accumulators:  # two threads must not create one each, since two Nodes would not keep their sums apart
         reference = leaf._accumulator
         accumulator = reference() if reference is not None else None
         if accumulator is None:
@@ -133,7 +135,7 @@ def _new_accumulator(leaf: Tensor) -> Node:
 
 
 def compute_requires_grad(*tensors: Tensor | None) -> bool:
-    """Return whether an operation on these must be recorded: grad mode is on and one of them requires grad."""
+    """Return whether an operation on these tensors must be recorded: grad mode is on and one of them requires grad."""
     if thread.state.grad_mode:
         for tensor in tensors:
             if tensor is not None and (
@@ -169,7 +171,7 @@ def collect_next_edges(node: Node, *tensors: Tensor | None) -> None:
 def set_history(tensor: Tensor | None, node: Node) -> None:
     """Make ``node`` the grad_fn of a result.
 
-    RuntimeError if the result is of a dtype that cannot require grad.
+    Raise RuntimeError if the result's dtype cannot require grad.
     """
     output_nr = node.add_input_metadata(tensor)
     if tensor is None:
@@ -186,7 +188,7 @@ def set_history(tensor: Tensor | None, node: Node) -> None:
 
 
 def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:
-    """Write the history; a view's is fresh from now on."""
+    """Set the history. That of a view is then fresh."""
     tensor._grad_fn = node
     tensor._output_nr = output_nr
     if tensor._view is not None:
@@ -194,7 +196,9 @@ def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:
 
 
 def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
-    """A stale view gets a new AsStridedBackward0, leading to what its base has become, or that of its operators."""
+    """Give a stale view a new AsStridedBackward0, which leads to its base's current history, or the history of its
+    operators.
+    """
     from dispatchviz.core.autograd.graph.saved_variable import keep  # saved variables need this module,
     from dispatchviz.core.generated.nodes import AsStridedBackward0  # generated Nodes too
 
@@ -224,8 +228,8 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
 
 
 def _replayed_history(tensor: Tensor, view: ReplayedViewMeta) -> Node:
-    """The history of the replayed view."""
-    with AutoGradMode(True, "making a view anew"):
+    """Return the history of the replayed view."""
+    with AutoGradMode(True, "replaying a view"):
         node = replay(view.view_funcs, view.base)._grad_fn
     assert node is not None, "the base has a history"
     old, tensor._grad_fn = tensor._grad_fn, node
@@ -237,7 +241,7 @@ def _replayed_history(tensor: Tensor, view: ReplayedViewMeta) -> Node:
 
 
 def strides_or_error(tensor: Tensor) -> Size:
-    """The strides that a Node keeps of an input; nothing of one that does not require grad."""
+    """Return the strides that a Node saves of an input; empty for an input that does not require grad."""
     return tensor._stride if requires_grad(tensor) else ()
 
 
@@ -245,9 +249,9 @@ def strides_or_error(tensor: Tensor) -> Size:
 
 
 def increment_version(tensor: Tensor) -> None:
-    """An in-place or out= operation wrote to the tensor.
+    """Increment the version, since an in-place or out= operation wrote to the tensor.
 
-    RuntimeError for an inference tensor outside of inference mode; the data has changed by then, as in PyTorch.
+    Raise RuntimeError for an inference tensor outside of inference mode. The data has changed by then, as in PyTorch.
     """
     counter = tensor._version_counter
     if not tensor._ks & autograd_dispatch_keyset_with_ADInplaceOrView and type(counter) is VersionCounter:
@@ -264,16 +268,16 @@ def increment_version(tensor: Tensor) -> None:
 
 
 def current_version(tensor: Tensor) -> int:
-    """``Tensor._version``. RuntimeError for an inference tensor."""
+    """Return ``Tensor._version``. Raise RuntimeError for an inference tensor."""
     if is_inference(tensor) and type(tensor._version_counter) is VersionCounter:
         raise RuntimeError("Inference tensors do not track version counter.")
     return tensor._version_counter.value
 
 
 def shallow_copy_and_detach(tensor: Tensor, version: VersionCounter) -> Tensor:
-    """Another tensor on the same memory and of the same geometry, without history.
+    """Return another tensor on the same memory and of the same geometry, without history.
 
-    No operator is called, but a dispatch mode or the tensor's class is requested ``aten::detach`` where there is one.
+    No operator is called, except that a dispatch mode or the tensor's class, if any, gets a call of ``aten::detach``.
     """
     if thread.state.modes or tensor._ks & _PYTHON:
         detached = torch_dispatch.detach(tensor)

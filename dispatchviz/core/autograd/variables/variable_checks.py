@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
-    """Refuse to write into a tensor whose history would become wrong.
+    """Raise RuntimeError with PyTorch's text if writing into a tensor would make its history wrong.
 
-    ``op_requires_grad``: any input of the operation requires grad. RuntimeError with PyTorch's text.
+    ``op_requires_grad`` means that any input of the operation requires grad.
     """
     rec = recorder.active
     if rec is None and not op_requires_grad:
@@ -31,12 +31,14 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
 
 
 def can_mutate_inplace(tensor: Tensor, op_requires_grad: bool) -> bool:
-    """Return whether ``check_inplace`` lets it pass."""
+    """Return whether ``check_inplace`` accepts the tensor."""
     return _verdict(tensor, op_requires_grad) not in _ERRORS
 
 
 def _verdict(tensor: Tensor, op_requires_grad: bool) -> InplaceVerdict:
-    """``can_mutate_inplace``: what decides, in PyTorch's order. While grad mode is off no operation requires grad."""
+    """Return the condition that decides, in PyTorch's order (``can_mutate_inplace``). While grad mode is off, no
+    operation requires grad.
+    """
     if not thread.state.grad_mode:
         return "grad mode is off"
     if not op_requires_grad:
@@ -48,7 +50,7 @@ def _verdict(tensor: Tensor, op_requires_grad: bool) -> InplaceVerdict:
         return "it does not require grad"
     if view is not None and is_leaf(view.base):
         return "view of a leaf that requires grad"
-    if tensor._grad_fn is None:  # as it was last set: a stale view does not replay its history
+    if tensor._grad_fn is None:  # the history as it was last set: a stale view does not replay it
         return "leaf that requires grad"
     return "it is not a leaf"
 
@@ -60,7 +62,7 @@ _ERRORS: dict[InplaceVerdict, str] = {
     ),
     "leaf that requires grad": "a leaf Variable that requires grad is being used in an in-place operation.",
 }
-"""The verdicts that forbid it, with PyTorch's text; empty: the text depends on the view."""
+"""The verdicts that forbid it, with PyTorch's text. An empty text depends on the view."""
 
 
 def _inplace_error(tensor: Tensor, why: InplaceVerdict) -> RuntimeError:
@@ -73,7 +75,9 @@ def _inplace_error(tensor: Tensor, why: InplaceVerdict) -> RuntimeError:
 
 
 def check_out_variant(name: str, *tensors: Tensor | None) -> None:
-    """out= operations are not differentiable. RuntimeError if grad mode is on and an argument requires grad."""
+    """Raise RuntimeError if grad mode is on and an argument requires grad, since out= operations are not
+    differentiable.
+    """
     if thread.state.grad_mode and any(tensor is not None and requires_grad(tensor) for tensor in tensors):
         raise out_requires_grad_error(name)
 
@@ -87,7 +91,7 @@ def out_requires_grad_error(name: str) -> RuntimeError:
 
 
 def check_no_requires_grad(tensor: Tensor | None, name: str, function: str) -> None:
-    """An argument without a formula must not require grad. RuntimeError if it does."""
+    """Raise RuntimeError if an argument without a formula requires grad."""
     if tensor is not None and thread.state.grad_mode and requires_grad(tensor):
         raise RuntimeError(
             f"The function '{function}' is not differentiable with respect to argument '{name}'. "

@@ -1,11 +1,11 @@
 """Views: ``as_view``, ``rebase_history``, and the history of the base and its views.
 
-Mirrors ``torch/csrc/autograd/VariableTypeUtils.h`` and ``rebase_history`` of ``variable.cpp``. Reading the history of a
-stale view is in ``variable.py``, the Node of a base that was written to through a view in ``copy_nodes.py``, what may
-not be written to in ``checks.py``.
+This module mirrors ``torch/csrc/autograd/VariableTypeUtils.h`` and ``rebase_history`` of ``variable.cpp``. Reading the
+history of a stale view is in ``variable.py``, the Node of a base that was written to through a view in
+``copy_nodes.py``, the checks of in-place operations in ``variable_checks.py``.
 
 Rule 1: a view's base is the root base, never a view itself.
-Rule 2: writing through a view changes the history of the base; the view's own is rebuilt when it is next read.
+Rule 2: writing through a view changes the history of the base. The view's own is rebuilt when it is next read.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ _PYTHON = KEY_BITS[DispatchKey.Python]
 def as_view(
     base: Tensor, tensor: Tensor, created: CreationMeta | None = None, refusal: str = "", forward: bool = True
 ) -> Tensor:
-    """Make ``tensor``, fresh from a backend kernel, a differentiable view of ``base`` and return it.
+    """Make ``tensor``, a new result of a backend kernel, a differentiable view of ``base`` and return it.
 
-    ``created``: a creation meta; left out, it follows from inference and grad mode. ``refusal``: the error of writing
-    to it (PyTorch's ErroringViewFunc). ``forward``: the tangents are views of each other too. RuntimeError if both are
-    one object, or if a handler made an inference tensor of a normal one. Views of inference tensors are inference
-    tensors: nothing is noted.
+    ``created`` is a creation meta; without it, inference and grad mode decide. ``refusal`` is the error of writing to
+    the view (PyTorch's ErroringViewFunc). ``forward`` means that the tangents are views of each other too. Raise
+    RuntimeError if both are one object, or if a handler made an inference tensor of a normal one. Views of inference
+    tensors are inference tensors, for which nothing is stored.
     """
     if is_inference(base):
-        tensor._version_counter = VersionCounter()  # not that of a base that was detached
+        tensor._version_counter = VersionCounter()  # not that of a detached base
         return tensor
     if base is tensor:
         raise RuntimeError(
@@ -92,8 +92,9 @@ def as_view(
 
 
 def non_differentiable_view(base: Tensor, tensor: Tensor) -> Tensor:
-    """``make_variable_non_differentiable_view``: another tensor, which shares the version counter and is no view for
-    autograd. What an inference tensor gives stays as it is."""
+    """Return another tensor that shares the version counter and is not a view for autograd
+    (``make_variable_non_differentiable_view``). A result for an inference tensor is returned unchanged.
+    """
     if is_inference(base):
         tensor._version_counter = VersionCounter()
         return tensor
@@ -101,7 +102,9 @@ def non_differentiable_view(base: Tensor, tensor: Tensor) -> Tensor:
 
 
 def _is_undefined(result: object) -> bool:
-    """A handler may give None where a tensor is due: in backward that is an undefined gradient."""
+    """Return whether a result is None. A handler may return it instead of a tensor, and in backward it is an undefined
+    gradient.
+    """
     return result is None
 
 
@@ -112,21 +115,21 @@ def _mode() -> CreationMeta:
 
 
 def several_views() -> CreationMeta:
-    """The creation meta of views that one operator makes several of: not to be written to while their Node counts."""
+    """The creation meta of several views of one operator. They must not be written to while their Node counts."""
     created = _mode()
     return creation_meta.MULTI_OUTPUT_NODE if created == creation_meta.DEFAULT else created
 
 
 def rebase_history(tensor: Tensor, node: Node) -> None:
-    """After an in-place operation: ``node`` becomes the history of ``tensor``.
+    """Make ``node`` the history of ``tensor`` after an in-place operation.
 
-    RuntimeError if the tensor is a view and the operation has several outputs.
+    Raise RuntimeError if the tensor is a view and the operation has several outputs.
     """
     rebase_history_at(tensor, node, node.add_input_metadata(tensor))
 
 
 def rebase_history_at(tensor: Tensor, node: Node, output_nr: int) -> None:
-    """The same for a Node that knows of the tensor already: it is its output ``output_nr``."""
+    """Make output ``output_nr`` of a Node the history of ``tensor``. The Node has metadata for the tensor already."""
     if tensor._view is not None:
         _rebase_base(tensor, tensor._view.base, node)
         return
@@ -138,12 +141,12 @@ def rebase_history_at(tensor: Tensor, node: Node, output_nr: int) -> None:
 
 
 def _rebase_base(view: Tensor, base: Tensor, node: Node) -> None:
-    """The base's history becomes a CopySlices around ``node``; reading the view's then rebuilds it."""
+    """Make a CopySlices around ``node`` the base's history. Reading the view's history then rebuilds it."""
     if len(node.input_metadata) != 1:
         raise RuntimeError("Functions which modify views in-place must return a single Variable")
     view._output_nr = 0
     copy_slices = CopySlices(base, view, node)
-    if requires_grad(view):  # otherwise nobody can have registered a hook
+    if requires_grad(view):  # otherwise no hook can have been registered
         move_hooks_to_new_grad_fn(base, base._grad_fn, copy_slices)
     set_gradient_edge(base, copy_slices, 0)
     if recorder.active is not None:

@@ -1,11 +1,12 @@
-"""ViewFunc: views that are no ``as_strided`` of their base are replayed on another base.
+"""ViewFunc: views that are not an ``as_strided`` of their base are replayed on another base.
 
 For plain tensors a stale view's history is an ``as_strided`` of the base. A tensor with the Python key has no memory
-that autograd knows of, and ``_conj``, ``_neg_view``, ``view_as_real`` and ``view_as_complex`` read memory in another
-way; so PyTorch keeps functions (``ViewFunc`` of ``torch/csrc/autograd/variable.h``) that replay the view. The Python
-fallback says here which operator made a view, for the four it can be seen; ``as_view`` takes it from here.
+that autograd can see, and ``_conj``, ``_neg_view``, ``view_as_real`` and ``view_as_complex`` read memory in another
+way. So PyTorch keeps functions (``ViewFunc`` of ``torch/csrc/autograd/variable.h``) that replay the view. The Python
+fallback reports here which operator made a view; for the four operators the tensors show it. ``as_view`` reads it from
+here.
 
-NB: in PyTorch, wrappers of functorch and functionalization have such functions too.
+NB: in PyTorch, wrappers of functorch and functionalization have these functions too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _PYTHON = KEY_BITS[DispatchKey.Python]
 _BITS = CONJUGATE | NEGATIVE
 _NOTE = "_view_func"
-"""Attribute of a tensor between its making and ``as_view``."""
+"""The attribute of a tensor between its creation and ``as_view``."""
 
 
 class ViewFunc(NamedTuple):
@@ -34,10 +35,10 @@ class ViewFunc(NamedTuple):
     op: OperatorEntry
     args: tuple[Any, ...]
     position: int | None
-    """Which of several results; None if there is one."""
+    """The index among several results; None if there is one."""
 
     def __call__(self, base: Tensor) -> Tensor:
-        """The same view of another base, through the dispatcher."""
+        """Return the same view of another base, by a call of the dispatcher."""
         function, ks = call(self.op, boxed_keys(self.op, (base, *self.args)))
         result: Any = function(ks, base, *self.args)
         view: Tensor = result if self.position is None else result[self.position]
@@ -45,7 +46,7 @@ class ViewFunc(NamedTuple):
 
 
 class ReplayedViewMeta(ViewMeta):
-    """ViewMeta of a view that is replayed by its operators, from the root base on."""
+    """The ViewMeta of a view that is replayed by its operators, from the root base on."""
 
     __slots__ = ("view_funcs",)
 
@@ -53,7 +54,7 @@ class ReplayedViewMeta(ViewMeta):
 
 
 def record_view(op: OperatorEntry, arguments: Sequence[Any], results: Sequence[Any]) -> None:
-    """A handler has run ``op``: if that makes views of a Python-keyed tensor, the call is recorded on the results."""
+    """Record the call of ``op`` by a handler on its results, if it makes views of a tensor with the Python key."""
     first = op.schema.arguments[0] if op.schema.arguments else None
     if first is None or first.alias is None or first.is_write or not arguments[0]._ks & _PYTHON:
         return
@@ -76,9 +77,10 @@ def replayed(tensor: Tensor, base: Tensor) -> tuple[ViewFunc, ...]:
 
 
 def chained(tensor: Tensor, base: Tensor) -> tuple[ViewFunc, ...]:
-    """``ViewInfo::chain`` for plain tensors: the operators from the root base to ``tensor``, a new view of ``base``.
+    """The operators from the root base to ``tensor``, a new view of ``base``, for plain tensors (``ViewInfo::chain``).
 
-    Empty where ``as_strided`` tells all. What comes before and after one of the four operators is an ``as_strided``.
+    Empty if an ``as_strided`` is enough. The views before and after one of the four operators are an ``as_strided``
+    each.
     """
     view = base._view
     before = view.view_funcs if isinstance(view, ReplayedViewMeta) else ()
@@ -111,7 +113,7 @@ def _as_strided(tensor: Tensor) -> ViewFunc:
 
 
 def replay(view_funcs: Sequence[ViewFunc], base: Tensor) -> Tensor:
-    """The view of another base."""
+    """Return the view of another base."""
     for view_func in view_funcs:
         base = view_func(base)
     return base

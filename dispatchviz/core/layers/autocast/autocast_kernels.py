@@ -1,10 +1,10 @@
-"""Autocast kernels of AutocastCPU and AutocastCUDA, one function per cast policy (``WrapFunction_`` of
+"""Autocast kernels for AutocastCPU and AutocastCUDA, one function per cast policy (``WrapFunction_`` of
 ``aten/src/ATen/autocast_mode.h``).
 
-Rule 1: a kernel keeps its own Autocast key out, casts the arguments, and calls the *operator* again, in full: not a
-redispatch, so autograd sees the casts and everything below sees their results.
-Rule 2: arguments are cast from the last to the first. C++ leaves the order open; this is that of the release builds,
-and the sequence numbers of the casts' Nodes show it.
+Rule 1: a kernel excludes its own Autocast key, casts the arguments, and calls the *operator* again. That is a full
+call, not a redispatch, so autograd sees the casts and everything below sees their results.
+Rule 2: arguments are cast from the last to the first. C++ leaves the order open. This is the order of the release
+builds, and the sequence numbers of the casts' Nodes show it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.guards import ExcludeDispatchKeyGuard
 
 Wrapper = Callable[..., Any]
-"""A kernel: called with the key set and all arguments of the schema."""
+"""A kernel, which is called with the key set and all arguments of the schema."""
 
 BANNED = (
     "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
@@ -87,7 +87,7 @@ def _banned(name: str, device_type: str) -> Wrapper:
     return banned
 
 
-# -- what they share ---------------------------------------------------------------------------------------------------
+# -- shared helpers ----------------------------------------------------------------------------------------------------
 
 
 def _no_autocast(device_type: str) -> ExcludeDispatchKeyGuard:
@@ -101,7 +101,7 @@ def _call_again(name: str, args: Sequence[Any]) -> Any:
 
 
 def cast_all(dtype: DType, args: Sequence[Any], device_type: str) -> list[Any]:
-    """All tensors among the arguments, members of lists too, in a dtype; Rule 2 has the order."""
+    """Return the arguments with all tensors cast to a dtype, including members of lists, in the order of Rule 2."""
     cast = [_cast(dtype, arg, device_type) for arg in reversed(args)]
     cast.reverse()
     return cast
@@ -116,16 +116,16 @@ def _cast(dtype: DType, arg: Any, device_type: str) -> Any:
 
 
 def _with_opt_dtype(name: str, args: Sequence[Any]) -> tuple[Any, ...]:
-    """A dtype that the caller may give and did not is float32."""
+    """Return the arguments with float32 for each dtype that the caller could pass and did not."""
     arguments = find(f"aten::{name}").schema.arguments
     unset = [value is None and argument.type == "ScalarType?" for argument, value in zip(arguments, args, strict=True)]
     return tuple(float32 if is_unset else value for is_unset, value in zip(unset, args, strict=True))
 
 
 def promote_type(current: DType, device_type: str, args: Iterable[Any]) -> DType:
-    """float32 if any eligible argument is, else the lower precision; float64 does not count.
+    """The dtype float32 if any eligible argument has it, else the lower precision. float64 does not count.
 
-    RuntimeError if an argument has another lower precision than the device.
+    Raise RuntimeError if an argument has another lower precision than the device.
     """
     lower = get_autocast_dtype(device_type)
     if current is float64:
@@ -167,4 +167,4 @@ def _kernels(key: DispatchKey) -> dict[str, Wrapper]:
 
 
 KERNELS: dict[DispatchKey, dict[str, Wrapper]] = {key: _kernels(key) for key in POLICIES}
-"""Key -> operator, without ``aten::`` -> its kernel."""
+"""The kernels by key and by operator without ``aten::``."""

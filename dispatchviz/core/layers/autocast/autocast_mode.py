@@ -1,15 +1,15 @@
 """Autocast mode: enabled devices, their dtypes, ``cached_cast`` and the cache of casts.
 
-Mirrors the first half of ``aten/src/ATen/autocast_mode.{h,cpp}``. The kernels that cast are in ``autocast_kernels.py``,
-which operators they represent in ``autocast_policies.py``.
+This module mirrors the first half of ``aten/src/ATen/autocast_mode.{h,cpp}``. The kernels that cast are in
+``autocast_kernels.py``, the operators that each policy covers in ``autocast_policies.py``.
 
-Rule 1: autocast is on for a device if the thread does not exclude the device's Autocast key. Every tensor of the device
-has that key, and every thread excludes it by default.
-Rule 2: a float32 leaf that requires grad is cast to lower precision once; the cast is kept until the outermost autocast
-ends, and has its backward Node also where grad mode is off. The cache looks at the tensor, not at what was requested: a
+Rule 1: autocast is on for a device if the thread's exclude set does not have the device's Autocast key. Every tensor of
+the device has that key, and every thread excludes it by default.
+Rule 2: a float32 leaf that requires grad is cast to lower precision once. The cast is kept until the outermost autocast
+ends, and has its backward Node even if grad mode is off. The cache looks up the tensor, not the requested dtype: a
 nested autocast of another dtype gets the same cast.
 
-NB: in PyTorch, the dtype of a device is not handed on to the threads of the engine; here one thread does everything.
+NB: in PyTorch, the dtype of a device is not passed on to the threads of the engine. Here one thread does everything.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ KEYS: dict[str, DispatchKey] = {
     "privateuseone": DispatchKey.AutocastPrivateUse1,
     "mps": DispatchKey.AutocastMPS,
 }
-"""The devices that have autocast, and the keys that their tensors carry."""
+"""The devices that have autocast, and the keys of their tensors."""
 
 DEFAULT_DTYPES: dict[str, DType] = {
     **dict.fromkeys(("cpu", "maia", "xla", "hpu"), bfloat16),
     **dict.fromkeys(("cuda", "hip", "xpu", "mps", "ipu", "mtia", "privateuseone"), float16),
 }
-"""What a device's lower precision is until somebody sets it."""
+"""The lower precision of each device unless it is set."""
 
 # -- on and off --------------------------------------------------------------------------------------------------------
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Return whether a kind of device has autocast."""
+    """Return whether a type of device has autocast."""
     return device_type in KEYS
 
 
@@ -65,12 +65,12 @@ def _bit(device_type: str) -> int:
 
 
 def is_autocast_enabled(device_type: str) -> bool:
-    """Return whether it is on in this thread. RuntimeError for devices that have none."""
+    """Return whether autocast is on in this thread. Raise RuntimeError for devices without it."""
     return not thread.state.excluded & _bit(device_type)
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Take the device's key out of the excluded set, or put it there. RuntimeError for devices that have none."""
+    """Remove the device's key from the exclude set, or add it. Raise RuntimeError for devices without autocast."""
     before, bit = thread.state.excluded, _bit(device_type)
     thread.state.excluded = before & ~bit if enabled else before | bit
     if thread.state.excluded != before and recorder.active is not None:
@@ -78,7 +78,7 @@ def set_autocast_enabled(device_type: str, enabled: bool) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """What the device casts to. RuntimeError for devices that have none."""
+    """Return the dtype to which the device casts. Raise RuntimeError for devices without autocast."""
     found = thread.state.autocast_dtypes.get(device_type) or DEFAULT_DTYPES.get(device_type)
     if found is None:
         raise RuntimeError("unsupported scalarType")
@@ -86,7 +86,7 @@ def get_autocast_dtype(device_type: str) -> DType:
 
 
 def set_autocast_dtype(device_type: str, dtype: DType) -> None:
-    """Set it for this thread."""
+    """Set the dtype to which the device casts in this thread."""
     before = thread.state.autocast_dtypes.get(device_type) or DEFAULT_DTYPES.get(device_type)
     thread.state.autocast_dtypes[device_type] = dtype
     if dtype is not before and device_type in KEYS and recorder.active is not None:
@@ -100,18 +100,20 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Set it for this thread."""
+    """Set whether casts are cached in this thread."""
     thread.state.autocast_cache_enabled = enabled
 
 
 def increment_nesting() -> int:
-    """One more ``with torch.autocast`` is open in this thread; how many are."""
+    """Count one more open ``with torch.autocast`` in this thread. Return how many are open."""
     thread.state.autocast_nesting += 1
     return thread.state.autocast_nesting
 
 
 def decrement_nesting() -> int:
-    """One is closed; how many still are open. Whoever gets 0 clears the cache."""
+    """Count one open ``with torch.autocast`` less. Return how many are open. The caller that gets 0 clears the
+    cache.
+    """
     thread.state.autocast_nesting -= 1
     return thread.state.autocast_nesting
 
@@ -121,7 +123,7 @@ def decrement_nesting() -> int:
 Cache = dict[int, tuple["weakref.ref[Tensor]", Tensor]]
 
 _cached_casts: Cache = {}
-"""``id`` of a leaf -> the leaf, held weakly, and its cast; one for all threads, as in PyTorch."""
+"""The leaf, held weakly, and its cast, by the ``id`` of the leaf. All threads share it, as in PyTorch."""
 
 
 def clear_cache() -> None:
@@ -143,12 +145,12 @@ def exchange_cache(casts: Cache) -> Cache:
 
 
 def is_eligible(tensor: Tensor, device_type: str) -> bool:
-    """Autocast of a device casts its floating tensors, float64 aside."""
+    """Return whether autocast of a device casts the tensor: it casts its floating tensors, except float64."""
     return tensor._device.type == device_type and tensor._dtype.is_floating_point and tensor._dtype is not float64
 
 
 def cached_cast(dtype: DType, tensor: Tensor, device_type: str) -> Tensor:
-    """The tensor in a dtype: itself if it has it or is not eligible, a cast that is kept, or a new one."""
+    """Return the tensor in a dtype: itself if it has that dtype or is not eligible, a cached cast, or a new one."""
     if tensor._dtype is dtype or not is_eligible(tensor, device_type):
         return tensor
     if not _can_try_cache(dtype, tensor, device_type):
@@ -163,8 +165,8 @@ def cached_cast(dtype: DType, tensor: Tensor, device_type: str) -> Tensor:
 
 
 def _can_try_cache(dtype: DType, tensor: Tensor, device_type: str) -> bool:
-    """Return whether the cache may keep the cast: of a float32 leaf that requires grad and is no view, to lower
-    precision.
+    """Return whether the cache may keep the cast. It keeps casts to lower precision of a float32 leaf that requires
+    grad and is not a view.
     """
     state = thread.state
     return (

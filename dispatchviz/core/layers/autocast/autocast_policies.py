@@ -1,8 +1,8 @@
 """CastPolicy: the cast policy of each operator, per device (``aten/src/ATen/autocast_mode.{h,cpp}``).
 
-An operator that is in none of a device's lists falls through: it runs in the dtypes that it meets. Only operators that
-return new tensors are listed; in-place and out= forms always fall through. What each policy does is in
-``autocast_kernels.py``.
+An operator that is in none of a device's lists falls through and runs in the dtypes of its arguments. Only operators
+that return new tensors are listed; in-place and out= forms always fall through. ``autocast_kernels.py`` implements the
+policies.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 
 
 class CastPolicy(enum.Enum):
-    """How autocast treats the arguments; the value is the sentence.
+    """The treatment of arguments by autocast. The value is the sentence on screen.
 
     ``is_eligible``: only floating-point tensors on the device are cast, and float64 never is.
     """
@@ -29,7 +29,7 @@ class CastPolicy(enum.Enum):
         "the overload with a dtype is called, with float32, or that of a first argument that is not cast"
     )
     promote = "the floating-point arguments on the device, except float64, are cast to the widest of their dtypes"
-    banned = "it is refused: in half precision it is unsafe"
+    banned = "it is refused because it is unsafe in half precision"
 
 
 P = CastPolicy
@@ -120,7 +120,7 @@ POLICIES: dict[DispatchKey, dict[CastPolicy, tuple[str, ...]]] = {
         ),
     },
 }
-"""Key -> policy -> operators, without ``aten::``."""
+"""Operators, without ``aten::``, by key and by policy."""
 
 APPENDED = {"norm.Scalar": "norm.ScalarOpt_dtype", "norm.ScalarOpt_dim": "norm.ScalarOpt_dim_dtype"}
 """The overload that ``fp32_append_dtype`` calls instead."""

@@ -1,10 +1,10 @@
 """Functional variants of in-place operators, for functionalization. ``*_copy`` operators are in
 ``native/views/view_copy.py``.
 
-Mirrors what PyTorch generates, and ``Copy.cpp``. They are PyTorch's operators with these kernels behind them, and no
-Python functions of the model.
+This module mirrors the code that PyTorch generates, and ``Copy.cpp``. These are PyTorch's operators with the kernels
+below; the model has no Python functions for them.
 
-NB: in PyTorch, they can be differentiated; here only functionalization calls them, below autograd.
+NB: in PyTorch, they can be differentiated. Here only functionalization calls them, below autograd.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Kernel = Callable[..., Any]
 
 
 def copy(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    """A copy of src, shaped and cast like self."""
+    """Return a copy of ``src`` with the shape and dtype of ``self``."""
     return ops.copy_.call(clone_preserve_strides(self), src, non_blocking)
 
 
 def _functional(in_place: str) -> Kernel:
-    """A copy of self, written to."""
+    """Return a kernel that writes to a copy of ``self``."""
 
     def run(ks: int, self: Tensor, *args: Any) -> Any:
         return call(in_place, ops.clone.call(self, None), *args)
@@ -39,20 +39,20 @@ def _functional(in_place: str) -> Kernel:
 
 
 _SCATTERS: dict[str, Callable[..., Tensor]] = {"select_scatter": select_scatter_symint, "slice_scatter": slice_scatter}
-"""Their Meta kernels are the composites too."""
+"""Operators whose Meta kernels are the composites too."""
 _FUNCTIONAL = {"zero": "zero_", "normal_functional": "normal_", "uniform": "uniform_", "resize": "resize_"}
 
 COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL: dict[str, Kernel] = {
     "copy": copy,
 }
-"""Operator's name without ``aten::`` -> kernel."""
+"""The kernels by operator's name without ``aten::``."""
 
 COMPOSITE_EXPLICIT_AUTOGRAD: dict[str, Kernel] = {n: _functional(in_place) for n, in_place in _FUNCTIONAL.items()}
-"""The same under another alias."""
+"""The kernels of the alias CompositeExplicitAutograd."""
 
 
 _WITHOUT_META = ("normal_functional", "resize")
-"""Those that PyTorch has no Meta kernel for: there too the composite runs."""
+"""Operators without a Meta kernel in PyTorch. The composite runs for Meta too."""
 
 
 def _without_keys(kernel: Kernel) -> Kernel:
@@ -67,14 +67,14 @@ META: dict[str, Kernel] = {name: _without_keys(kernel) for name, kernel in _SCAT
     for name, kernel in {**COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL, **COMPOSITE_EXPLICIT_AUTOGRAD}.items()
     if name not in _WITHOUT_META
 }
-"""Kernels under Meta.
+"""Kernels for Meta.
 
-NB: in PyTorch, these are decompositions in Python; here the composites, which do the same.
+NB: in PyTorch, these are decompositions in Python. Here they are the composites, which do the same.
 """
 
 
 def _autograd(name: str) -> Kernel:
-    """Go on below. NotImplementedError if a gradient would be needed."""
+    """Return a kernel that redispatches, and raises NotImplementedError if a gradient would be needed."""
 
     def run(ks: int, *args: Any) -> Any:
         if compute_requires_grad(*(value for value in args if isinstance(value, Tensor))):
@@ -88,4 +88,4 @@ def _autograd(name: str) -> Kernel:
 AUTOGRAD: dict[str, Kernel] = {
     name: _autograd(name) for name in (*COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL, *COMPOSITE_EXPLICIT_AUTOGRAD)
 }
-"""Their autograd kernels."""
+"""The autograd kernels of the operators above."""

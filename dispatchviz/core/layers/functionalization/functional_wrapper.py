@@ -1,12 +1,13 @@
-"""FunctionalTensorWrapper: wraps a tensor and represents memory that is never written to.
+"""FunctionalTensorWrapper: a wrapper around a tensor that represents memory that is never written to.
 
-Mirrors ``aten/src/ATen/FunctionalTensorWrapper.cpp`` and ``FunctionalStorageImpl.cpp``. Writing to a wrapper gives it
-another ``value``. Views of one wrapper share a ``FunctionalStorageImpl``; a write to one of them is kept there as an
-update, and the others take it in when they are synced: the updates are applied to the base, the views taken again.
+This module mirrors ``aten/src/ATen/FunctionalTensorWrapper.cpp`` and ``FunctionalStorageImpl.cpp``. Writing to a
+wrapper gives it another ``value``. Views of one wrapper share a ``FunctionalStorageImpl``. It keeps a write to one of
+them as an update. The others receive it when they are synced: the updates are applied to the base, and the views are
+replayed.
 
-Rule 1: a wrapper has the keys of its value and Functionalize; it shares the value's version counter.
+Rule 1: a wrapper has the keys of its value and Functionalize, and shares the value's version counter.
 Rule 2: values are never wrappers themselves.
-Rule 3: a write raises the storage's generation; a wrapper of an older generation is out of date.
+Rule 3: a write increments the storage's generation. A wrapper of an older generation is out of date.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Update(NamedTuple):
 
 
 class FunctionalStorageImpl:
-    """What all views of one base share."""
+    """The state that all views of one base share."""
 
     def __init__(self, base: Tensor) -> None:
         if is_functional_tensor(base):
@@ -50,7 +51,7 @@ class FunctionalStorageImpl:
         self.nbytes = _bytes(base)
 
     def add_update(self, value: Tensor, view_metas: tuple[ViewMeta, ...]) -> None:
-        """Keep a write. RuntimeError if it cannot be undone: an ``as_strided`` after another view."""
+        """Keep a write. Raise RuntimeError if it cannot be undone: an ``as_strided`` after another view."""
         for position, meta in enumerate(view_metas):
             if position and meta.is_as_strided:
                 raise RuntimeError(
@@ -65,7 +66,7 @@ class FunctionalStorageImpl:
         self.generation += 1
 
     def apply_updates(self) -> None:
-        """The base takes in all writes, in order."""
+        """Apply all writes to the base, in order."""
         with AutoDispatchSkipFunctionalize():
             for update in self.updates:
                 self.base = _applied(update, self.base)
@@ -73,7 +74,7 @@ class FunctionalStorageImpl:
 
 
 def _applied(update: Update, base: Tensor) -> Tensor:
-    """The base after a write to a view of a view of it: each view is undone, the last one first."""
+    """Return the base after a write to a view, or a view of a view: each view is inverted, the last one first."""
     if not update.view_metas:
         return update.new_value
     bases = [base]
@@ -93,14 +94,14 @@ def _bytes(tensor: Tensor) -> int:
 
 
 class FunctionalTensorWrapper(Struct, eq=False):
-    """FunctionalTensorWrapper (``Tensor._impl`` of a functional tensor)."""
+    """The ``Tensor._impl`` of a functional tensor."""
 
     value: Tensor
     storage: FunctionalStorageImpl
     view_metas: tuple[ViewMeta, ...] = ()
-    """The views that lead here from the base."""
+    """The views that lead from the base to this tensor."""
     generation: int = 0
-    """Of the storage when the value was last brought up to date."""
+    """The generation of the storage when the value was last updated."""
     has_metadata_mutation: bool = False
 
 
@@ -108,7 +109,7 @@ class FunctionalTensorWrapper(Struct, eq=False):
 
 
 def is_functional_tensor(tensor: Tensor | None) -> bool:
-    """Return whether it is a wrapper."""
+    """Return whether a tensor is a wrapper."""
     return tensor is not None and bool(tensor._ks & FUNCTIONALIZE)
 
 
@@ -118,14 +119,16 @@ def functional_wrapper(tensor: Tensor) -> FunctionalTensorWrapper:
 
 
 def to_functional_tensor(value: Tensor) -> Tensor:
-    """A wrapper; Python numbers stay as they are. RuntimeError if it is one already."""
+    """Return a wrapper; Python numbers are returned unchanged. Raise RuntimeError if the tensor is a wrapper
+    already.
+    """
     if value._wrapped_number:
         return value
     return _wrapped(value, FunctionalTensorWrapper(value, FunctionalStorageImpl(value)))
 
 
 def create_functional_tensor_with_view_meta(view: Tensor, base: Tensor, meta: ViewMeta) -> Tensor:
-    """A wrapper around a view of the value of ``base``."""
+    """Return a wrapper around a view of the value of ``base``."""
     of_base = functional_wrapper(base)
     return _wrapped(view, FunctionalTensorWrapper(view, of_base.storage, (*of_base.view_metas, meta)))
 
@@ -141,7 +144,7 @@ def _wrapped(value: Tensor, impl: FunctionalTensorWrapper) -> Tensor:
 
 
 def from_functional_tensor(tensor: Tensor | None, assert_functional: bool = True) -> Tensor | None:
-    """The value; may be out of date. RuntimeError if it is no wrapper and must be one."""
+    """Return the value, which may be out of date. Raise RuntimeError if the tensor must be a wrapper and is not."""
     if tensor is None or tensor._wrapped_number:
         return tensor
     if is_functional_tensor(tensor):
@@ -158,7 +161,7 @@ def from_functional_tensor(tensor: Tensor | None, assert_functional: bool = True
 
 
 def replace_(tensor: Tensor, value: Tensor) -> None:
-    """The wrapper gets another value, and its sizes; of the wrapper's dtype."""
+    """Give the wrapper another value and that value's sizes. The value is cast to the wrapper's dtype."""
     impl = functional_wrapper(tensor)
     impl.value = value
     tensor._size, tensor._stride, tensor._offset = value._size, value._stride, value._offset
@@ -168,13 +171,13 @@ def replace_(tensor: Tensor, value: Tensor) -> None:
 
 
 def commit_update(tensor: Tensor) -> None:
-    """The value was written: all views of its storage are out of date, this one too."""
+    """Note that the value was written. All views of its storage are then out of date, this one too."""
     impl = functional_wrapper(tensor)
     impl.storage.add_update(impl.value, impl.view_metas)
 
 
 def sync(tensor: Tensor | None) -> None:
-    """Apply pending updates to a wrapper; no-op for any other tensor."""
+    """Apply pending updates to a wrapper. Any other tensor is unchanged."""
     if tensor is None or tensor._wrapped_number or not is_functional_tensor(tensor):
         return
     impl = functional_wrapper(tensor)
@@ -190,7 +193,7 @@ def sync(tensor: Tensor | None) -> None:
 
 
 def mutate_view_meta(tensor: Tensor, meta: ViewMeta) -> None:
-    """An in-place view: the wrapper becomes a view of what it was."""
+    """Make the wrapper a view of its previous value, for an in-place view."""
     impl = functional_wrapper(tensor)
     impl.view_metas = (*impl.view_metas, meta)
     impl.has_metadata_mutation = True
@@ -200,7 +203,7 @@ def mutate_view_meta(tensor: Tensor, meta: ViewMeta) -> None:
 
 
 def reset_storage(tensor: Tensor, value: Tensor) -> None:
-    """A resize made the storage larger (``maybe_replace_storage``). RuntimeError for a view."""
+    """Replace the storage after a resize made it larger (``maybe_replace_storage``). Raise RuntimeError for a view."""
     impl = functional_wrapper(tensor)
     shared = sys.getrefcount(impl.storage) > _ONE_HOLDER
     if impl.view_metas or shared:
@@ -213,12 +216,12 @@ def reset_storage(tensor: Tensor, value: Tensor) -> None:
 
 
 _ONE_HOLDER = 2
-"""What ``sys.getrefcount`` says of an object that one other holds."""
+"""The result of ``sys.getrefcount`` for an object with one holder."""
 
 
 # -- the thread --------------------------------------------------------------------------------------------------------
 
 
 def reapply_views() -> bool:
-    """Return whether views are taken as views; else as copies."""
+    """Return whether views are replayed as views. Otherwise they are replayed as copies."""
     return thread.state.functionalization_reapply_views

@@ -1,10 +1,10 @@
-"""The boxed fallback of Functionalize, and its hand-written kernels: ``lift_fresh``, ``_to_copy``, ``resize_``,
+"""The boxed fallback for Functionalize, and its hand-written kernels: ``lift_fresh``, ``_to_copy``, ``resize_``,
 ``_unsafe_view``.
 
-Mirrors ``aten/src/ATen/FunctionalizeFallbackKernel.cpp``.
+This module mirrors ``aten/src/ATen/FunctionalizeFallbackKernel.cpp``.
 
-Rule 1: the operator is called again, in full, on the values and with Functionalize excluded: what stands above
-Functionalize runs a second time unless a guard keeps it out.
+Rule 1: the operator is called again, in full, on the values and with Functionalize excluded. Keys above Functionalize
+run a second time unless a guard excludes them.
 Rule 2: results are wrapped if an argument was a wrapper, or if there was no tensor at all (factories).
 """
 
@@ -39,7 +39,9 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 def functionalize_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Unwraps, calls, wraps. RuntimeError if the schema has any alias annotation."""
+    """Unwrap the arguments, call the operator and wrap the results. Raise RuntimeError if the schema has any alias
+    annotation.
+    """
     schema = op.schema
     if any(argument.alias is not None for argument in (*schema.arguments, *schema.returns)):
         raise _has_aliases(schema)
@@ -64,7 +66,7 @@ def _any_functional(value: Any) -> bool:
 
 
 def _value(value: Any) -> Any:
-    """Of a wrapper its value, brought up to date."""
+    """Return the up-to-date value of a wrapper, or any other value unchanged."""
     if isinstance(value, Tensor):
         sync(value)
         return from_functional_tensor(value, assert_functional=False)
@@ -94,7 +96,7 @@ def _has_aliases(schema: FunctionSchema) -> RuntimeError:
 
 
 def lift_fresh(ks: int, self: Tensor) -> Tensor:
-    """Where new tensors become wrappers."""
+    """Turn a new tensor into a wrapper."""
     if is_functional_tensor(self):
         return ops.view.call(self, self._size)
     with AutoDispatchSkipFunctionalize():
@@ -112,14 +114,14 @@ def to_copy(
     non_blocking: bool,
     memory_format: str | None,
 ) -> Tensor:
-    """Without Functionalize in the thread's included set, the copy is a plain tensor: functionalization ends here."""
+    """Copy the value. The copy is a plain tensor unless Functionalize is in the thread-local include set."""
     with AutoDispatchSkipFunctionalize():
         result = ops._to_copy.call(_value(self), dtype, layout, device, pin_memory, non_blocking, memory_format)
     return to_functional_tensor(result) if thread.state.included & FUNCTIONALIZE else result
 
 
 def unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
-    """As a view, although the schema does not say so."""
+    """Return a view, although the schema does not declare one."""
     value = functional_wrapper(self).value if is_functional_tensor(self) else self
     with AutoDispatchSkipFunctionalize():
         result = ops._unsafe_view.call(value, size)
@@ -129,7 +131,7 @@ def unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
 
 
 def resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
-    """To a larger size a new value, to a smaller one a view."""
+    """Resize: a larger size creates a new value, a smaller one a view."""
     value = _value(self)
     if not is_functional_tensor(self):
         with AutoDispatchSkipFunctionalize():
@@ -151,4 +153,4 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "_unsafe_view": unsafe_view,
     "resize_": resize_,
 }
-"""Kernels under Functionalize that PyTorch too writes by hand."""
+"""Kernels for Functionalize that PyTorch, too, writes by hand."""

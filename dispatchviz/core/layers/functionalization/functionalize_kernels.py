@@ -1,9 +1,9 @@
 """The Functionalize kernels of in-place and view operators.
 
-Mirrors what ``torchgen/gen_functionalization_type.py`` generates into ``RegisterFunctionalization_*.cpp``, from the
-schema alone: ``add_`` becomes ``add`` and a new value for the wrapper, ``add.out`` the same, ``view`` a wrapper that
-remembers the view, ``t_`` a wrapper that has become a view of itself. The hand-written kernels are in
-``functionalize_fallback.py``.
+They mirror the code that ``torchgen/gen_functionalization_type.py`` generates into ``RegisterFunctionalization_*.cpp``,
+from the schema alone. ``add_`` becomes ``add`` and a new value for the wrapper, and so does ``add.out``. ``view``
+returns a wrapper that remembers the view. ``t_`` makes the wrapper a view of its previous value. The hand-written
+kernels are in ``functionalize_fallback.py``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dispatchviz.core.tensor.tensor import Tensor, empty_strided
 from dispatchviz.core.thread.guards import AutoDispatchSkipFunctionalize, ExcludeDispatchKeyGuard
 
 EXCLUDE_KEYS_FOR_META_DISPATCH = 0x127A000030000000
-"""functorch, Python and PreDispatch: kept out while an in-place operator is tried on the meta device."""
+"""functorch, Python and PreDispatch, which are excluded while an in-place operator is tried on the meta device."""
 
 Kernel = Callable[..., Any]
 
@@ -52,7 +52,7 @@ _OUT_OF = {
     "self_out": ("self",),
     "grad_input": ("",),
 }
-"""Overload of an out= operator: overloads that its functional variant may have."""
+"""For each overload of an out= operator, the overloads that its functional variant may have."""
 
 
 class Mutation:
@@ -69,11 +69,13 @@ class Mutation:
 
     @cached_property
     def written(self) -> list[int]:
-        """Positions of the arguments that are written to."""
+        """The positions of the arguments that are written to."""
         return [i for i, a in enumerate(self.op.schema.arguments) if a.is_write]
 
     def __call__(self, ks: int, *args: Any) -> Any:
-        """RuntimeError if a plain tensor would be written to with what a wrapper holds."""
+        """Run the operator functionally. Raise RuntimeError if it would write the value of a wrapper to a plain
+        tensor.
+        """
         arguments = self.op.schema.arguments
         if not any(a.is_write and a.kwarg_only for a in arguments):
             self._try_on_meta(args)
@@ -87,7 +89,9 @@ class Mutation:
         return args[self.written[0]] if len(self.written) == 1 else tuple(args[i] for i in self.written)
 
     def _try_on_meta(self, args: tuple[Any, ...]) -> None:
-        """Errors of the in-place operator that its functional variant would not raise."""
+        """Run the in-place operator on meta tensors, to raise the errors that its functional variant would not
+        raise.
+        """
         on_meta = [_on_meta(value) for value in args]
         with AutoDispatchSkipFunctionalize(), ExcludeDispatchKeyGuard(EXCLUDE_KEYS_FOR_META_DISPATCH):
             call(self.name, *on_meta)
@@ -114,7 +118,7 @@ class Mutation:
 
 
 def view(name: str) -> Kernel:
-    """The kernel of an operator that makes a view. Nothing is synced before a read."""
+    """Return the kernel of an operator that makes a view. It syncs nothing before a read."""
     copying, _ = VIEWS[name]
 
     def run(ks: int, self: Tensor, *args: Any) -> Any:
@@ -134,7 +138,7 @@ def view(name: str) -> Kernel:
 
 
 def inplace_view(name: str, out_of_place: str) -> Kernel:
-    """The kernel of ``t_`` and its like."""
+    """Return the kernel of an in-place view operator such as ``t_``."""
 
     def run(ks: int, self: Tensor, *args: Any) -> Any:
         if not is_functional_tensor(self):
@@ -180,9 +184,10 @@ def _any_functional(value: Any) -> bool:
 
 
 def kernels() -> dict[str, Kernel]:
-    """Operator's name without ``aten::`` -> kernel, for those operators of the model that write or make views.
+    """The kernels of the model's operators that write or make views, by name without ``aten::``.
 
-    Of composite operators only those that may make views are here, as they are: they call other operators.
+    Composite operators are listed only if they may return views. Their kernel is the composite itself, which calls
+    other operators.
     """
     schemas = {text.partition("(")[0].removeprefix("aten::"): text for text in SCHEMAS.values()}
     composite: Mapping[str, Any] = register_composite_implicit_autograd.KERNELS
@@ -194,7 +199,7 @@ def kernels() -> dict[str, Kernel]:
 
 
 _MAY_BE_VIEW = re.compile(r"\(a( -> \*)?\)")
-"""In a schema: something is shared, and not written to."""
+"""A pattern of schemas whose result may share memory with an argument that is not written to."""
 
 
 def _writing(name: str, names: Collection[str]) -> Iterator[tuple[str, Kernel]]:
@@ -213,5 +218,5 @@ def _writing(name: str, names: Collection[str]) -> Iterator[tuple[str, Kernel]]:
 
 
 def _view_overload(base: str, dot: str, overload: str) -> str:
-    """``transpose_`` is ``transpose.int`` in place."""
+    """The overload of the out-of-place view: ``transpose_`` is ``transpose.int`` in place."""
     return ".int" if base == "transpose_" else f"{dot}{overload}"

@@ -12,12 +12,12 @@ from dispatchviz.core.table.registry import process
 
 @cache
 def operator(name: str) -> OperatorEntry:
-    """The process's operator ``aten::<name>``. RuntimeError if there is none."""
+    """Return the process's operator ``aten::<name>``. Raise RuntimeError if there is none."""
     return process.find(f"aten::{name}")
 
 
 def call(name: str, *args: Any) -> Any:
-    """A full dispatch with all schema arguments in order."""
+    """Call an operator by a full dispatch, with all schema arguments in order."""
     op = operator(name)
     function, ks = dispatcher.call(op, dispatcher.boxed_keys(op, args))
     return function(ks, *args)

@@ -1,7 +1,7 @@
 """ViewMeta: a view operator recorded by functionalization, to be replayed and inverted.
 
-Mirrors ``ViewMeta`` of ``aten/src/ATen/FunctionalStorageImpl.h`` and the classes that PyTorch generates from it. How a
-view is undone is in ``view_inverses.py``.
+This module mirrors ``ViewMeta`` of ``aten/src/ATen/FunctionalStorageImpl.h`` and the classes that PyTorch generates
+from it. The inverses are in ``view_inverses.py``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from dispatchviz.core.layers.functionalization.operator_calls import call
 from dispatchviz.core.tensor.tensor import Tensor
 
 Inverse = Callable[..., Tensor]
-"""``inverse(base, mutated_view, reapply_views, *args)``: the base with the view's new values in it.
+"""The function ``inverse(base, mutated_view, reapply_views, *args)``, which returns the base with the view's new
+values.
 
-For operators that make several views, the number of the view comes before the arguments.
+For operators that make several views, the index of the view comes before the arguments.
 """
 
 VIEWS: dict[str, tuple[str, Inverse]] = {
@@ -44,9 +45,9 @@ VIEWS: dict[str, tuple[str, Inverse]] = {
     "view_as_real": ("view_as_real_copy", view_inverses.view_as_real),
     "view_as_complex": ("view_as_complex_copy", view_inverses.view_as_complex),
 }
-"""Operators that make views: the operator that copies instead, and what undoes the view.
+"""Operators that make views: the operator that copies instead, and the inverse.
 
-NB: in PyTorch, there are more: ``split``, ``diagonal``, ``unfold``, those of sparse tensors.
+NB: PyTorch has more: ``split``, ``diagonal``, ``unfold``, those of sparse tensors.
 """
 
 
@@ -54,28 +55,30 @@ class ViewMeta(Struct, eq=False):
     """One view, with its arguments."""
 
     view: str
-    """``transpose.int``"""
+    """The name of the operator, ``transpose.int``."""
     args: tuple[Any, ...]
-    """All but self."""
+    """The arguments except self."""
     reapply_views: bool
-    """The view itself is taken again; else the operator that copies."""
+    """True if the view operator itself is replayed; else the operator that copies."""
     index: int | None = None
-    """Which of several views that one operator makes."""
+    """The index of the view, if the operator makes several."""
 
     @property
     def is_as_strided(self) -> bool:
-        """It leaves the views before it behind, so a chain that has it in its middle cannot be undone."""
+        """True for ``as_strided``. It ignores the views before it, so a chain with it in the middle cannot be
+        inverted.
+        """
         return self.view == "as_strided"
 
     def forward(self, base: Tensor) -> Tensor:
-        """The view of a base."""
+        """Return the view of a base."""
         copying, _ = VIEWS[self.view]
         result = call(self.view if self.reapply_views else copying, base, *self.args)
         view: Tensor = result if self.index is None else result[self.index]
         return view
 
     def reverse(self, base: Tensor, mutated_view: Tensor) -> Tensor:
-        """The base with the values of a view that was written to."""
+        """Return the base with the values of a view that was written to."""
         _, inverse = VIEWS[self.view]
         index = () if self.index is None else (self.index,)
         return inverse(base, mutated_view, self.reapply_views, *index, *self.args)

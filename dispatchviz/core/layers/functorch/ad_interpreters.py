@@ -1,9 +1,9 @@
 """GradInterpreter, JvpInterpreter: ``grad`` and ``jvp`` as layers of dispatch
 (``aten/src/ATen/functorch/ADInterpreters.cpp``).
 
-Each level has tensors of its own: a TensorWrapper around whatever the level below knows. The ordinary autograd kernels
-run on the wrappers and give them their Nodes and tangents; what they redispatch to is Back, which takes the wrappers
-off, so that the level below starts over.
+Each level has tensors of its own: a TensorWrapper around any tensor of the level below. The ordinary autograd kernels
+run on the wrappers and give them their Nodes and tangents. They redispatch to Back, which removes the wrappers, so that
+the level below starts again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _GRAD_WRAPPER = KEY_BITS[DispatchKey.FuncTorchGradWrapper]
 
 
 def make_tensor_wrapper(value: Tensor, interpreter: Interpreter, is_immutable: bool = False) -> Tensor:
-    """``makeTensorWrapper``: a tensor of the interpreter's level. ``is_immutable``: a captured one, not an argument."""
+    """Return a tensor of the interpreter's level (``makeTensorWrapper``). ``is_immutable`` means that it is captured,
+    not an argument.
+    """
     keys = wrapper_keys(value, _GRAD_WRAPPER)
     made = Tensor(keys, None, Storage(None), value._size, value._stride, value._offset, value._dtype, value._device)
     made._impl = TensorWrapperImpl(value, interpreter.level, interpreter.life, is_immutable)
@@ -40,7 +42,7 @@ def make_tensor_wrapper(value: Tensor, interpreter: Interpreter, is_immutable: b
 
 
 def unwrap_for_grad(value: Any, level: int) -> Any:
-    """What a wrapper of just this level wraps; anything else unchanged, lists member by member."""
+    """Return the value of a wrapper of exactly this level, lists member by member, and anything else unchanged."""
     if isinstance(value, list):
         return [unwrap_for_grad(member, level) for member in value]
     wrapper = maybe_get_tensor_wrapper(value) if isinstance(value, Tensor) else None
@@ -48,7 +50,7 @@ def unwrap_for_grad(value: Any, level: int) -> Any:
 
 
 class ADInterpreter(Interpreter):
-    """What ``grad`` and ``jvp`` share."""
+    """The common part of ``grad`` and ``jvp``."""
 
     __slots__ = ("prev_mode",)
 
@@ -57,21 +59,23 @@ class ADInterpreter(Interpreter):
     def __init__(self, level: int, prev_mode: bool) -> None:
         super().__init__(level)
         self.prev_mode = prev_mode
-        """The transform's own mode (grad mode, forward grad mode), outside of it: what is below must not do more."""
+        """The transform's mode (grad mode or forward grad mode) outside of the transform. Levels below must not track
+        more than that.
+        """
 
     def mode_below(self) -> AbstractContextManager[None]:
-        """A guard around the call below the transform."""
+        """Return a guard around the call below the transform."""
         raise NotImplementedError
 
     def process(self, op: OperatorEntry, stack: list[Any]) -> None:
-        """Every tensor gets a wrapper of this level; then autograd's kernels have it."""
+        """Give every tensor a wrapper of this level and call the operator, so that autograd's kernels run."""
         begin = len(stack) - len(op.schema.arguments)
         self._check_for_invalid_mutation(op, stack[begin:])
         stack[begin:] = [self._materialized(value) for value in stack[begin:]]
         call_boxed(op, stack)
 
     def send_to_next(self, op: OperatorEntry, stack: list[Any]) -> None:
-        """Without the wrappers; the results get new ones."""
+        """Call the operator without the wrappers, and wrap the results."""
         begin = len(stack) - len(op.schema.arguments)
         wrappers = [value for value in stack[begin:] if isinstance(value, Tensor)]
         stack[begin:] = unwrap_for_grad(stack[begin:], self.level)
@@ -82,11 +86,11 @@ class ADInterpreter(Interpreter):
             _refresh_metadata(tensor)
 
     def lift(self, tensor: Tensor) -> Tensor:
-        """A tensor as one of this level."""
+        """Return a tensor as one of this level."""
         return self._materialized(tensor)  # type: ignore[no-any-return]
 
     def _materialized(self, value: Any) -> Any:
-        """``materializeGradWrappers``"""
+        """Return the value with every tensor wrapped at this level (``materializeGradWrappers``)."""
         if isinstance(value, list):
             return [self._materialized(member) for member in value]
         if not isinstance(value, Tensor):
@@ -102,7 +106,9 @@ class ADInterpreter(Interpreter):
         return make_tensor_wrapper(value, self) if isinstance(value, Tensor) else value
 
     def _check_for_invalid_mutation(self, op: OperatorEntry, args: list[Any]) -> None:
-        """``checkForInvalidMutationOnCaptures``. RuntimeError for writing to a tensor that is not of this level."""
+        """Raise RuntimeError for writing to a tensor that is not of this level
+        (``checkForInvalidMutationOnCaptures``).
+        """
         if not is_inplace(op.schema):
             return
         wrapper = maybe_get_tensor_wrapper(args[0])
@@ -115,31 +121,31 @@ class ADInterpreter(Interpreter):
 
 
 class GradInterpreter(ADInterpreter):
-    """``GradInterpreterPtr``"""
+    """The interpreter of ``grad`` (``GradInterpreterPtr``)."""
 
     __slots__ = ()
 
     transform = "Grad"
 
     def mode_below(self) -> AbstractContextManager[None]:
-        """Without a history."""
+        """Return a guard that disables grad mode."""
         return AutoGradMode(False, "grad mode outside of grad()")
 
 
 class JvpInterpreter(ADInterpreter):
-    """``JvpInterpreterPtr``"""
+    """The interpreter of ``jvp`` (``JvpInterpreterPtr``)."""
 
     __slots__ = ()
 
     transform = "Jvp"
 
     def mode_below(self) -> AbstractContextManager[None]:
-        """Without tangents."""
+        """Return a guard that disables forward grad mode."""
         return AutoFwGradMode(False)
 
 
 def _refresh_metadata(tensor: Tensor) -> None:
-    """After the value's geometry may have changed."""
+    """Copy the geometry of the value to its wrapper, since it may have changed."""
     wrapper = maybe_get_tensor_wrapper(tensor)
     if wrapper is not None:
         value = wrapper.value
@@ -147,10 +153,10 @@ def _refresh_metadata(tensor: Tensor) -> None:
 
 
 def prev_grad_mode() -> bool:
-    """Of the thread, when a ``grad`` begins."""
+    """Return the thread's grad mode when a ``grad`` begins."""
     return thread.state.grad_mode
 
 
 def prev_fwd_grad_mode() -> bool:
-    """Of the thread, when a ``jvp`` begins."""
+    """Return the thread's forward grad mode when a ``jvp`` begins."""
     return thread.state.fw_grad_mode

@@ -3,9 +3,9 @@
 Inside ``vmap`` at level ``level``, a function sees the ``value`` without its dimension ``bdim``. The value may be a
 BatchedTensor itself, of a lower level.
 
-Rule 1: a BatchedTensor has the keys that a tensor with such a value would get, and FuncTorchBatched.
-Rule 2: its sizes and strides are those of the value without the batch dimension, copied when it is made and again
-when an operator changed the value's geometry (``refresh_metadata``).
+Rule 1: a BatchedTensor has the keys that a tensor with its value's backend would get, and FuncTorchBatched.
+Rule 2: its sizes and strides are those of the value without the batch dimension. They are copied when it is created and
+again when an operator changed the value's geometry (``refresh_metadata``).
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ _PROPAGATED = raw(
     *(K.Negative, K.Conjugate, K.XLA, K.XPU, K.HPU, K.CUDA, K.CPU, K.PrivateUse1),
     *(K.SparseCPU, K.SparseCUDA, K.SparseCsrCPU, K.SparseCsrCUDA),
 )
-"""The keys that a wrapper takes over from the value (``kKeysToPropagateToWrapper``). Meta is not among them."""
+"""The keys that a wrapper copies from the value (``kKeysToPropagateToWrapper``). Meta is not among them."""
 
 
 def wrapper_keys(value: Tensor, own: int) -> int:
-    """What ``TensorImpl``'s constructor makes of the keys that are taken over: ``own`` is the wrapper's key."""
+    """The keys of a wrapper, as ``TensorImpl``'s constructor derives them from the value's. ``own`` is the wrapper's
+    key.
+    """
     keys = value._ks & _PROPAGATED
     backend = highest_backend(keys)
     keys |= raw(AUTOCAST_KEY[backend]) | own
@@ -39,18 +41,18 @@ def wrapper_keys(value: Tensor, own: int) -> int:
 
 
 class BatchedTensorImpl(Struct, eq=False):
-    """What a BatchedTensor wraps."""
+    """The content of a BatchedTensor."""
 
     value: Tensor
     """The physical tensor."""
     bdim: int
     """Its hidden dimension."""
     level: int
-    """Of the vmap that hides it, from 1."""
+    """The level of the vmap that hides the dimension, from 1."""
 
 
 def make_batched(tensor: Tensor, bdim: int | None, level: int) -> Tensor:
-    """``makeBatched``: hides a dimension; without one, the tensor itself."""
+    """Hide a dimension; without one, return the tensor itself (``makeBatched``)."""
     if bdim is None:
         return tensor
     below = maybe_get_batched_impl(tensor)
@@ -70,17 +72,19 @@ def _without(values: Size, dim: int) -> Size:
 
 
 def maybe_get_batched_impl(tensor: Tensor) -> BatchedTensorImpl | None:
-    """What the tensor wraps, if it is a BatchedTensor of any level."""
+    """Return the content of a BatchedTensor of any level; None for other tensors."""
     return batched_impl(tensor) if tensor._ks & functorch_batched_ks else None
 
 
 def batched_impl(tensor: Tensor) -> BatchedTensorImpl:
-    """What a BatchedTensor wraps."""
+    """Return the content of a BatchedTensor."""
     return cast(BatchedTensorImpl, tensor._impl)
 
 
 def unwrap_at_level(tensor: Tensor, level: int) -> tuple[Tensor, int | None]:
-    """``unwrapTensorAtLevel``: value and batch dimension if the tensor is batched at just this level."""
+    """Return value and batch dimension if the tensor is batched at exactly this level, else the tensor and None
+    (``unwrapTensorAtLevel``).
+    """
     impl = maybe_get_batched_impl(tensor)
     if impl is None or impl.level != level:
         return tensor, None
@@ -93,7 +97,9 @@ def is_batched_at_level(tensor: Tensor | None, level: int) -> bool:
 
 
 def refresh_metadata(tensor: Tensor, bdim: int | None = None) -> None:
-    """``refreshTensorMetadata``, after the value's geometry was changed; the batch dimension may have moved."""
+    """Copy the geometry after the value's was changed (``refreshTensorMetadata``). The batch dimension may have
+    moved.
+    """
     impl = batched_impl(tensor)
     if bdim is not None:
         impl.bdim = bdim
@@ -107,9 +113,9 @@ def add_batch_dim(self: Tensor, batch_dim: int, level: int) -> Tensor:
 
 
 def remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
-    """Show the hidden dimension at ``out_dim``; a tensor that has none is expanded by it.
+    """Show the hidden dimension at ``out_dim``. A tensor without one is expanded.
 
-    IndexError if the tensor has no such place.
+    Raise IndexError if the tensor has no dimension ``out_dim``.
     """
     impl = maybe_get_batched_impl(self)
     if impl is None or impl.level < level:

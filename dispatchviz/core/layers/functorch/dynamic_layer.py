@@ -1,16 +1,17 @@
 """DynamicLayer: the stack of transforms, and its front and back fallbacks
 (``aten/src/ATen/functorch/DynamicLayer.cpp``).
 
-Every ``vmap`` or ``grad`` that is running is a layer on this thread's stack. While there is one, the thread includes
-the keys FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode, and nothing else of the transforms. A call
-then goes
+Every ``vmap`` or ``grad`` that is running is a layer on this thread's stack. While there is one, the thread-local
+include set has the keys FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode, and no other key of the
+transforms. A call then goes through
 
-    Front   the sets are saved in the top layer; its interpreter switches on just its own keys and calls again
+    Front   saves the include and exclude sets in the top layer; its interpreter enables just its own keys and
+            calls again
     ...     the transform's kernel: a batch rule, for instance, which calls operators on physical tensors
-    Back    the saved sets are put back, the layer is taken off the stack, and the operator is called again: into the
-            next layer's Front, or, after the last layer, where it would have gone without any transform
+    Back    restores the saved sets, pops the layer, and calls the operator again: into the next layer's Front, or,
+            after the last layer, where it would have gone without any transform
 
-and on the way out everything is put back.
+and on the way out everything is restored.
 """
 
 from __future__ import annotations
@@ -43,27 +44,27 @@ class DynamicLayer:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.saved: tuple[int, int] | None = None
-        """The included and excluded sets that Front found, while its interpreter works."""
+        """The include and exclude sets that Front found, while its interpreter works."""
 
     @property
     def level(self) -> int:
-        """From 1, the outermost."""
+        """The level, from 1, the outermost."""
         return self.interpreter.level
 
 
 def layers() -> list[DynamicLayer]:
-    """This thread's stack, the top last."""
+    """Return this thread's stack, the top last."""
     return thread.state.dynamic_layers
 
 
 def maybe_current_layer() -> DynamicLayer | None:
-    """The top of the stack."""
+    """Return the top of the stack; None if the stack is empty."""
     stack = layers()
     return stack[-1] if stack else None
 
 
 def current_layer() -> DynamicLayer:
-    """The top of the stack, where there must be one."""
+    """Return the top of the stack, which must not be empty."""
     return layers()[-1]
 
 
@@ -71,14 +72,14 @@ def current_layer() -> DynamicLayer:
 
 
 def init_and_push(interpreter_of: type[Interpreter], *args: Any) -> int:
-    """``initAndPushDynamicLayer``: a transform begins. Its level."""
+    """Begin a transform. Return its level (``initAndPushDynamicLayer``)."""
     level = 1 + len(layers())
     _push(DynamicLayer(interpreter_of(level, *args)), "begins")
     return level
 
 
 def pop_and_delete() -> DynamicLayer:
-    """``popDynamicLayerAndDeleteMetadata``: the transform is over."""
+    """End the transform on top (``popDynamicLayerAndDeleteMetadata``)."""
     layer = _pop("ends")
     layer.interpreter.life.alive = False
     return layer
@@ -106,19 +107,23 @@ def _pop(why: PopReason) -> DynamicLayer:
 
 @contextmanager
 def temporarily_popped() -> Iterator[None]:
-    """``temporarily_pop_interpreter_stack``: the transform on top steps aside, for what is not dispatched."""
-    layer = _pop("lets the call go on")
+    """Pop the transform on top in the block, for calls that are not dispatched
+    (``temporarily_pop_interpreter_stack``).
+    """
+    layer = _pop("passes the call on")
     try:
         yield
     finally:
-        _push(layer, "is back")
+        _push(layer, "is pushed again")
 
 
 # -- between the layers ------------------------------------------------------------------------------------------------
 
 
 class SaveLocalDispatchKeySet(ForceDispatchKeyGuard):
-    """The sets as they are go into the top layer, and its interpreter's take their place (``processImpl``)."""
+    """A guard that saves the include and exclude sets in the top layer and sets those of its interpreter
+    (``processImpl``).
+    """
 
     __slots__ = ("_layer",)
 
@@ -134,7 +139,7 @@ class SaveLocalDispatchKeySet(ForceDispatchKeyGuard):
 
 
 def dynamic_layer_front_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """``dynamicLayerFrontFallback``: the call goes to the transform on top."""
+    """Pass the call to the transform on top (``dynamicLayerFrontFallback``)."""
     layer = current_layer()
     begin = len(stack) - len(op.schema.arguments)
     stack[begin:] = [unwrap_if_dead(value) for value in stack[begin:]]
@@ -143,12 +148,12 @@ def dynamic_layer_front_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -
 
 
 def dynamic_layer_back_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """``dynamicLayerBackFallback``: the transform on top has done its part; the call goes on below it."""
+    """Pass the call on below the transform on top, which has done its part (``dynamicLayerBackFallback``)."""
     layer = current_layer()
     assert layer.saved is not None
     with ForceDispatchKeyGuard(*layer.saved):
-        _pop("lets the call go on")
+        _pop("passes the call on")
         try:
             layer.interpreter.send_to_next(op, stack)
         finally:
-            _push(layer, "is back")
+            _push(layer, "is pushed again")

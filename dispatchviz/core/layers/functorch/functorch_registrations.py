@@ -1,7 +1,7 @@
-"""functorch's registrations: our functions under its keys. ``hand_written_kernels.py`` reads these tables.
+"""functorch's registrations: our functions for its keys. ``hand_written_kernels.py`` reads these tables.
 
-An operator that has a composite kernel only is decomposed while it is batched (``BatchRulesDecompositions.cpp``): the
-cell of FuncTorchBatched holds the composite itself.
+An operator that has only a composite kernel is decomposed while it is batched (``BatchRulesDecompositions.cpp``): the
+dispatch table entry for FuncTorchBatched holds the composite itself.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _EXPLICIT = (
     *("count_nonzero", "_convolution", "_unsafe_index.Tensor", "_unsafe_index_put", "_unsafe_masked_index"),
     "_unsafe_masked_index_put_accumulate",
 )
-"""``OP_DECOMPOSE`` of kernels that are CompositeExplicitAutograd."""
+"""Operators with ``OP_DECOMPOSE`` whose kernels are CompositeExplicitAutograd."""
 _COPIES = ("alias_copy", "as_strided_copy", "diagonal_copy", "unfold_copy")
 _ATTENTION = ("scaled_dot_product_attention", "_scaled_dot_product_attention_math")
-"""Composites that FuncTorchVmapMode decomposes too, since they may draw random numbers."""
+"""Composites that are decomposed for FuncTorchVmapMode too, since they may draw random numbers."""
 
 
 def _decomposed(names: Iterable[str]) -> dict[str, Kernel]:
@@ -64,7 +64,7 @@ def _decomposed(names: Iterable[str]) -> dict[str, Kernel]:
 
 
 DROPOUTS = ("dropout", "dropout_", "alpha_dropout_", "feature_dropout_", "feature_alpha_dropout_")
-"""``OP_DECOMPOSE`` under FuncTorchVmapMode."""
+"""Operators with ``OP_DECOMPOSE`` for FuncTorchVmapMode."""
 
 KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
     DispatchKey.FuncTorchBatched: {
@@ -144,7 +144,7 @@ _BOXED: dict[str, Mapping[str, Boxed]] = {
 
 
 def _named(operator: str, file: str) -> str:
-    """As ``kernel_names.kernel_name`` names a boxed kernel."""
+    """The name of a boxed kernel, as ``kernel_names.kernel_name`` gives it."""
     base, _, overload = operator.partition(".")
     function = f"{base}_out" if overload.endswith("out") else base
     return f"{function}_{overload} ({file})" if overload else f"{function} ({file})"
@@ -172,4 +172,4 @@ _BACK = ("lift_fresh", "alias")
 """Operators with a BackMode kernel of their own."""
 
 BOXED_KERNELS: dict[str, Boxed] = _boxed()
-"""By PyTorch's name of the kernel."""
+"""Boxed kernels by PyTorch's name."""

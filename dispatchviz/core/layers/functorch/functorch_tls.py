@@ -1,7 +1,7 @@
-"""FuncTorchTLS: what functorch forbids inside a transform (``FuncTorchTLS`` in
+"""FuncTorchTLS: the operations that functorch forbids inside a transform (``FuncTorchTLS`` in
 ``aten/src/ATen/functorch/DynamicLayer.cpp``).
 
-Light: autograd and ``dispatchviz.torch`` import it.
+It loads nothing else, since autograd and ``dispatchviz.torch`` import it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def are_transforms_active() -> bool:
 
 
 def check_supports_inplace_requires_grad() -> None:
-    """RuntimeError inside of a transform."""
+    """Raise RuntimeError inside of a transform."""
     if are_transforms_active():
         raise RuntimeError(
             "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) "
@@ -30,13 +30,13 @@ def check_supports_inplace_requires_grad() -> None:
 
 
 def check_supports_retain_grad() -> None:
-    """RuntimeError inside of a transform."""
+    """Raise RuntimeError inside of a transform."""
     if are_transforms_active():
         raise RuntimeError("You are attempting to call Tensor.retain_grad() " + _INSTEAD.format("retain_grad()"))
 
 
 def check_supports_backward() -> None:
-    """RuntimeError inside of a transform."""
+    """Raise RuntimeError inside of a transform."""
     if are_transforms_active():
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "

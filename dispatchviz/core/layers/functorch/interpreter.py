@@ -1,7 +1,7 @@
 """Interpreters: the dispatch keys that a transform includes and excludes (``aten/src/ATen/functorch/Interpreter.cpp``).
 
-Rule 1: between Front and Back, everything is excluded but the transform's own keys (``keys_for_entering``). Two
-exceptions, both PyTorch's: autocast keys, and FuncTorchVmapMode, which a vmap includes and nobody excludes.
+Rule 1: between Front and Back, all keys except the transform's own (``keys_for_entering``) are excluded. There are two
+exceptions, both PyTorch's: autocast keys, and FuncTorchVmapMode, which a vmap includes and no transform excludes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ K = DispatchKey
 
 
 def _all_dynlayer_keyset() -> int:
-    """All keys from Front down to Back, both included, but for those that functorch leaves alone."""
+    """All keys from Front down to Back, both included, except those that functorch never excludes."""
     between = subtract(full_after(K.FuncTorchDynamicLayerFrontMode), full_after(K.FuncTorchDynamicLayerBackMode))
     found = subtract(between | raw(K.FuncTorchDynamicLayerFrontMode), autocast_dispatch_keyset)
     return remove(found, K.FuncTorchVmapMode)
@@ -31,37 +31,39 @@ all_dynlayer_keyset = _all_dynlayer_keyset()
 
 
 class Interpreter:
-    """Base: a transform at a level of the stack."""
+    """The base class: a transform at a level of the stack."""
 
     __slots__ = ("level", "life")
 
     transform: ClassVar[Transform]
-    """``TransformType`` in PyTorch: ``Vmap``."""
+    """The ``TransformType`` in PyTorch: ``Vmap``."""
     keys_for_entering: ClassVar[int]
-    """The keys that do the transform's work."""
+    """The keys whose kernels do the transform's work."""
     also_included: ClassVar[int] = 0
 
     def __init__(self, level: int) -> None:
         self.level = level
         self.life = LifeHandle()
-        """Dead when the transform is over; wrappers that outlive it ask."""
+        """The handle that is dead when the transform is over. Wrappers that outlive the transform check it."""
 
     def dispatch_keys(self, included: int, excluded: int) -> tuple[int, int]:
-        """``setup_dispatch_key_tls``: the thread's sets while the transform works, from those before."""
+        """Return the thread-local include and exclude sets while the transform works, from those before
+        (``setup_dispatch_key_tls``).
+        """
         others = subtract(remove(all_dynlayer_keyset, K.FuncTorchDynamicLayerBackMode), self.keys_for_entering)
         return included | self.also_included, subtract(excluded | others, self.keys_for_entering)
 
     def process(self, op: OperatorEntry, stack: list[Any]) -> None:
-        """The transform's own part."""
+        """Run the transform's own part."""
         call_boxed(op, stack)
 
     def send_to_next(self, op: OperatorEntry, stack: list[Any]) -> None:
-        """What is below the transform."""
+        """Run the part below the transform."""
         call_boxed(op, stack)
 
 
 class VmapInterpreter(Interpreter):
-    """``VmapInterpreterPtr``"""
+    """The interpreter of ``vmap`` (``VmapInterpreterPtr``)."""
 
     __slots__ = ("batch_size", "randomness")
 
@@ -73,4 +75,4 @@ class VmapInterpreter(Interpreter):
         super().__init__(level)
         self.batch_size = batch_size
         self.randomness = randomness
-        """``error``, ``same`` or ``different``: what random operators may do."""
+        """The permission for random operators: ``error``, ``same`` or ``different``."""

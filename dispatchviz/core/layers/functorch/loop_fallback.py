@@ -23,7 +23,9 @@ from dispatchviz.core.thread import warning
 
 
 class Settings:
-    """Of the process: ``torch._C._functorch._set_vmap_fallback_enabled`` and ``_set_vmap_fallback_warning_enabled``."""
+    """Settings of the process: ``torch._C._functorch._set_vmap_fallback_enabled`` and
+    ``_set_vmap_fallback_warning_enabled``.
+    """
 
     enabled = True
     warning_enabled = True
@@ -33,7 +35,9 @@ settings = Settings()
 
 
 def batched_tensor_for_loop_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """``batchedTensorForLoopFallback``. RuntimeError for operators that it cannot slice."""
+    """Run the operator on each example (``batchedTensorForLoopFallback``). Raise RuntimeError for operators that cannot
+    be sliced.
+    """
     schema = op.schema
     begin = len(stack) - len(schema.arguments)
     if any(r.type != "Tensor" for r in schema.returns) or any("[" in a.type for a in _tensors(schema)):
@@ -54,7 +58,7 @@ def batched_tensor_for_loop_fallback(op: OperatorEntry, ks: int, stack: list[Any
 
 
 def vmap_error_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """``vmapErrorFallback``: RuntimeError, always; the loop would give other strides."""
+    """Raise RuntimeError, since the loop would give other strides (``vmapErrorFallback``)."""
     raise RuntimeError(
         f"Error: {op.name} requires special handling, and does not yet have a batching rule. Feel free to file a "
         "github issue!"
@@ -70,7 +74,7 @@ def _no_rule(op: OperatorEntry, why: str) -> RuntimeError:
 
 
 def is_inplace(schema: FunctionSchema) -> bool:
-    """``isInplaceOp``: the first argument alone is written to, and given back."""
+    """Return whether the operator writes only to its first argument and returns it (``isInplaceOp``)."""
     if len(schema.returns) != 1 or not schema.arguments or not schema.arguments[0].is_write:
         return False
     returned = schema.returns[0].alias
@@ -113,7 +117,7 @@ def _stacked(shards: list[Tensor], count: int, level: int) -> Tensor:
 
 
 def _batched_positions(args: list[Any]) -> list[int]:
-    """Arguments that are batched, at whatever level."""
+    """The positions of arguments that are batched, at any level."""
     return [i for i, v in enumerate(args) if isinstance(v, Tensor) and maybe_get_batched_impl(v) is not None]
 
 
@@ -142,7 +146,7 @@ def _slices(args: list[Any], physical: dict[int, Tensor], example: int, exclude:
 
 
 def _run_inplace(op: OperatorEntry, stack: list[Any], begin: int) -> None:
-    """``batchedTensorInplaceForLoopFallback``: each example's slice is written to."""
+    """Write to each example's slice (``batchedTensorInplaceForLoopFallback``)."""
     _warn(op)
     args = stack[begin:]
     batched = _batched_positions(args)
@@ -154,7 +158,7 @@ def _run_inplace(op: OperatorEntry, stack: list[Any], begin: int) -> None:
 
 
 def _check_levels(op: OperatorEntry, args: list[Any], batched: list[int]) -> None:
-    """RuntimeError if another argument is batched at a level at which self is not."""
+    """Raise RuntimeError if another argument is batched at a level at which self is not."""
     own = maybe_get_batched_impl(args[0])
     name = op.schema.name
     for position in batched:

@@ -1,6 +1,6 @@
-"""Composites that transforms replace (``PyTorchOperatorHacks.cpp``): the usual ones write in place.
+"""Composites that transforms replace, since the usual ones write in place (``PyTorchOperatorHacks.cpp``).
 
-They stand under FuncTorchDynamicLayerFrontMode, so every transform runs them, before its own layer is asked.
+They are registered for FuncTorchDynamicLayerFrontMode, so every transform runs them before its own layer gets the call.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 
 def index_select_backward_hack(ks: int, grad: Tensor, self_sizes: Size, dim: int, index: Tensor) -> Tensor:
-    """Out of place."""
+    """Compute the gradient out of place."""
     zeros = ops.zeros.call(self_sizes, grad._dtype, "strided", grad._device, None)
     return ops.index_add.call(zeros, dim, index, grad, 1)
 
 
 def linear_hack(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """The bias is added in place only if no layer is a vmap's."""
+    """Compute ``linear``. The bias is added in place only if no layer belongs to a vmap."""
     rank = len(input._size)
     if bias is not None and rank == 2:
         return ops.addmm.call(bias, input, ops.t.call(weight), 1, 1)
@@ -42,7 +42,9 @@ def linear_hack(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> 
 def binary_cross_entropy_with_logits_hack(
     ks: int, input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """Number that are batched meet in new tensors; what was just made is written in place."""
+    """Compute the loss. Numbers that may be batched are combined in new tensors; only tensors made here are written in
+    place.
+    """
     top = ops.clamp_min.call(ops.neg.call(input), 0)
     if pos_weight is not None:
         log_weight = ops.mul_Tensor.call(ops.sub_Scalar.call(pos_weight, 1, 1), target)
@@ -59,14 +61,16 @@ def binary_cross_entropy_with_logits_hack(
 
 
 def _log_of_powers(input: Tensor, top: Tensor) -> Tensor:
-    """Of e to the -top + e to the -input - top."""
+    """The logarithm of exp(-top) + exp(-input - top)."""
     first = ops.exp_.call(ops.neg.call(top))
     second = ops.exp_.call(ops.sub_Tensor.call(ops.neg.call(input), top, 1))
     return ops.log_.call(ops.add_Tensor.call(first, second, 1))
 
 
 def trace_backward_decomp(ks: int, grad: Tensor, sizes: Size) -> Tensor:
-    """Out of place, at the indices of the diagonal. RuntimeError for what is no matrix."""
+    """Compute the gradient out of place, at the indices of the diagonal. Raise RuntimeError unless the argument is a
+    matrix.
+    """
     if len(sizes) != 2:
         raise RuntimeError("expected matrix input")
     count = sizes[0] * sizes[1]
@@ -76,7 +80,7 @@ def trace_backward_decomp(ks: int, grad: Tensor, sizes: Size) -> Tensor:
 
 
 def _noise(input: Tensor, p: float, feature: bool) -> Tensor:
-    """The noise is no ``empty_like``, so that vmap may draw the same for all examples."""
+    """Return the noise. It is not an ``empty_like``, so that vmap may draw the same for all examples."""
     options = (input._dtype, "strided", input._device, None, None)
     if feature:
         empty = ops.empty_memory_format.call(channels_size(input), *options)
@@ -86,7 +90,7 @@ def _noise(input: Tensor, p: float, feature: bool) -> Tensor:
 
 
 def dropout_hack(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
-    """Fused on CUDA."""
+    """Apply dropout, fused on CUDA."""
     if train and input._device.type == "cuda" and 0 < p < 1 and numel(input._size):
         return ops.native_dropout.call(input, p, train)[0]
     return dropout_impl(input, p, train, noise_like=_noise)
@@ -113,4 +117,4 @@ KERNELS: dict[str, Kernel] = {
     "feature_alpha_dropout": _dropout_hack(feature=True, alpha=True, inplace=False),
     "feature_alpha_dropout_": _dropout_hack(feature=True, alpha=True, inplace=True),
 }
-"""Under FuncTorchDynamicLayerFrontMode."""
+"""Kernels for FuncTorchDynamicLayerFrontMode."""

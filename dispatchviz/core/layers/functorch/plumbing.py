@@ -1,9 +1,10 @@
-"""Batch rule plumbing: unwraps batched tensors, calls the rule, wraps (``VmapGeneratedPlumbing.h``).
+"""Batch rule plumbing: the code that unwraps batched tensors, calls the rule, and wraps the results
+(``VmapGeneratedPlumbing.h``).
 
 A batch rule gets, for every tensor argument, the physical tensor and its batch dimension (None if this level does not
-batch it), and gives the same for its result. PyTorch generates the code around it per operator; here one function does
-it from the operator's schema. ``plumbed`` is for operators that give new tensors, ``plumbed_inplace`` for those that
-write to self.
+batch it), and returns the same for its result. PyTorch generates the code around it per operator. Here one function
+does it from the operator's schema. ``plumbed`` is for operators that return new tensors, ``plumbed_inplace`` for those
+that write to self.
 """
 
 from __future__ import annotations
@@ -22,20 +23,24 @@ from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.guards import ExcludeDispatchKeyGuard
 
 Batched = tuple[Tensor, int | None]
-"""A physical tensor and where its batch dimension is."""
+"""A physical tensor and its batch dimension."""
 BatchRule = Callable[..., Any]
-"""``rule(self, self_bdim, other, other_bdim, alpha)``: gives a Batched, or the members of several in a row."""
+"""The function ``rule(self, self_bdim, other, other_bdim, alpha)``. It returns a Batched, or the members of several in
+a row.
+"""
 Kernel = Callable[..., Any]
-"""``kernel(ks, *args)``"""
+"""The function ``kernel(ks, *args)``."""
 
 
 def exclude_batched() -> ExcludeDispatchKeyGuard:
-    """What a batch rule calls is not batched at this level any more."""
+    """Return the guard around a batch rule, whose calls are not batched at this level."""
     return ExcludeDispatchKeyGuard(functorch_batched_ks)
 
 
 def checked_layer(what: str) -> DynamicLayer:
-    """``vmap_check_escaped``: the layer on top. RuntimeError if a BatchedTensor is used outside of any transform."""
+    """Return the layer on top. Raise RuntimeError if a BatchedTensor is used outside of any transform
+    (``vmap_check_escaped``).
+    """
     layer = maybe_current_layer()
     if layer is None:
         raise RuntimeError(
@@ -47,13 +52,13 @@ def checked_layer(what: str) -> DynamicLayer:
 
 
 def call_operator(op: OperatorEntry, args: Sequence[Any]) -> Any:
-    """``at::_ops::X::call`` for any operator."""
+    """Call any operator (``at::_ops::X::call``)."""
     kernel, ks = call(op, boxed_keys(op, args))
     return kernel(ks, *args)
 
 
 def plumbed(name: str, rule: BatchRule) -> Kernel:
-    """The kernel of an operator that gives new tensors; ``name`` is without ``aten::``."""
+    """Return the kernel of an operator that returns new tensors. ``name`` is without ``aten::``."""
 
     def kernel(ks: int, *args: Any) -> Any:
         op, positions = _operator(name)
@@ -67,7 +72,9 @@ def plumbed(name: str, rule: BatchRule) -> Kernel:
 
 
 def _wrapped(returned: Sequence[Any], level: int) -> Any:
-    """What the operator gives: each tensor with the batch dimension that follows it; a list has one for all."""
+    """Return the operator's results: each tensor with the batch dimension that follows it. A list has one for all
+    members.
+    """
     results = [
         [make_batched(one, bdim, level) for one in result]
         if isinstance(result, list)
@@ -78,7 +85,7 @@ def _wrapped(returned: Sequence[Any], level: int) -> Any:
 
 
 def plumbed_inplace(name: str, rule: BatchRule) -> Kernel:
-    """The kernel of an operator that writes to self and gives it back."""
+    """Return the kernel of an operator that writes to self and returns it."""
 
     def kernel(ks: int, *args: Any) -> Any:
         op, positions = _operator(name)
@@ -93,20 +100,20 @@ def plumbed_inplace(name: str, rule: BatchRule) -> Kernel:
 
 
 def _named(kernel: Kernel, rule: BatchRule) -> Kernel:
-    """Screens show the rule's source for the kernel's."""
+    """Mark the rule as the kernel's source, which screens show."""
     kernel.__wrapped__ = rule  # type: ignore[attr-defined]
     return kernel
 
 
 @cache
 def _operator(name: str) -> tuple[OperatorEntry, tuple[int, ...]]:
-    """The operator and the positions of its tensor arguments."""
+    """Return the operator and the positions of its tensor arguments."""
     op = find(f"aten::{name}")
     return op, tuple(op.schema.tensor_positions)
 
 
 def _unwrapped(args: Sequence[Any], positions: tuple[int, ...], level: int) -> list[Any]:
-    """The arguments of the batch rule."""
+    """Return the arguments of the batch rule."""
     found: list[Any] = []
     for position, value in enumerate(args):
         if position in positions:

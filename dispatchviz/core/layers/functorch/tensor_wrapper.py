@@ -1,7 +1,7 @@
 """TensorWrapper: the wrapper of ``grad`` and ``jvp`` (``aten/src/ATen/functorch/TensorWrapper.cpp``).
 
-A wrapper knows whether its transform still runs. One that outlived it is dead, and every call looks through it.
-Who makes them is in ``ad_interpreters.py``.
+A wrapper is dead after the end of its transform: then every call unwraps it.
+``ad_interpreters.py`` creates the wrappers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _GRAD_WRAPPER = KEY_BITS[DispatchKey.FuncTorchGradWrapper]
 
 
 class LifeHandle:
-    """Shared by a layer and the wrappers made in it."""
+    """A handle shared by a layer and the wrappers created in it."""
 
     __slots__ = ("alive",)
 
@@ -30,22 +30,22 @@ class LifeHandle:
 
 
 class TensorWrapperImpl(Struct, eq=False):
-    """What a wrapper wraps."""
+    """The content of a wrapper."""
 
     value: Tensor
     level: int
     life: LifeHandle
     is_immutable: bool = False
-    """It was not handed to the function but captured: the transform must not write to it."""
+    """True if it was not passed to the function but captured: the transform must not write to it."""
 
 
 def maybe_get_tensor_wrapper(tensor: Tensor) -> TensorWrapperImpl | None:
-    """What the tensor wraps, if it is a wrapper of ``grad`` or ``jvp``."""
+    """Return the content of a wrapper of ``grad`` or ``jvp``; None for other tensors."""
     return cast(TensorWrapperImpl, tensor._impl) if tensor._ks & _GRAD_WRAPPER else None
 
 
 def unwrap_if_dead(value: Any) -> Any:
-    """What a dead wrapper wraps; lists member by member, anything else unchanged."""
+    """Return the value of a dead wrapper, lists member by member, and anything else unchanged."""
     if isinstance(value, list):
         return [unwrap_if_dead(member) for member in value]
     if not isinstance(value, Tensor):
@@ -55,7 +55,9 @@ def unwrap_if_dead(value: Any) -> Any:
 
 
 def dead_tensor_wrapper_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """``dead_tensor_wrapper_fallback``: no transform runs, so wrappers that are left are dead: looks through them."""
+    """Unwrap dead wrappers. No transform runs, so all remaining wrappers are dead
+    (``dead_tensor_wrapper_fallback``).
+    """
     begin = len(stack) - len(op.schema.arguments)
     unwrapped = [unwrap_if_dead(value) for value in stack[begin:]]
     assert any(after is not before for after, before in zip(unwrapped, stack[begin:], strict=True))

@@ -1,12 +1,13 @@
-"""The backend fallbacks of Conjugate and Negative: they resolve the bit before a kernel sees the tensor.
+"""The backend fallbacks for Conjugate and Negative: they resolve the bit before a kernel sees the tensor.
 
-Mirrors ``aten/src/ATen/native/MathBitsFallback.h``, ``ConjugateFallback.cpp`` and ``NegateFallback.cpp``. Operators
-whose kernels know the bit have a fallthrough registered under the key and never come here.
+This module mirrors ``aten/src/ATen/native/MathBitsFallback.h``, ``ConjugateFallback.cpp`` and ``NegateFallback.cpp``.
+Operators whose kernels know the bit have a fallthrough registered for the key, so these fallbacks do not run for them.
 
-Rule 1: arguments with the bit are replaced by clones; only arguments with an alias annotation in the schema are asked
-whether they are written to.
-Rule 2: what is written to is cloned as well, and the result copied back: it may share memory with another argument.
-Rule 3: views keep the bit, since a view copies the key set; for them nothing is done.
+Rule 1: arguments with the bit are replaced by clones. Only arguments with an alias annotation in the schema are checked
+for writes.
+Rule 2: an argument that is written to is cloned as well, and the result is copied back, since it may share memory with
+another argument.
+Rule 3: views keep the bit, since a view copies the key set. For them nothing is done.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from dispatchviz.core.tensor.conj_neg_bits import is_conj, is_neg
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
 Mutated = list[tuple[Tensor, Tensor]]
-"""An argument with the bit that is written to, and its clone: at most one."""
+"""An argument with the bit that is written to, and its clone. There is at most one."""
 
 
 class MathOpFallback:
@@ -34,15 +35,15 @@ class MathOpFallback:
 
     def __init__(self, key: DispatchKey, op_name: str, is_bit_set: Callable[[Tensor], bool]) -> None:
         self.op_name = op_name
-        """``conjugate`` or ``negation``: how errors call the bit."""
+        """The name of the bit in errors: ``conjugate`` or ``negation``."""
         self.is_bit_set = is_bit_set
         self._below = full_after(key)
 
     def __call__(self, op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-        """Go on below with arguments that have no such bit.
+        """Redispatch with arguments that do not have the bit.
 
-        RuntimeError for operators that both write to arguments and make views, for two written tensors with the bit,
-        and for lists that are written to with it.
+        Raise RuntimeError for operators that both write to arguments and make views, for two written tensors with the
+        bit, and for lists that are written to and have it.
         """
         if writes(op.schema, f"{self.op_name} fallback: ", f"{self.op_name} fallback") is False:
             redispatch_boxed(op, ks & self._below, stack)
@@ -58,7 +59,7 @@ class MathOpFallback:
             stack[at] = original
 
     def _resolve(self, op: OperatorEntry, stack: list[Any], at: int) -> Mutated:
-        """Replace the arguments that have the bit."""
+        """Replace the arguments that have the bit. Return the one that is written to."""
         mutated: Mutated = []
         for position, argument in enumerate(op.schema.arguments, at):
             value = stack[position]
@@ -92,7 +93,9 @@ class MathOpFallback:
 
 
 def writes(schema: FunctionSchema, fallback: str, refusal: str) -> bool | None:
-    """True: an in-place or out= operator. False: a view. None: neither. RuntimeError with PyTorch's text if both."""
+    """Return True for an in-place or out= operator, False for a view, None for others. Raise RuntimeError with
+    PyTorch's text for a mix.
+    """
     kinds = {argument.is_write for argument in schema.arguments if argument.alias is not None}
     if len(kinds) > 1:
         raise RuntimeError(

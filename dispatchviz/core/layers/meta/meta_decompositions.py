@@ -1,9 +1,9 @@
 """Python meta kernels of ``linalg.eig``, ``linalg.svd``, ``cummax``, ``logcumsumexp``
 (``torch/_meta_registrations.py``).
 
-They lay results out as CUDA's kernels do: of a meta tensor alone ``device_hint`` says ``cuda``.
+They lay out results as CUDA's kernels do: for a meta tensor alone, ``device_hint`` returns ``cuda``.
 
-NB: one ``empty`` per result; PyTorch's Python functions call more on their way.
+NB: one ``empty`` per result. PyTorch's Python functions call more operators.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _blank(like: Tensor, size: Size, dtype: DType | None = None) -> Tensor:
 
 
 def linalg_eig(ks: int, input: Tensor) -> tuple[Tensor, Tensor]:
-    """Complex values and vectors."""
+    """Return complex values and vectors."""
     square_check_inputs(input, "linalg.eig")
     dtype = input._dtype if input._dtype.is_complex else input._dtype.to_complex()
     return _blank(input, input._size[:-1], dtype), _blank(input, input._size, dtype)
@@ -37,7 +37,7 @@ def linalg_eig(ks: int, input: Tensor) -> tuple[Tensor, Tensor]:
 def linalg_svd(
     ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """U, column-major, and Vh, or both of the size [0]; S."""
+    """Return U, column-major, S, and Vh. U and Vh have size [0] if they are not requested."""
     check_is_matrix(A, "linalg.svd")
     check_floating_or_complex(A, "linalg.svd")
     *batch, m, n = A._size
@@ -51,7 +51,9 @@ def linalg_svd(
 
 
 def cummaxmin(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """``cummax``, ``cummin``: contiguous. IndexError for a dimension that is not there, unless there is no element."""
+    """Return the contiguous results of ``cummax`` and ``cummin``. Raise IndexError for a dimension that does not exist,
+    unless there is no element.
+    """
     found = _blank(self, self._size), _blank(self, self._size, int64)
     if self._size and 0 not in self._size:
         wrap_dim(dim, len(self._size))
@@ -59,7 +61,7 @@ def cummaxmin(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 def logcumsumexp(ks: int, self: Tensor, dim: int) -> Tensor:
-    """Contiguous. IndexError for a dimension that is not there."""
+    """Return a contiguous result. Raise IndexError for a dimension that does not exist."""
     wrap_dim(dim, len(self._size))
     return ops.empty_like.call(self, None, None, None, None, "contiguous_format")
 
@@ -71,4 +73,4 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "cummin": cummaxmin,
     "logcumsumexp": logcumsumexp,
 }
-"""By operator, without ``aten::``."""
+"""The kernels by operator, without ``aten::``."""

@@ -1,8 +1,8 @@
 """Python meta kernels of ``full``, ``randn``, ``relu``, ``where``: they only allocate (``torch/_refs``).
 
-Mirrors ``torch/_refs/__init__.py`` and ``torch/_meta_registrations.py``.
+This module mirrors ``torch/_refs/__init__.py`` and ``torch/_meta_registrations.py``.
 
-NB: in PyTorch, most operators have such a kernel at Meta; for all but these the C++ rules run here.
+NB: in PyTorch, most operators have a Python kernel at Meta. For all except these the C++ rules run here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 def allocated(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    """``ones``, ``zeros``, ``rand``."""
+    """Return the tensor of ``ones``, ``zeros``, ``rand``."""
     return ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None)
 
 
@@ -36,14 +36,14 @@ def full(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Of the number's dtype if none is given."""
+    """Return a tensor with the number's dtype if none is given."""
     return allocated(ks, size, dtype or full_dtype(fill_value), layout, device, pin_memory)
 
 
 def randn(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    """With strides of its own. RuntimeError for a negative size and for a dtype without fractions."""
+    """Return a contiguous tensor. Raise RuntimeError for a negative size and for an integer or bool dtype."""
     if any(length < 0 for length in size):
         raise RuntimeError(
             "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
@@ -56,17 +56,19 @@ def randn(
 
 
 def relu(ks: int, self: Tensor) -> Tensor:
-    """Of any dtype, bool and complex too, which the CPU refuses."""
+    """Return a tensor of any dtype, including bool and complex, which the CPU refuses."""
     return ops.empty_like.call(self, None, None, None, None, None)
 
 
 def relu_(ks: int, self: Tensor) -> Tensor:
-    """The tensor itself."""
+    """Return the tensor itself."""
     return self
 
 
 def where(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    """Of the common dtype. RuntimeError unless the condition is bool and all fit together, CPU numbers aside."""
+    """Return a tensor of the common dtype. Raise RuntimeError unless the condition is bool and shapes and devices fit
+    (CPU numbers fit everywhere).
+    """
     if condition._dtype is not bool_:
         raise RuntimeError(f"expected predicate to be bool, got {condition._dtype}")
     operands = (condition, self, other)
@@ -76,7 +78,7 @@ def where(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
 
 
 def _check_shapes(sizes: Sequence[Size]) -> None:
-    """``_broadcast_shapes``"""
+    """Raise RuntimeError if shapes do not broadcast (``_broadcast_shapes``)."""
     common = [1] * max(map(len, sizes))
     for index, size in enumerate(sizes):
         for dim in range(-1, -1 - len(size), -1):
@@ -99,4 +101,4 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "relu_": relu_,
     "where.self": where,
 }
-"""By operator, without ``aten::``."""
+"""The kernels by operator, without ``aten::``."""

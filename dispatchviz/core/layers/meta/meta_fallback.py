@@ -1,5 +1,6 @@
-"""The backend fallback of Meta (``aten/src/ATen/core/MetaFallbackKernel.cpp``): raises, since no shape rule is
-known."""
+"""The backend fallback for Meta (``aten/src/ATen/core/MetaFallbackKernel.cpp``). It raises, since no shape rule is
+known.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +10,10 @@ from dispatchviz.core.table.operator_entry import OperatorEntry
 
 
 def meta_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> NoReturn:
-    """NotImplementedError, always.
+    """Raise NotImplementedError.
 
-    NB: in PyTorch, an operator that names a Python module for its fake kernel (``set_python_module``) has that module
-    named in the error.
+    NB: in PyTorch, the error of an operator that names a Python module for its fake kernel (``set_python_module``)
+    names that module.
     """
     raise NotImplementedError(
         f"{op.name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "

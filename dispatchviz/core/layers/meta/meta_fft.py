@@ -1,8 +1,8 @@
 """Python meta kernels of FFTs (``torch/_meta_registrations.py``).
 
-They lay results out as cuFFT's kernels do: of a meta tensor alone ``device_hint`` says ``cuda``.
+They lay out results as cuFFT's kernels do: for a meta tensor alone, ``device_hint`` returns ``cuda``.
 
-NB: one ``empty_strided`` per result; PyTorch's Python functions resize and restride it.
+NB: one ``empty_strided`` per result. PyTorch's Python functions resize and restride it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dispatchviz.core.tensor.dtype import DType, real_type
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
 MOST = 3
-"""``cufft_max_ndim``: so many dimensions are transformed at once."""
+"""The number of dimensions that are transformed at once (``cufft_max_ndim``)."""
 
 
 def fft_c2c(ks: int, self: Tensor, dim: Size, normalization: int, forward: bool) -> Tensor:
-    """Complex to complex. RuntimeError for real numbers."""
+    """Transform complex to complex. Raise RuntimeError for real numbers."""
     _check(self._dtype.is_complex)
     if not dim:
         return ops.clone.call(self, None)
@@ -27,7 +27,7 @@ def fft_c2c(ks: int, self: Tensor, dim: Size, normalization: int, forward: bool)
 
 
 def fft_r2c(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool) -> Tensor:
-    """Real to complex. RuntimeError for complex numbers."""
+    """Transform real to complex. Raise RuntimeError for complex numbers."""
     _check(self._dtype.is_floating_point)
     half = _with(self._size, dim[-1], self._size[dim[-1]] // 2 + 1)
     size = half if onesided else self._size
@@ -42,7 +42,7 @@ def fft_r2c(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool
 
 
 def fft_c2r(ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int) -> Tensor:
-    """Complex to real. RuntimeError for real numbers."""
+    """Transform complex to real. Raise RuntimeError for real numbers."""
     _check(self._dtype.is_complex)
     size = _with(self._size, dim[-1], last_dim_size)
     if _is_optimized(dim):
@@ -70,7 +70,7 @@ def _with(size: Size, dim: int, length: int) -> Size:
 
 
 def _is_optimized(dim: Size) -> bool:
-    """``use_optimized_cufft_path``"""
+    """Return whether cuFFT's fast path is used (``use_optimized_cufft_path``)."""
     return len(dim) <= MOST and dim[:2] != (0, 1)
 
 
@@ -85,7 +85,7 @@ def _in_stages(size: Size, strides: Size, dim: Size) -> Size:
 
 
 def _transformed(size: Size, strides: Size, dim: Size) -> Size:
-    """``_exec_fft``: the strides of a result of some sizes, of a transform of what has these strides."""
+    """The strides of the result of a transform, for its sizes and the strides of its input (``_exec_fft``)."""
     batch = sorted((one for one in range(len(size)) if one not in dim), key=lambda one: strides[one], reverse=True)
     inner = contiguous_strides((1, *(size[one] for one in dim)))
     found = dict(zip(dim, inner[1:], strict=True))
@@ -97,4 +97,4 @@ def _transformed(size: Size, strides: Size, dim: Size) -> Size:
 
 
 KERNELS: dict[str, Callable[..., Any]] = {"_fft_c2c": fft_c2c, "_fft_r2c": fft_r2c, "_fft_c2r": fft_c2r}
-"""By operator, without ``aten::``."""
+"""The kernels by operator, without ``aten::``."""

@@ -1,10 +1,10 @@
 """Python meta kernels of layers, ``masked_fill``, ``index_select``, ``var``, ``arange``, ``isin``: output shapes only
 (``torch/_meta_registrations.py``, ``torch/_refs``).
 
-Mirrors ``torch/_meta_registrations.py`` and what ``torch/_refs`` and ``torch/_decomp`` come to there.
+They mirror ``torch/_meta_registrations.py``, and the calls that ``torch/_refs`` and ``torch/_decomp`` make there.
 
-NB: one ``empty`` per result; PyTorch's Python functions call more on their way. Where they refuse, they have words of
-their own, of which only those of convolutions are here.
+NB: one ``empty`` per result. PyTorch's Python functions call more operators. They have error texts of their own, of
+which only those of convolutions are here.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ def _blank(like: Tensor, size: Size, dtype: DType | None = None, memory_format: 
 
 
 def _same(self: Tensor) -> Tensor:
-    """Laid out as an elementwise result."""
+    """Return a tensor laid out as an elementwise result."""
     return new_output(self, dtype=self._dtype)
 
 
 def itself(ks: int, self: Tensor, *args: Any) -> Tensor:
-    """Write in place."""
+    """Return the tensor, which is written in place."""
     return self
 
 
 def where_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """The C++ rule, which knows tensors without data."""
+    """Apply the C++ rule, which handles tensors without data."""
     return where_self_out(condition, self, other, out)
 
 
 def masked_fill(ks: int, self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Contiguous, whatever the tensor is."""
+    """Return a contiguous tensor, for any layout of the argument."""
     check_same_device(mask, self)
     return _blank(self, broadcast_sizes(mask._size, self._size))
 
 
 def log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
-    """The buffer has the size of the result, as the CPU's."""
+    """Return the result and a buffer of the same size, as the CPU's."""
     return _same(self), _same(self)
 
 
@@ -79,7 +79,9 @@ def convolution(
     output_padding: Size,
     groups: int,
 ) -> Tensor:
-    """Contiguous. RuntimeError if the channels do not fit, or the kernel is larger than what it looks at."""
+    """Return a contiguous tensor. Raise RuntimeError if the channels do not fit, or the kernel is larger than the
+    padded input.
+    """
     params = params_of(weight, stride, padding, dilation, transposed, output_padding, groups)
     if not transposed:
         if weight._size[1] * groups != input._size[1]:
@@ -91,7 +93,7 @@ def convolution(
 def convolution_backward(
     ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, *args: Any
 ) -> tuple[Optional, ...]:
-    """In the format that input or weight suggests."""
+    """Return the gradients in the memory format that input or weight suggests."""
     wanted = args[-1]
     layout = of_either(input, weight)
     sizes = ((input._size, layout), (weight._size, layout), (tuple(bias_sizes or ()), CONTIGUOUS))
@@ -102,7 +104,7 @@ def convolution_backward(
 
 
 def native_batch_norm(ks: int, input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Means and spreads of channels also where none are taken."""
+    """Return the result, and means and inverse deviations of the channels, even if none are computed."""
     channels, within = input._size[1:2], accumulated(input._dtype)
     return _same(input), _blank(input, channels, within), _blank(input, channels, within)
 
@@ -110,21 +112,21 @@ def native_batch_norm(ks: int, input: Tensor, *args: Any) -> tuple[Tensor, Tenso
 def native_batch_norm_backward(
     ks: int, grad_out: Tensor, input: Tensor, weight: Optional, *args: Any
 ) -> tuple[Optional, ...]:
-    """Gradients of the input, the weight and the bias."""
+    """Return the gradients of the input, the weight and the bias."""
     return _gradients(input, weight, args[-1])
 
 
 def native_group_norm(
     ks: int, input: Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean and rstd for each group."""
+    """Return the result, and mean and rstd for each group."""
     return _same(input), _blank(input, (N, group)), _blank(input, (N, group))
 
 
 def native_group_norm_backward(
     ks: int, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Optional, *args: Any
 ) -> tuple[Optional, ...]:
-    """Gradients of the input, the weight and the bias."""
+    """Return the gradients of the input, the weight and the bias."""
     return _gradients(input, weight, args[-1])
 
 
@@ -139,7 +141,7 @@ def native_layer_norm_backward(
     bias: Optional,
     wanted: list[bool],
 ) -> tuple[Optional, ...]:
-    """Gradients of the input, the weight and the bias, where they are."""
+    """Return the gradients of the input and, if they exist, of the weight and the bias."""
     asked = [wanted[0], wanted[1] and weight is not None, wanted[2] and bias is not None]
     return tuple(
         _same(tensor) if wants and tensor is not None else None
@@ -157,33 +159,33 @@ def _gradients(input: Tensor, weight: Optional, wanted: list[bool]) -> tuple[Opt
 
 
 def index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Contiguous; an index of several dimensions counts as its elements do."""
+    """Return a contiguous tensor. A multi-dimensional index counts as its elements do."""
     dim = wrap_dim(dim, len(self._size))
     return _blank(self, (*self._size[:dim], numel(index._size), *self._size[dim + 1 :]) if self._size else ())
 
 
 def embedding_dense_backward(ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, *args: Any) -> Tensor:
-    """The shape of the weight."""
+    """Return a tensor with the shape of the weight."""
     return _blank(grad_output, (num_weights, grad_output._size[-1]))
 
 
 def std_var(ks: int, self: Tensor, dim: list[int] | None, correction: Scalar | None, keepdim: bool) -> Tensor:
-    """``std``, ``var``, also of integers."""
+    """Return the result of ``std`` and ``var``, which accept integers here."""
     return _blank(self, reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim))
 
 
 def std_var_mean(ks: int, self: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
-    """``std_mean``, ``var_mean``"""
+    """Return the results of ``std_mean`` and ``var_mean``."""
     return std_var(ks, self, *args), std_var(ks, self, *args)
 
 
 def arange_from_zero(ks: int, end: Scalar, *options: Any) -> Tensor:
-    """Call the one with a step."""
+    """Call the overload with a step."""
     return ops.arange_start_step.call(0, end, 1, *options)
 
 
 def arange_one_by_one(ks: int, start: Scalar, end: Scalar, *options: Any) -> Tensor:
-    """Call the one with a step."""
+    """Call the overload with a step."""
     return ops.arange_start_step.call(start, end, 1, *options)
 
 
@@ -197,7 +199,7 @@ def arange(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """int64 for integers if no dtype is requested."""
+    """Return the range. Its dtype is int64 for integers if none is requested."""
     if dtype is None and all(isinstance(number, int) for number in (start, end, step)):
         dtype = int64
     return ops.empty_memory_format.call(
@@ -206,12 +208,12 @@ def arange(
 
 
 def isin(ks: int, element: Scalar, test_elements: Tensor, *args: Any) -> Tensor:
-    """0-dim; the C++ rule says a vector of no elements."""
+    """Return a 0-dim tensor. The C++ rule gives a vector without elements."""
     return _blank(test_elements, (), bool_)
 
 
 def isin_out(ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor) -> Tensor:
-    """The same."""
+    """Write a 0-dim result to ``out``."""
     resize_in_order(out, ())
     return out
 
@@ -241,4 +243,4 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "arange.start": arange_one_by_one,
     "arange.start_step": arange,
 }
-"""By operator, without ``aten::``."""
+"""The kernels by operator, without ``aten::``."""

@@ -1,7 +1,7 @@
-"""Meta kernels whose result follows from sizes alone: a size, a dtype and a layout for each operator
+"""Meta kernels whose result depends on sizes alone: a size, a dtype and a layout for each operator
 (``torch/_meta_registrations.py``, ``torch/_refs``, ``torch/_decomp``).
 
-NB: one ``empty`` per result; PyTorch's Python functions call more on their way, and refuse more.
+NB: one ``empty`` per result. PyTorch's Python functions call more operators, and refuse more.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 Kernel = Callable[..., Any]
 SizeRule = Callable[..., Size]
-"""The size of a result, by the operator's arguments."""
+"""A function from an operator's arguments to the size of its result."""
 
 # -- rules -------------------------------------------------------------------------------------------------------------
 
@@ -40,27 +40,27 @@ def _blank(like: Tensor, size: Size, dtype: DType | None = None, memory_format: 
 
 
 def _columns(like: Tensor, size: Size) -> Tensor:
-    """Matrices in column-major order."""
+    """Return a tensor of matrices in column-major order."""
     return ops.empty_strided.call(size, column_major_strides(size), like._dtype, "strided", like._device, None)
 
 
 def contiguous(size: SizeRule, dtype: DType | None = None) -> Kernel:
-    """The kernel of an operator whose result is contiguous; the first argument gives dtype and device."""
+    """Return the kernel of an operator whose result is contiguous. The first argument gives dtype and device."""
     return lambda ks, *args: _blank(args[0], size(*args), dtype)
 
 
 def alike(dtype: Callable[[DType], DType] = lambda own: own) -> Kernel:
-    """The kernel of an operator whose result is laid out as an elementwise one of its first argument."""
+    """Return the kernel of an operator whose result is laid out as an elementwise result of its first argument."""
     return lambda ks, self, *args: new_output(self, dtype=dtype(self._dtype))
 
 
 def column_major(size: SizeRule) -> Kernel:
-    """The kernel of an operator whose result LAPACK writes."""
+    """Return the kernel of an operator whose result is written by LAPACK."""
     return lambda ks, *args: _columns(args[0], size(*args))
 
 
 def written(count: int, dtype: Callable[[DType], DType] = lambda own: own) -> Kernel:
-    """The kernel of an elementwise operator of so many tensors that writes to ``out``, its last argument."""
+    """Return the kernel of an elementwise operator of ``count`` tensors that writes to ``out``, its last argument."""
 
     def writes(ks: int, *args: Any) -> Tensor:
         operands = args[:count]
@@ -84,7 +84,7 @@ def _angle(dtype: DType) -> DType:
 
 
 def nonzero(ks: int, self: Tensor) -> NoReturn:
-    """NotImplementedError, always: how many there are the numbers say."""
+    """Raise NotImplementedError, since the size of the result depends on the numbers."""
     raise NotImplementedError(
         "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct "
         "data-independent implementation does not exist. This implementation returns a fake value, assuming all "
@@ -94,7 +94,7 @@ def nonzero(ks: int, self: Tensor) -> NoReturn:
 
 
 def values_out(ks: int, self: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
-    """``median``, ``nanmedian``, ``kthvalue`` along a dimension, into two tensors."""
+    """Write values and indices of ``median``, ``nanmedian``, ``kthvalue`` along a dimension."""
     *k, dim, keepdim, values, indices = args
     dim = wrap_dim(dim, len(self._size))
     if k and not 1 <= k[0] <= (self._size[dim] if self._size else 1):
@@ -105,7 +105,7 @@ def values_out(ks: int, self: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
 
 
 def mode(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """Values and indices along a dimension."""
+    """Return values and indices along a dimension."""
     size = _without(self, dim, keepdim)
     return _blank(self, size), _blank(self, size, int64)
 
@@ -116,36 +116,36 @@ def _without(self: Tensor, dim: int | tuple[int, ...], keepdim: bool) -> Size:
 
 
 def trace(ks: int, self: Tensor) -> Tensor:
-    """0-dim. RuntimeError unless it is of a matrix."""
+    """Return a 0-dim tensor. Raise RuntimeError unless the argument is a matrix."""
     if len(self._size) != 2:
         raise RuntimeError(f"expected a matrix, but got tensor with dim {len(self._size)}")
     return _blank(self, ())
 
 
 def _places(self: Any, among: Tensor, out_int32: bool) -> Tensor:
-    """A result of the size of self, which may be a number."""
+    """Return a tensor of the size of ``self``, which may be a number."""
     size = self._size if isinstance(self, Tensor) else ()
     return _blank(among, size, int32 if out_int32 else int64)
 
 
 def bucketize(ks: int, self: Any, boundaries: Tensor, out_int32: bool, *args: Any) -> Tensor:
-    """An index for each element."""
+    """Return an index for each element."""
     return _places(self, boundaries, out_int32)
 
 
 def searchsorted(ks: int, sorted_sequence: Tensor, self: Any, out_int32: bool, *args: Any) -> Tensor:
-    """An index for each element."""
+    """Return an index for each element."""
     return _places(self, sorted_sequence, out_int32)
 
 
 def randperm_out(ks: int, n: int, generator: object, out: Tensor) -> Tensor:
-    """A vector of n elements."""
+    """Resize ``out`` to a vector of n elements."""
     resize_in_order(out, (n,))
     return out
 
 
 def triangle(is_lower: bool) -> Kernel:
-    """``tril_indices``, ``triu_indices``: two rows."""
+    """Return the kernel of ``tril_indices`` or ``triu_indices``, whose result has two rows."""
 
     def indices(ks: int, row: int, col: int, offset: int, dtype: DType | None, *options: Any) -> Tensor:
         below = [min(max(line + offset + (1 if is_lower else 0), 0), col) for line in range(row)]
@@ -160,38 +160,38 @@ def triangle(is_lower: bool) -> Kernel:
 
 
 def addr(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, *args: Any) -> Tensor:
-    """Laid out as an elementwise result of the expanded tensor and the outer product."""
+    """Return a tensor laid out as an elementwise result of the expanded tensor and the outer product."""
     added = ops.expand.call(self, (vec1._size[0], vec2._size[0]), False)
     return new_output(added, ops.reshape.call(vec1, (-1, 1)), vec2)
 
 
 def addr_out(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    """The same into out."""
+    """Write the result of ``addr`` to ``out``."""
     out_elementwise(out, self, ops.reshape.call(vec1, (-1, 1)), vec2)
     return out
 
 
 def matrix_exp(ks: int, self: Tensor) -> Tensor:
-    """Contiguous."""
+    """Return a contiguous tensor."""
     square_check_inputs(self, "linalg.matrix_exp")
     check_floating_or_complex(self, "linalg.matrix_exp")
     return _blank(self, self._size)
 
 
 def solve_triangular(ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
-    """Column-major. RuntimeError unless both fit."""
+    """Return a column-major tensor. Raise RuntimeError unless both arguments fit."""
     check_inputs_solver(self, B, left, "linalg.solve_triangular")
     return _columns(B, broadcast_batch_sizes(B, self)[0])
 
 
 def cholesky_inverse(ks: int, self: Tensor, upper: bool) -> Tensor:
-    """Column-major. RuntimeError unless it is square."""
+    """Return a column-major tensor. Raise RuntimeError unless the argument is square."""
     square_check_inputs(self, "cholesky_inverse")
     return _columns(self, self._size)
 
 
 def householder_product(ks: int, input: Tensor, tau: Tensor) -> Tensor:
-    """Column-major. RuntimeError unless it is of matrices."""
+    """Return a column-major tensor. Raise RuntimeError unless the argument has matrices."""
     check_is_matrix(input, "torch.linalg.householder_product", "input")
     return _columns(input, input._size)
 
@@ -205,7 +205,7 @@ def distances(x1: Tensor, x2: Tensor, *args: Any) -> Size:
 
 
 def adaptive_avg_pool(count: int) -> Kernel:
-    """The kernel of a pooling over so many dimensions, in the format of the input."""
+    """Return the kernel of a pooling over ``count`` dimensions, whose result has the memory format of the input."""
 
     def pooled(ks: int, self: Tensor, output_size: Size) -> Tensor:
         form = suggested(self) if len(self._size) == count + 2 and count == 2 else None
@@ -215,17 +215,19 @@ def adaptive_avg_pool(count: int) -> Kernel:
 
 
 def reduced_loss(rule: Kernel, where: int) -> Kernel:
-    """The kernel of a loss: a number unless argument ``where``, the reduction, is 0."""
+    """Return the kernel of a loss. Its result is a number unless argument ``where``, the reduction, is 0."""
     return lambda ks, self, *args: _blank(self, ()) if args[where - 1] else rule(ks, self, *args)
 
 
 def multilabel_margin_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
-    """The loss, and which labels are targets."""
+    """Return the loss, and a mask of the labels that are targets."""
     return _blank(self, () if reduction else self._size[:-1]), _blank(self, target._size)
 
 
 def embedding_bag(ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, *args: Any) -> tuple[Tensor, ...]:
-    """The bags, which one each index is in, their sizes, and for ``max`` from where each element is."""
+    """Return the bags, the bag of each index, the sizes of bags and, for ``max``, the index of each element's
+    source.
+    """
     mode, with_last = args[1], args[4]
     bags = offsets._size[0] - with_last
     result = bags, weight._size[1]
@@ -238,7 +240,7 @@ def embedding_bag(ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, *ar
 
 
 def im2col(self: Tensor, kernel: Size, dilation: Size, padding: Size, stride: Size) -> Size:
-    """(N, C * kernel, windows); also of one image."""
+    """The size (N, C * kernel, windows), without N for a single image."""
     *batch, channels, height, width = self._size
     windows = 1
     for dim, length in enumerate((height, width)):
@@ -247,24 +249,24 @@ def im2col(self: Tensor, kernel: Size, dilation: Size, padding: Size, stride: Si
 
 
 def col2im(self: Tensor, output_size: Size, kernel: Size, *args: Any) -> Size:
-    """(N, C, height, width); also of one image."""
+    """The size (N, C, height, width), without N for a single image."""
     *batch, rows, _ = self._size
     return (*batch, rows // (kernel[0] * kernel[1]), *output_size)
 
 
 def reflection_pad2d(self: Tensor, padding: Size) -> Size:
-    """With both edges. RuntimeError for a shape that does not fit."""
+    """The size with both edges. Raise RuntimeError for a shape that does not fit."""
     check_padded("reflection_pad2d", self, padding)
     return padded_size(self._size, padding)
 
 
-# -- all of them -------------------------------------------------------------------------------------------------------
+# -- the tables --------------------------------------------------------------------------------------------------------
 
 IN_PLACE = (
     "put_", "_index_put_impl_", "index_fill_.int_Scalar", "index_fill_.int_Tensor", "masked_scatter_",
     "masked_fill_.Tensor", "exponential_", "cauchy_", "log_normal_", "geometric_", "bernoulli_.Tensor",
 )  # fmt: skip
-"""Operators that write to their first tensor, whose size stays."""
+"""Operators that write to their first tensor, whose size does not change."""
 
 KERNELS: dict[str, Kernel] = {
     **dict.fromkeys(IN_PLACE, itself),
@@ -312,4 +314,4 @@ KERNELS: dict[str, Kernel] = {
     "col2im": contiguous(col2im),
     "reflection_pad2d": contiguous(reflection_pad2d),
 }
-"""By operator, without ``aten::``."""
+"""The kernels by operator, without ``aten::``."""

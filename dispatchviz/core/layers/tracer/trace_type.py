@@ -1,9 +1,9 @@
-"""Kernels at Tracer (``torch/csrc/autograd/generated/TraceType_*.cpp``): above autograd, so that a trace shows the
-user's calls and not what they are made of.
+"""Kernels for Tracer (``torch/csrc/autograd/generated/TraceType_*.cpp``). They run above autograd, so that a trace
+shows the user's calls and not their parts.
 
-NB: in PyTorch, ``torch.jit.trace`` includes the key and these kernels write down a graph. Nothing is traced here: with
-the key included by hand they hand the call on, as PyTorch's do then. The key's fallback, which would call itself again,
-is left out.
+NB: in PyTorch, ``torch.jit.trace`` includes the key, and these kernels write a graph. Nothing is traced here: if the
+key is included by hand, they redispatch, as PyTorch's then do. The key's fallback, which would call itself again, is
+left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BELOW = full_after(DispatchKey.Tracer)
 
 
 def trace_type(name: str) -> Callable[..., Any]:
-    """The typed kernel of ``aten::<name>``."""
+    """Return the typed kernel of ``aten::<name>``."""
 
     def kernel(ks: int, *args: Any) -> Any:
         ks &= _BELOW

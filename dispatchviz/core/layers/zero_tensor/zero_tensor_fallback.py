@@ -1,8 +1,8 @@
-"""The backend fallback of ZeroTensor (``aten/src/ATen/ZeroTensorFallback.cpp``).
+"""The backend fallback for ZeroTensor (``aten/src/ATen/ZeroTensorFallback.cpp``).
 
-A zero tensor has a shape and no memory; autograd uses it for gradients that are known to be zero. Operators that stay
-zero have kernels of their own (``native/factories/zero_tensor.py``) or a fallthrough; for all others it is made real
-here.
+A zero tensor has a shape and no memory. Autograd uses it for gradients that are known to be zero. Operators that
+preserve zero have kernels of their own (``native/factories/zero_tensor.py``) or a fallthrough. For all others the
+fallback here creates real zeros.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _BELOW = full_after(DispatchKey.ZeroTensor)
 
 
 def zero_tensor_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Go on below with real zeros; views go on as they are. RuntimeError if a zero tensor is to be written to."""
+    """Redispatch with real zeros; views get the zero tensor itself. Raise RuntimeError if a zero tensor would be
+    written to.
+    """
     if writes(op.schema, "ZeroTensorFallback: ", "ZeroTensor fallback") is not False:
         at = len(stack) - len(op.schema.arguments)
         stack[at:] = map(_materialized, op.schema.arguments, stack[at:])

@@ -1,8 +1,8 @@
 """Dropout: ``dropout``, ``feature_dropout``, ``alpha_dropout``, ``native_dropout``
 (``aten/src/ATen/native/Dropout.cpp``, ``cuda/Dropout.cu``).
 
-Plain dropout multiplies by a mask of 0 and 1 / (1 - p); ``feature`` drops whole channels; ``alpha`` puts a negative
-number where others put 0, and keeps mean and variance.
+Plain dropout multiplies by a mask of 0 and 1 / (1 - p). ``feature`` variants drop whole channels. ``alpha`` variants
+put a negative number in the place of a dropped element, so that mean and variance are preserved.
 """
 
 from __future__ import annotations
@@ -18,53 +18,56 @@ from dispatchviz.core.tensor.dtype import bool_
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 _ALPHA = 1.7580993408473766
-"""Scale times alpha of SELU, which is what an element becomes that is far below 0."""
+"""The scale of SELU times its alpha: SELU of a large negative element is minus this number."""
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """The very input outside of training; fused on CUDA."""
+    """Randomly zero elements with probability p.
+
+    Return the input itself outside of training. CUDA uses one fused kernel.
+    """
     if train and input._device.type == "cuda" and 0 < p < 1 and numel(input._size):
         return ops.native_dropout.call(input, p, train)[0]
     return dropout_impl(input, p, train)
 
 
 def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
-    """In place."""
+    """The in-place version of ``dropout``."""
     return dropout_impl(self, p, train, inplace=True)
 
 
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Whole channels."""
+    """Randomly zero whole channels."""
     return dropout_impl(input, p, train, feature=True)
 
 
 def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
-    """Whole channels, in place."""
+    """Randomly zero whole channels, in place."""
     return dropout_impl(self, p, train, feature=True, inplace=True)
 
 
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """For networks of SELU."""
+    """Apply alpha dropout, which preserves mean and variance in networks of SELU."""
     return dropout_impl(input, p, train, alpha=True)
 
 
 def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
-    """For networks of SELU, in place."""
+    """Apply alpha dropout in place."""
     return dropout_impl(self, p, train, alpha=True, inplace=True)
 
 
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Whole channels, for networks of SELU."""
+    """Apply alpha dropout to whole channels."""
     return dropout_impl(input, p, train, feature=True, alpha=True)
 
 
 def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
-    """Whole channels, for networks of SELU, in place."""
+    """Apply alpha dropout to whole channels, in place."""
     return dropout_impl(self, p, train, feature=True, alpha=True, inplace=True)
 
 
 def plain_noise(input: Tensor, p: float, feature: bool) -> Tensor:
-    """1 where an element stays, else 0."""
+    """The mask of dropout: 1 where an element is kept, else 0."""
     noise = _channels(input) if feature else ops.empty_like.call(input, None, None, None, None, None)
     return ops.bernoulli__float.call(noise, 1 - p, None)
 
@@ -78,7 +81,7 @@ def dropout_impl(
     inplace: bool = False,
     noise_like: Callable[[Tensor, float, bool], Tensor] = plain_noise,
 ) -> Tensor:
-    """``_dropout_impl``. RuntimeError if p is no probability."""
+    """The common implementation of all variants (``_dropout_impl``). Raise RuntimeError if p is not a probability."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
     if p == 0 or not train or not numel(input._size):
@@ -101,17 +104,17 @@ def _channels(input: Tensor) -> Tensor:
 
 
 def channels_size(input: Tensor) -> Size:
-    """The shape of one number per example and channel. RuntimeError if there are no channels."""
+    """The shape of a mask with one number per example and channel. Raise RuntimeError if there are no channels."""
     if len(input._size) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return (*input._size[:2], *(1 for _ in input._size[2:]))
 
 
-# -- with the mask -----------------------------------------------------------------------------------------------------
+# -- dropout with its mask ---------------------------------------------------------------------------------------------
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """Dropout that returns its mask too."""
+    """Dropout and its mask."""
     if not numel(input._size):
         return input, ops.empty_like.call(input, bool_, None, None, None, None)
     if train is False:
@@ -123,7 +126,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 
 def native_dropout_cuda(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """One kernel samples the mask, drops and scales."""
+    """Dropout and its mask by one fused kernel."""
     if not numel(input._size):
         return input, ops.empty_like.call(input, None, None, None, None, None)
     if train is False or p == 0:
@@ -139,5 +142,5 @@ def native_dropout_cuda(input: Tensor, p: float, train: bool | None) -> tuple[Te
 
 
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """grad * mask * scale"""
+    """grad * mask * scale."""
     return ops.mul_Scalar.call(ops.mul_Tensor.call(grad_output, mask), scale)

@@ -28,13 +28,13 @@ from dispatchviz.core.tensor.tensor import empty_strided as allocate
 
 
 def halves(tensor: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """Both halves along a dimension, as views."""
+    """The two halves of a tensor along a dimension, as views."""
     half = tensor._size[dim] // 2
     return ops.narrow.call(tensor, dim, 0, half), ops.narrow.call(tensor, dim, half, half)
 
 
 def glu_meta(op: Structured, self: Tensor, dim: int) -> None:
-    """The shape of a half. RuntimeError for a 0-dim tensor or an odd length."""
+    """The shape of one half. Raise RuntimeError for a 0-dim tensor or an odd length."""
     if not self._size:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     dim = wrap_dim(dim, len(self._size))
@@ -56,13 +56,13 @@ def glu_out(self: Tensor, dim: int, out: Tensor) -> None:
 
 
 def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
-    """The gradient of both halves."""
+    """The gradient of ``glu`` for both halves."""
     grad_input = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     return glu_backward_out(grad_output, self, dim, grad_input)
 
 
 def glu_backward_out(grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``glu_backward`` into ``grad_input``."""
     dim = wrap_dim(dim, len(self._size))
     if self._size[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {self._size[dim]}")
@@ -114,14 +114,14 @@ def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Ten
 
 
 def rrelu(self: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None) -> Tensor:
-    """leaky_relu whose slopes are random while training. RuntimeError for bounds in the wrong order."""
+    """leaky_relu with random slopes during training. Raise RuntimeError if ``lower`` is larger than ``upper``."""
     _check_order(lower, upper)
     noise = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     return ops.rrelu_with_noise.call(self, noise, lower, upper, training, generator)
 
 
 def rrelu_(self: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None) -> Tensor:
-    """In place."""
+    """The in-place version of ``rrelu``."""
     _check_order(lower, upper)
     noise = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     return ops.rrelu_with_noise_.call(self, noise, lower, upper, training, generator)
@@ -139,7 +139,7 @@ def _check_order(lower: Any, upper: Any) -> None:
 def rrelu_with_noise(
     self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    """Keep the slopes in ``noise``."""
+    """``rrelu`` that stores the slopes in ``noise``."""
     output = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     return rrelu_with_noise_out(self, noise, lower, upper, training, generator, output)
 
@@ -147,14 +147,14 @@ def rrelu_with_noise(
 def rrelu_with_noise_cpu_(
     self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    """In place."""
+    """The in-place version of ``rrelu_with_noise``."""
     return rrelu_with_noise_out(self, noise, lower, upper, training, generator, self)
 
 
 def rrelu_with_noise_cuda_(
     self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    """In place."""
+    """The in-place version of ``rrelu_with_noise``."""
     return rrelu_with_noise_out(self, noise, lower, upper, training, generator, self)
 
 
@@ -167,7 +167,10 @@ def rrelu_with_noise_out(
     generator: Generator | None,
     out: Tensor,
 ) -> Tensor:
-    """Into ``out``. RuntimeError if ``noise`` has another shape."""
+    """Write the result of ``rrelu_with_noise`` into ``out``.
+
+    Raise RuntimeError if ``noise`` has another shape than self.
+    """
     if self._size != noise._size:
         raise RuntimeError(
             f"noise tensor shape must match self tensor shape. Got self.shape = {list(self._size)} noise.shape = "
@@ -181,14 +184,14 @@ def rrelu_with_noise_out(
 
 
 def _tensor(number: Scalar) -> Tensor:
-    """``scalar_to_tensor``, which calls no operator."""
+    """A number as a 0-dim tensor (``scalar_to_tensor``, which calls no operator)."""
     tensor = allocate((), (), float64, CPU)
     tensor._array[...] = number
     return tensor
 
 
 def _train(self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, generator: Generator | None, out: Tensor) -> None:
-    """A slope is sampled for each element that is not positive, in order; others have the slope 1."""
+    """Sample a slope for each element that is not positive, in order. All other elements get the slope 1."""
     dtype = self._dtype
     if not dtype.is_floating_point:
         raise not_implemented("rrelu_with_noise_out_cpu", dtype)

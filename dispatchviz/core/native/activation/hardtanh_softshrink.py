@@ -31,12 +31,15 @@ def hardtanh(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
 
 
 def hardtanh_(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``hardtanh``."""
     return ops.hardtanh_out.call(self, min_val, max_val, self)
 
 
 def hardtanh_out(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
-    """By ``clamp``, of integers to whole numbers. RuntimeError for bool, for unsigned tensors and numbers below 0."""
+    """Write ``clamp`` of self into out; for integers the bounds are whole numbers.
+
+    Raise RuntimeError for bool, and for an unsigned dtype with a negative bound.
+    """
     if self._dtype is bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if self._dtype.category is Category.INTEGRAL:
@@ -47,7 +50,7 @@ def hardtanh_out(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) ->
 
 
 def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    """grad between the two, else 0"""
+    """grad where self is between the bounds, else 0"""
     grad_input = new_output(grad_output, self)
     _put_hardtanh_backward(grad_output, self, min_val, max_val, grad_input)
     return grad_input
@@ -56,7 +59,7 @@ def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_va
 def hardtanh_backward_out(
     grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``hardtanh_backward`` into ``grad_input``."""
     out_elementwise(grad_input, grad_output, self)
     _put_hardtanh_backward(grad_output, self, min_val, max_val, grad_input)
     return grad_input
@@ -70,12 +73,12 @@ def _put_hardtanh_backward(grad: Tensor, self: Tensor, min_val: Scalar, max_val:
 
 
 def relu6(self: Tensor) -> Tensor:
-    """Between 0 and 6."""
+    """Clamp to [0, 6]."""
     return ops.hardtanh.call(self, 0, 6)
 
 
 def relu6_(self: Tensor) -> Tensor:
-    """In place."""
+    """Clamp to [0, 6], in place."""
     return ops.hardtanh_.call(self, 0, 6)
 
 
@@ -90,7 +93,7 @@ def hardswish(self: Tensor) -> Tensor:
 
 
 def hardswish_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``hardswish``."""
     _put_hardswish(self, self)
     return self
 
@@ -113,7 +116,7 @@ def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 def hardsigmoid_meta(op: Structured, self: Tensor) -> None:
-    """Same shape and dtype."""
+    """The shape and dtype of self."""
     elementwise_same(op, self)
 
 
@@ -124,7 +127,7 @@ def hardsigmoid_out(self: Tensor, out: Tensor) -> None:
 
 
 def hardsigmoid_backward_meta(op: Structured, grad_output: Tensor, self: Tensor) -> None:
-    """Common shape and dtype."""
+    """The common shape and dtype of the operands."""
     elementwise(op, grad_output, self)
 
 
@@ -135,11 +138,11 @@ def hardsigmoid_backward_out(grad_output: Tensor, self: Tensor, grad_input: Tens
     put_floating("hardsigmoid_backward", grad_input, function, grad_output, self)
 
 
-# -- shrinking ---------------------------------------------------------------------------------------------------------
+# -- softshrink, hardshrink --------------------------------------------------------------------------------------------
 
 
 def softshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
-    """Same shape and dtype. RuntimeError for a number that is negative or too large."""
+    """The shape and dtype of self. Raise RuntimeError if ``lambd`` is negative or too large."""
     _check_lambda(self, convert(lambd, float64))
     elementwise_same(op, self)
 
@@ -150,18 +153,18 @@ def _check_lambda(self: Tensor, lambd: Any) -> None:
         raise not_implemented("softshrink_check", dtype)
     maximum = MAXIMUM[dtype.name]
     if not 0 <= lambd <= maximum:
-        python = self._device.type == "meta"  # where PyTorch's check is written in Python
+        python = self._device.type == "meta"  # PyTorch's meta kernel is written in Python
         bound, name = (f"{maximum}", f"{dtype}") if python else (f"{maximum:g}", dtype.legacy)
         raise RuntimeError(f"lambda must be in range [0, {bound}] for input dtype {name}, but found {lambd:g}")
 
 
 def hardshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
-    """Same shape and dtype."""
+    """The shape and dtype of self."""
     elementwise_same(op, self)
 
 
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
-    """Soft shrinkage by lambd; the 0 within it keeps its sign except in the CPU's vectors"""
+    """Soft shrinkage by ``lambd``. A 0 within that range keeps its sign, except in the CPU's vectorized loop"""
     xp: Any = array_module(self._device.type)
     limit = opmath(lambd, self._dtype)
     is_vector = ~scalar_elements(out, self._dtype, (self,)) if self._device.type == "cpu" else None
@@ -174,34 +177,34 @@ def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
 
 
 def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
-    """self; 0 within a number of 0"""
+    """self, or 0 where abs(self) is at most ``lambd``"""
     xp: Any = array_module(self._device.type)
     limit = _limit(lambd, self._dtype)
     put_floating("hardshrink_cpu", out, lambda x: xp.where((x >= -limit) & (x <= limit), 0, x), self)
 
 
 def _limit(lambd: Scalar, dtype: DType) -> Any:
-    """The number, once there is a loop to run."""
+    """``lambd`` as an element of a floating dtype. An integer dtype has no loop, so the number is not converted."""
     return element(lambd, dtype) if dtype.is_floating_point else lambd
 
 
 def softshrink_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, lambd: Scalar) -> None:
-    """Common shape and dtype."""
+    """The common shape and dtype of the operands."""
     elementwise(op, grad_output, self)
 
 
 def hardshrink_backward_meta(op: Structured, grad_out: Tensor, self: Tensor, lambd: Scalar) -> None:
-    """Common shape and dtype."""
+    """The common shape and dtype of the operands."""
     elementwise(op, grad_out, self)
 
 
 def softshrink_backward_out(grad_output: Tensor, self: Tensor, lambd: Any, grad_input: Tensor) -> None:
-    """grad; 0 where self was within the number"""
+    """grad, or 0 where abs(self) was at most ``lambd``"""
     _shrink_backward(grad_output, self, lambd, grad_input)
 
 
 def hardshrink_backward_out(grad_out: Tensor, self: Tensor, lambd: Any, grad_input: Tensor) -> None:
-    """grad; 0 where self was within the number"""
+    """grad, or 0 where abs(self) was at most ``lambd``"""
     _shrink_backward(grad_out, self, lambd, grad_input)
 
 

@@ -26,7 +26,7 @@ def _check_floating(kernel: str, self: Tensor) -> None:
 
 
 def leaky_relu_meta(op: Structured, self: Tensor, negative_slope: Scalar) -> None:
-    """The dtype of self, also that of out."""
+    """A result with the dtype of self, which ``out`` must have too."""
     elementwise_same(op, self)
 
 
@@ -40,7 +40,7 @@ def leaky_relu_out(self: Tensor, negative_slope: Scalar, out: Tensor) -> None:
 def leaky_relu_backward_meta(
     op: Structured, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
 ) -> None:
-    """Common dtype. RuntimeError where a result does not tell the sign of its input."""
+    """The common dtype. Raise RuntimeError if the sign of the input cannot be derived from its result."""
     if self_is_result and negative_slope < 0.0:  # type: ignore[operator]
         raise RuntimeError(
             "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This "
@@ -64,7 +64,7 @@ def leaky_relu_backward_out(
 
 
 def elu_meta(op: Structured, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> None:
-    """The dtype of self, also that of out."""
+    """A result with the dtype of self, which ``out`` must have too."""
     elementwise_same(op, self)
 
 
@@ -89,7 +89,7 @@ def elu_backward_meta(
     is_result: bool,
     self_or_result: Tensor,
 ) -> None:
-    """Common dtype. RuntimeError where a result does not tell the sign of its input."""
+    """The common dtype. Raise RuntimeError if the sign of the input cannot be derived from its result."""
     if is_result and alpha < 0.0:  # type: ignore[operator]
         raise RuntimeError(
             "In-place elu backward calculation is triggered with a negative slope which is not supported. This is "
@@ -127,26 +127,26 @@ def elu_backward_out(
 
 
 def softplus_meta(op: Structured, self: Tensor, beta: Scalar, threshold: Scalar) -> None:
-    """The dtype of self, also that of out."""
+    """A result with the dtype of self, which ``out`` must have too."""
     elementwise_same(op, self)
 
 
 def softplus_out(self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> None:
-    """log(1 + exp(beta * self)) / beta, or self where that is as large"""
+    """log(1 + exp(beta * self)) / beta, or self where beta * self is above the threshold"""
     _check_floating("softplus_cpu", self)
     xp, times, limit = array_module(out._device.type), opmath(beta, self._dtype), opmath(threshold, self._dtype)
     compute(out, self._dtype, lambda x: xp.where(x * times > limit, x, xp.log1p(xp.exp(x * times)) / times), self)
 
 
 def softplus_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, self)
 
 
 def softplus_backward_out(
     grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
 ) -> None:
-    """grad * sigmoid(beta * self), or grad where self is large"""
+    """grad * sigmoid(beta * self), or grad where beta * self is above the threshold"""
     xp, times, limit = (
         array_module(grad_input._device.type),
         opmath(beta, self._dtype),

@@ -1,4 +1,4 @@
-"""``_masked_softmax`` with its gradient (``aten/src/ATen/native/SoftMax.cpp``): masked elements get probability 0."""
+"""``_masked_softmax`` and its gradient (``aten/src/ATen/native/SoftMax.cpp``): masked elements get probability 0."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def masked_softmax(self: Tensor, mask: Tensor, dim: int | None, mask_type: int | None) -> Tensor:
-    """Shares of e to self. ``mask_type``: 0 is a mask of pairs (L, L), 1 of keys (B, L), 2 as self is.
+    """softmax in which masked elements get 0. ``mask_type``: 0 for a mask (L, L) of pairs, 1 for a mask (B, L) of keys,
+    2 for the shape of self.
 
-    RuntimeError for another shape, and for a mask that is not boolean.
+    Raise RuntimeError for another shape, or if the mask is not boolean.
     """
     given, mask = mask, _contiguous(mask)
     if given._dtype is not bool_:
@@ -73,7 +74,7 @@ def _store(output: Tensor, source: Tensor, mask: Tensor, mask_type: int, axis: i
 
 
 def masked_softmax_backward(grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None) -> Tensor:
-    """output * (grad - sum of grad * output), 0 where it was masked."""
+    """output * (grad - sum of grad * output), or 0 where masked."""
     if grad_output._size != mask._size:
         raise RuntimeError("Mask shape should match grad shape")
     if mask._dtype is not bool_:

@@ -1,5 +1,6 @@
-"""``relu``, ``threshold``, ``gelu``, ``silu``, and the gradients of these, ``tanh`` and ``sigmoid``
-(``aten/src/ATen/native/Activation.cpp``)."""
+"""``relu``, ``threshold``, ``gelu``, ``silu`` and their gradients, and the gradients of ``tanh`` and ``sigmoid``
+(``aten/src/ATen/native/Activation.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def relu(self: Tensor) -> Tensor:
 
 
 def relu_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``relu``."""
     _check_relu(self)
     return ops.clamp_min_.call(self, 0)
 
@@ -41,12 +42,12 @@ def _check_relu(self: Tensor) -> None:
 
 
 def threshold_meta(op: Structured, self: Tensor, threshold: Scalar, value: Scalar) -> None:
-    """Same dtype; an output may overlap self."""
+    """The dtype of self; ``out`` may overlap self."""
     elementwise(op, self)
 
 
 def threshold_out(self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> None:
-    """value where self <= threshold, else self (also where it is nan)"""
+    """value where self <= threshold, else self (also where self is nan)"""
     dtype = self._dtype
     if dtype is bool_ or dtype.is_complex:
         raise no_instance("threshold_cpu", dtype)()
@@ -56,7 +57,7 @@ def threshold_out(self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -
 
 
 def threshold_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, threshold: Scalar) -> None:
-    """Common dtype of self and gradient."""
+    """The common dtype of self and the gradient."""
     elementwise(op, self, grad_output)
 
 
@@ -72,12 +73,12 @@ def threshold_backward_out(grad_output: Tensor, self: Tensor, threshold: Scalar,
 
 
 def tanh_backward_meta(op: Structured, grad_output: Tensor, output: Tensor) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, output)
 
 
 def sigmoid_backward_meta(op: Structured, grad_output: Tensor, output: Tensor) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, output)
 
 
@@ -95,11 +96,11 @@ def sigmoid_backward_out(grad_output: Tensor, output: Tensor, out: Tensor) -> No
 
 def _sigmoid_backward(g: Any, y: Any) -> Any:
     derivative = (1 - y) * y
-    return g * derivative.conj() if derivative.dtype.kind == "c" else g * (1 - y) * y  # rounded as PyTorch rounds
+    return g * derivative.conj() if derivative.dtype.kind == "c" else g * (1 - y) * y  # in PyTorch's order of rounding
 
 
 def _floating(kernel: str, dtype: DType, function: Callable[..., Any]) -> Callable[..., Any]:
-    """These have no instance for integers."""
+    """The loop for floating dtypes. There is none for integers, so one that raises is returned for them."""
     return function if dtype.can_require_grad else no_instance(kernel, dtype)
 
 
@@ -107,17 +108,17 @@ def _floating(kernel: str, dtype: DType, function: Callable[..., Any]) -> Callab
 
 
 def gelu_meta(op: Structured, self: Tensor, approximate: str) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def gelu_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, approximate: str) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, self)
 
 
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> None:
-    """self times the share of a normal distribution below it"""
+    """self times the normal distribution function at self"""
     is_tanh = _is_tanh(approximate)
     if not is_tanh and _left_unwritten(self, out):
         return
@@ -130,10 +131,10 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> None:
 
 
 def _left_unwritten(self: Tensor, out: Tensor) -> bool:
-    """Return whether oneDNN computes, whose result goes into memory of its own if ``out`` has other strides than
-    ``self``.
+    """Return whether oneDNN leaves ``out`` unwritten: it computes into memory of its own if ``out`` has other strides
+    than ``self``.
 
-    NB: oneDNN has the half types on some processors only; here on all.
+    NB: oneDNN supports the half types on some processors only. Here it always does.
     """
     if out._device.type != "cpu" or self._dtype not in (float32, float16, bfloat16) or not self._is_contiguous:
         return False
@@ -182,12 +183,12 @@ def _gelu_tanh_derivative(kind: str) -> Callable[[Any], Any]:
 
 
 def silu_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def silu_backward_meta(op: Structured, grad_output: Tensor, self: Tensor) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, self)
 
 
@@ -209,7 +210,7 @@ def silu_backward_out(grad_output: Tensor, self: Tensor, out: Tensor) -> None:
 
 
 def math_silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """By other operators."""
+    """The gradient of ``silu``, composed of other operators."""
     sigmoid = ops.sigmoid.call(self)
     derivative = ops.add_Scalar.call(ops.mul_Tensor.call(self, ops.rsub_Scalar.call(sigmoid, 1)), 1)
     return ops.mul_Tensor.call(grad_output, ops.mul_Tensor.call(sigmoid, derivative))

@@ -1,6 +1,6 @@
 """``selu``, ``celu``, ``mish``, ``prelu`` and their gradients (``aten/src/ATen/native/Activation.cpp``).
 
-Those with flat ends are in ``hardtanh_softshrink.py``; elu, leaky_relu and softplus in ``leaky_relu_elu.py``.
+Activations with flat ends are in ``hardtanh_softshrink.py``; elu, leaky_relu and softplus are in ``leaky_relu_elu.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def put_floating(name: str, out: Tensor, function: Any, *operands: Tensor) -> None:
-    """``compute`` for floating dtypes. NotImplementedError for others."""
+    """``compute`` for floating dtypes. Raise NotImplementedError for other dtypes."""
     dtype = result_type(*operands)
     compute(out, dtype, function if dtype.is_floating_point else no_instance(name, dtype), *operands)
 
@@ -32,22 +32,22 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 
 def selu(self: Tensor) -> Tensor:
-    """Scaled elu, by the constants that keep mean and variance."""
+    """elu scaled by the constants that preserve mean and variance."""
     return ops.elu.call(self, SELU_ALPHA, SELU_SCALE, 1)
 
 
 def selu_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``selu``."""
     return ops.elu_.call(self, SELU_ALPHA, SELU_SCALE, 1)
 
 
 def celu(self: Tensor, alpha: Any) -> Tensor:
-    """elu whose derivative at 0 is 1. RuntimeError for alpha 0."""
+    """elu with the derivative 1 at 0. Raise RuntimeError if alpha is 0."""
     return ops.elu.call(self, alpha, 1.0, _inverse(alpha))
 
 
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    """In place."""
+    """The in-place version of ``celu``."""
     return ops.elu_.call(self, alpha, 1.0, _inverse(alpha))
 
 
@@ -61,7 +61,7 @@ def _inverse(alpha: float) -> float:
 
 
 def mish_meta(op: Structured, self: Tensor) -> None:
-    """Same shape and dtype."""
+    """The shape and dtype of self."""
     elementwise_same(op, self)
 
 
@@ -90,7 +90,10 @@ def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
-    """leaky_relu with a slope for all, or for each channel. RuntimeError for another number of slopes."""
+    """leaky_relu with one slope for all elements or one for each channel.
+
+    Raise RuntimeError for another number of slopes.
+    """
     if self._dtype is not weight._dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {self._dtype.legacy} and {weight._dtype.legacy}")
     rank, count = len(self._size), numel(weight._size)
@@ -114,7 +117,7 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
 
 
 def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
-    """self, times the weight where it is not positive"""
+    """self, multiplied by the weight where self is not positive"""
     result = ops.empty_like.call(self, None, None, None, None, None)
     xp: Any = array_module(self._device.type)
     put_floating("prelu_cpu", result, lambda x, w: xp.where(x > 0, x, w * x), self, weight)
@@ -122,7 +125,7 @@ def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
 
 
 def _prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of self and, for each element of self, of the weight."""
+    """The gradients of self and of the weight; the latter has one element for each element of self."""
     xp: Any = array_module(self._device.type)
     of_self, of_weight = (
         ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None) for _ in range(2)

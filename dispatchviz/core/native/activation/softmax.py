@@ -1,6 +1,6 @@
-"""``softmax`` and ``log_softmax`` with their gradients (``aten/src/ATen/native/SoftMax.cpp``).
+"""``softmax`` and ``log_softmax`` and their gradients (``aten/src/ATen/native/SoftMax.cpp``).
 
-NB: in PyTorch, ``half_to_float`` is there for CUDA, and refused on the CPU.
+NB: in PyTorch, ``half_to_float`` is supported on CUDA only; the CPU refuses it.
 """
 
 from __future__ import annotations
@@ -20,47 +20,47 @@ from dispatchviz.core.tensor.dtype import REDUCED, DType
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 
 _VECTOR = 32
-"""Elements of half precision in a vector of AVX-512."""
+"""The number of half-precision elements in an AVX-512 vector."""
 
 
 def softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    """Shares of e to the self along a dimension; in ``dtype`` if one is given."""
+    """softmax along a dimension, computed in ``dtype`` if one is given."""
     converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
     return ops._softmax.call(converted, dim, False)
 
 
 def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    """The logarithm of softmax; in ``dtype`` if one is given."""
+    """The logarithm of softmax along a dimension, computed in ``dtype`` if one is given."""
     converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
     return ops._log_softmax.call(converted, dim, False)
 
 
 def softmax_out_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``softmax``."""
     converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
     return ops._softmax_out.call(converted, dim, False, out)
 
 
 def log_softmax_out_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``log_softmax``."""
     converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
     return ops._log_softmax_out.call(converted, dim, False, out)
 
 
 def _softmax_meta(op: Structured, self: Tensor, dim: int, half_to_float: bool) -> None:
-    """Same shape and dtype, contiguous."""
+    """A contiguous result with the shape and dtype of the input."""
     _same(op, self, dim)
 
 
 def _log_softmax_meta(op: Structured, self: Tensor, dim: int, half_to_float: bool) -> None:
-    """Same shape and dtype, contiguous."""
+    """A contiguous result with the shape and dtype of the input."""
     _same(op, self, dim)
 
 
 def _softmax_backward_data_meta(
     op: Structured, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> None:
-    """Same shape and dtype, contiguous."""
+    """A contiguous result with the shape and dtype of the input."""
     check_same_size("softmax_backward", TensorArg(grad_output, "grad", 1), TensorArg(output, "output", 2))
     _same(op, grad_output, dim)
 
@@ -68,7 +68,7 @@ def _softmax_backward_data_meta(
 def _log_softmax_backward_data_meta(
     op: Structured, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> None:
-    """Same shape and dtype, contiguous."""
+    """A contiguous result with the shape and dtype of the input."""
     _same(op, grad_output, dim)
 
 
@@ -78,7 +78,7 @@ def _same(op: Structured, self: Tensor, dim: int) -> None:
 
 
 def softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> None:
-    """e to the self over the sum of it"""
+    """exp(self) divided by its sum along the dimension"""
     xp, values, axis = _input("softmax", self, dim)
 
     rest = _rest(self, axis, values)
@@ -92,13 +92,13 @@ def softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Non
 
 
 def log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> None:
-    """self less the logarithm of the sum of e to the self"""
+    """self minus the logarithm of the sum of exp(self)"""
     xp, values, axis = _input("log_softmax", self, dim)
 
     def log_softmax() -> Any:
         shifted = values - xp.max(values, axis, keepdims=True)
         total = xp.sum(xp.exp(shifted), axis, keepdims=True)
-        if self._device.type == "cpu" and axis == values.ndim - 1:  # this loop keeps the sums among the elements
+        if self._device.type == "cpu" and axis == values.ndim - 1:  # this loop rounds the sums
             return shifted - _rounded(self, xp.log(_rounded(self, total)))
         return shifted - xp.log(total)
 
@@ -106,12 +106,15 @@ def log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) ->
 
 
 def _input(name: str, self: Tensor, dim: int, read: Tensor | None = None) -> tuple[Any, Any, int]:
-    """The array library, the numbers with a dimension at least, the dimension. ``read``: what the loop reads."""
+    """The array library, the numbers with at least one dimension, and the dimension.
+
+    The loop reads ``read``, by default self.
+    """
     axis = wrap_dim(dim, len(self._size))
     if not self._dtype.is_floating_point:
         last = axis == max(len(self._size) - 1, 0)
         raise not_implemented(f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl", self._dtype)
-    _made_contiguous(self if read is None else read)
+    _call_contiguous(self if read is None else read)
     if not self._size:
         ops.view.call(self, (1,))
     xp: Any = array_module(self._device.type)
@@ -119,14 +122,15 @@ def _input(name: str, self: Tensor, dim: int, read: Tensor | None = None) -> tup
 
 
 def _rounded(self: Tensor, values: Any) -> Any:
-    """As a tensor keeps them."""
+    """Values rounded to the dtype of self."""
     return values.astype(self._array.dtype).astype(values.dtype)
 
 
 def _rest(self: Tensor, axis: int, values: Any) -> Any:
-    """Where the CPU's loop along other dimensions than the last keeps powers in the output: after its last vector.
+    """The positions in which the CPU's loop keeps the powers in its output, or None. It does so after the last whole
+    vector, if the dimension is not the last one.
 
-    NB: this kernel has a form for AVX-512, whose vectors are meant; on other processors they are half as long.
+    NB: this is the kernel's AVX-512 form. On other processors its vectors are half as long.
     """
     if self._dtype not in REDUCED or self._device.type != "cpu" or axis == values.ndim - 1:
         return None
@@ -135,8 +139,11 @@ def _rest(self: Tensor, axis: int, values: Any) -> Any:
     return (numpy.arange(count) >= count // _VECTOR * _VECTOR).reshape(inner)
 
 
-def _made_contiguous(self: Tensor) -> None:
-    """The loops read contiguous memory; ours reads any, so that the copy only shows."""
+def _call_contiguous(self: Tensor) -> None:
+    """Call ``contiguous`` as PyTorch does, so that it is recorded.
+
+    Its result is not used: the array functions read any strides.
+    """
     if not self._is_contiguous and numel(self._size):
         ops.contiguous.call(self, "contiguous_format")
 
@@ -147,17 +154,17 @@ def _stored(out: Tensor, function: Any) -> None:
 
 
 def softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> None:
-    """output * (grad - sum of grad * output); on CUDA this product is a tensor (``cuda/SoftMax.cu``)"""
+    """output * (grad - sum of grad * output). On CUDA this product is a tensor (``cuda/SoftMax.cu``)"""
     product = ops.mul_Tensor.call(grad_output, output) if out._device.type == "cuda" else None
     xp, grad, axis = _input("softmax_backward", grad_output, dim, product)
-    _made_contiguous(output)
+    _call_contiguous(output)
     result = output._array.reshape(grad.shape).astype(grad.dtype)
     _stored(out, lambda: result * (grad - xp.sum(grad * result, axis, keepdims=True)))
 
 
 def log_softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> None:
-    """grad - e to the output * sum of grad"""
+    """grad - exp(output) * sum of grad"""
     xp, grad, axis = _input("log_softmax_backward", grad_output, dim)
-    _made_contiguous(output)
+    _call_contiguous(output)
     result = output._array.reshape(grad.shape).astype(grad.dtype)
     _stored(out, lambda: grad - xp.exp(result) * xp.sum(grad, axis, keepdims=True))

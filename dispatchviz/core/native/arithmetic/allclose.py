@@ -11,14 +11,14 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def cpu_equal(self: Tensor, other: Tensor) -> bool:
-    """Equal shapes and elements; nan equals nothing."""
+    """Return whether sizes and elements are equal; nan is not equal to itself."""
     if not ops.is_same_size.call(self, other):
         return False
     return _equal(*cast_operands(result_type(self, other), self, other))
 
 
 def cuda_equal(self: Tensor, other: Tensor) -> bool:
-    """Equal shapes and elements; nan equals nothing."""
+    """Return whether sizes and elements are equal; nan is not equal to itself."""
     return ops.is_same_size.call(self, other) and _equal(self, other)
 
 
@@ -27,7 +27,7 @@ def _equal(self: Tensor, other: Tensor) -> bool:
 
 
 def isfinite(self: Tensor) -> Tensor:
-    """Where numbers are neither infinite nor nan; integers always are."""
+    """A mask of the elements that are neither infinite nor nan; integers always are finite."""
     if not self._dtype.can_require_grad:
         return ops.ones_like.call(self, bool_, None, None, None, "preserve_format")
     if self._dtype.is_complex:
@@ -38,9 +38,9 @@ def isfinite(self: Tensor) -> Tensor:
 
 
 def isclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
-    """Where numbers are equal, or differ by at most ``atol + rtol * abs(other)``.
+    """A mask of the elements that are equal or differ by at most ``atol + rtol * abs(other)``.
 
-    RuntimeError for tensors of two dtypes and for negative tolerances.
+    Raise RuntimeError for tensors of two dtypes and for negative tolerances.
     """
     if self._dtype is not other._dtype:
         raise RuntimeError(f"{self._dtype.legacy} did not match {other._dtype.legacy}")
@@ -63,5 +63,5 @@ def isclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bo
 
 
 def allclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> bool:
-    """Return whether all are close."""
+    """Return whether all elements are close (``isclose``)."""
     return bool(ops.item.call(ops.all.call(ops.isclose.call(self, other, rtol, atol, equal_nan))))

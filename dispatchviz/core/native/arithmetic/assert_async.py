@@ -10,23 +10,26 @@ _ZERO = "Expected Tensor with single nonzero value, but got zero"
 
 
 def _assert_async_cpu(self: Tensor) -> None:
-    """RuntimeError if the only element is zero."""
+    """Raise RuntimeError if the only element is zero."""
     if not is_nonzero(self):
         raise RuntimeError(_ZERO)
 
 
 def _assert_async_msg_cpu(self: Tensor, assert_msg: str) -> None:
-    """RuntimeError with this message if the only element is zero."""
+    """Raise RuntimeError with the given message if the only element is zero."""
     if not is_nonzero(self):
         raise RuntimeError(assert_msg or "Assertion is failed")
 
 
 def _assert_async_cuda(self: Tensor) -> None:
-    """RuntimeError if the only element is zero. NB: in PyTorch, the device raises later."""
+    """Raise RuntimeError if the only element is zero. NB: in PyTorch, the device raises it later."""
     _assert_async_msg_cuda(self, _ZERO)
 
 
 def _assert_async_msg_cuda(self: Tensor, assert_msg: str) -> None:
-    """The same with a message of its own."""
+    """Raise RuntimeError with the given message if the only element is zero.
+
+    NB: in PyTorch, the device raises it later.
+    """
     if not bool(self._array.all()):
         raise RuntimeError(assert_msg)

@@ -17,7 +17,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _only_fractions(function: Any, kernel: str, self: Tensor, other: Tensor, out: Tensor) -> None:
-    """A loop that has instances for floating dtypes only."""
+    """Run a loop that has instances for floating dtypes only."""
     dtype = result_type(self, other)
     loop(function if dtype.is_floating_point else no_instance(kernel, dtype), out, dtype, self, other)
 
@@ -26,24 +26,24 @@ def _only_fractions(function: Any, kernel: str, self: Tensor, other: Tensor, out
 
 
 def fmax_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype. RuntimeError for complex."""
+    """The common dtype. Raise RuntimeError for complex."""
     refuse_complex("fmax", self, other)
     elementwise(op, self, other)
 
 
 def fmin_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype. RuntimeError for complex."""
+    """The common dtype. Raise RuntimeError for complex."""
     refuse_complex("fmin", self, other)
     elementwise(op, self, other)
 
 
 def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """The larger; of a number and nan the number"""
+    """The larger element; the number if the other one is nan"""
     loop(numpy.fmax, out, result_type(self, other), self, other)
 
 
 def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """The smaller; of a number and nan the number"""
+    """The smaller element; the number if the other one is nan"""
     loop(numpy.fmin, out, result_type(self, other), self, other)
 
 
@@ -51,26 +51,26 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def gcd_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
 def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """The greatest common divisor"""
-    _of_integers(numpy.gcd, "gcd_cpu", self, other, out)
+    _only_integers(numpy.gcd, "gcd_cpu", self, other, out)
 
 
 def lcm_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
 def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """The least common multiple"""
-    _of_integers(numpy.lcm, "lcm_cpu", self, other, out)
+    _only_integers(numpy.lcm, "lcm_cpu", self, other, out)
 
 
-def _of_integers(function: Any, kernel: str, self: Tensor, other: Tensor, out: Tensor) -> None:
+def _only_integers(function: Any, kernel: str, self: Tensor, other: Tensor, out: Tensor) -> None:
     dtype = result_type(self, other)
     refused = dtype.can_require_grad or dtype is bool_
     loop(no_instance(kernel, dtype) if refused else function, out, dtype, self, other)
@@ -80,7 +80,7 @@ def _of_integers(function: Any, kernel: str, self: Tensor, other: Tensor, out: T
 
 
 def logaddexp_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -94,7 +94,7 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def _logaddexp_of_complex(xp: Any) -> Callable[[Any, Any], Any]:
-    """The one with the larger real part comes out of the logarithm."""
+    """The function that computes log(exp(a) + exp(b)) with the number of larger real part factored out."""
 
     def logaddexp(a: Any, b: Any) -> Any:
         first = a.real >= b.real
@@ -105,7 +105,7 @@ def _logaddexp_of_complex(xp: Any) -> Callable[[Any, Any], Any]:
 
 
 def logaddexp2_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -115,7 +115,7 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def hypot_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -125,7 +125,7 @@ def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def nextafter_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 

@@ -1,9 +1,9 @@
 """Binary arithmetic: ``add``, ``sub``, ``mul``, ``div``, ``floor_divide``, ``xlogy``: meta functions and kernels
 (``aten/src/ATen/native/BinaryOps.cpp``).
 
-A kernel body serves every device: the output's device picks the array library. ``NAME_meta`` belongs to the structured
-family NAME; the other functions carry the kernel names of native_functions.yaml. Functions of one tensor are in
-``unary_ops.py``, powers in ``power.py``, comparisons in ``comparison.py``.
+One kernel body serves every device: the output's device decides the array library. ``NAME_meta`` belongs to the
+structured family NAME. All other functions have the kernel names of native_functions.yaml. Functions of one tensor are
+in ``unary_ops.py``, powers in ``power.py``, comparisons in ``comparison.py``.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def add_Tensor_meta(op: Structured, self: Tensor, other: Tensor, alpha: Scalar) -> None:
-    """Broadcast shape and common dtype; alpha must fit it."""
+    """The broadcast shape and common dtype, which ``alpha`` must fit."""
     elementwise_binary(op, self, other)
     if type(alpha) is not int:
         _check_alpha(result_type(self, other), alpha)
 
 
 def sub_Tensor_meta(op: Structured, self: Tensor, other: Tensor, alpha: Scalar) -> None:
-    """As add; bool is refused."""
+    """The broadcast shape and common dtype. Raise RuntimeError for bool."""
     _check_sub(self, other)
     elementwise_binary(op, self, other)
     _check_alpha(result_type(self, other), alpha)
@@ -82,22 +82,22 @@ def _add_scaled(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None
 
 
 def add(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.add_Tensor.call(self, wrapped_scalar_tensor(other), alpha)
 
 
 def add_(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """In place."""
+    """The in-place version of ``add``."""
     return ops.add__Tensor.call(self, wrapped_scalar_tensor(other), alpha)
 
 
 def sub(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.sub_Tensor.call(self, wrapped_scalar_tensor(other), alpha)
 
 
 def sub_(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """In place."""
+    """The in-place version of ``sub``."""
     return ops.sub__Tensor.call(self, wrapped_scalar_tensor(other), alpha)
 
 
@@ -107,12 +107,14 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
 
 
 def rsub_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """number - alpha * self; ``sub.Tensor`` is called at once, not ``rsub.Tensor``."""
+    """number - alpha * self. It calls ``sub.Tensor`` directly, not ``rsub.Tensor``."""
     return ops.sub_Tensor.call(wrapped_scalar_tensor(other), self, alpha)
 
 
 def _check_alpha(dtype: DType, alpha: Scalar) -> None:
-    """``alpha_check``: True only for bool results, fractions only for floating ones."""
+    """Raise RuntimeError if ``alpha`` does not fit the result: True requires bool, a float requires a floating dtype
+    (``alpha_check``).
+    """
     if isinstance(alpha, bool) and dtype is not bool_:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float) and not dtype.can_require_grad:
@@ -138,19 +140,19 @@ def _check_sub(self: Tensor, other: Tensor) -> None:
 
 
 def mul_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Broadcast shape and common dtype."""
+    """The broadcast shape and common dtype of the operands."""
     elementwise_binary(op, self, other)
     keep_number(op, other)
 
 
 def div_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """True division: integers give the default dtype."""
+    """True division: the result of integers has the default dtype."""
     elementwise_float(op, self, other)
     keep_number(op, other)
 
 
 def div_Tensor_mode_meta(op: Structured, self: Tensor, other: Tensor, rounding_mode: str | None) -> None:
-    """Only true division (no mode) leaves the integers."""
+    """The broadcast shape and common dtype; true division (no mode) of integers gives the default dtype."""
     if rounding_mode is None:
         div_Tensor_meta(op, self, other)
     elif rounding_mode in ("trunc", "floor"):
@@ -174,7 +176,10 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def _times_number(function: Any, self: Tensor, other: Tensor, out: Tensor) -> bool:
-    """A 0-dim ``other`` of another dtype, which the result does not have either, takes part unrounded."""
+    """Run the loop with a 0-dim CPU operand that is not rounded to the half-precision result dtype.
+
+    Return whether it applies.
+    """
     dtype = result_type(self, other)
     if dtype not in REDUCED or other._dtype is dtype or other._device.type != "cpu":
         return False
@@ -200,13 +205,13 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
 
 
 def _check_divisor(other: Tensor) -> None:
-    """On CUDA the result of an integer division by zero is just some number."""
+    """Raise RuntimeError for an integer division by zero on the CPU. On CUDA its result is undefined."""
     if other._device.type == "cpu" and not other._array.all():
         raise RuntimeError("ZeroDivisionError")
 
 
 def _floor_divide(xp: Any, a: Any, b: Any) -> Any:
-    """``div_floor_floating``; the array libraries' own function does not round its steps."""
+    """``div_floor_floating``: each step is rounded, which the floor division of the array libraries does not do."""
     remainder = xp.fmod(a, b)
     quotient = (a - remainder) / b
     quotient = xp.where((remainder != 0) & ((b < 0) != (remainder < 0)), quotient - quotient.dtype.type(1), quotient)
@@ -216,7 +221,7 @@ def _floor_divide(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _trunc_divide(a: Any, b: Any) -> Any:
-    """For integers: the floor is one too low where the signs differ and there is a remainder."""
+    """Integer division rounded towards zero: one more than the floor if the signs differ and there is a remainder."""
     return a // b + ((a % b != 0) & ((a < 0) != (b < 0))).astype(a.dtype)
 
 
@@ -224,32 +229,32 @@ _FLOOR_OR_TRUNC: dict[str, Callable[[Any, Any], Any]] = {"floor": operator.floor
 
 
 def mul(self: Tensor, other: Scalar) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.mul_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def mul_(self: Tensor, other: Scalar) -> Tensor:
-    """In place, by the out= overload, the number first."""
+    """Multiply in place by calling the ``out=`` overload, with the number as the first operand."""
     return ops.mul_out.call(wrapped_scalar_tensor(other), self, self)
 
 
 def div_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.div_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``div``."""
     return ops.div__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def div_Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.div_Tensor_mode.call(self, wrapped_scalar_tensor(other), rounding_mode)
 
 
 def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-    """In place."""
+    """The in-place version of ``div``."""
     return ops.div__Tensor_mode.call(self, wrapped_scalar_tensor(other), rounding_mode)
 
 
@@ -257,7 +262,7 @@ def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> 
 
 
 def xlogy_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self, other)
 
 
@@ -273,17 +278,17 @@ def xlogy_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def xlogy_Scalar_Self(self: Scalar, other: Tensor) -> Tensor:
-    """With a number as a tensor."""
+    """``xlogy`` of a number and a tensor; the number is wrapped."""
     return ops.xlogy_Tensor.call(wrapped_scalar_tensor(self), other)
 
 
 def xlogy_Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
-    """With a number as a tensor."""
+    """``xlogy`` of a tensor and a number; the number is wrapped."""
     return ops.xlogy_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def xlogy__Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``xlogy``."""
     return ops.xlogy__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
@@ -301,7 +306,7 @@ def floor_divide(self: Tensor, other: Tensor) -> Tensor:
 
 
 def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``floor_divide``."""
     out_elementwise(out, self, other)
     check_can_cast(result_type(self, other), out)
     if out._array is not None:
@@ -310,25 +315,25 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 
 def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``floor_divide``."""
     return floor_divide_out(self, other, self)
 
 
 def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """By a number."""
+    """self / number, rounded down."""
     return ops.floor_divide.call(self, wrapped_scalar_tensor(other))
 
 
 def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``floor_divide``."""
     return ops.floor_divide_out.call(self, wrapped_scalar_tensor(other), self)
 
 
 def xlogy_out_OutScalar_Self(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
-    """Of a number, into out."""
+    """Write ``xlogy`` of a number and a tensor into ``out``."""
     return ops.xlogy_OutTensor.call(wrapped_scalar_tensor(self), other, out)
 
 
 def xlogy_out_OutScalar_Other(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """With a number, into out."""
+    """Write ``xlogy`` of a tensor and a number into ``out``."""
     return ops.xlogy_OutTensor.call(self, wrapped_scalar_tensor(other), out)

@@ -1,8 +1,8 @@
 """``bitwise_left_shift``, ``bitwise_right_shift``, ``__lshift__``, ``__rshift__``
 (``aten/src/ATen/native/BinaryOps.cpp``, ``cpu/BinaryOpsKernel.cpp``).
 
-By less than nothing or by all bits and more: a shift to the left leaves 0, one to the right the sign. Python's ``<<``
-is an operator of its own, with the same kernel.
+If the count is negative or at least the number of bits, a left shift gives 0 and a right shift gives the sign. Python's
+``<<`` is a separate operator with the same kernel.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from dispatchviz.core.native.iterator.tensor_iterator import (
 from dispatchviz.core.tensor.dtype import DType, bool_
 from dispatchviz.core.tensor.tensor import Tensor
 
-# -- left --------------------------------------------------------------------------------------------------------------
+# -- left shift --------------------------------------------------------------------------------------------------------
 
 
 def bitwise_left_shift_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -44,22 +44,22 @@ def bitwise_left_shift_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def bitwise_left_shift_out_Tensor_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """By a number, into out."""
+    """Write self shifted left by a number into ``out``."""
     return ops.bitwise_left_shift_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """By a number."""
+    """self shifted left by a number."""
     return ops.bitwise_left_shift_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def bitwise_left_shift_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
-    """Of a number."""
+    """A number shifted left by a tensor."""
     return ops.bitwise_left_shift_Tensor.call(wrapped_scalar_tensor(self), other)
 
 
 def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place, by a number."""
+    """Shift left by a number, in place."""
     return ops.bitwise_left_shift_Tensor_out.call(self, wrapped_scalar_tensor(other), self)
 
 
@@ -83,11 +83,11 @@ def __ilshift___Scalar(self: Tensor, other: Scalar) -> Tensor:
     return _shifted_in_place("lshift_cpu", self, wrapped_scalar_tensor(other))
 
 
-# -- right -------------------------------------------------------------------------------------------------------------
+# -- right shift -------------------------------------------------------------------------------------------------------
 
 
 def bitwise_right_shift_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
@@ -97,22 +97,22 @@ def bitwise_right_shift_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def bitwise_right_shift_out_Tensor_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """By a number, into out."""
+    """Write self shifted right by a number into ``out``."""
     return ops.bitwise_right_shift_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """By a number."""
+    """self shifted right by a number."""
     return ops.bitwise_right_shift_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def bitwise_right_shift_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
-    """Of a number."""
+    """A number shifted right by a tensor."""
     return ops.bitwise_right_shift_Tensor.call(wrapped_scalar_tensor(self), other)
 
 
 def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place, by a number."""
+    """Shift right by a number, in place."""
     return ops.bitwise_right_shift_Tensor_out.call(self, wrapped_scalar_tensor(other), self)
 
 
@@ -136,11 +136,11 @@ def __irshift___Scalar(self: Tensor, other: Scalar) -> Tensor:
     return _shifted_in_place("rshift_cpu", self, wrapped_scalar_tensor(other))
 
 
-# -- both --------------------------------------------------------------------------------------------------------------
+# -- shared ------------------------------------------------------------------------------------------------------------
 
 
 def _shifted(kernel: str, self: Tensor, other: Tensor) -> Tensor:
-    """Operands are cast before the result is allocated."""
+    """Cast the operands, allocate the result, then shift."""
     dtype = result_type(self, other)
     arrays = [operand(tensor, dtype, self._device.type) for tensor in (self, other)]
     out = new_output(self, other)
@@ -163,7 +163,7 @@ def _shift(kernel: str, self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def _function(kernel: str, dtype: DType, out: Tensor) -> Callable[..., Any]:
-    """What shifts arrays."""
+    """The function that shifts arrays."""
     if dtype.can_require_grad or dtype is bool_:
         return no_instance(kernel, dtype)
     return partial(_left if kernel == "lshift_cpu" else _right, array_module(out._device.type))

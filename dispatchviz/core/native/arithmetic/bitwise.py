@@ -1,8 +1,8 @@
 """``bitwise_and``, ``bitwise_or``, ``bitwise_xor``, ``bitwise_not`` (``aten/src/ATen/native/BinaryOps.cpp``,
 ``UnaryOps.cpp``). Shifts are in ``bit_shifts.py``.
 
-Fractions and complex numbers have no bits: NotImplementedError. Python's ``&`` is an operator of its own, which calls
-the function.
+Floating and complex dtypes have no bits: they raise NotImplementedError. Python's ``&`` is a separate operator, which
+calls the function.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def bitwise_not_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def bitwise_not_out(self: Tensor, out: Tensor) -> None:
-    """Every bit the other way; of a bool, not."""
+    """self with all bits inverted; for bools logical not."""
     dtype = self._dtype
     refused = dtype.can_require_grad
     loop(no_instance("bitwise_not_cpu", dtype) if refused else numpy.invert, out, dtype, self)
@@ -38,32 +38,32 @@ def bitwise_not_out(self: Tensor, out: Tensor) -> None:
 
 
 def bitwise_and_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
 def bitwise_and_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """Bits that both have; of bools, and."""
+    """The bits that both operands have; for bools logical and."""
     _loop("bitwise_and_cpu", numpy.bitwise_and, self, other, out)
 
 
 def bitwise_and_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """With a number, into out."""
+    """Write ``bitwise_and`` of a tensor and a number into ``out``."""
     return ops.bitwise_and_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def bitwise_and_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """With a number."""
+    """``bitwise_and`` of a tensor and a number."""
     return ops.bitwise_and_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def bitwise_and_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
-    """Of a number."""
+    """``bitwise_and`` of a number and a tensor."""
     return ops.bitwise_and_Tensor.call(wrapped_scalar_tensor(self), other)
 
 
 def bitwise_and__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place, with a number."""
+    """``bitwise_and`` with a number, in place."""
     return ops.bitwise_and__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
@@ -91,32 +91,32 @@ def __iand___Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 def bitwise_or_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
 def bitwise_or_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """Bits that one of them has; of bools, or."""
+    """The bits that at least one operand has; for bools logical or."""
     _loop("bitwise_or_cpu", numpy.bitwise_or, self, other, out)
 
 
 def bitwise_or_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """With a number, into out."""
+    """Write ``bitwise_or`` of a tensor and a number into ``out``."""
     return ops.bitwise_or_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def bitwise_or_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """With a number."""
+    """``bitwise_or`` of a tensor and a number."""
     return ops.bitwise_or_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def bitwise_or_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
-    """Of a number."""
+    """``bitwise_or`` of a number and a tensor."""
     return ops.bitwise_or_Tensor.call(wrapped_scalar_tensor(self), other)
 
 
 def bitwise_or__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place, with a number."""
+    """``bitwise_or`` with a number, in place."""
     return ops.bitwise_or__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
@@ -144,32 +144,32 @@ def __ior___Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 def bitwise_xor_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
 def bitwise_xor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """Bits that just one of them has; of bools, whether they differ."""
+    """The bits that exactly one operand has; for bools exclusive or."""
     _loop("bitwise_xor_cpu", numpy.bitwise_xor, self, other, out)
 
 
 def bitwise_xor_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """With a number, into out."""
+    """Write ``bitwise_xor`` of a tensor and a number into ``out``."""
     return ops.bitwise_xor_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def bitwise_xor_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """With a number."""
+    """``bitwise_xor`` of a tensor and a number."""
     return ops.bitwise_xor_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def bitwise_xor_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
-    """Of a number."""
+    """``bitwise_xor`` of a number and a tensor."""
     return ops.bitwise_xor_Tensor.call(wrapped_scalar_tensor(self), other)
 
 
 def bitwise_xor__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place, with a number."""
+    """``bitwise_xor`` with a number, in place."""
     return ops.bitwise_xor__Tensor.call(self, wrapped_scalar_tensor(other))
 
 

@@ -28,30 +28,30 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def maximum_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Common dtype; complex is refused."""
+    """The common dtype. Raise RuntimeError for complex."""
     refuse_complex("maximum", self, other)
     elementwise_binary(op, self, other)
 
 
 def minimum_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Common dtype; complex is refused."""
+    """The common dtype. Raise RuntimeError for complex."""
     refuse_complex("minimum", self, other)
     elementwise_binary(op, self, other)
 
 
 def refuse_complex(name: str, self: Tensor, other: Tensor) -> None:
-    """RuntimeError if one of them is complex: complex numbers have no order."""
+    """Raise RuntimeError if an operand is complex: complex numbers have no order."""
     if self._dtype.is_complex or other._dtype.is_complex:
         raise RuntimeError(f"{name} not implemented for complex tensors.")
 
 
 def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """The larger one; nan if one is"""
+    """The larger element; nan if one of them is nan"""
     compute(out, result_type(self, other), array_module(out._device.type).maximum, self, other)
 
 
 def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """The smaller one; nan if one is"""
+    """The smaller element; nan if one of them is nan"""
     compute(out, result_type(self, other), array_module(out._device.type).minimum, self, other)
 
 
@@ -59,7 +59,7 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def clamp_meta(op: Structured, self: Tensor, min: Scalar | None, max: Scalar | None) -> None:
-    """Common dtype of the tensor and the numbers."""
+    """The common dtype of the tensor and the bounds."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if self._dtype.is_complex:
@@ -68,8 +68,8 @@ def clamp_meta(op: Structured, self: Tensor, min: Scalar | None, max: Scalar | N
 
 
 def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> None:
-    """Not below min, not above max; a nan as a bound gives nan everywhere"""
-    dtype = self._dtype  # meta has cast it
+    """self clamped to [min, max]; a bound that is nan makes every element nan"""
+    dtype = self._dtype  # the meta function has cast self
     bounds = [bound for bound in (min, max) if bound is not None]
     if any(isinstance(bound, float) and math.isnan(bound) for bound in bounds):
         ops.fill__Scalar.call(out, math.nan)
@@ -79,9 +79,9 @@ def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor)
 
 
 def set_clamped(op: Structured, self: Tensor, dtype: DType) -> None:
-    """The meta of a tensor cast to a dtype: ``self`` as the output must have it already, any other output too.
+    """Set the meta of a tensor that is cast to ``dtype``, the dtype of the result.
 
-    RuntimeError if it has not.
+    Raise RuntimeError if ``self`` as the output, or an ``out=`` tensor, has another dtype.
     """
     if op.output is self and dtype is not self._dtype:
         target = type_meta_name(self._dtype)
@@ -112,7 +112,7 @@ def _between(kind: str, low: Any, high: Any) -> Callable[[Any], Any]:
 
 
 def clamp_Tensor_meta(op: Structured, self: Tensor, min: Tensor | None, max: Tensor | None) -> None:
-    """Broadcast shape, common dtype."""
+    """The broadcast shape and common dtype."""
     given = [bound for bound in (min, max) if bound is not None]
     if not given:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -122,7 +122,7 @@ def clamp_Tensor_meta(op: Structured, self: Tensor, min: Tensor | None, max: Ten
 
 
 def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> None:
-    """Not below min, not above max, element by element"""
+    """self clamped to [min, max], element by element"""
     xp = array_module(out._device.type)
     if min is not None and max is not None:
         dtype = result_type(self, min, max)

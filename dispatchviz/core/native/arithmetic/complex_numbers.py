@@ -1,8 +1,8 @@
 """``complex``, ``polar``, ``abs``, ``angle``: complex tensors from real ones, and the reverse
 (``aten/src/ATen/native/{TensorFactories,UnaryOps}.cpp``).
 
-The loops of ``abs`` and ``angle`` give numbers of the dtype that they take, with the imaginary part 0; the real parts
-are copied out of these.
+The loops of ``abs`` and ``angle`` return complex numbers with the imaginary part 0 for complex inputs. Their real parts
+are copied to the output.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
 
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """real + i * imag. RuntimeError if they are not of one floating dtype."""
+    """real + i * imag. Raise RuntimeError unless both have the same floating dtype."""
     return ops.complex_out.call(real, imag, _empty_whole(real, imag))
 
 
 def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
-    """The same into out. RuntimeError if that has another dtype."""
+    """Write ``complex`` into ``out``. Raise RuntimeError if ``out`` has another dtype."""
     return _combined(lambda xp, a, b: (a, b), real, imag, out)
 
 
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """abs * (cos(angle) + i * sin(angle)). RuntimeError if they are not of one floating dtype."""
+    """abs * (cos(angle) + i * sin(angle)). Raise RuntimeError unless both have the same floating dtype."""
     return ops.polar_out.call(abs, angle, _empty_whole(abs, angle))
 
 
 def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
-    """The same into out. RuntimeError if that has another dtype."""
+    """Write ``polar`` into ``out``. Raise RuntimeError if ``out`` has another dtype."""
     return _combined(lambda xp, size, angle: (size * xp.cos(angle), size * xp.sin(angle)), abs, angle, out)
 
 
@@ -73,7 +73,10 @@ def _combined(parts: Callable[..., Any], first: Tensor, second: Tensor, out: Ten
 
 
 def _check_floating(first: Tensor, second: Tensor) -> None:
-    """NB: there is no complex32, so half precision is refused as well, with PyTorch's message."""
+    """Raise RuntimeError unless both have the same floating dtype.
+
+    NB: there is no complex32 here, so half precision is refused too, with PyTorch's message.
+    """
     if not {first._dtype, second._dtype} <= {float32, float64}:
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {first._dtype.legacy} and "
@@ -99,7 +102,7 @@ def _expected(wanted: DType, found: DType, argument: str) -> RuntimeError:
 
 
 def abs(self: Tensor) -> Tensor:
-    """Absolute value; of complex tensors a real one."""
+    """The absolute value; real for complex tensors."""
     if self._dtype.is_complex:
         out = ops.empty_like.call(self, self._dtype.to_real(), "strided", self._device, None, None)
     else:
@@ -108,14 +111,14 @@ def abs(self: Tensor) -> Tensor:
 
 
 def abs_(self: Tensor) -> Tensor:
-    """In place. RuntimeError for complex."""
+    """The in-place version of ``abs``. Raise RuntimeError for complex."""
     if self._dtype.is_complex:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return ops.abs_out.call(self, self)
 
 
 def abs_out(self: Tensor, out: Tensor) -> Tensor:
-    """Absolute value, into out. RuntimeError if out cannot take the numbers."""
+    """Write ``abs`` into ``out``. Raise RuntimeError if ``out`` cannot hold the result."""
     if self._dtype.is_complex and not out._dtype.is_complex:
         return _real_part_of(_absolute, self, out)
     return _absolute(self, out)
@@ -130,22 +133,22 @@ def _absolute(self: Tensor, out: Tensor) -> Tensor:
 
 
 def absolute(self: Tensor) -> Tensor:
-    """``abs`` by another name."""
+    """An alias of ``abs``."""
     return ops.abs.call(self)
 
 
 def absolute_(self: Tensor) -> Tensor:
-    """``abs_`` by another name."""
+    """An alias of ``abs_``."""
     return ops.abs_.call(self)
 
 
 def absolute_out(self: Tensor, out: Tensor) -> Tensor:
-    """``abs`` by another name, into out."""
+    """Write ``abs`` into ``out`` (an alias)."""
     return ops.abs_out.call(self, out)
 
 
 def angle(self: Tensor) -> Tensor:
-    """Between self and the positive numbers, from -pi to pi; floating and real."""
+    """The angle between self and the positive real axis, from -pi to pi; a real floating dtype."""
     if self._dtype.is_complex:
         out = ops.empty_memory_format.call((0,), self._dtype.to_real(), "strided", self._device, None, None)
         return ops.angle_out.call(self, out)
@@ -157,7 +160,7 @@ def angle(self: Tensor) -> Tensor:
 
 
 def angle_out(self: Tensor, out: Tensor) -> Tensor:
-    """The same into out. RuntimeError if out cannot take the numbers."""
+    """Write ``angle`` into ``out``. Raise RuntimeError if ``out`` cannot hold the result."""
     if self._dtype.is_complex and not out._dtype.is_complex:
         return _real_part_of(_angle, self, out)
     return _angle(self, out)
@@ -177,7 +180,7 @@ def _angle_of_complex(values: Any) -> Any:
 
 
 def _angle_of_real(values: Any) -> Any:
-    """0 or pi; nan stays."""
+    """The angle of real numbers: 0 or pi; nan stays nan."""
     return numpy.where(numpy.isnan(values), values, (values < 0) * values.dtype.type(math.pi))
 
 

@@ -1,8 +1,8 @@
 """``conj``, ``resolve_conj``, ``resolve_neg``, ``real``, ``imag``, ``view_as_real``, ``view_as_complex``
 (``aten/src/ATen/native/{UnaryOps,ComplexHelper,TensorConversions}.cpp``).
 
-``conj`` computes nothing: it makes an alias with the conj bit; ``resolve_conj`` or the Conjugate fallback pay later.
-``.imag`` of such a tensor is a real view with the neg bit.
+``conj`` computes nothing: it returns an alias with the conj bit. ``resolve_conj`` or the Conjugate fallback compute it
+later. ``.imag`` of a tensor with the conj bit is a real view with the neg bit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dispatchviz.core.tensor.conj_neg_bits import is_zerotensor, set_conj, set_n
 from dispatchviz.core.tensor.dtype import DType, float32, float64
 from dispatchviz.core.tensor.tensor import Size, Tensor, reinterpreted
 
-# -- the bits ----------------------------------------------------------------------------------------------------------
+# -- conj and neg bits -------------------------------------------------------------------------------------------------
 
 
 def is_conj(self: Tensor) -> bool:
@@ -29,7 +29,7 @@ def is_neg(self: Tensor) -> bool:
 
 
 def _is_zerotensor(self: Tensor) -> bool:
-    """Return whether it is all zeros without memory."""
+    """Return whether the tensor is a zero tensor, which has no memory."""
     return is_zerotensor(self)
 
 
@@ -53,32 +53,32 @@ def _neg_view(self: Tensor) -> Tensor:
 
 
 def resolve_conj(self: Tensor) -> Tensor:
-    """Itself, or a copy without the bit."""
+    """self, or a conjugated copy without the conj bit."""
     return ops.clone.call(self, None) if _is_conj(self) else self
 
 
 def resolve_neg(self: Tensor) -> Tensor:
-    """Itself, or a copy without the bit."""
+    """self, or a negated copy without the neg bit."""
     return ops.clone.call(self, None) if _is_neg(self) else self
 
 
-# -- computed ----------------------------------------------------------------------------------------------------------
+# -- conj_physical, resolve --------------------------------------------------------------------------------------------
 
 
 def conj_physical(self: Tensor) -> Tensor:
-    """The conjugate in memory of its own; a real tensor itself."""
+    """The conjugate in new memory; a real tensor is returned itself."""
     return ops._conj_physical.call(self) if self._dtype.is_complex else self
 
 
 def _conj_physical(self: Tensor) -> Tensor:
-    """The conjugate in memory of its own."""
+    """The conjugate in new memory."""
     if _is_conj(self):
         return ops.clone.call(conj(self), None)
     return ops.conj_physical_out.call(self, ops.empty_like.call(self, None, None, None, None, None))
 
 
 def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``conj_physical``."""
     out_elementwise(out, self, same=True)
     if out._array is not None:
         store(out, operand(self, self._dtype, out._device.type).conj())
@@ -86,20 +86,23 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
 
 
 def conj_physical_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``conj_physical``."""
     return conj_physical_out(self, self) if self._dtype.is_complex else self
 
 
-# -- parts -------------------------------------------------------------------------------------------------------------
+# -- real and imaginary parts ------------------------------------------------------------------------------------------
 
 
 def real(self: Tensor) -> Tensor:
-    """A view of the real parts; a real tensor itself."""
+    """A view of the real parts; a real tensor is returned itself."""
     return _last(_parts(self), 0) if self._dtype.is_complex else self
 
 
 def imag(self: Tensor) -> Tensor:
-    """A view of the imaginary parts, with the neg bit if self has the conj bit. RuntimeError for a real tensor."""
+    """A view of the imaginary parts, with the neg bit if self has the conj bit.
+
+    Raise RuntimeError for a real tensor.
+    """
     if not self._dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     parts = _parts(self)
@@ -107,7 +110,7 @@ def imag(self: Tensor) -> Tensor:
 
 
 def _parts(self: Tensor) -> Tensor:
-    """Both parts of what the memory holds."""
+    """The real and imaginary parts of the elements in memory, before any conjugation."""
     return ops.view_as_real.call(ops._conj.call(self) if _is_conj(self) else self)
 
 
@@ -116,7 +119,10 @@ def _last(parts: Tensor, index: int) -> Tensor:
 
 
 def view_as_real(self: Tensor) -> Tensor:
-    """Both parts of every element, in a last dimension of size 2. RuntimeError with the conj bit."""
+    """The real and imaginary part of every element, in a last dimension of size 2.
+
+    Raise RuntimeError if the conj bit is set.
+    """
     if _is_conj(self):
         raise RuntimeError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
@@ -129,7 +135,7 @@ def view_as_real(self: Tensor) -> Tensor:
 
 
 def view_as_complex(self: Tensor) -> Tensor:
-    """The opposite of ``view_as_real``. RuntimeError if dtype, shape or strides forbid it."""
+    """The inverse of ``view_as_real``. Raise RuntimeError if dtype, shape or strides forbid it."""
     whole = _complex_dtype(self)
     _check_pairs(self)
     stride = tuple([step // 2 for step in self._stride[:-1]])

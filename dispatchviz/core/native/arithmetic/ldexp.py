@@ -21,7 +21,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import (
 from dispatchviz.core.tensor.dtype import DType, can_cast, complex128, default_dtype, float64, int32, type_meta_name
 from dispatchviz.core.tensor.tensor import Tensor
 
-# -- degrees -----------------------------------------------------------------------------------------------------------
+# -- rad2deg, deg2rad --------------------------------------------------------------------------------------------------
 
 
 def _float_like(self: Tensor) -> Tensor:
@@ -35,12 +35,12 @@ def rad2deg(self: Tensor) -> Tensor:
 
 
 def rad2deg_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``rad2deg``."""
     return ops.rad2deg_out.call(self, self)
 
 
 def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out. RuntimeError for complex."""
+    """The ``out=`` version of ``rad2deg``. Raise RuntimeError for complex."""
     if self._dtype.is_complex:
         raise RuntimeError("rad2deg is not supported for complex tensors.")
     return ops.mul_out.call(self, wrapped_scalar_tensor(180 / math.pi), out)
@@ -52,12 +52,12 @@ def deg2rad(self: Tensor) -> Tensor:
 
 
 def deg2rad_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``deg2rad``."""
     return ops.deg2rad_out.call(self, self)
 
 
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out. RuntimeError for complex."""
+    """The ``out=`` version of ``deg2rad``. Raise RuntimeError for complex."""
     if self._dtype.is_complex:
         raise RuntimeError("deg2rad is not supported for complex tensors.")
     return ops.mul_out.call(self, wrapped_scalar_tensor(math.pi / 180), out)
@@ -67,14 +67,17 @@ def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
 
 
 def frexp(self: Tensor) -> tuple[Tensor, Tensor]:
-    """Mantissa from 1/2 to 1 and exponent, int32."""
+    """The mantissa, from 1/2 to 1, and the exponent as int32."""
     mantissa = ops.empty_like.call(self, None, None, None, None, None)
     exponent = ops.empty_like.call(self, int32, "strided", self._device, False, None)
     return ops.frexp_Tensor_out.call(self, mantissa, exponent)
 
 
 def frexp_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    """Into tensors of self's dtype and of int32. RuntimeError for others."""
+    """Write ``frexp`` into ``mantissa``, of the dtype of self, and ``exponent``, of int32.
+
+    Raise RuntimeError for other dtypes.
+    """
     if not self._dtype.is_floating_point:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     if mantissa._dtype is not self._dtype:
@@ -97,19 +100,23 @@ def frexp_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor,
 
 
 def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    """self * 2 ** other; fractions by integers in one step, exact where the power alone would be infinite."""
+    """self * 2 ** other.
+
+    A floating self and an integer other are combined in one step, which is exact even where the power alone would
+    overflow.
+    """
     if _is_one_step(self, other):
         return _ldexp(self, other, ops.empty_like.call(self, None, None, None, None, None))
     return ops.mul_Tensor.call(self, _power_of_two(self, other))
 
 
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``ldexp``."""
     return ops.ldexp_out.call(self, other, self)
 
 
 def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """Into out. RuntimeError for integers."""
+    """Write ``ldexp`` into ``out``. Raise RuntimeError if ``out`` has an integer dtype."""
     if not can_cast(float_type(result_type(self, other)), out._dtype) and not out._dtype.can_require_grad:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {out._dtype.legacy}")
     if _is_one_step(self, other):
@@ -141,8 +148,8 @@ def _ldexp(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # -- float_power -------------------------------------------------------------------------------------------------------
 
 
-def _in_double(*operands: Tensor | Scalar) -> DType:
-    """The wide dtype of the result."""
+def _wide_dtype(*operands: Tensor | Scalar) -> DType:
+    """The dtype of the result: float64 or complex128."""
     is_complex = any(t._dtype.is_complex if isinstance(t, Tensor) else isinstance(t, complex) for t in operands)
     return complex128 if is_complex else float64
 
@@ -156,52 +163,58 @@ def _number(value: Scalar, dtype: DType) -> Scalar:
 
 
 def float_power_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    """self ** exponent in doubles."""
-    dtype = _in_double(self, exponent)
+    """self ** exponent, in float64 or complex128."""
+    dtype = _wide_dtype(self, exponent)
     power = _cast(exponent, dtype)
     return ops.pow_Tensor_Tensor.call(_cast(self, dtype), power)
 
 
 def float_power_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
-    """number ** exponent in doubles."""
-    dtype = _in_double(self, exponent)
+    """number ** exponent, in float64 or complex128."""
+    dtype = _wide_dtype(self, exponent)
     return ops.pow_Scalar.call(_number(self, dtype), _cast(exponent, dtype))
 
 
 def float_power_Tensor_Scalar(self: Tensor, exponent: Scalar) -> Tensor:
-    """self ** number in doubles."""
-    dtype = _in_double(self, exponent)
+    """self ** number, in float64 or complex128."""
+    dtype = _wide_dtype(self, exponent)
     return ops.pow_Tensor_Scalar.call(_cast(self, dtype), _number(exponent, dtype))
 
 
 def float_power_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-    """Into out. RuntimeError unless it is of the wide dtype."""
-    dtype = _check_dtype("output given to float_power", out, _in_double(self, exponent))
+    """Write ``float_power`` into ``out``. Raise RuntimeError unless it is float64 or complex128, like the result."""
+    dtype = _check_dtype("output given to float_power", out, _wide_dtype(self, exponent))
     power = _cast(exponent, dtype)
     return ops.pow_Tensor_Tensor_out.call(_cast(self, dtype), power, out)
 
 
 def float_power_Scalar_out(self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
-    """Into out. RuntimeError unless it is of the wide dtype."""
-    dtype = _check_dtype("output given to float_power", out, _in_double(self, exponent))
+    """Write ``float_power`` into ``out``. Raise RuntimeError unless it is float64 or complex128, like the result."""
+    dtype = _check_dtype("output given to float_power", out, _wide_dtype(self, exponent))
     return ops.pow_Scalar_out.call(_number(self, dtype), _cast(exponent, dtype), out)
 
 
 def float_power_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
-    """Into out. RuntimeError unless it is of the wide dtype."""
-    dtype = _check_dtype("output given to float_power", out, _in_double(self, exponent))
+    """Write ``float_power`` into ``out``. Raise RuntimeError unless it is float64 or complex128, like the result."""
+    dtype = _check_dtype("output given to float_power", out, _wide_dtype(self, exponent))
     return ops.pow_Tensor_Scalar_out.call(_cast(self, dtype), _number(exponent, dtype), out)
 
 
 def float_power__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    """In place. RuntimeError unless self is of the wide dtype."""
-    dtype = _check_dtype("base given to float_power_", self, _in_double(self, exponent))
+    """The in-place version of ``float_power``.
+
+    Raise RuntimeError unless self is float64 or complex128, like the result.
+    """
+    dtype = _check_dtype("base given to float_power_", self, _wide_dtype(self, exponent))
     return ops.pow__Tensor.call(self, _cast(exponent, dtype))
 
 
 def float_power__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
-    """In place. RuntimeError unless self is of the wide dtype."""
-    dtype = _check_dtype("base given to float_power_", self, _in_double(self, exponent))
+    """The in-place version of ``float_power``.
+
+    Raise RuntimeError unless self is float64 or complex128, like the result.
+    """
+    dtype = _check_dtype("base given to float_power_", self, _wide_dtype(self, exponent))
     return ops.pow__Scalar.call(self, _number(exponent, dtype))
 
 

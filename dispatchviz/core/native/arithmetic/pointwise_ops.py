@@ -25,7 +25,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def atan2_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype."""
     elementwise_float(op, self, other)
 
 
@@ -40,7 +40,7 @@ def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def lerp_Scalar_meta(op: Structured, self: Tensor, end: Tensor, weight: Scalar) -> None:
-    """Both must have one dtype."""
+    """The broadcast shape; self and ``end`` must have the same dtype."""
     if self._dtype is not end._dtype:
         expected, found = type_meta_name(self._dtype), type_meta_name(end._dtype)
         raise RuntimeError(f"expected dtype {expected} for `end` but got dtype {found}")
@@ -48,7 +48,7 @@ def lerp_Scalar_meta(op: Structured, self: Tensor, end: Tensor, weight: Scalar) 
 
 
 def lerp_Scalar(self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> None:
-    """self + weight * (end - self), counted from the nearer of the two"""
+    """self + weight * (end - self), computed from the nearer end"""
     dtype = self._dtype
     if not dtype.can_require_grad:
         return compute(out, dtype, no_instance("lerp_kernel_scalar", dtype), self, end)
@@ -59,7 +59,7 @@ def lerp_Scalar(self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> None:
 
 
 def lerp_Tensor_meta(op: Structured, self: Tensor, end: Tensor, weight: Tensor) -> None:
-    """All must have one dtype, the output too, but for a weight of no dimension."""
+    """The broadcast shape. All tensors must have the same dtype; a 0-dim weight may have another one."""
     for name, tensor in (("end", end), ("weight", weight)):
         if self._dtype is not tensor._dtype and (tensor is end or tensor._size):
             expected, found = type_meta_name(self._dtype), type_meta_name(tensor._dtype)
@@ -70,7 +70,7 @@ def lerp_Tensor_meta(op: Structured, self: Tensor, end: Tensor, weight: Tensor) 
 
 
 def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> None:
-    """self + weight * (end - self), counted from the nearer of the two"""
+    """self + weight * (end - self), computed from the nearer end"""
     dtype = result_type(self, end, weight)
     if not dtype.can_require_grad:
         return compute(out, dtype, no_instance("lerp_kernel_tensor", dtype), self, end, weight)
@@ -87,7 +87,7 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> None:
 
 
 def addcmul_meta(op: Structured, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> None:
-    """Broadcast shape, common dtype."""
+    """The broadcast shape and common dtype."""
     elementwise(op, self, tensor1, tensor2)
 
 
@@ -102,7 +102,7 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, o
 
 
 def addcdiv_meta(op: Structured, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> None:
-    """Broadcast shape, common dtype. RuntimeError where two tensors of integers would be divided."""
+    """The broadcast shape and common dtype. Raise RuntimeError if both tensors to be divided are integers."""
     if not (tensor1._dtype.can_require_grad or tensor2._dtype.can_require_grad):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "

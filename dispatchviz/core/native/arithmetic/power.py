@@ -18,12 +18,15 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
 
 def pow_Tensor_Tensor_meta(op: Structured, self: Tensor, exponent: Tensor) -> None:
-    """Common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, exponent)
 
 
 def pow_Tensor_Scalar_meta(op: Structured, self: Tensor, exponent: Scalar) -> None:
-    """The exponent counts as a wrapped number; integers to a negative integer power are refused."""
+    """The common dtype, with the exponent as a wrapped number.
+
+    Raise RuntimeError for integers with a negative integer exponent.
+    """
     if not self._dtype.can_require_grad and type(exponent) is int and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     dtype = ops.result_type_Scalar.call(self, exponent)
@@ -35,7 +38,7 @@ def pow_Tensor_Scalar_meta(op: Structured, self: Tensor, exponent: Scalar) -> No
 
 
 def pow_Scalar_meta(op: Structured, self: Scalar, exponent: Tensor) -> None:
-    """The base counts as a wrapped number; the result is contiguous."""
+    """The common dtype, with the base as a wrapped number; the result is contiguous."""
     given = op.output._dtype if op.variant == "out" else None
     dtype = given or ops.result_type_Scalar_Tensor.call(self, exponent)
     op.set_output_raw_strided(exponent._size, contiguous_strides(exponent._size), dtype, exponent._device)
@@ -49,8 +52,8 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> None:
 
 
 def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> None:
-    """self ** number; a power of 0 fills with ones, a power of 1 copies"""
-    dtype = self._dtype  # meta has cast it
+    """self ** number; an exponent of 0 fills with ones, an exponent of 1 copies"""
+    dtype = self._dtype  # the meta function has cast self
     if exponent == 0:
         ops.fill__Scalar.call(out, 1)
     elif exponent == 1:
@@ -99,7 +102,7 @@ _PRODUCTS: dict[Scalar, Callable[[Any], Any]] = {
     3: lambda values: values * values * values,
     -2: lambda values: values.dtype.type(1) / (values * values),
 }
-"""Exponents that PyTorch multiplies out; in bfloat16 it rounds every product."""
+"""Exponents for which PyTorch multiplies; in bfloat16 it rounds every product."""
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -107,7 +110,10 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def _integer_power(base: Any, exponent: Any) -> Any:
-    """Array libraries refuse negative exponents of integers; C++ gives 0, or the sign for a base of 1 or -1."""
+    """Integer powers as in C++, where a negative exponent gives 0, or the sign for a base of 1 or -1.
+
+    Array libraries refuse it.
+    """
     magnitude = base ** abs(exponent)
     inverse = (abs(base) == 1) * magnitude
     negative = exponent < 0

@@ -1,4 +1,4 @@
-"""``remainder`` (sign of the divisor) and ``fmod`` (sign of the dividend) (``BinaryOps.cpp``)."""
+"""``remainder`` (with the sign of the divisor) and ``fmod`` (with the sign of the dividend) (``BinaryOps.cpp``)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def remainder_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
 def remainder_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """self - other * floor(self / other). RuntimeError for an integer 0 as other"""
+    """self - other * floor(self / other). Raise RuntimeError if other is an integer 0"""
     dtype = result_type(self, other)
     if dtype.name == "bool" or dtype.is_complex:
         loop(no_instance("remainder_cpu", dtype), out, dtype, self, other)
@@ -35,28 +35,28 @@ def remainder_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def _signed_as_divisor(xp: Any, dividend: Any, divisor: Any) -> Any:
-    """But for a zero, which keeps the dividend's sign."""
+    """The remainder with the sign of the divisor; a zero keeps the sign of the dividend."""
     left = xp.fmod(dividend, divisor)
     return xp.where((left != 0) & ((divisor < 0) != (left < 0)), left + divisor, left)
 
 
 def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.remainder_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def remainder_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``remainder``."""
     return ops.remainder_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``remainder``."""
     return ops.remainder__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
-    """A number divided by a tensor."""
+    """The remainder of a number divided by a tensor."""
     return ops.remainder_Tensor.call(wrapped_scalar_tensor(self), other)
 
 
@@ -64,12 +64,12 @@ def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
 
 
 def fmod_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
 def fmod_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """self - other * trunc(self / other). RuntimeError for an integer 0 as other"""
+    """self - other * trunc(self / other). Raise RuntimeError if other is an integer 0"""
     dtype = result_type(self, other)
     if dtype.name == "bool" or dtype.is_complex:
         loop(no_instance("fmod_cpu", dtype), out, dtype, self, other)
@@ -79,15 +79,15 @@ def fmod_out(self: Tensor, other: Tensor, out: Tensor) -> None:
 
 
 def fmod_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """The Scalar overload wraps the number and calls the Tensor one."""
+    """Wrap the number and call the Tensor overload."""
     return ops.fmod_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def fmod_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fmod``."""
     return ops.fmod_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def fmod__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``fmod``."""
     return ops.fmod__Tensor.call(self, wrapped_scalar_tensor(other))

@@ -13,70 +13,70 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def floor_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype; NotImplementedError for complex."""
+    """The dtype of self. Raise NotImplementedError for complex."""
     if self._dtype.is_complex:
         raise NotImplementedError("floor is not supported for complex inputs")
     elementwise_same(op, self)
 
 
 def ceil_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype; NotImplementedError for complex."""
+    """The dtype of self. Raise NotImplementedError for complex."""
     if self._dtype.is_complex:
         raise NotImplementedError("ceil is not supported for complex inputs")
     elementwise_same(op, self)
 
 
 def trunc_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype; NotImplementedError for complex."""
+    """The dtype of self. Raise NotImplementedError for complex."""
     if self._dtype.is_complex:
         raise NotImplementedError("trunc is not supported for complex inputs")
     elementwise_same(op, self)
 
 
 def frac_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def round_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def floor_out(self: Tensor, out: Tensor) -> None:
-    """The next integer below"""
+    """The largest integer that is not above self"""
     _rounded("floor", "floor_vml_cpu", self, out)
 
 
 def ceil_out(self: Tensor, out: Tensor) -> None:
-    """The next integer above"""
+    """The smallest integer that is not below self"""
     _rounded("ceil", "ceil_vml_cpu", self, out)
 
 
 def trunc_out(self: Tensor, out: Tensor) -> None:
-    """The next integer towards zero"""
+    """self rounded towards zero"""
     _rounded("trunc", "trunc_vml_cpu", self, out)
 
 
 def frac_out(self: Tensor, out: Tensor) -> None:
-    """What trunc takes away, with the sign of self"""
+    """The part of self that ``trunc`` removes, with the sign of self"""
     dtype, trunc = self._dtype, array_module(out._device.type).trunc
     known = dtype.is_floating_point
     compute(out, dtype, (lambda values: values - trunc(values)) if known else no_instance("frac_cpu", dtype), self)
 
 
 def round_out(self: Tensor, out: Tensor) -> None:
-    """The nearest integer, halves to even ones"""
+    """The nearest integer; halves are rounded to the even one"""
     _rounded("rint", "round_vml_cpu", self, out)
 
 
 def round_decimals_meta(op: Structured, self: Tensor, decimals: int) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> None:
-    """The nearest number with so many digits after the point; before it if negative"""
+    """self rounded to ``decimals`` digits after the decimal point, or before it if negative"""
     if not self._dtype.is_floating_point:
         kernel = "round_cpu" if decimals else "round_vml_cpu"
         return compute(out, self._dtype, no_instance(kernel, self._dtype), self)
@@ -94,7 +94,7 @@ def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> None:
 
 
 def _rounded(function: str, kernel: str, self: Tensor, out: Tensor) -> None:
-    """Integers are copied."""
+    """Round an array; integers are copied."""
     dtype = self._dtype
     if not dtype.can_require_grad and dtype is not bool_:
         ops.copy_.call(out, self, False)

@@ -26,16 +26,16 @@ from dispatchviz.core.native.iterator.tensor_iterator import (
 from dispatchviz.core.tensor.dtype import bool_
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
-# -- infinite, real ----------------------------------------------------------------------------------------------------
+# -- isinf, isreal, nan_to_num -----------------------------------------------------------------------------------------
 
 
 def isneginf_meta(op: Structured, self: Tensor) -> None:
-    """Bool. RuntimeError for complex numbers."""
+    """A bool result. Raise RuntimeError for complex."""
     _check_and_set_bool_output("isneginf", op, self)
 
 
 def isposinf_meta(op: Structured, self: Tensor) -> None:
-    """Bool. RuntimeError for complex numbers."""
+    """A bool result. Raise RuntimeError for complex."""
     _check_and_set_bool_output("isposinf", op, self)
 
 
@@ -48,7 +48,7 @@ def _check_and_set_bool_output(name: str, op: Structured, self: Tensor) -> None:
 
 
 def isneginf_out(self: Tensor, out: Tensor) -> None:
-    """Where self is minus infinity"""
+    """True where self is minus infinity"""
     if not self._dtype.is_floating_point:
         ops.fill__Scalar.call(out, False)
     elif out._array is not None:
@@ -56,7 +56,7 @@ def isneginf_out(self: Tensor, out: Tensor) -> None:
 
 
 def isposinf_out(self: Tensor, out: Tensor) -> None:
-    """Where self is infinity"""
+    """True where self is infinity"""
     if not self._dtype.is_floating_point:
         ops.fill__Scalar.call(out, False)
     elif out._array is not None:
@@ -64,7 +64,7 @@ def isposinf_out(self: Tensor, out: Tensor) -> None:
 
 
 def isinf(self: Tensor) -> Tensor:
-    """Where self, or a part of a complex number, is infinite"""
+    """True where self, or a part of a complex number, is infinite"""
     if self._dtype.is_complex:
         of_real = ops.isinf.call(ops.real.call(self))
         return ops._ior___Tensor.call(of_real, ops.isinf.call(ops.imag.call(self)))
@@ -74,25 +74,29 @@ def isinf(self: Tensor) -> Tensor:
 
 
 def isreal(self: Tensor) -> Tensor:
-    """Where a number has no imaginary part"""
+    """True where the imaginary part is 0"""
     if self._dtype.is_complex:
         return ops.eq_Scalar.call(ops.imag.call(self), 0)
     return ops.ones_like.call(self, bool_, None, None, None, "preserve_format")
 
 
 def nan_to_num(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    """Number in place of nan and the infinities."""
+    """self with nan and infinities replaced by numbers."""
     out = ops.empty_like.call(self, None, None, None, None, None)
     return ops.nan_to_num_out.call(self, nan, posinf, neginf, out)
 
 
 def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    """In place."""
+    """The in-place version of ``nan_to_num``."""
     return ops.nan_to_num_out.call(self, nan, posinf, neginf, self)
 
 
 def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor) -> Tensor:
-    """0, the dtype's maximum and minimum unless given. RuntimeError for an out of another dtype."""
+    """Write ``nan_to_num`` into ``out``. By default nan becomes 0, and infinities the largest and smallest finite
+    numbers.
+
+    Raise RuntimeError if ``out`` has another dtype.
+    """
     dtype = self._dtype
     if dtype is not out._dtype:
         raise RuntimeError(f"nan_to_num: dtype of out: {out._dtype.legacy} should be same as input: {dtype.legacy}")
@@ -117,7 +121,7 @@ def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf
 
 
 def limits_of(dtype: Any) -> Any:
-    """``min`` and ``max`` of a floating dtype of arrays."""
+    """The finite limits of a floating dtype of arrays, as ``min`` and ``max``."""
     import ml_dtypes
 
     return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
@@ -127,14 +131,14 @@ def limits_of(dtype: Any) -> Any:
 
 
 def positive(self: Tensor) -> Tensor:
-    """The very same tensor. RuntimeError for bool."""
+    """self. Raise RuntimeError for bool."""
     if self._dtype is bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return self
 
 
 def signbit_meta(op: Structured, self: Tensor) -> None:
-    """Bool; NotImplementedError for complex."""
+    """A bool result. Raise NotImplementedError for complex."""
     if self._dtype.is_complex:
         raise NotImplementedError("signbit is not implemented for complex tensors.")
     if op.variant == "out" and op.output._dtype is not bool_:
@@ -143,7 +147,7 @@ def signbit_meta(op: Structured, self: Tensor) -> None:
 
 
 def signbit_out(self: Tensor, out: Tensor) -> None:
-    """Whether self is negative: -0.0 is, and a nan may be"""
+    """True where self is negative; -0.0 is negative, nan may be"""
     if self._dtype is bool_:
         ops.fill__Scalar.call(out, False)
     elif out._array is not None:
@@ -154,33 +158,33 @@ def signbit_out(self: Tensor, out: Tensor) -> None:
 
 
 def copysign_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype."""
     elementwise_float(op, self, other)
 
 
 def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """The size of self with the sign of other"""
+    """The magnitude of self with the sign of other"""
     dtype = float_type(result_type(self, other))
     loop(no_instance("copysign_cpu", dtype) if dtype.is_complex else numpy.copysign, out, dtype, self, other)
 
 
 def copysign_Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """The sign of a number."""
+    """The magnitude of self with the sign of a number."""
     return ops.copysign_Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def copysign__Scalar(self: Tensor, other: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``copysign``."""
     return ops.copysign__Tensor.call(self, wrapped_scalar_tensor(other))
 
 
 def copysign_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``copysign``."""
     return ops.copysign_out.call(self, wrapped_scalar_tensor(other), out)
 
 
 def heaviside_meta(op: Structured, self: Tensor, values: Tensor) -> None:
-    """One dtype for all. RuntimeError for complex and for different dtypes."""
+    """The broadcast shape. Raise RuntimeError for complex and for two dtypes."""
     output = op.output if op.variant != "functional" else None
     if self._dtype.is_complex or values._dtype.is_complex or (output is not None and output._dtype.is_complex):
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
@@ -190,6 +194,6 @@ def heaviside_meta(op: Structured, self: Tensor, values: Tensor) -> None:
 
 
 def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> None:
-    """0 below 0, 1 above, values at 0"""
+    """0 where self is negative, 1 where it is positive, ``values`` where it is 0"""
     where = array_module(out._device.type).where
     compute(out, self._dtype, lambda a, b: where(a == 0, b, (a > 0).astype(b.dtype)), self, values)

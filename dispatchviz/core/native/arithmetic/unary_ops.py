@@ -23,7 +23,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def neg_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype; bool is refused."""
+    """The dtype of self. Raise RuntimeError for bool."""
     if self._dtype is bool_:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. "
@@ -33,37 +33,37 @@ def neg_meta(op: Structured, self: Tensor) -> None:
 
 
 def exp_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def log_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def sin_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def cos_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def sinh_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def cosh_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def reciprocal_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -73,32 +73,32 @@ def neg_out(self: Tensor, out: Tensor) -> None:
 
 
 def exp_out(self: Tensor, out: Tensor) -> None:
-    """e to the self"""
+    """e ** self"""
     loop(numpy.exp, out, float_type(self._dtype), self)
 
 
 def log_out(self: Tensor, out: Tensor) -> None:
-    """Natural logarithm; nan below 0, -inf at 0."""
+    """The natural logarithm; nan below 0, -inf at 0."""
     loop(numpy.log, out, float_type(self._dtype), self)
 
 
 def sin_out(self: Tensor, out: Tensor) -> None:
-    """Sine of an angle in radians."""
+    """The sine of an angle in radians."""
     loop(numpy.sin, out, float_type(self._dtype), self)
 
 
 def sinh_out(self: Tensor, out: Tensor) -> None:
-    """Hyperbolic sine."""
+    """The hyperbolic sine."""
     loop(numpy.sinh, out, float_type(self._dtype), self)
 
 
 def cosh_out(self: Tensor, out: Tensor) -> None:
-    """Hyperbolic cosine."""
+    """The hyperbolic cosine."""
     loop(numpy.cosh, out, float_type(self._dtype), self)
 
 
 def cos_out(self: Tensor, out: Tensor) -> None:
-    """Cosine of an angle in radians."""
+    """The cosine of an angle in radians."""
     loop(numpy.cos, out, float_type(self._dtype), self)
 
 
@@ -111,48 +111,48 @@ def reciprocal_out(self: Tensor, out: Tensor) -> None:
 
 
 def tanh_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def sigmoid_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def sqrt_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def rsqrt_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def erf_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def tanh_out(self: Tensor, out: Tensor) -> None:
-    """Hyperbolic tangent."""
+    """The hyperbolic tangent."""
     loop(numpy.tanh, out, float_type(self._dtype), self)
 
 
 def sigmoid_out(self: Tensor, out: Tensor) -> None:
-    """1 / (1 + e to the -self)"""
+    """1 / (1 + exp(-self))"""
     exp = array_module(out._device.type).exp
     compute(out, float_type(self._dtype), lambda values: 1 / (1 + exp(-values)), self)
 
 
 def sqrt_out(self: Tensor, out: Tensor) -> None:
-    """Square root; nan below 0."""
+    """The square root; nan below 0."""
     loop(numpy.sqrt, out, float_type(self._dtype), self)
 
 
 def rsqrt_out(self: Tensor, out: Tensor) -> None:
-    """1 / square root"""
+    """1 / sqrt(self)"""
     sqrt = array_module(out._device.type).sqrt
     compute_vectorized(out, float_type(self._dtype), lambda values: 1 / sqrt(values), self)
 
@@ -165,7 +165,7 @@ def erf_out(self: Tensor, out: Tensor) -> None:
 
 
 def log1p_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -178,12 +178,12 @@ def log1p_out(self: Tensor, out: Tensor) -> None:
 
 
 def sgn_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
+    """The dtype of self."""
     elementwise_same(op, self)
 
 
 def sign_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype; NotImplementedError for complex."""
+    """The dtype of self. Raise NotImplementedError for complex."""
     if self._dtype.is_complex:
         raise NotImplementedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
@@ -192,7 +192,7 @@ def sign_meta(op: Structured, self: Tensor) -> None:
 
 
 def sgn_out(self: Tensor, out: Tensor) -> None:
-    """The sign; a complex number divided by its size"""
+    """The sign; a complex number is divided by its absolute value"""
     if self._dtype.is_complex:
         xp = array_module(out._device.type)
         compute(out, self._dtype, lambda v: xp.where(v == 0, v, v / xp.where(v == 0, 1, xp.abs(v))), self)
@@ -208,24 +208,24 @@ def sign_out(self: Tensor, out: Tensor) -> None:
     return compute(out, self._dtype, lambda v: (v > 0).astype(kind) - (v < 0).astype(kind), self)  # 0 for nan
 
 
-# -- by other operators ------------------------------------------------------------------------------------------------
+# -- square, isnan -----------------------------------------------------------------------------------------------------
 
 
 def square(self: Tensor) -> Tensor:
-    """self to the power of 2"""
+    """self ** 2"""
     return ops.pow_Tensor_Scalar.call(self, 2)
 
 
 def square_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``square``."""
     return ops.pow_Tensor_Scalar_out.call(self, 2, out)
 
 
 def square_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``square``."""
     return ops.pow__Scalar.call(self, 2)
 
 
 def isnan(self: Tensor) -> Tensor:
-    """Where self is not itself"""
+    """True where self is not equal to itself"""
     return ops.ne_Tensor.call(self, self)

@@ -61,7 +61,7 @@ def _to(tensor: Tensor, dtype: DType) -> Tensor:
 
 
 def _scalar_to(tensor: Tensor, device: Device) -> Tensor:
-    """Move 0-dim CPU tensors to the device of the others."""
+    """Move a 0-dim CPU tensor to the device of the others."""
     if tensor._size or tensor._device == device:
         return tensor
     return ops.to_device.call(tensor, device, tensor._dtype, False, False, None)
@@ -83,21 +83,21 @@ def _as_condition(condition: Tensor) -> Tensor:
 
 
 def where_ScalarSelf(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
-    """number where condition, else other"""
+    """A number where condition, else other"""
     dtype = _common_type(other, self)
     number = ops.scalar_tensor.call(self, dtype, None, other._device, None)
     return ops.where_self.call(condition, number, ops.to_dtype.call(other, dtype, False, False, None))
 
 
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
-    """self where condition, else the number"""
+    """self where condition, else a number"""
     dtype = _common_type(self, other)
     number = ops.scalar_tensor.call(other, dtype, None, self._device, None)
     return ops.where_self.call(condition, ops.to_dtype.call(self, dtype, False, False, None), number)
 
 
 def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
-    """one number where condition, else the other"""
+    """One number where condition, else another"""
     dtype = result_type_of(((of_scalar(self), 0), (of_scalar(other), 0)))
     second = ops.scalar_tensor.call(other, dtype, None, condition._device, None)
     first = ops.scalar_tensor.call(self, dtype, None, condition._device, None)
@@ -112,12 +112,12 @@ def _common_type(tensor: Tensor, number: Scalar) -> DType:
 
 
 def clamp_min_meta(op: Structured, self: Tensor, min: Scalar) -> None:
-    """Integers take the common dtype with the number, floating tensors keep theirs."""
+    """The dtype of self; integers are promoted with the number."""
     _set_clamped(op, self, min)
 
 
 def clamp_max_meta(op: Structured, self: Tensor, max: Scalar) -> None:
-    """Integers take the common dtype with the number, floating tensors keep theirs."""
+    """The dtype of self; integers are promoted with the number."""
     _set_clamped(op, self, max)
 
 
@@ -131,12 +131,12 @@ def _set_clamped(op: Structured, self: Tensor, bound: Scalar) -> None:
 
 
 def clamp_min_out(self: Tensor, min: Scalar, out: Tensor) -> None:
-    """max(self, min); nan stays nan, a nan as min gives nan everywhere"""
+    """max(self, min); nan stays nan, and a ``min`` of nan gives nan everywhere"""
     _clamp("maximum", self, min, out)
 
 
 def clamp_max_out(self: Tensor, max: Scalar, out: Tensor) -> None:
-    """min(self, max); nan stays nan, a nan as max gives nan everywhere"""
+    """min(self, max); nan stays nan, and a ``max`` of nan gives nan everywhere"""
     _clamp("minimum", self, max, out)
 
 
@@ -151,12 +151,12 @@ def _clamp(function: str, self: Tensor, bound: Scalar, out: Tensor) -> None:
 
 
 def clamp_min_Tensor_meta(op: Structured, self: Tensor, min: Tensor) -> None:
-    """Broadcast shape, common dtype."""
+    """The broadcast shape and common dtype."""
     elementwise(op, self, min)
 
 
 def clamp_max_Tensor_meta(op: Structured, self: Tensor, max: Tensor) -> None:
-    """Broadcast shape, common dtype."""
+    """The broadcast shape and common dtype."""
     elementwise(op, self, max)
 
 

@@ -1,5 +1,6 @@
-"""``_nested_tensor_from_mask_left_aligned``: whether a padding mask is left-aligned
-(``NestedTensorTransformerFunctions.cpp`` in ``aten/src/ATen/native/nested``)."""
+"""``_nested_tensor_from_mask_left_aligned``: tests whether a padding mask is left-aligned
+(``NestedTensorTransformerFunctions.cpp`` in ``aten/src/ATen/native/nested``).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def NestedTensor_nested_tensor_from_mask_left_aligned(t: Tensor, mask: Tensor) -> bool:
-    """Of each row of the mask (batch, length): whether nothing that is kept stands behind something that is not.
+    """Return whether every row of the mask (batch, length) is left-aligned: no kept element follows a masked one.
 
-    RuntimeError for a mask that does not fit the batch.
+    Raise RuntimeError if the mask does not fit the batch.
     """
     if mask._dtype is not bool_:
         raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask._dtype.legacy} instead.")

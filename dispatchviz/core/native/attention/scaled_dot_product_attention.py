@@ -1,8 +1,8 @@
 """``scaled_dot_product_attention``: the math backend and flash attention on the CPU
 (``aten/src/ATen/native/transformers/attention.cpp``, ``FlashAttentionKernel.cpp``).
 
-NB: PyTorch's flash kernel goes through the keys in blocks; here each head is multiplied out. On CUDA it has several
-fused kernels to choose from; here the products are made one by one, as it does without them.
+NB: PyTorch's flash kernel processes the keys in blocks. Here each head is one matrix product. On CUDA, PyTorch chooses
+between several fused kernels. Here the math backend runs, as it does in PyTorch without them.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def scaled_dot_product_attention(
     scale: float | None,
     enable_gqa: bool,
 ) -> Tensor:
-    """softmax(query key^T scale + mask) value. RuntimeError for shapes, dtypes and masks that do not fit together."""
+    """softmax(query key^T scale + mask) value. Raise RuntimeError if shapes, dtypes or masks do not fit together."""
     _validate(query, key, value, attn_mask, is_causal)
     if 0 in (numel(tensor._size) for tensor in (query, key, value)):
-        return _nothing(query, key, value)
+        return _empty_attention(query, key, value)
     backend = fused_sdp_choice(query, key, value, attn_mask, dropout_p, enable_gqa)
     mask = _as_float(attn_mask, query)
     if backend is SDPBackend.FLASH_ATTENTION:
@@ -45,8 +45,8 @@ def scaled_dot_product_attention(
     )[0]
 
 
-def _nothing(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Zeros, with a graph that leads to all three."""
+def _empty_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Zeros of the result's shape with an autograd graph that leads to all three inputs."""
     size = (*query._size[:-1], value._size[-1])
     zeros = ops.zeros.call(size, query._dtype, None, query._device, None)
     values, keys, queries = (ops.sum.call(tensor, None) for tensor in (value, key, query))
@@ -86,14 +86,14 @@ def _name(tensor: Tensor) -> str:
 
 
 def _as_float(mask: Tensor | None, query: Tensor) -> Tensor | None:
-    """A mask of bools as what is to be added: 0 or minus infinity."""
+    """A bool mask as numbers that are added to the scores: 0 or minus infinity."""
     if mask is None or mask._dtype is not bool_:
         return mask
     infinity = ops.scalar_tensor.call(-math.inf, query._dtype, None, query._device, None)
     return ops.where_ScalarSelf.call(mask, 0.0, infinity)
 
 
-# -- product by product ------------------------------------------------------------------------------------------------
+# -- the math backend --------------------------------------------------------------------------------------------------
 
 
 def _scaled_dot_product_attention_math(
@@ -107,7 +107,7 @@ def _scaled_dot_product_attention_math(
     scale: float | None,
     enable_gqa: bool,
 ) -> tuple[Tensor, Tensor]:
-    """The result and the weights, by operators that have derivatives."""
+    """The result and the attention weights, composed of operators that have derivatives."""
     if dropout_mask is not None:
         raise NotImplementedError("attention with a dropout mask is not part of the model")
     origin = query._dtype
@@ -136,7 +136,10 @@ def _scaled_dot_product_attention_math(
 
 
 def _repeated_for_groups(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Heads of keys and values, as often as there are heads of queries for each. RuntimeError if it does not go up."""
+    """Keys and values with each head repeated for the queries of its group.
+
+    Raise RuntimeError if the heads cannot be divided evenly.
+    """
     heads = [t._size[wrap_dim(-3, len(t._size))] for t in (query, key, value)]
     if heads[0] == heads[1] == heads[2]:
         return key, value
@@ -150,14 +153,14 @@ def _repeated_for_groups(query: Tensor, key: Tensor, value: Tensor) -> tuple[Ten
 
 
 def _safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:
-    """A softmax that is 0 where every element is minus infinity."""
+    """softmax that is 0 in rows where every element is minus infinity."""
     out = ops.softmax_int.call(self, dim, dtype)
     masked = ops.all_dim.call(ops.isneginf.call(self), dim, True)
     zero = ops.scalar_tensor.call(0.0, out._dtype, None, out._device, None)
     return ops.where_self_out.call(masked, zero, out, out)
 
 
-# -- all at once -------------------------------------------------------------------------------------------------------
+# -- flash attention ---------------------------------------------------------------------------------------------------
 
 
 def _scaled_dot_product_flash_attention_cpu(
@@ -169,7 +172,7 @@ def _scaled_dot_product_flash_attention_cpu(
     attn_mask: Tensor | None,
     scale: float | None,
 ) -> tuple[Tensor, Tensor]:
-    """The result, laid out as the query, and the logarithm of every row's sum."""
+    """The result, laid out like the query, and the logsumexp of every row."""
     batch, rows, heads, _ = (query._size[i] for i in (0, 2, 1, 3))
     output = ops.transpose_int.call(ops.empty_like.call(query, None, None, None, None, None), 1, 2)
     wide = _wide(query)
@@ -179,17 +182,20 @@ def _scaled_dot_product_flash_attention_cpu(
     mask = None if attn_mask is None else _reshape_attn_mask_to_4d(attn_mask, query, key)
     _buffers_forward(query, key, wide)
     powers, total, sums = _powers(query, key, is_causal, mask, scale, wide.numpy)
-    kept = powers.astype(query._array.dtype).astype(wide.numpy)  # in the dtype of what they are multiplied with
+    kept = powers.astype(query._array.dtype).astype(wide.numpy)  # rounded to the dtype of the values
     xp = array_module(query._device.type)
-    values = _of_each_head(value, query).astype(wide.numpy)
+    values = _repeated_heads(value, query).astype(wide.numpy)
     output._array[...] = xp.swapaxes(kept @ values / total, 1, 2)
     logsumexp._array[...] = xp.swapaxes(sums, 1, 2)
     return ops.transpose_int.call(output, 1, 2), ops.transpose_int.call(logsumexp, 1, 2)
 
 
 def _buffers_forward(query: Tensor, key: Tensor, wide: DType) -> None:
-    """What the kernel allocates for its threads: scores, their maxima and sums and the rows of the result, and in the
-    dtype of a narrow query the scores once more (``cpu_flash_attention``)."""
+    """Allocate the buffers of the kernel's threads (``cpu_flash_attention``).
+
+    They hold scores, the maximum and sum of each row, and the rows of the result. For a query of half precision there
+    is a second buffer of scores in its dtype.
+    """
     rows, columns = _block(query, key)
     reduced = columns if wide is not query._dtype else 0
     _buffer((context.num_threads, rows * (columns + 2 + query._size[-1])), wide, query)
@@ -197,8 +203,11 @@ def _buffers_forward(query: Tensor, key: Tensor, wide: DType) -> None:
 
 
 def _buffers_backward(query: Tensor, key: Tensor) -> None:
-    """The same of the way back: scores and their gradients, both once more for a narrow dtype, and the sums of a
-    block's rows, which each of PyTorch's threads allocates (``cpu_flash_attention_backward``)."""
+    """Allocate the buffers of the backward kernel's threads (``cpu_flash_attention_backward``).
+
+    They hold scores and their gradients, twice for half precision, and the sums of the rows of a block. Each of
+    PyTorch's threads allocates the sums.
+    """
     wide = _wide(query)
     rows, columns = _block(query, key)
     _buffer((context.num_threads, 2 * rows * columns), wide, query)
@@ -215,7 +224,7 @@ def _wide(query: Tensor) -> DType:
 
 
 def _block(query: Tensor, key: Tensor) -> tuple[int, int]:
-    """How many rows and columns of the scores the kernel computes at once."""
+    """The number of rows and columns of the scores that the kernel computes at once."""
     count = query._size[2]
     rows = 256 if count >= 768 else 64 if count >= 192 else 32
     return min(rows, count), min(512, key._size[2])
@@ -230,10 +239,10 @@ def _reshape_attn_mask_to_4d(mask: Tensor, query: Tensor, key: Tensor) -> Tensor
 def _powers(
     query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None, scale: float | None, dtype: Any
 ) -> tuple[Any, Any, Any]:
-    """Exponentials of the scores, their sum in each row, and logsumexp; fully masked rows are 0."""
+    """The exponentials of the scores, the sum of each row, and its logsumexp; fully masked rows are 0."""
     xp = array_module(query._device.type)
     factor = dtype.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
-    scores = query._array.astype(dtype) @ xp.swapaxes(_of_each_head(key, query).astype(dtype), -2, -1) * factor
+    scores = query._array.astype(dtype) @ xp.swapaxes(_repeated_heads(key, query).astype(dtype), -2, -1) * factor
     if is_causal:
         causal = xp.tril(xp.ones(scores.shape[-2:], bool))
         scores = xp.where(causal, scores, dtype.type(-math.inf))
@@ -259,7 +268,7 @@ def _scaled_dot_product_flash_attention_cpu_backward(
     attn_mask: Tensor | None,
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of all three, laid out with the heads after the rows."""
+    """The gradients of query, key and value, with the heads laid out after the rows."""
     grad = ops.transpose_int.call(grad_out, 1, 2)
     for tensor in (query, key, value, out, logsumexp):
         ops.transpose_int.call(tensor, 1, 2)
@@ -292,7 +301,7 @@ def _gradients(
     wide = (float32 if query._dtype in (float16, bfloat16) else query._dtype).numpy
     powers, total, _ = _powers(query, key, is_causal, mask, scale, wide)
     weights = powers / total
-    arrays = (grad_out._array, query._array, _of_each_head(key, query), _of_each_head(value, query))
+    arrays = (grad_out._array, query._array, _repeated_heads(key, query), _repeated_heads(value, query))
     grad, q, k, v = (array.astype(wide) for array in arrays)
     factor = wide.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
     grad_weights = grad @ xp.swapaxes(v, -2, -1)
@@ -301,13 +310,13 @@ def _gradients(
     return grad_scores @ k, _summed_over_groups(grad_keys, key), _summed_over_groups(grad_values, value)
 
 
-def _of_each_head(tensor: Tensor, query: Tensor) -> Any:
-    """The array of keys or values, each head as often as there are queries' heads in its group."""
+def _repeated_heads(tensor: Tensor, query: Tensor) -> Any:
+    """The array of keys or values, in which each head is repeated for every query head of its group."""
     times = query._size[1] // tensor._size[1]
     return tensor._array if times == 1 else tensor._array.repeat(times, axis=1)
 
 
 def _summed_over_groups(grad: Any, tensor: Tensor) -> Any:
-    """One gradient for every head of keys or values."""
+    """The gradients of keys or values, summed over the query heads of each group."""
     batch, heads, length, width = tensor._size
     return grad if grad.shape[1] == heads else grad.reshape(batch, heads, -1, length, width).sum(axis=2)

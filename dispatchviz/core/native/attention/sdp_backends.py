@@ -1,10 +1,10 @@
-"""``_fused_sdp_choice``: which backend computes scaled dot product attention
+"""``_fused_sdp_choice``: chooses the backend of scaled dot product attention
 (``aten/src/ATen/native/transformers/sdp_utils_cpp.{h,cpp}``).
 
-On the CPU it is the flash kernel, if it may and can; otherwise the products are made one by one.
+On the CPU it chooses the flash kernel if that is enabled and supports the inputs, otherwise the math backend.
 
-NB: on CUDA, PyTorch has several fused kernels to choose from; here the products are made one by one as long as any
-kernel is on. The warnings that tell why no kernel is left name the flash kernel only.
+NB: on CUDA, PyTorch chooses between several fused kernels. Here it is always the math backend, as long as any backend
+is enabled. If none is left, the warnings give reasons for the flash kernel only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.core.thread.context import context
 
 
 class SDPBackend(Enum):
-    """``torch.nn.attention.SDPBackend``"""
+    """The backends of scaled dot product attention (``torch.nn.attention.SDPBackend``)."""
 
     ERROR = -1
     MATH = 0
@@ -36,7 +36,7 @@ class SDPBackend(Enum):
 
 
 class SDPParams(NamedTuple):
-    """What the choice depends on."""
+    """The arguments on which the choice of a backend depends."""
 
     query: Tensor
     key: Tensor
@@ -49,19 +49,22 @@ class SDPParams(NamedTuple):
 def fused_sdp_choice(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, enable_gqa: bool
 ) -> SDPBackend:
-    """The kernel. RuntimeError if all are off, or none that is on can do it."""
+    """The backend. Raise RuntimeError if all are disabled or no enabled one supports the inputs."""
     params = SDPParams(query, key, value, attn_mask, dropout_p, enable_gqa)
     if query._device.type == "cpu":
         return _choice_cpp(params)
     if not (context.math_sdp or context.flash_sdp or context.mem_efficient_sdp or context.cudnn_sdp):
-        _none_is_on()
+        _raise_all_disabled()
     return SDPBackend.MATH
 
 
 def _choice_cpp(params: SDPParams) -> SDPBackend:
-    """``_fused_sdp_choice_cpp``"""
+    """The backend (``_fused_sdp_choice_cpp``).
+
+    Raise RuntimeError if none is available, with a warning that gives the reason.
+    """
     if not (context.math_sdp or context.flash_sdp):
-        _none_is_on()
+        _raise_all_disabled()
     unmet = next((constraint for constraint in CONSTRAINTS if not constraint.met(params)), None)
     if unmet is None:
         return SDPBackend.FLASH_ATTENTION
@@ -73,7 +76,7 @@ def _choice_cpp(params: SDPParams) -> SDPBackend:
     return SDPBackend.MATH
 
 
-def _none_is_on() -> None:
+def _raise_all_disabled() -> None:
     raise RuntimeError(
         "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
         "kernel and the fused kernels."
@@ -84,10 +87,10 @@ def _warn(text: str, location: str) -> None:
     warning.warn(text, f"aten/src/ATen/native/transformers/{location}")
 
 
-# -- what the flash kernel asks for ------------------------------------------------------------------------------------
+# -- conditions of the flash kernel ------------------------------------------------------------------------------------
 
 
-def _flash_is_on(params: SDPParams) -> bool:
+def _flash_is_enabled(params: SDPParams) -> bool:
     return context.flash_sdp
 
 
@@ -141,13 +144,13 @@ def _floating(params: SDPParams) -> bool:
 
 
 class Constraint(NamedTuple):
-    """One thing that the flash kernel asks for."""
+    """One condition of the flash kernel."""
 
     met: Callable[[SDPParams], bool]
     location: str = ""
-    """Where PyTorch says that it is not."""
+    """The place in PyTorch's sources that warns if the condition is not met."""
     text: Callable[[Sequence[Tensor]], str] = lambda _: ""
-    """Of queries, keys and values; empty where it says nothing."""
+    """The text of the warning, made from queries, keys and values; empty if there is no warning."""
 
 
 def _sizes(text: str, tensors: Sequence[Tensor]) -> str:
@@ -155,7 +158,7 @@ def _sizes(text: str, tensors: Sequence[Tensor]) -> str:
 
 
 CONSTRAINTS = (
-    Constraint(_flash_is_on),
+    Constraint(_flash_is_enabled),
     Constraint(_no_dropout, "sdp_utils_cpp.h:241", lambda _: "Both fused kernels do not support non-zero dropout."),
     Constraint(
         _four_dimensions,
@@ -236,4 +239,4 @@ CONSTRAINTS = (
         ),
     ),
 )
-"""In the order in which they are asked; the first that is not met is told."""
+"""The conditions in the order in which they are checked. Only the first that is not met is reported."""

@@ -1,7 +1,7 @@
 """``_native_multi_head_attention``, ``_transformer_encoder_layer_fwd``: fused inference kernels (``transformer.cpp``
 and ``attention.cpp`` in ``aten/src/ATen/native/transformers``).
 
-NB: in PyTorch, these take nested tensors too, and on CUDA choose a fused kernel where there is one.
+NB: in PyTorch, these also take nested tensors, and on CUDA they choose a fused kernel if there is one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def native_multi_head_attention(
     average_attn_weights: bool,
     mask_type: int | None,
 ) -> tuple[Tensor, Any]:
-    """The output, and the weights if they are needed. RuntimeError for shapes that do not fit together."""
+    """The output, and the attention weights if they are needed. Raise RuntimeError if shapes do not fit together."""
     _check_inputs(query, key, value, embed_dim)
     _check_weights(qkv_weight, qkv_bias, embed_dim, num_head)
     projected = _projected(query, key, value, embed_dim, qkv_weight)
@@ -84,7 +84,7 @@ def _check_weights(weight: Tensor, bias: Tensor, embed_dim: int, num_head: int) 
 
 
 def _projected(query: Tensor, key: Tensor, value: Tensor, embed_dim: int, weight: Tensor) -> Tensor:
-    """[batch, length, 3 * embed_dim]; of one tensor in one product."""
+    """The projections [batch, length, 3 * embed_dim]; one product if query, key and value are one tensor."""
     if key is value and query is key:
         return _times_matrix(query, weight)
     if key is value:
@@ -99,13 +99,13 @@ def _times_matrix(self: Tensor, weight: Tensor) -> Tensor:
 
 
 def _matrices(self: Tensor) -> Tensor:
-    """Matrices of all heads, stacked."""
+    """The matrices of all heads, stacked in one batch dimension."""
     batch, heads, *matrix = self._size
     return ops.view.call(self, (batch * heads, *matrix))
 
 
 def _times_transposed(q: Tensor, k: Tensor) -> Tensor:
-    """Scores of every query for every key: [batch, heads, length, length]"""
+    """The scores of every query for every key: [batch, heads, length, length]"""
     queries, keys = _matrices(q), _matrices(k)
     product = ops.bmm.call(queries, ops.transpose_int.call(keys, 2, 1))
     return ops.view.call(product, (*q._size[:3], k._size[2]))
@@ -121,7 +121,7 @@ def _softmax(scores: Tensor, mask: Tensor | None, mask_type: int | None) -> Tens
 
 
 def _times_into(out: Tensor, weights: Tensor, values: Tensor) -> Tensor:
-    """The product, into the memory of the queries, which are no longer needed."""
+    """Write the product into the memory of the queries, which are no longer needed."""
     first, second = _matrices(weights), _matrices(values)
     flat = ops.reshape.call(out, (*first._size[:2], second._size[2]))
     return ops.view.call(ops.bmm_out.call(first, second, flat), (*weights._size[:3], values._size[3]))
@@ -136,7 +136,9 @@ def _heads_projected(heads: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values of every head with their bias; queries over the root of a head's width."""
+    """The queries, keys and values of every head with their bias; queries are divided by the square root of a head's
+    width.
+    """
     batch, length, tripled = (qkv._size[wrap_dim(dim, len(qkv._size))] for dim in (0, 1, 2))
     width = tripled // 3
     for divisible, text in ((width % num_heads == 0, "D % num_head == 0"), (tripled % 3 == 0, "_3D % 3 == 0")):
@@ -160,7 +162,7 @@ def transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) ->
     return q, k, v
 
 
-# -- a layer -----------------------------------------------------------------------------------------------------------
+# -- the encoder layer -------------------------------------------------------------------------------------------------
 
 
 def transformer_encoder_layer_forward(
@@ -185,7 +187,7 @@ def transformer_encoder_layer_forward(
     mask: Tensor | None,
     mask_type: int | None,
 ) -> Tensor:
-    """Attention and two linear layers, each added to its input; normalized before or after."""
+    """Attention and two linear layers, each added to its input and normalized before or after."""
 
     def first_norm(x: Tensor) -> Tensor:
         return ops.layer_norm.call(x, (embed_dim,), norm_weight_1, norm_bias_1, eps, True)

@@ -1,1 +1,1 @@
-"""Convolutions, forward and backward, a module per backend."""
+"""Convolutions, forward and backward, with one module per backend."""

@@ -1,8 +1,8 @@
 """Convolution of NumPy or CuPy arrays, forward and backward, with any number of spatial dimensions and groups.
 
-An input is (batch, channels, *space), weights are (outputs, channels / groups, *kernel). A transposed convolution is
-the input gradient of a plain one. For each place of the kernel there is one product of matrices over the elements that
-the place meets, so that nothing is copied but the padding.
+An input is (batch, channels, *space); weights are (outputs, channels / groups, *kernel). A transposed convolution is
+the input gradient of a plain one. Each kernel position is one matrix product over the elements that it meets, so only
+the padding is copied.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dispatchviz.core.tensor.tensor import Size
 
 
 class Steps(NamedTuple):
-    """How the kernel walks: one number for each spatial dimension, and the groups."""
+    """The stride, padding and dilation of each spatial dimension, and the number of groups."""
 
     stride: Size
     padding: Size
@@ -24,7 +24,7 @@ class Steps(NamedTuple):
 
 
 def output_space(space: Size, kernel: Size, steps: Steps) -> Size:
-    """``conv_output_size``: how often the kernel fits into each dimension."""
+    """``conv_output_size``: the number of kernel positions in each dimension."""
     return tuple(
         (length + 2 * pad - by * (width - 1) - 1) // step + 1
         for length, width, step, pad, by in zip(space, kernel, *steps[:3], strict=True)
@@ -32,7 +32,7 @@ def output_space(space: Size, kernel: Size, steps: Steps) -> Size:
 
 
 def input_space(space: Size, kernel: Size, steps: Steps, output_padding: Size) -> Size:
-    """``conv_input_size``: the space that a transposed convolution gives."""
+    """``conv_input_size``: the spatial size of a transposed convolution's result."""
     return tuple(
         (length - 1) * step - 2 * pad + by * (width - 1) + more + 1
         for length, width, step, pad, by, more in zip(space, kernel, *steps[:3], output_padding, strict=True)
@@ -40,7 +40,7 @@ def input_space(space: Size, kernel: Size, steps: Steps, output_padding: Size) -
 
 
 def convolved(xp: Any, x: Any, weight: Any, space: Size, steps: Steps) -> Any:
-    """Each window of x times the weights. ``space``: how many windows, of those that fit."""
+    """Each window of x times the weights. ``space``: the number of windows to use in each dimension."""
     padded, kernels = _grouped(_padded(xp, x, steps.padding), 1, steps.groups), _grouped(weight, 0, steps.groups)
     count, outputs = x.shape[0], weight.shape[0]
     result = xp.zeros((count, steps.groups, outputs // steps.groups, _count(space)), x.dtype)
@@ -50,7 +50,7 @@ def convolved(xp: Any, x: Any, weight: Any, space: Size, steps: Steps) -> Any:
 
 
 def input_gradient(xp: Any, grad: Any, weight: Any, space: Size, steps: Steps) -> Any:
-    """The gradient of an input with that space; also what a transposed convolution of ``grad`` is."""
+    """The gradient of an input of the given spatial size, which is also the transposed convolution of ``grad``."""
     groups, count = steps.groups, grad.shape[0]
     kernels, flat = _grouped(weight, 0, groups), _flat(_grouped(grad, 1, groups), grad.shape[2:])
     whole = tuple(length + 2 * pad for length, pad in zip(space, steps.padding, strict=True))
@@ -81,12 +81,12 @@ def _count(space: Size) -> int:
 
 
 def _flat(array: Any, space: Size) -> Any:
-    """The spatial dimensions as one."""
+    """An array with its spatial dimensions flattened into one."""
     return array.reshape(*array.shape[: array.ndim - len(space)], _count(space))
 
 
 def _grouped(array: Any, dim: int, groups: int) -> Any:
-    """The channels of a dimension as groups of channels."""
+    """An array whose channel dimension is split into groups of channels."""
     shape = array.shape
     return array.reshape(*shape[:dim], groups, shape[dim] // groups, *shape[dim + 1 :])
 
@@ -98,7 +98,7 @@ def _padded(xp: Any, array: Any, padding: Size) -> Any:
 
 
 def _windows(kernel: Size, space: Size, steps: Steps) -> Iterator[tuple[Size, Any]]:
-    """For each kernel position, the elements that it meets."""
+    """Yield each kernel position with the index of the elements that it meets."""
     for at in product(*map(range, kernel)):
         slices = (
             slice(index * by, index * by + step * (length - 1) + 1, step)

@@ -1,5 +1,6 @@
-"""``convolution_backward`` and ``_convolution_double_backward``, which is made of convolutions
-(``aten/src/ATen/native/Convolution.cpp``). What single backends do is in ``slow_conv_backward.py``."""
+"""``convolution_backward``, and ``_convolution_double_backward``, which is composed of convolutions
+(``aten/src/ATen/native/Convolution.cpp``). The backward functions of single backends are in ``slow_conv_backward.py``.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def convolution_backward(
     groups: int,
     output_mask: Mask,
 ) -> Three:
-    """The gradients of input, weight and bias that are requested, by the library that the forward would take."""
+    """The requested gradients of input, weight and bias, computed by the backend that the forward call would choose."""
     params = params_of(weight, stride, padding, dilation, transposed, output_padding, groups)
     check_shape(input, weight, None, params)
     if len(input._size) != len(grad_output._size):
@@ -60,7 +61,7 @@ def convolution_backward(
     if flat:
         input, params = in_format(input), params.as_2d()
         grad_output, input, weight = (ops.unsqueeze.call(tensor, 2) for tensor in (grad_output, input, weight))
-    found = list(_by_backend(grad_output, input, weight, bias_sizes, params, output_mask))
+    found = list(_backend_gradients(grad_output, input, weight, bias_sizes, params, output_mask))
     for index in (0, 1) if flat else ():
         if output_mask[index]:
             found[index] = ops.squeeze_dim.call(found[index], 2)
@@ -70,7 +71,7 @@ def convolution_backward(
     return found[0], found[1], found[2]
 
 
-def _by_backend(
+def _backend_gradients(
     grad: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, params: Params, mask: Mask
 ) -> Three:
     backend = select_backend(input, weight, params)
@@ -127,7 +128,7 @@ def _without_groups(grad: Tensor, input: Tensor, weight: Tensor, backend: Backen
     return transposed_backward(grad, input, weight, params, mask)
 
 
-# -- twice -------------------------------------------------------------------------------------------------------------
+# -- double backward ---------------------------------------------------------------------------------------------------
 
 
 def _convolution_double_backward(
@@ -145,7 +146,7 @@ def _convolution_double_backward(
     groups: int,
     output_mask: Mask,
 ) -> Three:
-    """From the gradients of the three gradients: those of the output's gradient, of the input, of the weights."""
+    """The gradients of grad_output, input and weight, from the gradients of the three gradients."""
     params = params_of(weight, stride, padding, dilation, transposed, output_padding, groups)
     of_output = _sum_of_terms(ggI, ggW, ggb, gO, weight, self, params)
     of_weight = None if ggI is None else _weight_double_backward(ggI, gO, weight, params)
@@ -157,8 +158,8 @@ def _convolution_double_backward(
     return of_output, of_input, of_weight
 
 
-def _on_gpu(tensor: Tensor) -> Tensor:
-    """Make tensors contiguous for cuDNN."""
+def _contiguous_on_cuda(tensor: Tensor) -> Tensor:
+    """The tensor, made contiguous for cuDNN if it is on CUDA."""
     return in_format(tensor) if tensor._device.type == "cuda" else tensor
 
 
@@ -174,9 +175,9 @@ def _sum_of_terms(
     """conv(ggI, weight) + conv(input, ggW) + ggb"""
     terms: list[Callable[[], Tensor]] = []
     if ggI is not None:
-        terms.append(lambda: call_with_undefined(ops.convolution, ggI, _on_gpu(weight), None, *params))
+        terms.append(lambda: call_with_undefined(ops.convolution, ggI, _contiguous_on_cuda(weight), None, *params))
     if ggW is not None:
-        terms.append(lambda: call_with_undefined(ops.convolution, input, _on_gpu(ggW), None, *params))
+        terms.append(lambda: call_with_undefined(ops.convolution, input, _contiguous_on_cuda(ggW), None, *params))
     if ggb is not None:
         terms.append(lambda: _expand_bias(ggb, gO))
     total: Tensor | None = None
@@ -197,7 +198,7 @@ def _expand_bias(ggb: Tensor, gO: Tensor) -> Tensor:
 
 
 def _weight_double_backward(ggI: Tensor, gO: Tensor, weight: Tensor, params: Params) -> Tensor:
-    """conv(ggI, gO), summed over the batch, stride and dilation changed round."""
+    """conv(ggI, gO) summed over the batch, with stride and dilation exchanged."""
     plain = params._replace(groups=1, stride=params.dilation, dilation=params.stride, transposed=False)
     gOt = ops.transpose_int.call(gO, 0, 1)
     ggIt = ops.transpose_int.call(ggI, 0, 1)
@@ -213,7 +214,7 @@ def _weight_double_backward(ggI: Tensor, gO: Tensor, weight: Tensor, params: Par
 
 
 def _one_weight(ggIt: Tensor, gOt: Tensor, plain: Params, transposed: bool) -> Tensor:
-    gOt = _on_gpu(gOt)
+    gOt = _contiguous_on_cuda(gOt)
     first, second = (gOt, ggIt) if transposed else (ggIt, gOt)
     return _convolved(first, second, plain)
 
@@ -224,7 +225,7 @@ def _part(tensor: Tensor, groups: int, group: int) -> Tensor:
 
 
 def _narrowed(tensor: Tensor, size: Sequence[int]) -> Tensor:
-    """Cut down to a size, in space."""
+    """A tensor cut down to the spatial size."""
     for dim in range(2, len(size)):
         if tensor._size[dim] > size[dim]:
             tensor = ops.narrow.call(tensor, dim, 0, size[dim])
@@ -234,15 +235,15 @@ def _narrowed(tensor: Tensor, size: Sequence[int]) -> Tensor:
 def _input_double_backward_transposed(ggW: Tensor, gO: Tensor, weight: Tensor, input: Tensor, params: Params) -> Tensor:
     """conv(gO, ggW)"""
     plain = params._replace(transposed=False)
-    return _narrowed(call_with_undefined(ops.convolution, _on_gpu(gO), ggW, None, *plain), input._size)
+    return _narrowed(call_with_undefined(ops.convolution, _contiguous_on_cuda(gO), ggW, None, *plain), input._size)
 
 
 def _input_double_backward(ggW: Tensor, gO: Tensor, weight: Tensor, input: Tensor, params: Params) -> Tensor:
-    """A transposed convolution of gO and ggW, with the elements put back that no window had reached"""
+    """A transposed convolution of gO and ggW, padded by the elements that no window had reached"""
     more = []
     lengths = zip(weight._size[2:], input._size[2:], gO._size[2:], *params[:3], params.output_padding, strict=True)
     for width, length, found, step, pad, by, given in lengths:
         expected = (width - 1) * by - 2 * pad + step * (found - 1) + 1
         more.append(given if expected == length else length - expected)
     back = params._replace(transposed=True, output_padding=tuple(more))
-    return _convolved(_on_gpu(gO), ggW, back)
+    return _convolved(_contiguous_on_cuda(gO), ggW, back)

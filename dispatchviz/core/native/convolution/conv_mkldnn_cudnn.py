@@ -1,8 +1,8 @@
 """``mkldnn_convolution``, ``cudnn_convolution``, ``conv_depthwise2d``, ``conv_depthwise3d`` and their backward passes
 (``mkldnn/Conv.cpp``, ``cudnn/ConvShared.cpp``, ``DepthwiseConv2d.cu``).
 
-The libraries themselves are not here: the same array functions compute.
-NB: in PyTorch, oneDNN may lay a result out in another order than it is requested; it is then copied.
+The libraries themselves are not part of the model: the functions of ``conv_arrays.py`` compute. NB: in PyTorch, oneDNN
+may lay a result out in another order than requested; the result is then copied.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Three = tuple[Any, Any, Any]
 def mkldnn_convolution(
     self: Tensor, weight: Tensor, bias: Bias, padding: Size, stride: Size, dilation: Size, groups: int
 ) -> Tensor:
-    """oneDNN has a tensor of its own for the result, whose numbers are handed over."""
+    """A convolution whose result oneDNN computes into a tensor of its own, which is then converted."""
     steps = Steps(stride, padding, dilation, groups)
     space = output_space(self._size[2:], weight._size[2:], steps)
     output = _dense_output(self, (self._size[0], weight._size[0], *space), of_either(self, weight))
@@ -40,7 +40,7 @@ def mkldnn_convolution(
 
 
 def mkldnn_convolution_transpose(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
-    """A function behind ``_convolution``, no operator."""
+    """The transposed convolution of ``_convolution`` by oneDNN; a plain function, not an operator."""
     steps = params.steps
     space = input_space(input._size[2:], weight._size[2:], steps, params.output_padding)
     size = (input._size[0], weight._size[1] * params.groups, *space)
@@ -50,7 +50,7 @@ def mkldnn_convolution_transpose(input: Tensor, weight: Tensor, bias: Bias, para
 
 
 def _dense_output(like: Tensor, size: Size, memory_format: str) -> Tensor:
-    """``mkldnn_to_dense``, unless the result was laid out by PyTorch."""
+    """The result of ``mkldnn_to_dense``, or a tensor that PyTorch laid out in another format."""
     output = blank(like)
     return resized(output, size, memory_format) if memory_format != CONTIGUOUS else _to_dense(like, size)
 
@@ -64,7 +64,7 @@ def _to_dense(like: Tensor, size: Size) -> Tensor:
 def mkldnn_backward(
     grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]
 ) -> Three:
-    """The gradients that are wanted; weights and bias go together."""
+    """The requested gradients; those of weight and bias are computed together."""
     memory_format, steps = of_either(input, weight), params.steps
     grad = in_format(grad, memory_format)
     of_input = _dense_output(grad, input._size, memory_format) if output_mask[0] else None
@@ -82,7 +82,7 @@ def mkldnn_backward(
 
 
 def put_gradient_of_input(out: Tensor, grad: Tensor, weight: Tensor, params: Params) -> None:
-    """Write the gradient of an input; of a transposed convolution it is a plain one."""
+    """Write the gradient of an input. For a transposed convolution it is a plain convolution."""
     if params.transposed:
         put_convolution(out, grad, weight, None, params.steps)
     else:
@@ -103,7 +103,7 @@ def cudnn_convolution(
     deterministic: bool,
     allow_tf32: bool,
 ) -> Tensor:
-    """Without bias."""
+    """A convolution without bias."""
     steps = Steps(stride, padding, dilation, groups)
     space = output_space(self._size[2:], weight._size[2:], steps)
     output = _new(self, weight, (self._size[0], weight._size[0], *space))
@@ -123,7 +123,7 @@ def cudnn_convolution_transpose(
     deterministic: bool,
     allow_tf32: bool,
 ) -> Tensor:
-    """Without bias."""
+    """A transposed convolution without bias."""
     steps = Steps(stride, padding, dilation, groups)
     space = input_space(self._size[2:], weight._size[2:], steps, output_padding)
     output = _new(self, weight, (self._size[0], weight._size[1] * groups, *space))
@@ -132,12 +132,15 @@ def cudnn_convolution_transpose(
 
 
 def _new(like: Tensor, weight: Tensor, size: Size) -> Tensor:
-    """``at::detail::empty_cuda``, which is no operator."""
+    """``at::detail::empty_cuda``, which is not an operator."""
     return empty_strided(size, strides_in(of_either(like, weight), size), like._dtype, like._device)
 
 
 def cudnn_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]) -> Three:
-    """Those of input and weights that are wanted, each from contiguous tensors; the bias is summed outside."""
+    """The requested gradients of input and weight, from contiguous tensors.
+
+    The caller sums the gradient of the bias.
+    """
     if params.transposed:
         grad = in_format(grad, suggested(input))
     else:
@@ -161,7 +164,10 @@ def cudnn_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, 
 def depthwise_backward(
     grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]
 ) -> Three:
-    """Those of input and weights that are wanted; the bias is summed outside. NB: written without a look at a GPU."""
+    """The requested gradients of input and weight.
+
+    The caller sums the gradient of the bias. NB: written without access to a GPU.
+    """
     grad = in_format(grad, of_either(input, weight))
     of_input = _new(input, weight, input._size) if output_mask[0] else None
     of_weight = _new(weight, weight, weight._size) if output_mask[1] else None
@@ -178,14 +184,14 @@ def depthwise_backward(
 def conv_depthwise2d(
     self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size, dilation: Size
 ) -> Tensor:
-    """A group for each channel."""
+    """A convolution with one group for each channel."""
     return _depthwise(self, weight, bias, Steps(stride, padding, dilation, self._size[1]))
 
 
 def conv_depthwise3d(
     self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size, dilation: Size
 ) -> Tensor:
-    """A group for each channel."""
+    """A convolution with one group for each channel."""
     return _depthwise(self, weight, bias, Steps(stride, padding, dilation, self._size[1]))
 
 

@@ -1,5 +1,6 @@
-"""``ConvParams`` and its checks, and ``_select_conv_backend``: which backend computes a convolution (``ConvParams`` and
-``_select_conv_backend`` in ``aten/src/ATen/native/Convolution.cpp``)."""
+"""``ConvParams`` and its checks, and ``_select_conv_backend``, which chooses the backend of a convolution
+(``aten/src/ATen/native/Convolution.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from dispatchviz.core.thread.context import context
 
 
 class Params(NamedTuple):
-    """The settings, one number for each spatial dimension."""
+    """The settings of a convolution, with one number for each spatial dimension."""
 
     stride: Size
     padding: Size
@@ -26,21 +27,21 @@ class Params(NamedTuple):
 
     @property
     def steps(self) -> Steps:
-        """How the kernel walks, all groups at once."""
+        """The stride, padding, dilation and groups, for the array functions."""
         return Steps(self.stride, self.padding, self.dilation, self.groups)
 
     @property
     def is_strided(self) -> bool:
-        """A stride other than 1."""
+        """True if a stride is not 1."""
         return any(step != 1 for step in self.stride)
 
     @property
     def is_dilated(self) -> bool:
-        """A dilation other than 1."""
+        """True if a dilation is not 1."""
         return any(step != 1 for step in self.dilation)
 
     def as_2d(self) -> Params:
-        """Of one spatial dimension: with one of length 1 before it."""
+        """The settings with a dimension of length 1 in front of the only spatial dimension."""
         if len(self.stride) != 1:
             return self
         return self._replace(
@@ -54,7 +55,7 @@ class Params(NamedTuple):
 def params_of(
     weight: Tensor, stride: Size, padding: Size, dilation: Size, transposed: bool, output_padding: Size, groups: int
 ) -> Params:
-    """With single numbers repeated. RuntimeError for lists of another length."""
+    """The settings, with single numbers repeated for all dimensions. Raise RuntimeError for lists of another length."""
     dim = len(weight._size) - 2
     if dim <= 0:
         raise RuntimeError("weight should have at least three dimensions")
@@ -85,7 +86,7 @@ def _expanded(given: Size, name: str, dim: int) -> Size:
 
 
 def check_shape(input: Tensor, weight: Tensor, bias: Tensor | None, params: Params) -> None:
-    """``check_shape_forward``. RuntimeError with PyTorch's message."""
+    """Raise RuntimeError for shapes that do not fit together (``check_shape_forward``)."""
     _check_numbers(params)
     size, rank, groups = list(weight._size), len(weight._size), params.groups
     if len(input._size) != rank:
@@ -117,7 +118,7 @@ def _check_numbers(params: Params) -> None:
         raise RuntimeError("non-positive stride is not supported")
     if min(params.dilation) < 0:
         raise RuntimeError("dilation should be greater than zero")
-    if min(params.dilation) == 0:  # PyTorch's kernels of two dimensions say this, also for signals of one
+    if min(params.dilation) == 0:  # the message of PyTorch's 2D kernels, which also compute 1D
         dilation = [1, *params.dilation][-max(2, len(params.dilation)) :]
         raise RuntimeError(f"dilation should be greater than zero, but got {dilation}")
 
@@ -140,7 +141,7 @@ def _check_channels(input: Tensor, weight: Tensor, bias: Tensor | None, params: 
 
 
 def check_kernel(input: Tensor, weight: Tensor, params: Params) -> None:
-    """RuntimeError for a kernel that is larger than the padded input."""
+    """Raise RuntimeError if the kernel is larger than the padded input."""
     padded = [length + 2 * pad for length, pad in zip(input._size[2:], params.padding, strict=True)]
     reach = [by * (width - 1) + 1 for width, by in zip(weight._size[2:], params.dilation, strict=True)]
     if any(length < width for length, width in zip(padded, reach, strict=True)):
@@ -151,7 +152,9 @@ def check_kernel(input: Tensor, weight: Tensor, params: Params) -> None:
 
 
 def check_same_type(input: Tensor, weight: Tensor, bias: Tensor | None, mkldnn: bool) -> None:
-    """``check_input_same_type_as_parameters``. RuntimeError if a parameter is of another dtype or device."""
+    """Raise RuntimeError if a parameter has another dtype or device than the input
+    (``check_input_same_type_as_parameters``).
+    """
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and (other._dtype is not input._dtype or other._device.type != input._device.type):
             more = f" or input should be a MKLDNN tensor and {name} is a dense tensor" if mkldnn else ""
@@ -161,16 +164,16 @@ def check_same_type(input: Tensor, weight: Tensor, bias: Tensor | None, mkldnn: 
 
 
 def _type_name(tensor: Tensor) -> str:
-    """``torch.cuda.FloatTensor``"""
+    """The legacy name of a tensor's type, such as ``torch.cuda.FloatTensor``."""
     module = "torch" if tensor._device.type == "cpu" else f"torch.{tensor._device.type}"
     return f"{module}.{tensor._dtype.legacy}Tensor"
 
 
-# -- which library -----------------------------------------------------------------------------------------------------
+# -- choosing the backend ----------------------------------------------------------------------------------------------
 
 
 class Backend(Enum):
-    """``ConvBackend``: those that plain tensors on the CPU or a GPU reach."""
+    """``ConvBackend``, without the backends that plain tensors on the CPU or a GPU never reach."""
 
     CUDA_DEPTHWISE = "CudaDepthwise"
     CUDNN = "Cudnn"
@@ -185,13 +188,13 @@ class Backend(Enum):
 
 
 _LIBRARIES = (Backend.CUDNN, Backend.CUDNN_TRANSPOSE, Backend.MKLDNN, Backend.MKLDNN_TRANSPOSE)
-"""Those that know volumes whose channels lie side by side."""
+"""The backends that support channels-last volumes."""
 
 
 def select_backend(input: Tensor, weight: Tensor, params: Params) -> Backend:
-    """Which library computes it. RuntimeError for empty space.
+    """The backend that computes the convolution. Raise RuntimeError if the space is empty.
 
-    NB: in PyTorch, half and bfloat16 also go to oneDNN where the processor has instructions for them.
+    NB: in PyTorch, half and bfloat16 also go to oneDNN if the processor has instructions for them.
     """
     if input._size[0] == 0 or input._size[1] == 0:
         return Backend.EMPTY
@@ -217,7 +220,7 @@ def _slow_backend(input: Tensor, params: Params) -> Backend:
     if len(input._size) == 5:
         return Backend.SLOW3D
     if input._device.type == "cpu":
-        ops._nnpack_available.call()  # never chosen: it wants 16 examples, which oneDNN takes before
+        ops._nnpack_available.call()  # never chosen: it needs a batch of 16, which oneDNN takes
     return Backend.SLOW2D
 
 
@@ -227,7 +230,9 @@ def _is_depthwise(input: Tensor, weight: Tensor, params: Params) -> bool:
 
 
 def _use_mkldnn(input: Tensor, weight: Tensor, params: Params) -> bool:
-    """oneDNN takes float32 on the CPU where it is expected to be faster: with one thread, not for 1x1 kernels."""
+    """Return whether oneDNN computes: float32 on the CPU where it is expected to be faster, so not a single-threaded
+    1x1 kernel.
+    """
     if not context.user_enabled_mkldnn or _refused_by_mkldnn(params):
         return False
     if input._device.type != "cpu" or input._dtype is not float32:
@@ -240,13 +245,15 @@ def _use_mkldnn(input: Tensor, weight: Tensor, params: Params) -> bool:
 
 
 def _refused_by_mkldnn(params: Params) -> bool:
-    """An output padding that is too big."""
+    """Return whether oneDNN does not support the output padding because it is too large."""
     pairs = zip(params.output_padding, params.stride, strict=True)
     return params.transposed and any(pad >= step for pad, step in pairs)
 
 
 def backend_format(input: Tensor, weight: Tensor, backend: Backend) -> str:
-    """``determine_backend_memory_format``: channels_last if the input or the weights suggest it."""
+    """The memory format in which the backend computes (``determine_backend_memory_format``): channels_last if the input
+    or the weights suggest it.
+    """
     if backend in (Backend.CUDA_DEPTHWISE, Backend.EMPTY):
         return CONTIGUOUS
     return of_either(input, weight) if len(input._size) == 4 or backend in _LIBRARIES else CONTIGUOUS

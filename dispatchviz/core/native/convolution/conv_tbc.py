@@ -1,5 +1,7 @@
-"""``conv_tbc``: convolution over (time, batch, channels) (``aten/src/ATen/native/ConvolutionTBC.cpp``): a matrix
-product for each kernel element, over the stretch of time in which it meets the input."""
+"""``conv_tbc``: convolution over (time, batch, channels) (``aten/src/ATen/native/ConvolutionTBC.cpp``).
+
+Each kernel element is one matrix product over the time steps in which it meets the input.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor:
-    """weight is (width, channels in, channels out). RuntimeError for shapes that do not fit."""
+    """A convolution with a weight of (width, input channels, output channels).
+
+    Raise RuntimeError for shapes that do not fit.
+    """
     _check(self, weight, bias)
     size = (self._size[0] - weight._size[0] + 1 + pad * 2, self._size[1], weight._size[2])
     output = ops.empty_memory_format.call(size, self._dtype, "strided", self._device, None, None)
@@ -36,7 +41,7 @@ def _check(self: Tensor, weight: Tensor, bias: Tensor) -> None:
 
 
 def _stretches(self: Tensor, weight: Tensor, pad: int) -> Iterator[tuple[int, int, int, int]]:
-    """Of each element of the kernel, where it begins in the input and in the output, and how long it is there."""
+    """Yield each kernel element with its start in the input, its start in the output, and the number of time steps."""
     length, width = self._size[0], weight._size[0]
     longer = length - width + 1 + pad * 2
     real_pad = int((longer - length + width - 1) / 2)
@@ -48,7 +53,7 @@ def _stretches(self: Tensor, weight: Tensor, pad: int) -> Iterator[tuple[int, in
 
 
 def _rows(tensor: Tensor, start: int, time: int) -> Tensor:
-    """A stretch of time as a matrix."""
+    """The time steps of a range as one matrix."""
     part = ops.narrow.call(tensor, 0, start, time)
     return ops.view.call(part, (time * tensor._size[1], tensor._size[2]))
 
@@ -56,7 +61,7 @@ def _rows(tensor: Tensor, start: int, time: int) -> Tensor:
 def conv_tbc_backward(
     self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Of input, weight and bias; self is the gradient."""
+    """The gradients of input, weight and bias; self is the gradient of the output."""
     stretches = list(_stretches(input, weight, pad))
     grad_input = _zeros_like(input)
     for k, into, out_of, time in stretches:

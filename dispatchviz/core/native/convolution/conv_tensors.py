@@ -1,5 +1,6 @@
-"""Helpers of all convolution backends: output tensors, casts, and the array functions of ``conv_arrays.py`` on
-tensors."""
+"""Helpers of all convolution backends: output tensors, casts, and the array functions of ``conv_arrays.py`` applied to
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +18,23 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def check_scalar_type(tensor: Tensor, dtype: DType) -> None:
-    """RuntimeError if a kernel cannot read a tensor as what its input is."""
+    """Raise RuntimeError if the tensor does not have the dtype of the input."""
     if tensor._dtype is not dtype:
         raise RuntimeError(f"expected scalar type {dtype.legacy} but found {tensor._dtype.legacy}")
 
 
 def blank(like: Tensor, size: Size = (0,)) -> Tensor:
-    """``at::empty`` with the options of a tensor."""
+    """A new tensor with the options of another one (``at::empty``)."""
     return ops.empty_memory_format.call(size, like._dtype, "strided", like._device, None, None)
 
 
 def common_format(input: Tensor, weight: Tensor) -> str:
-    """The format in which PyTorch's own loops lay out a result: volumes are always contiguous."""
+    """The memory format of a result of PyTorch's own loops; volumes are always contiguous."""
     return of_either(input, weight) if len(input._size) == 4 else CONTIGUOUS
 
 
 def resized(tensor: Tensor, size: Size, memory_format: str = CONTIGUOUS) -> Tensor:
-    """``tensor.resize_(size, memory_format)``"""
+    """Resize a tensor in a memory format (``resize_``), and return it."""
     ops.resize_.call(tensor, size, None if memory_format == CONTIGUOUS else memory_format)
     if memory_format != CONTIGUOUS:
         resize(tensor, size, strides_in(memory_format, size))
@@ -41,19 +42,19 @@ def resized(tensor: Tensor, size: Size, memory_format: str = CONTIGUOUS) -> Tens
 
 
 def put_convolution(out: Tensor, x: Tensor, weight: Tensor, bias: Tensor | None, steps: Steps) -> None:
-    """Write a plain convolution."""
+    """Write a plain convolution into ``out``."""
     _put(out, lambda xp, a, w: convolved(xp, a, w, out._size[2:], steps), x, weight, bias)
 
 
 def put_input_gradient(
     out: Tensor, grad: Tensor, weight: Tensor, bias: Tensor | None, space: Size, steps: Steps
 ) -> None:
-    """Write the gradient of an input, or a transposed convolution."""
+    """Write the gradient of an input, or a transposed convolution, into ``out``."""
     _put(out, lambda xp, g, w: input_gradient(xp, g, w, space, steps), grad, weight, bias)
 
 
 def put_weight_gradient(out: Tensor, grad: Tensor, x: Tensor, kernel: Size, steps: Steps) -> None:
-    """Write the gradient of the weights."""
+    """Write the gradient of the weights into ``out``."""
     _put(out, lambda xp, g, a: weight_gradient(xp, g, a, kernel, steps), grad, x, None)
 
 

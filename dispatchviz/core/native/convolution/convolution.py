@@ -1,8 +1,8 @@
 """``conv1d``, ``conv2d``, ``conv3d``, ``conv_transpose*``, ``convolution``, ``_convolution``
 (``aten/src/ATen/native/Convolution.cpp``).
 
-That picks the library that computes (``conv_params.select_backend``). The operators of the libraries are in
-``slow_conv.py`` and ``conv_mkldnn_cudnn.py``, the backward in ``conv_backward.py``.
+``_convolution`` chooses the backend (``conv_params.select_backend``). The operators of the backends are in
+``slow_conv.py`` and ``conv_mkldnn_cudnn.py``, the backward functions in ``conv_backward.py``.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from dispatchviz.core.thread import warning
 
 Bias = Tensor | None
 
-# -- plain -------------------------------------------------------------------------------------------------------------
+# -- plain convolutions ------------------------------------------------------------------------------------------------
 
 
 def conv1d_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: Size, dilation: Size, groups: int
 ) -> Tensor:
-    """Of one example or several."""
+    """A convolution of one example or a batch."""
     return _plain("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: Size, dilation: Size, groups: int
 ) -> Tensor:
-    """Of one example or several."""
+    """A convolution of one example or a batch."""
     return _plain("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: Size, dilation: Size, groups: int
 ) -> Tensor:
-    """Of one example or several."""
+    """A convolution of one example or a batch."""
     return _plain("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -75,7 +75,7 @@ def _plain(
 
 
 def _batchified(input: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
-    """With a batch dimension, and whether it had one. RuntimeError for other ranks."""
+    """The input with a batch dimension, and whether it already had one. Raise RuntimeError for other ranks."""
     rank = len(input._size)
     if rank not in (dims + 1, dims + 2):
         raise RuntimeError(
@@ -85,27 +85,27 @@ def _batchified(input: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
     return (input, True) if rank == dims + 2 else (ops.unsqueeze.call(input, 0), False)
 
 
-# -- padding named by a word -------------------------------------------------------------------------------------------
+# -- padding "same" and "valid" ----------------------------------------------------------------------------------------
 
 
 def conv1d_padding_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
-    """``"same"`` or ``"valid"``."""
+    """A convolution with the padding ``"same"`` or ``"valid"``."""
     return _with_padding_mode("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d_padding_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
-    """``"same"`` or ``"valid"``."""
+    """A convolution with the padding ``"same"`` or ``"valid"``."""
     return _with_padding_mode("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d_padding_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
-    """``"same"`` or ``"valid"``."""
+    """A convolution with the padding ``"same"`` or ``"valid"``."""
     return _with_padding_mode("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -129,7 +129,7 @@ def _with_padding_mode(
 def _convolution_mode_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
-    """RuntimeError for another word."""
+    """A convolution with the padding ``"same"`` or ``"valid"``. Raise RuntimeError for any other word."""
     if padding == "same":
         return _same(input, weight, bias, stride, dilation, groups)
     if padding == "valid":
@@ -148,7 +148,7 @@ def _same(input: Tensor, weight: Tensor, bias: Bias, stride: Size, dilation: Siz
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
             "input be created"
         )
-        # what is missing on the right goes into the input; the last dimension comes first
+        # the extra element on the right is padded in the input; the last dimension comes first
         uneven = [one for pad in reversed(total) for one in (0, pad % 2)]
         input = ops.constant_pad_nd.call(input, tuple(uneven), 0)
     return _convolved(input, weight, bias, stride, tuple(left), dilation, False, (0,) * dims, groups)
@@ -172,7 +172,7 @@ def _check_same(input: Tensor, weight: Tensor, stride: Size, dilation: Size, gro
         raise RuntimeError("padding='same' is not supported for strided convolutions")
 
 
-# -- transposed --------------------------------------------------------------------------------------------------------
+# -- transposed convolutions -------------------------------------------------------------------------------------------
 
 
 def conv_transpose1d_symint(
@@ -185,7 +185,7 @@ def conv_transpose1d_symint(
     groups: int,
     dilation: Size,
 ) -> Tensor:
-    """Of one example or several."""
+    """A transposed convolution of one example or a batch."""
     settings = (stride, padding, dilation, True, output_padding, groups)
     return _transposed("conv_transpose1d", 1, input, weight, bias, settings)
 
@@ -200,7 +200,7 @@ def conv_transpose2d_symint(
     groups: int,
     dilation: Size,
 ) -> Tensor:
-    """Of one example or several."""
+    """A transposed convolution of one example or a batch."""
     settings = (stride, padding, dilation, True, output_padding, groups)
     return _transposed("conv_transpose2d", 2, input, weight, bias, settings)
 
@@ -215,7 +215,7 @@ def conv_transpose3d_symint(
     groups: int,
     dilation: Size,
 ) -> Tensor:
-    """Of one example or several."""
+    """A transposed convolution of one example or a batch."""
     settings = (stride, padding, dilation, True, output_padding, groups)
     return _transposed("conv_transpose3d", 3, input, weight, bias, settings)
 
@@ -234,11 +234,11 @@ def _transposed(
     return output if was_batched else ops.squeeze_dim.call(output, 0)
 
 
-# -- complex -----------------------------------------------------------------------------------------------------------
+# -- complex convolutions ----------------------------------------------------------------------------------------------
 
 
 def _parts(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """Real and imaginary part."""
+    """The real and imaginary parts of a tensor."""
     pairs = ops.view_as_real.call(ops.resolve_conj.call(tensor))
     last = len(pairs._size) - 1
     return ops.select_int.call(pairs, last, 0), ops.select_int.call(pairs, last, 1)
@@ -271,7 +271,7 @@ def _complex_convolution_mode(
 def _complex_by_real_convolutions(
     input: Tensor, weight: Tensor, bias: Bias, convolved: Callable[..., Tensor]
 ) -> Tensor:
-    """Three real convolutions make a complex one (Gauss)."""
+    """A complex convolution computed as three real ones (Gauss)."""
     check_same_type(input, weight, bias, mkldnn=False)
     x_real, x_imag = _parts(input)
     w_real, w_imag = _parts(weight)
@@ -300,14 +300,14 @@ def convolution(
     output_padding: Size,
     groups: int,
 ) -> Tensor:
-    """By ``_convolution``, with the process's settings of cuDNN."""
+    """Call ``_convolution`` with the global cuDNN settings."""
     settings = (stride, padding, dilation, transposed, output_padding, groups, False, False, True, True)
     found: Tensor = call_maybe_undefined(ops._convolution, bias, input, weight, bias, *settings)
     return found
 
 
 def _convolved(input: Tensor, weight: Tensor, bias: Bias, *settings: Any) -> Tensor:
-    """A call of ``convolution`` whose bias may be an undefined tensor."""
+    """Call ``convolution``; the bias may be an undefined tensor."""
     found: Tensor = call_maybe_undefined(ops.convolution, bias, input, weight, bias, *settings)
     return found
 
@@ -327,18 +327,18 @@ def _convolution(
     cudnn_enabled: bool,
     allow_tf32: bool,
 ) -> Tensor:
-    """One spatial dimension is computed as two; then by the library that is chosen."""
+    """Compute the convolution by the chosen backend. A 1D convolution is computed as a 2D one."""
     params = params_of(weight, stride, padding, dilation, transposed, output_padding, groups)
     check_shape(input, weight, bias, params)
     flat = len(weight._size) == 3
     if flat:
         input, params = ops.unsqueeze.call(in_format(input), 2), params.as_2d()
         weight = ops.unsqueeze.call(weight, 2)
-    output = _by_backend(input, weight, bias, params)
+    output = _convolve(input, weight, bias, params)
     return ops.squeeze_dim.call(output, 2) if flat else output
 
 
-def _by_backend(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
+def _convolve(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
     backend = select_backend(input, weight, params)
     memory_format = backend_format(input, weight, backend)
     match backend:
@@ -357,11 +357,11 @@ def _by_backend(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Te
             return ops.mkldnn_convolution.call(
                 input, weight, bias, params.padding, params.stride, params.dilation, params.groups
             )
-    if backend is Backend.SLOW3D:  # copies inside
-        return _without_groups(input, weight, bias, backend, params)
+    if backend is Backend.SLOW3D:  # its kernel makes the copies itself
+        return _convolve_ungrouped(input, weight, bias, backend, params)
     input, weight = in_format(input, memory_format), in_format(weight, memory_format)
     if params.groups == 1:
-        return _without_groups(input, weight, bias, backend, params)
+        return _convolve_ungrouped(input, weight, bias, backend, params)
     return _group_by_group(input, weight, bias, backend, params)
 
 
@@ -371,17 +371,17 @@ def _group_by_group(input: Tensor, weight: Tensor, bias: Bias, backend: Backend,
         x = of_group(input, 1, params.groups, group)
         w = of_group(weight, 0, params.groups, group)
         b = None if bias is None else of_group(bias, 0, params.groups, group)
-        outputs.append(_without_groups(x, w, b, backend, alone))
+        outputs.append(_convolve_ungrouped(x, w, b, backend, alone))
     return ops.cat.call(outputs, 1)
 
 
 def of_group(tensor: Tensor, dim: int, groups: int, group: int) -> Tensor:
-    """``subtensor``: the part of a dimension that belongs to one group."""
+    """The part of a dimension that belongs to one group (``subtensor``)."""
     memory_format, length = suggested(tensor), tensor._size[dim] // groups
     return in_format(ops.narrow.call(tensor, dim, length * group, length), memory_format)
 
 
-def _without_groups(input: Tensor, weight: Tensor, bias: Bias, backend: Backend, params: Params) -> Tensor:
+def _convolve_ungrouped(input: Tensor, weight: Tensor, bias: Bias, backend: Backend, params: Params) -> Tensor:
     kernel, stride, padding, dilation = weight._size[2:], params.stride, params.padding, params.dilation
     wide = len(kernel) == 3
     if backend is Backend.SLOW3D:
@@ -400,7 +400,7 @@ def _without_groups(input: Tensor, weight: Tensor, bias: Bias, backend: Backend,
 
 
 def _empty_convolution(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
-    """No examples or no channels: the shape is right and history is kept."""
+    """The result for an input without examples or channels: the right shape, connected to the autograd graph."""
     flat = ops._unsafe_view.call(weight, (-1,))
     if input._size[1] == 0:
         result = ops.mul_Tensor.call(ops.view.call(input, (-1,)), flat)
@@ -439,5 +439,5 @@ def _cudnn(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
 
 
 def _nnpack_available() -> bool:
-    """NNPACK is there, and never chosen."""
+    """Return True: NNPACK is available, although it is never chosen."""
     return True

@@ -2,8 +2,8 @@
 without a library (``ConvolutionMM2d.cpp``, ``ConvolutionMM3d.cpp``, ``NaiveDilatedConvolution.cpp``,
 ``NaiveConvolutionTranspose2d.cpp``, ``NaiveConvolutionTranspose3d.cpp``).
 
-They lay the windows out as columns of a matrix, and multiply; here the columns are made, for they are seen in a trace,
-but nothing is written into them. Groups are none of their business.
+In PyTorch, they lay the windows out as the columns of a matrix and multiply. Here the matrix is allocated, because that
+is visible in a trace, but nothing is written into it. The caller handles groups.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ Bias = Tensor | None
 
 
 def thnn_conv2d(self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size) -> Tensor:
-    """By ``_slow_conv2d_forward``."""
+    """Call ``_slow_conv2d_forward``."""
     return ops._slow_conv2d_forward.call(self, weight, kernel_size, bias, stride, padding)
 
 
 def slow_conv2d_forward(
     self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size
 ) -> Tensor:
-    """One image after the other."""
+    """The convolution, computed image by image."""
     return _by_columns("slow_conv2d_cpu", self, weight, bias, Steps(stride, padding, (1, 1), 1))
 
 
 def slow_conv3d(self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size) -> Tensor:
-    """By ``slow_conv3d_forward``."""
+    """Call ``slow_conv3d_forward``."""
     return ops.slow_conv3d_forward.call(self, weight, kernel_size, bias, stride, padding)
 
 
 def slow_conv3d_forward(
     self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size
 ) -> Tensor:
-    """All groups at once."""
+    """The convolution, with all groups at once."""
     groups = self._size[1] // weight._size[1]
     return _by_columns("slow_conv3d_cpu", self, weight, bias, Steps(stride, padding, (1, 1, 1), groups))
 
@@ -73,7 +73,7 @@ def _by_columns(name: str, self: Tensor, weight: Tensor, bias: Bias, steps: Step
 
 
 def view_weight_2d(weight: Tensor, memory_format: str) -> None:
-    """The weights as a matrix, one row for each output."""
+    """The weights as a matrix with one row for each output channel."""
     weight = in_format(weight, memory_format)
     rows = weight._size[0]
     columns = weight._array.size // max(rows, 1) if weight._array is not None else 0
@@ -84,8 +84,10 @@ def view_weight_2d(weight: Tensor, memory_format: str) -> None:
 
 
 def columns_of(self: Tensor, weight: Tensor, steps: Steps, memory_format: str) -> None:
-    """The matrix of the windows, a row for each of them if channels are last; the input itself for a kernel of one
-    element."""
+    """Allocate the matrix of windows, with one row per window if channels are last.
+
+    A kernel of one element views the input instead.
+    """
     batch, kernel = self._size[0], weight._size[2:]
     space = output_space(self._size[2:], kernel, steps)
     rows, length = _product(weight._size[1:]) * steps.groups, _product(space)
@@ -112,14 +114,14 @@ def _product(lengths: Size) -> int:
 def slow_conv_dilated2d(
     self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size, dilation: Size
 ) -> Tensor:
-    """One image after the other."""
+    """The dilated convolution, computed image by image."""
     return _dilated("slow_conv_dilated<>", self, weight, bias, Steps(stride, padding, dilation, 1))
 
 
 def slow_conv_dilated3d(
     self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size, dilation: Size
 ) -> Tensor:
-    """One volume after the other."""
+    """The dilated convolution, computed volume by volume."""
     return _dilated("slow_conv_dilated<>", self, weight, bias, Steps(stride, padding, dilation, 1))
 
 
@@ -162,7 +164,7 @@ def slow_conv_transpose2d_meta(
     output_padding: Size,
     dilation: Size,
 ) -> None:
-    """The input's shape of a plain convolution. RuntimeError for an output padding that is too large."""
+    """The shape of the result. Raise RuntimeError if the output padding is too large."""
     _check_output_padding(stride, output_padding, dilation)
     size = _transposed_size(self, weight, Steps(stride, padding, dilation, 1), output_padding)
     strides = strides_in(common_format(self, weight), size)
@@ -203,7 +205,7 @@ def slow_conv_transpose2d_structured(
     dilation: Size,
     out: Tensor,
 ) -> None:
-    """One image after the other"""
+    """The transposed convolution, computed image by image"""
     columns = blank(self)
     resized(columns, (self._size[0], _product(weight._size[1:]), _product(self._size[2:])))
     ops.zero_.call(columns)
@@ -227,7 +229,7 @@ def slow_conv_transpose3d(
     output_padding: Size,
     dilation: Size,
 ) -> Tensor:
-    """One volume after the other"""
+    """The transposed convolution, computed volume by volume"""
     _check_output_padding(stride, output_padding, dilation)
     steps = Steps(stride, padding, dilation, 1)
     output = ops.empty_like.call(self, None, None, None, None, "contiguous_format")

@@ -1,6 +1,7 @@
-"""Backward of the ``slow_conv*`` convolutions (``slow_conv.py`` has the files).
+"""Backward of the ``slow_conv*`` convolutions (``slow_conv.py`` lists PyTorch's files).
 
-Which gradients are wanted decides what is made. Columns are made for the trace; nothing is written into them.
+Only the buffers of the requested gradients are allocated. Columns are allocated because a trace shows them; nothing is
+written into them.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ Three = tuple[Any, Any, Any]
 def slow_conv2d_backward(
     grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size, output_mask: Mask
 ) -> Three:
-    """The gradients that are wanted."""
+    """The requested gradients of input, weight and bias."""
     params = Params(tuple(stride), tuple(padding), (1, 1), False, (0, 0), 1)
     return by_columns_backward(grad_output, self, weight, params, output_mask)
 
 
 def by_columns_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, mask: Mask) -> Three:
-    """Of Slow2d and Slow3d."""
+    """The gradients of ``Slow2d`` and ``Slow3d``."""
     memory_format = common_format(input, weight)
     made = [blank(like) if wanted else None for like, wanted in zip((grad, grad, grad), mask, strict=True)]
     of_input, of_weight, of_bias = made
@@ -62,7 +63,7 @@ def _input_by_columns(
 
 
 def dilated_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, mask: Mask) -> Three:
-    """Of SlowDilated2d and SlowDilated3d."""
+    """The gradients of ``SlowDilated2d`` and ``SlowDilated3d``."""
     memory_format = common_format(input, weight)
     grad = in_format(grad, memory_format)
     sizes = (input._size, weight._size, (weight._size[0],))
@@ -97,7 +98,7 @@ def _put(
 
 
 def transposed_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, mask: Mask) -> Three:
-    """Of SlowTranspose2d and SlowTranspose3d."""
+    """The gradients of ``SlowTranspose2d`` and ``SlowTranspose3d``."""
     of_input, of_weight, of_bias = (blank(grad) if wanted else None for wanted in mask)
     memory_format = common_format(input, weight)
     if of_input is not None:
@@ -119,7 +120,7 @@ def transposed_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Par
 def _parameters_of_volumes(
     of_weight: Tensor | None, of_bias: Tensor | None, grad: Tensor, input: Tensor, weight: Tensor
 ) -> None:
-    """``slow_conv_transpose3d_acc_grad_parameters_cpu``"""
+    """Write the gradients of weight and bias of a volume (``slow_conv_transpose3d_acc_grad_parameters_cpu``)."""
     if of_weight is None and of_bias is None:
         return
     if of_weight is not None:

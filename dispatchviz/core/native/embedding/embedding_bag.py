@@ -1,9 +1,9 @@
 """``embedding_bag``: sum, mean or maximum of the embeddings of each bag (``aten/src/ATen/native/EmbeddingBag.cpp``).
 
-``indices`` name rows of ``weight``; ``offsets`` tell where in them each bag begins. Rule: sums of float, half and
-bfloat16 whose rows lie in one piece, without padding, take the fast way: they need not know which index is in which
-bag (``offset2bag`` stays empty). CUDA's kernels always know it; here one body serves both.
-The backward functions are in ``embedding_bag_backward.py``, checks in ``embedding_bag_checks.py``.
+``indices`` are rows of ``weight``; ``offsets`` are the positions in ``indices`` at which each bag begins. Rule: sums of
+contiguous float, half and bfloat16 rows without padding take the fast path. It does not need the bag of each index, so
+``offset2bag`` stays empty. CUDA's kernels always compute it; here one body serves both. The backward functions are in
+``embedding_bag_backward.py``, checks in ``embedding_bag_checks.py``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dispatchviz.core.tensor.dtype import float64
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
 
 Results = tuple[Tensor, Tensor, Tensor, Tensor]
-"""Output, the bag of each index, the size of each bag, where each maximum comes from."""
+"""The output, the bag of each index, the size of each bag, and the index of each maximum."""
 
 # -- the public operators ----------------------------------------------------------------------------------------------
 
@@ -50,7 +50,7 @@ def embedding_bag(
     per_sample_weights: Tensor | None,
     include_last_offset: bool,
 ) -> Results:
-    """Without a row of padding."""
+    """``embedding_bag`` without a padding row."""
     rest = (scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset)
     return embedding_bag_padding_idx(weight, indices, offsets, *rest, None)
 
@@ -66,7 +66,10 @@ def embedding_bag_padding_idx(
     include_last_offset: bool,
     padding_idx: int | None,
 ) -> Results:
-    """Sums, means or maxima of rows. Which operator is called inside says whether a gradient is wanted."""
+    """Sums, means or maxima of rows.
+
+    It calls ``_embedding_bag`` if a gradient is needed, otherwise ``_embedding_bag_forward_only``.
+    """
     padding = -1
     if padding_idx is not None:
         rows = weight._size[0]
@@ -80,7 +83,7 @@ def embedding_bag_padding_idx(
     if per_sample_weights is not None:
         with_gradient = with_gradient or per_sample_weights._requires_grad
     operator = ops._embedding_bag if with_gradient else ops._embedding_bag_forward_only
-    last = in_format(offsets)  # C++ evaluates the arguments from the last one
+    last = in_format(offsets)  # C++ evaluates the last argument first
     rest = (scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding)
     return call_maybe_undefined(operator, per_sample_weights, weight, in_format(indices), last, *rest)  # type: ignore[no-any-return]
 
@@ -96,7 +99,7 @@ def _embedding_bag(
     include_last_offset: bool,
     padding_idx: int,
 ) -> Results:
-    """With what the backward needs."""
+    """The results, with the tensors that the backward function needs."""
     return _bags(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, True)
 
 
@@ -111,7 +114,7 @@ def _embedding_bag_forward_only(
     include_last_offset: bool,
     padding_idx: int,
 ) -> Results:
-    """The sizes of summed bags are left out."""
+    """The results without the sizes of summed bags."""
     return _bags(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, False)
 
 
@@ -172,11 +175,14 @@ def _is_fast(weight: Tensor, samples: Tensor | None, padding_idx: int) -> bool:
     return weight._dtype is not float64 and in_one_piece and padding_idx < 0
 
 
-# -- which index is in which bag ---------------------------------------------------------------------------------------
+# -- the bag of each index ---------------------------------------------------------------------------------------------
 
 
 def make_offset2bag(offsets: Tensor, counted: Tensor) -> Tensor:
-    """How many bags began up to each index, less one; ``counted``: zeros, one more than there are indices."""
+    """The bag of each index: the number of bags that have begun by then, minus one.
+
+    ``counted``: zeros, one more than there are indices.
+    """
     ones = ops.ones_like.call(offsets, None, None, None, None, "contiguous_format")
     ops.index_add_.call(counted, 0, offsets, ones, 1)
     ops.sub__Scalar.call(ops.select_int.call(counted, 0, 0), 1, 1)
@@ -200,13 +206,13 @@ def _bag_sizes(offsets: Tensor, indices: Tensor, bags: int, wanted: bool) -> Ten
 
 
 def _fast_bags(offsets: Tensor, indices: Tensor, bags: int) -> Any:
-    """The same as an array, of the indices that are in a bag at all."""
+    """``offset2bag`` as an array, for the indices that belong to a bag."""
     xp: Any = array_module(offsets._device.type)
     ends = xp.append(offsets._array, numel(indices._size))[1 : bags + 1]
     return xp.repeat(xp.arange(bags), ends - offsets._array[:bags])
 
 
-# -- adding up ---------------------------------------------------------------------------------------------------------
+# -- sums of rows ------------------------------------------------------------------------------------------------------
 
 
 def _add_rows_and_count(
@@ -218,7 +224,7 @@ def _add_rows_and_count(
     bag_size: Tensor,
     padding_idx: int,
 ) -> None:
-    """Rows of padding are not in their bag."""
+    """Add up the rows of each bag. Padding rows do not belong to it, and reduce its size."""
     if numel(indices._size) != numel(offset2bag._size):
         raise unnamed("select_indices.numel() == add_indices.numel()")
     check_indices(weight, indices)
@@ -230,7 +236,7 @@ def _add_rows_and_count(
 def _add_rows(
     weight: Tensor, indices: Tensor, bags: Any, output: Tensor, samples: Tensor | None, kept: Any = slice(None)
 ) -> None:
-    """One row after the other; half and bfloat16 as float."""
+    """Add up rows one by one; half and bfloat16 as float32."""
     xp: Any = array_module(weight._device.type)
     within = accumulated(weight._dtype).numpy
     positions = indices._array.reshape(-1)[: bags.size]
@@ -243,7 +249,7 @@ def _add_rows(
 
 
 def _divide(output: Tensor, bag_size: Tensor) -> None:
-    """By the sizes of the bags, empty ones counting as one."""
+    """Divide by the sizes of the bags; an empty bag counts as one."""
     ones = ops.ones_like.call(bag_size, None, None, None, None, "contiguous_format")
     counts = type_as(ops.max_other.call(bag_size, ones), output)
     ops.div__Tensor.call(output, ops.expand_as.call(ops.unsqueeze.call(counts, 1), output))
@@ -258,7 +264,7 @@ def _max_mode(
     bag_size: Tensor,
     padding_idx: int,
 ) -> None:
-    """The largest number of each column of a bag, the first of equal ones, and whose it is."""
+    """Write the maximum of each column of a bag, and the index of the first row that has it."""
     check_indices(weight, indices)
     xp: Any = array_module(weight._device.type)
     padded = indices._array == padding_idx

@@ -24,7 +24,7 @@ from dispatchviz.core.tensor.dtype import bfloat16, float16, float32, float64, i
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 
-# -- the table ---------------------------------------------------------------------------------------------------------
+# -- gradients of the weight -------------------------------------------------------------------------------------------
 
 
 def _embedding_bag_backward_symint(
@@ -41,14 +41,14 @@ def _embedding_bag_backward_symint(
     per_sample_weights: Tensor | None,
     padding_idx: int,
 ) -> Tensor:
-    """Dense. NotImplementedError for sparse gradients."""
+    """The dense gradient. Raise NotImplementedError for sparse gradients."""
     indices, offsets = promoted(indices, offsets)
     check_index_dtypes(indices, offsets)
     check_contiguous("embedding_bag", TensorArg(indices, "indices", 1))
     check_contiguous("embedding_bag", TensorArg(offsets, "offsets", 1))
     if numel(indices._size) and not numel(offset2bag._size):
         zeros = ops.new_zeros.call(offsets, (indices._size[0] + 1,), offsets._dtype, "strided", offsets._device, None)
-        offset2bag = _without_the_last(make_offset2bag(offsets, zeros), indices._size[0])
+        offset2bag = _shortened(make_offset2bag(offsets, zeros), indices._size[0])
     else:
         _check_bags(offset2bag)
     if sparse:
@@ -58,7 +58,7 @@ def _embedding_bag_backward_symint(
     return call_maybe_undefined(ops._embedding_bag_dense_backward, per_sample_weights, *args)  # type: ignore[no-any-return]
 
 
-def _without_the_last(bags: Tensor, count: int) -> Tensor:
+def _shortened(bags: Tensor, count: int) -> Tensor:
     if is_tensor_subclass_like(bags):
         return ops.narrow.call(bags, 0, 0, count)
     return ops.resize_.call(bags, (count,), None)
@@ -81,7 +81,7 @@ def _embedding_bag_dense_backward(
     per_sample_weights: Tensor | None,
     padding_idx: int,
 ) -> Tensor:
-    """Zeros with each bag's gradient added to the rows that were in it."""
+    """Zeros with each bag's gradient added to its rows."""
     rows = in_format(grad)
     check_scalar_types("embedding_bag", TensorArg(rows, "grad_", 1), float16, bfloat16, float32, float64)
     if mode == MAX:
@@ -104,9 +104,10 @@ def _embedding_bag_dense_backward(
 
 
 def _frequencies(xp: Any, indices: Any) -> Any:
-    """Of sorted indices, the frequency of each.
+    """The frequency of each of the sorted indices.
 
-    PyTorch looks the k-th different one up at the k-th of all, which is another one after something was there twice.
+    It reproduces a quirk of PyTorch, which looks up the k-th distinct index at position k of the whole list. That is
+    another index once one has occurred twice.
     """
     begins = xp.append(xp.ones(1, bool), indices[1:] != indices[:-1])[: indices.size]
     rank = xp.cumsum(begins) - 1
@@ -114,7 +115,7 @@ def _frequencies(xp: Any, indices: Any) -> Any:
 
 
 def _max_mode_backward(grad: Tensor, bag_size: Tensor, max_indices: Tensor, num_weights: int) -> Tensor:
-    """Column by column, from bags that are not empty."""
+    """Add the gradients column by column, for the bags that are not empty."""
     result = ops.zeros.call((num_weights, grad._size[1]), grad._dtype, "strided", grad._device, None)
 
     def of_filled(tensor: Tensor) -> Tensor:
@@ -123,19 +124,19 @@ def _max_mode_backward(grad: Tensor, bag_size: Tensor, max_indices: Tensor, num_
     indices, rows = of_filled(max_indices), of_filled(grad)
     for dim in range(grad._size[1]):
         written = ops.select_int.call(result, 1, dim)
-        column = ops.select_int.call(rows, 1, dim)  # C++ evaluates the arguments from the last one
+        column = ops.select_int.call(rows, 1, dim)  # C++ evaluates the last argument first
         index = ops.select_int.call(indices, 1, dim)
         ops.index_add_.call(written, 0, index, column, 1)
     return result
 
 
-# -- the weights of samples --------------------------------------------------------------------------------------------
+# -- gradients of per-sample weights -----------------------------------------------------------------------------------
 
 
 def _embedding_bag_per_sample_weights_backward(
     grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int, padding_idx: int
 ) -> Tensor:
-    """The product of each index's row with the gradient of its bag. RuntimeError for other modes than sum."""
+    """The dot product of each index's row with the gradient of its bag. Raise RuntimeError for modes other than sum."""
     if mode != SUM:
         raise RuntimeError("embedding_bag_backward: per_sample_weights only supported for mode='sum'")
     indices, offsets = promoted(indices, offsets)
@@ -160,7 +161,7 @@ def _embedding_bag_per_sample_weights_backward(
 
 
 def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Rows that the indices name and whose norm is larger than max_norm are made that long."""
+    """Scale the rows named by the indices down to a norm of ``max_norm``, if theirs is larger."""
     check_dim("embedding_renorm_", TensorArg(self, "self", 1), 2)
     check_scalar_types("embedding_renorm_", TensorArg(indices, "indices", 2), int64, int32)
     positions = in_format(indices)._array.reshape(-1).tolist()

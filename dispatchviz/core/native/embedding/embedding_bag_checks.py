@@ -11,11 +11,11 @@ from dispatchviz.core.tensor.dtype import bfloat16, float16, float32, float64, i
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
 SUM, MEAN, MAX = 0, 1, 2
-"""Values of ``mode``."""
+"""The values of ``mode``."""
 
 
 def promoted(indices: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in their common dtype."""
+    """Indices and offsets in their common dtype."""
     common = promote_types(offsets._dtype, indices._dtype)
 
     def cast(tensor: Tensor) -> Tensor:
@@ -27,7 +27,7 @@ def promoted(indices: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def check_ranks(weight: Tensor, indices: Tensor, offsets: Tensor) -> None:
-    """RuntimeError for tensors of other ranks."""
+    """Raise RuntimeError for tensors of wrong rank."""
     if len(indices._size) not in (1, 2):
         raise RuntimeError(f"input has to be a 1D or 2D Tensor, but got Tensor of dimension {len(indices._size)}")
     if len(indices._size) == 1 and len(offsets._size) != 1:
@@ -37,7 +37,7 @@ def check_ranks(weight: Tensor, indices: Tensor, offsets: Tensor) -> None:
 
 
 def check_index_dtypes(indices: Tensor, offsets: Tensor) -> None:
-    """RuntimeError unless both are integers of one kind."""
+    """Raise RuntimeError unless both are integers of one dtype."""
     check_scalar_types("embedding_bag", TensorArg(indices, "indices", 1), int64, int32)
     check_scalar_types("embedding_bag", TensorArg(offsets, "offsets", 1), int64, int32)
     check_same_type("embedding_bag", TensorArg(indices, "indices", 1), TensorArg(offsets, "offsets", 1))
@@ -46,7 +46,7 @@ def check_index_dtypes(indices: Tensor, offsets: Tensor) -> None:
 def check_arguments(
     weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, samples: Tensor | None, include_last_offset: bool
 ) -> None:
-    """RuntimeError for arguments that do not go together (``check_arguments``)."""
+    """Raise RuntimeError for arguments that do not fit together (``check_arguments``)."""
     check_index_dtypes(indices, offsets)
     check_scalar_types("embedding_bag", TensorArg(weight, "weight", 1), float16, bfloat16, float32, float64)
     if offsets._size[0]:
@@ -83,12 +83,12 @@ def _check_samples(weight: Tensor, indices: Tensor, mode: int, samples: Tensor) 
 
 
 def unnamed(condition: str) -> RuntimeError:
-    """The error of a condition that PyTorch does not describe."""
+    """The error of a condition for which PyTorch has no message."""
     return RuntimeError(f"Expected {condition} to be true, but got false.  {IMPROVABLE}")
 
 
 def check_fast_indices(weight: Tensor, indices: Tensor, offsets: Tensor, include_last_offset: bool) -> None:
-    """RuntimeError for bags that end before they begin, and for indices outside."""
+    """Raise RuntimeError for bags that end before they begin, and for indices out of range."""
     bags = offsets._size[0] - include_last_offset
     ends = [*offsets._array.tolist(), numel(indices._size)][: bags + 1]
     if any(end < begin for begin, end in pairwise(ends)):
@@ -103,7 +103,7 @@ def check_fast_indices(weight: Tensor, indices: Tensor, offsets: Tensor, include
 
 
 def check_indices(weight: Tensor, indices: Tensor) -> None:
-    """RuntimeError for indices outside, with the message of the slow way."""
+    """Raise RuntimeError for indices out of range, with the message of the slow path."""
     wrong = (indices._array < 0) | (indices._array >= weight._size[0])
     if wrong.any():
         raise RuntimeError(

@@ -36,14 +36,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _flat_linear(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Of all rows as one matrix (``_flatten_nd_linear``)."""
+    """``linear`` of all rows as one matrix (``_flatten_nd_linear``)."""
     flat = ops.view.call(input, (math.prod(input._size[:-1]), input._size[-1]))
     result = ops.addmm.call(bias, flat, ops.t.call(weight), 1, 1)
     return ops.view.call(result, (*input._size[:-1], result._size[1]))
 
 
 def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``linear``."""
     if len(input._size) == 2 and bias is not None:
         return ops.addmm_out.call(bias, input, ops.t.call(weight), 1, 1, out)
     ops.matmul_out.call(input, ops.t.call(weight), out)
@@ -65,13 +65,13 @@ def layer_norm_symint(
 def layer_norm(
     input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Each example less its mean, over its standard deviation; with mean and 1 / std."""
+    """Each example minus its mean, divided by its standard deviation; also the mean and 1 / std."""
     check_layer_norm_inputs(normalized_shape, weight=weight, bias=bias)
     check_last_dimensions(input, tuple(normalized_shape), "*, ")
     rows, length = _rows(input, normalized_shape)
     kept = _check_mixed(input, weight, bias)
-    input = _in_order(input)
-    weight, bias = (None if each is None else _in_order(each) for each in (weight, bias))
+    input = _expect_contiguous(input)
+    weight, bias = (None if each is None else _expect_contiguous(each) for each in (weight, bias))
     outer = len(input._size) - len(normalized_shape)
     out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, None)
     mean = ops.empty_memory_format.call((rows,), kept, "strided", input._device, None, None)
@@ -82,20 +82,20 @@ def layer_norm(
     return out, ops.view.call(mean, stat), ops.view.call(rstd, stat)
 
 
-def _in_order(tensor: Tensor) -> Tensor:
-    """``expect_contiguous``"""
+def _expect_contiguous(tensor: Tensor) -> Tensor:
+    """The tensor, or a contiguous copy (``expect_contiguous``)."""
     return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 
 def _check_mixed(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> DType:
-    """The dtype of mean and rstd. RuntimeError for dtypes that do not go together (``mixed_data_type.h``)."""
+    """The dtype of mean and rstd. Raise RuntimeError for dtypes that do not fit together (``mixed_data_type.h``)."""
     dtype = param_scalar_type(input, weight, bias)
     check_accessible((weight, bias), dtype)
     return dtype
 
 
 def check_layer_norm_inputs(normalized_shape: Size, **parameters: Tensor | None) -> None:
-    """RuntimeError unless there is a shape, and weight and bias have it."""
+    """Raise RuntimeError unless ``normalized_shape`` is not empty and weight and bias have that shape."""
     shape = list(normalized_shape)
     if not shape:
         raise RuntimeError(
@@ -111,7 +111,9 @@ def check_layer_norm_inputs(normalized_shape: Size, **parameters: Tensor | None)
 
 
 def check_last_dimensions(input: Tensor, shape: Size, others: str) -> None:
-    """RuntimeError unless it is the shape of the last dimensions; ``others``: how the message calls those before."""
+    """Raise RuntimeError unless the input ends in the given shape; ``others`` stands for the leading dimensions in the
+    message.
+    """
     if input._size[-len(shape) :] != shape:
         listed = ", ".join(map(str, shape))
         raise RuntimeError(
@@ -121,7 +123,7 @@ def check_last_dimensions(input: Tensor, shape: Size, others: str) -> None:
 
 
 def _rows(input: Tensor, normalized_shape: Size) -> tuple[int, int]:
-    """Number of examples, and of elements of each."""
+    """The number of examples and the number of elements of each."""
     length = math.prod(normalized_shape)
     return numel(input._size) // max(length, 1), length
 
@@ -150,9 +152,9 @@ def _normalized(
 def math_native_layer_norm(
     input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Shapes for devices without a kernel of their own.
+    """The shapes of the results, for devices without a kernel of their own.
 
-    NB: in PyTorch, it is put together from other operators.
+    NB: in PyTorch, it is composed of other operators.
     """
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
@@ -167,18 +169,18 @@ def layer_norm_backward(
     bias: Tensor | None,
     output_mask: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias that are requested."""
+    """The requested gradients of input, weight and bias."""
     shape = _rows(input, normalized_shape)
 
     def empty(like: Size) -> Tensor:
         return ops.empty_memory_format.call(like, input._dtype, "strided", input._device, None, None)
 
-    input = _in_order(input)
-    weight = None if weight is None else _in_order(weight)
+    input = _expect_contiguous(input)
+    weight = None if weight is None else _expect_contiguous(weight)
     grad_input = empty(input._size) if output_mask[0] else None
     grad_weight = empty(tuple(normalized_shape)) if output_mask[1] else None
     grad_bias = empty(tuple(normalized_shape)) if output_mask[2] else None
-    grad_out = _in_order(grad_out)
+    grad_out = _expect_contiguous(grad_out)
     if input._device.type != "cuda":  # layer_norm_kernel.cu adds up in shared memory
         buffer = empty((0,))
         if grad_weight is not None or grad_bias is not None:
@@ -190,7 +192,10 @@ def layer_norm_backward(
 def _put_gradients(
     grad_out: Tensor, input: Tensor, stats: tuple[Tensor, Tensor], weight: Tensor | None, shape: Size, grads: Any
 ) -> None:
-    """In float32 for half and bfloat16, but that the sums over the examples are kept in the dtype itself."""
+    """Write the gradients, computed in float32 for half and bfloat16.
+
+    The sums over the examples are kept in the dtype itself.
+    """
     wide = accumulated(input._dtype).numpy
     grad, values = (tensor._array.reshape(shape).astype(wide) for tensor in (grad_out, input))
     mean, scale = (tensor._array.reshape(-1, 1).astype(wide) for tensor in stats)
@@ -221,7 +226,7 @@ def _added_up(kept: Any, rows: Any) -> Any:
 def embedding_symint(
     weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
-    """The rows of the weight that the indices name."""
+    """The rows of the weight that the indices select."""
     if len(weight._size) != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices._dtype not in (int32, int64):
@@ -239,7 +244,7 @@ def embedding_symint(
 def embedding_backward_symint(
     grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
-    """Dense. NotImplementedError for sparse gradients."""
+    """The dense gradient of the weight. Raise NotImplementedError for sparse gradients."""
     if sparse:
         raise NotImplementedError("sparse gradients are not part of the model")
     return ops.embedding_dense_backward.call(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
@@ -248,9 +253,9 @@ def embedding_backward_symint(
 def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    """Zeros with each row's gradient added to the row it came from, except that of the padding.
+    """Zeros with each gradient added to the row that it came from, except the padding row.
 
-    On CUDA the zeros are made last (``cuda/Embedding.cu``).
+    On CUDA the zeros are created last (``cuda/Embedding.cu``).
     """
     length, on_cuda = grad_output._size[-1], grad_output._device.type == "cuda"
     options = (grad_output._dtype, "strided", grad_output._device, None)

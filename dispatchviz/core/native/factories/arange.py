@@ -18,7 +18,7 @@ from dispatchviz.core.thread.warning import warn_python
 def arange(
     end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    """From 0 on."""
+    """The integers from 0 to before ``end``."""
     return arange_start_step(0, end, 1, dtype, layout, device, pin_memory)
 
 
@@ -30,7 +30,7 @@ def arange_start(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From start until before end, one by one."""
+    """Numbers from ``start`` to before ``end``, with a step of 1."""
     return arange_start_step(start, end, 1, dtype, layout, device, pin_memory)
 
 
@@ -43,7 +43,7 @@ def arange_start_step(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From start until before end; integers give int64 if no dtype is requested."""
+    """Numbers from ``start`` to before ``end``. Integers give int64 if no dtype is requested."""
     if dtype is None and all(isinstance(number, int) for number in (start, end, step)):
         dtype = int64
     result = ops.empty_memory_format.call((0,), dtype, layout, device, pin_memory, None)
@@ -51,12 +51,15 @@ def arange_start_step(
 
 
 def arange_out(end: Scalar, out: Tensor) -> Tensor:
-    """From 0 until before end, into out."""
+    """Write numbers from 0 to before ``end`` into ``out``."""
     return ops.arange_start_out.call(0, end, 1, out)
 
 
 def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    """Into out, which is resized. RuntimeError for a step that leads nowhere, NotImplementedError for some dtypes."""
+    """Write the numbers into ``out``, which is resized.
+
+    Raise RuntimeError for a step of 0 or in the wrong direction, NotImplementedError for some dtypes.
+    """
     _refuse(out, "arange_cpu")
     count = arange_count(start, end, step, out._dtype)
     first, each = _real(start), _real(step)
@@ -75,7 +78,10 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
 
 
 def arange_count(start: Scalar, end: Scalar, step: Scalar, dtype: DType | None) -> int:
-    """How many numbers there are. RuntimeError for a step that leads nowhere."""
+    """The number of elements.
+
+    Raise RuntimeError for a step of 0 or in the wrong direction, ValueError for one that becomes 0 as an integer.
+    """
     first, last, each = _real(start), _real(end), _real(step)
     _check(first, last, each)
     if dtype is int64:
@@ -97,7 +103,7 @@ def range(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From start to end, one by one, the end included."""
+    """Numbers from ``start`` to ``end``, which is included, with a step of 1."""
     return range_step(start, end, 1, dtype, layout, device, pin_memory)
 
 
@@ -110,25 +116,28 @@ def range_step(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From start to end; the default dtype if none is requested."""
+    """Numbers from ``start`` to ``end``, which is included; the default dtype if none is requested."""
     result = ops.empty_memory_format.call((0,), dtype, layout, device, pin_memory, None)
     return ops.range_out.call(start, end, step, result)
 
 
 def range_out_no_step(start: Scalar, end: Scalar, out: Tensor) -> Tensor:
-    """Into out, one by one."""
+    """Write the numbers into ``out``, with a step of 1."""
     return ops.range_out.call(start, end, 1, out)
 
 
 def range_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    """Into out, which is resized. RuntimeError for a step that leads nowhere, NotImplementedError for some dtypes."""
+    """Write the numbers into ``out``, which is resized.
+
+    Raise RuntimeError for a step of 0 or in the wrong direction, NotImplementedError for some dtypes.
+    """
     _refuse(out, "range_cpu")
     first, last, each = _real(start), _real(end), _real(step)
     _check(first, last, each)
     if out._dtype.category is Category.INTEGRAL:
         first, last, each = int(first), int(last), int(each)
     count = int((last - first) / each + 1)
-    if count >> 63:  # as int64_t it is the smallest number
+    if count >> 63:  # converted to int64_t, it becomes the smallest number
         raise RuntimeError(f"IntArrayRef contains an int that cannot be represented as a SymInt: {-(1 << 63)}")
     if numel(out._size) != count:
         ops.resize_.call(out, (count,), None)

@@ -1,11 +1,10 @@
 """``empty``, ``empty_strided``, ``full``, ``ones``, ``zeros``, their ``*_like`` and ``new_*``, ``scalar_tensor``
 (``aten/src/ATen/native/TensorFactories.cpp``, ``aten/src/ATen/EmptyTensor.cpp``).
 
-Only ``empty`` and ``empty_strided`` allocate; the others call one of them and a writing operator. Random tensors are
-in ``rand_randn.py``. Tensor options
-arrive as dtype, layout, device, pin_memory, None where nothing was said.
-NB: in PyTorch, ``pin_memory`` asks for page-locked host memory and layouts other than strided exist; here both are
-accepted where they ask for nothing and ignored.
+Only ``empty`` and ``empty_strided`` allocate; the others call one of them and then an operator that writes. Random
+tensors are in ``rand_randn.py``. Tensor options are passed as dtype, layout, device and pin_memory; None means not
+given. NB: in PyTorch, ``pin_memory`` requests page-locked host memory, and there are layouts other than strided. Here
+both are accepted where they request nothing, and ignored.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def empty_meta(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """A tensor without memory. RuntimeError for more bytes than 63 bits count."""
+    """A tensor without memory. Raise RuntimeError if its size in bytes needs more than 63 bits."""
     if prod(size) * (dtype or default_dtype()).itemsize >> 63 and min(size) >= 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     return _new(size, dtype, device, memory_format)
@@ -65,7 +64,7 @@ def _new(size: Size, dtype: DType | None, device: Device | None, memory_format: 
 
 
 def empty_out(size: Size, memory_format: str | None, out: Tensor) -> Tensor:
-    """Give out another shape. RuntimeError for a memory format."""
+    """Resize ``out``. Raise RuntimeError for a memory format."""
     if memory_format is not None:
         raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
     check_size(size)
@@ -125,7 +124,7 @@ def empty_like(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """Uninitialized memory of the shape of self; by default dense, in the same order of dimensions."""
+    """Uninitialized memory of the shape of self; by default dense, with its order of dimensions."""
     options = (dtype or self._dtype, layout, device or self._device, pin_memory)
     if memory_format in (None, "preserve_format"):
         return ops.empty_strided.call(self._size, dense_strides_like(self._size, self._stride), *options)
@@ -183,20 +182,20 @@ def full(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """One number everywhere; it decides the dtype if none is given."""
+    """A tensor filled with one number, which determines the dtype if none is given."""
     result = ops.empty_memory_format.call(size, dtype or full_dtype(fill_value), layout, device, pin_memory, None)
     return ops.fill__Scalar.call(result, fill_value)
 
 
 def full_dtype(value: Scalar) -> DType:
-    """The dtype that a number has if none is given."""
+    """The dtype of a number if none is given."""
     if type(value) is complex:
         return default_complex_dtype()
     return {bool: bool_, int: int64}.get(type(value), default_dtype())
 
 
 def full_out(size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
-    """One number everywhere, in out."""
+    """Fill ``out`` with one number."""
     return ops.fill__Scalar.call(ops.resize_.call(out, size, None), fill_value)
 
 
@@ -209,18 +208,18 @@ def full_like(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """One number everywhere, in the shape of self."""
+    """A tensor of the shape of self, filled with one number."""
     result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return ops.fill__Scalar.call(result, fill_value)
 
 
 def ones(size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None) -> Tensor:
-    """Ones; ``fill_`` is called at once, not ``full``."""
+    """Ones. It calls ``fill_`` directly, not ``full``."""
     return full(size, 1.0, dtype, layout, device, pin_memory)
 
 
 def ones_out(size: Size, out: Tensor) -> Tensor:
-    """Ones, in out."""
+    """Write ones into ``out``."""
     return full_out(size, 1.0, out)
 
 
@@ -239,14 +238,14 @@ def ones_like(
 def zeros(
     size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    """Zeros, by ``zero_``. RuntimeError for a length below 0."""
+    """Zeros, written by ``zero_``. Raise RuntimeError for a negative length."""
     if any(length < 0 for length in size):
         raise RuntimeError("zeros: Dimension size must be non-negative.")
     return ops.zero_.call(ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None))
 
 
 def zeros_out(size: Size, out: Tensor) -> Tensor:
-    """Zeros, in out."""
+    """Write zeros into ``out``."""
     return ops.zero_.call(ops.resize_.call(out, size, None))
 
 
@@ -295,7 +294,7 @@ def new_full(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """One number everywhere, with the options of self."""
+    """A tensor filled with one number, with the options of self."""
     result = ops.new_empty.call(self, size, dtype, layout, device, pin_memory)
     return ops.fill__Scalar.call(result, fill_value)
 
@@ -303,7 +302,7 @@ def new_full(
 def scalar_tensor(
     s: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    """A 0-dim tensor. On the CPU it is made without calling another operator, unless memory is filled."""
+    """A 0-dim tensor. On the CPU it calls no other operator, unless new memory is filled (deterministic algorithms)."""
     if (device or CPU).type == "cpu":
         tensor = allocate((), (), dtype or default_dtype(), CPU)
         if fills_memory():
@@ -325,7 +324,10 @@ def empty_permuted_symint(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """With dimensions that lie in memory in the order of ``physical_layout``. RuntimeError if that is none."""
+    """Uninitialized memory with the dimensions in the order ``physical_layout``.
+
+    Raise RuntimeError if that is not a permutation.
+    """
     _check_layout(size, physical_layout)
     lengths = tuple(size[dim] for dim in physical_layout)
     dense = ops.empty_memory_format.call(lengths, dtype, layout, device, pin_memory, None)

@@ -27,7 +27,7 @@ def linspace(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """So many numbers from start to end, both included. RuntimeError for fewer than none."""
+    """``steps`` numbers from ``start`` to ``end``, both included. Raise RuntimeError for negative ``steps``."""
     _check_steps(steps)
     dtype = _dtype("linspace", dtype, start, end)
     result = ops.empty_memory_format.call((steps,), dtype, layout, device, pin_memory, None)
@@ -35,7 +35,7 @@ def linspace(
 
 
 def linspace_out(start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
-    """Into out, which is resized."""
+    """The ``out=`` version of ``linspace``; ``out`` is resized."""
     if not _prepared(out, steps):
         return out
     if steps == 1:
@@ -55,7 +55,7 @@ def logspace(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """base to the power of evenly spaced numbers. RuntimeError for fewer than none."""
+    """base to the power of evenly spaced numbers. Raise RuntimeError for negative ``steps``."""
     _check_steps(steps)
     dtype = _dtype("logspace", dtype, start, end)
     result = ops.empty_memory_format.call((steps,), dtype, layout, device, pin_memory, None)
@@ -63,14 +63,14 @@ def logspace(
 
 
 def logspace_out(start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
-    """Into out, which is resized."""
+    """The ``out=`` version of ``logspace``; ``out`` is resized."""
     if not _prepared(out, steps):
         return out
     if steps == 1:
         return ops.fill__Scalar.call(out, base**start.real if out._dtype.can_require_grad else int(base**start.real))
     if out._dtype is bool_:
         raise not_implemented("logspace_cpu", bool_)
-    if not out._dtype.can_require_grad:  # the ends are cut to integers, the steps between are not
+    if not out._dtype.can_require_grad:  # the ends are truncated to integers, the steps are not
         start, end = convert(start, out._dtype), convert(end, out._dtype)
     line = _exponents(start, end, steps, out._dtype)
     return _stored(out, quiet.run(numpy.power, numpy.asarray(base, line.dtype), line))
@@ -82,7 +82,10 @@ def _check_steps(steps: int) -> None:
 
 
 def _dtype(name: str, dtype: DType | None, start: Scalar, end: Scalar) -> DType | None:
-    """A complex end makes complex numbers. RuntimeError if others were requested."""
+    """The requested dtype, or a complex one if an end is complex.
+
+    Raise RuntimeError if a real one was requested for complex ends.
+    """
     if not (isinstance(start, complex) or isinstance(end, complex)):
         return dtype
     inferred = default_complex_dtype()
@@ -95,7 +98,7 @@ def _dtype(name: str, dtype: DType | None, start: Scalar, end: Scalar) -> DType 
 
 
 def _prepared(out: Tensor, steps: int) -> bool:
-    """Return whether there is something to write; ``out`` gets its size."""
+    """Resize ``out``. Return whether there is something to write."""
     _check_steps(steps)
     if numel(out._size) != steps:
         ops.resize_.call(out, (steps,), None)
@@ -103,9 +106,10 @@ def _prepared(out: Tensor, steps: int) -> bool:
 
 
 def _line(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
-    """The first half is counted from the start, the second from the end.
+    """The numbers of ``linspace``. The first half is computed from the start, the second from the end.
 
-    Integers are spaced in float64, between ends that are cut to integers; half and bfloat16 are rounded at every step.
+    Integers are spaced in float64, between ends that are truncated to integers. Half and bfloat16 are rounded at every
+    step.
     """
     if dtype.is_complex:
         return numpy.linspace(start, end, steps, dtype=dtype.numpy)
@@ -123,7 +127,7 @@ def _line(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
 
 
 def _exponents(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
-    """Of half and bfloat16, only the ends and their difference are rounded."""
+    """The exponents of ``logspace``. For half and bfloat16, only the ends and their difference are rounded."""
     if dtype not in REDUCED:
         return _line(start, end, steps, dtype)
     ends = numpy.asarray([start.real, end.real], numpy.float64).astype(dtype.numpy)
@@ -155,12 +159,12 @@ def eye_m(
 
 
 def eye_out(n: int, out: Tensor) -> Tensor:
-    """A square matrix with ones on the diagonal, in out."""
+    """Write a square matrix with ones on the diagonal into ``out``."""
     return eye_out_m_out(n, n, out)
 
 
 def eye_out_m_out(n: int, m: int, out: Tensor) -> Tensor:
-    """A matrix with ones on the diagonal, in out. RuntimeError for a negative size."""
+    """Write a matrix with ones on the diagonal into ``out``. Raise RuntimeError for a negative size."""
     for name, length in (("n", n), ("m", m)):
         if length < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")

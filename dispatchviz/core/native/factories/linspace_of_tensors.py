@@ -1,7 +1,7 @@
-"""``linspace`` and ``logspace`` with tensors as ends (``aten/src/ATen/native/RangeFactories.cpp``): they become
-numbers, then ``linspace_eye.py``.
+"""``linspace`` and ``logspace`` with tensors as ends (``aten/src/ATen/native/RangeFactories.cpp``). The tensors are
+read as numbers, then ``linspace_eye.py`` computes.
 
-A 0-dim tensor may represent start, end, or both.
+Start, end or both may be 0-dim tensors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Bound = Tensor | Scalar
 
 
 def _items(name: str, start: Bound, end: Bound) -> tuple[Scalar, Scalar]:
-    """Both as numbers; the second one is read first. RuntimeError if a tensor has dimensions."""
+    """Both ends as numbers; the second one is read first. Raise RuntimeError if a tensor has dimensions."""
     given = (("start", start), ("end", end))
     ranks = [(side, len(bound._size)) for side, bound in given if isinstance(bound, Tensor)]
     if any(rank for _, rank in ranks):
@@ -36,13 +36,13 @@ def linspace_Tensor_Tensor(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Between two tensors."""
+    """``linspace`` between two 0-dim tensors."""
     first, last = _items("linspace", start, end)
     return ops.linspace.call(first, last, steps, dtype, layout, device, pin_memory)
 
 
 def linspace_out_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``linspace``."""
     first, last = _items("linspace", start, end)
     return ops.linspace_out.call(first, last, steps, out)
 
@@ -56,13 +56,13 @@ def linspace_Tensor_Scalar(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From a tensor on."""
+    """``linspace`` from a 0-dim tensor to a number."""
     first, last = _items("linspace", start, end)
     return ops.linspace.call(first, last, steps, dtype, layout, device, pin_memory)
 
 
 def linspace_out_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``linspace``."""
     first, last = _items("linspace", start, end)
     return ops.linspace_out.call(first, last, steps, out)
 
@@ -76,13 +76,13 @@ def linspace_Scalar_Tensor(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Up to a tensor."""
+    """``linspace`` from a number to a 0-dim tensor."""
     first, last = _items("linspace", start, end)
     return ops.linspace.call(first, last, steps, dtype, layout, device, pin_memory)
 
 
 def linspace_out_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``linspace``."""
     first, last = _items("linspace", start, end)
     return ops.linspace_out.call(first, last, steps, out)
 
@@ -97,13 +97,13 @@ def logspace_Tensor_Tensor(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Between two tensors."""
+    """``logspace`` between two 0-dim tensors."""
     first, last = _items("logspace", start, end)
     return ops.logspace.call(first, last, steps, base, dtype, layout, device, pin_memory)
 
 
 def logspace_out_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``logspace``."""
     first, last = _items("logspace", start, end)
     return ops.logspace_out.call(first, last, steps, base, out)
 
@@ -118,13 +118,13 @@ def logspace_Tensor_Scalar(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From a tensor on."""
+    """``logspace`` from a 0-dim tensor to a number."""
     first, last = _items("logspace", start, end)
     return ops.logspace.call(first, last, steps, base, dtype, layout, device, pin_memory)
 
 
 def logspace_out_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``logspace``."""
     first, last = _items("logspace", start, end)
     return ops.logspace_out.call(first, last, steps, base, out)
 
@@ -139,12 +139,12 @@ def logspace_Scalar_Tensor(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Up to a tensor."""
+    """``logspace`` from a number to a 0-dim tensor."""
     first, last = _items("logspace", start, end)
     return ops.logspace.call(first, last, steps, base, dtype, layout, device, pin_memory)
 
 
 def logspace_out_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``logspace``."""
     first, last = _items("logspace", start, end)
     return ops.logspace_out.call(first, last, steps, base, out)

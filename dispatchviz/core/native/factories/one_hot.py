@@ -8,7 +8,7 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def one_hot(self: Tensor, num_classes: int) -> Tensor:
-    """(*, classes), as many as ``num_classes`` says or as there are. RuntimeError for numbers that are no classes."""
+    """(*, classes) with a 1 at each class; -1 derives the number of classes. Raise RuntimeError for invalid classes."""
     if self._dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not numel(self._size):
@@ -17,7 +17,7 @@ def one_hot(self: Tensor, num_classes: int) -> Tensor:
         size = (*self._size, num_classes)
         return ops.empty_memory_format.call(size, int64, "strided", self._device, None, None)
     if self._device.type == "meta" and num_classes != -1:
-        return _by_comparison(self, num_classes)
+        return _one_hot_by_comparison(self, num_classes)
     minimum, maximum = ops.aminmax.call(self, dim=None, keepdim=False)
     if ops.item.call(minimum).real < 0:
         raise RuntimeError("Class values must be non-negative.")
@@ -30,8 +30,8 @@ def one_hot(self: Tensor, num_classes: int) -> Tensor:
     return ops.scatter__value.call(zeros, -1, ops.unsqueeze.call(self, -1), 1)
 
 
-def _by_comparison(self: Tensor, num_classes: int) -> Tensor:
-    """By ``eq`` with ``arange``, for tensors without values."""
+def _one_hot_by_comparison(self: Tensor, num_classes: int) -> Tensor:
+    """``one_hot`` computed by ``eq`` with ``arange``, for tensors without values."""
     classes = ops.arange.call(num_classes, int64, "strided", self._device, None)
     same = ops.eq_Tensor.call(ops.unsqueeze.call(self, -1), classes)
     return ops.to_dtype.call(same, int64, False, False, None)

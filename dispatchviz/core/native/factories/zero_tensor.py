@@ -1,6 +1,7 @@
-"""Zero tensors: ``_efficientzerotensor``, and ``add``, ``sub``, ``mul``, ``div`` of them: a shape without stored zeros.
+"""Zero tensors, which have a shape but no stored zeros: ``_efficientzerotensor``, and ``add``, ``sub``, ``mul``,
+``div`` of zero tensors.
 
-The kernels under ZeroTensor are for operators whose result is known without computing. Mirrors the ``*_zerotensor``
+The kernels for ZeroTensor belong to operators whose result is known without computing. Mirrors the ``*_zerotensor``
 kernels of ``aten/src/ATen/native/BinaryOps.cpp`` and ``TensorFactories.cpp``.
 """
 
@@ -37,12 +38,12 @@ def _efficientzerotensor(
 
 
 def mul_zerotensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    """Zero times anything is zero."""
+    """A zero tensor: zero times anything is zero."""
     return _zeros_like(_shaped(ops.mul_Tensor, self, other), self, other)
 
 
 def div_zerotensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    """Zero, or nan, or infinity."""
+    """A zero tensor, nan or infinity."""
     shaped = _shaped(ops.div_Tensor, self, other)
     if not is_zerotensor(other):
         return _zeros_like(shaped, self, other)
@@ -75,7 +76,7 @@ def _shaped(op: Any, self: Tensor, other: Tensor, *numbers: Scalar) -> Tensor:
 
 
 def _device(self: Tensor, other: Tensor) -> Device:
-    """Where the result lives: a 0-dim CPU tensor may meet a GPU's."""
+    """The device of the result. A 0-dim CPU tensor may be combined with a CUDA tensor."""
     return other._device if self._device.type == "cpu" else self._device
 
 
@@ -88,8 +89,8 @@ def _like(shaped: Tensor, tensor: Tensor, device: Device) -> Tensor:
     return ops._to_copy.call(expanded, shaped._dtype, None, device, None, False, None)
 
 
-def _without_keys(kernel: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A backend kernel as a typed kernel: without the key set."""
+def _ignoring_keys(kernel: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A backend kernel wrapped as a kernel that takes a key set, which it ignores."""
 
     def run(ks: int, *args: Any) -> Tensor:
         return kernel(*args)
@@ -102,8 +103,8 @@ KERNELS: dict[str, Callable[..., Tensor]] = {
     "sub.Tensor": sub_zerotensor,
     "mul.Tensor": mul_zerotensor,
     "div.Tensor": div_zerotensor,
-    "as_strided": _without_keys(view_ops.as_strided),
-    "view": _without_keys(view_ops.view),
-    "_reshape_alias": _without_keys(view_ops._reshape_alias),
+    "as_strided": _ignoring_keys(view_ops.as_strided),
+    "view": _ignoring_keys(view_ops.view),
+    "_reshape_alias": _ignoring_keys(view_ops._reshape_alias),
 }
-"""Kernels under ZeroTensor."""
+"""The kernels that are registered for ZeroTensor."""

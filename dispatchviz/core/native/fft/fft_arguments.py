@@ -12,13 +12,14 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 Dims = Size | None
 
 BY_NONE, BY_ROOT_N, BY_N = 0, 1, 2
-"""``fft_norm_mode``: what the result is divided by."""
+"""``fft_norm_mode``: the divisor of the result."""
 
 
 def promoted(self: Tensor, to_complex: bool) -> Tensor:
-    """Integers as the default dtype, real numbers as complex ones if wanted. RuntimeError for half precision.
+    """self with integers converted to the default dtype, and real numbers to complex if requested. Raise RuntimeError
+    for half precision.
 
-    NB: PyTorch takes float16 on CUDA; there is no complex32 here.
+    NB: PyTorch supports float16 on CUDA; there is no complex32 here.
     """
     dtype = _promoted(self._dtype, to_complex)
     if dtype is self._dtype:
@@ -37,7 +38,7 @@ def _promoted(dtype: DType, to_complex: bool) -> DType:
 
 
 def norm_from_string(norm: str | None, forward: bool) -> int:
-    """The mode's number. RuntimeError for an unknown name."""
+    """The number of the mode. Raise RuntimeError for an unknown name."""
     if norm in (None, "backward"):
         return BY_NONE if forward else BY_N
     if norm == "forward":
@@ -48,20 +49,20 @@ def norm_from_string(norm: str | None, forward: bool) -> int:
 
 
 def check_points(n: int) -> None:
-    """RuntimeError for a transform of no points."""
+    """Raise RuntimeError for a transform of no points."""
     if n < 1:
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
 
 
 def wrapped(dim: int, self: Tensor) -> int:
-    """From 0 on; a 0-dim tensor has none."""
+    """A dimension counted from 0. Raise IndexError for a 0-dim tensor."""
     if not self._size:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dim(dim, len(self._size))
 
 
 def resize_fft_input(self: Tensor, dims: Size, sizes: Size) -> Tensor:
-    """Cut, or filled up with zeros."""
+    """The tensor, cut or padded with zeros to the given sizes."""
     rank, lengths = len(self._size), self._size
     padding = [0] * 2 * rank
     for dim, size in zip(dims, sizes, strict=True):
@@ -73,14 +74,14 @@ def resize_fft_input(self: Tensor, dims: Size, sizes: Size) -> Tensor:
 
 
 class ShapeAndDims(NamedTuple):
-    """How many points along which dimensions."""
+    """The number of points along each transformed dimension."""
 
     shape: Size
     dim: Size
 
 
 def shape_and_dims(self: Tensor, shape: Dims, dim: Dims) -> ShapeAndDims:
-    """All dimensions unless some are named; all points unless fewer or more are. RuntimeError for what does not fit."""
+    """The points and dimensions, by default all. Raise RuntimeError if they do not fit."""
     rank = len(self._size)
     dims = None if dim is None else tuple(wrapped(d, self) for d in dim)
     if dims is not None and len(set(dims)) < len(dims):
@@ -89,15 +90,15 @@ def shape_and_dims(self: Tensor, shape: Dims, dim: Dims) -> ShapeAndDims:
         dims = tuple(range(rank)) if dims is None else dims
         points = tuple(self._size[d] for d in dims)
     else:
-        dims = _of_shape(rank, shape, dims)
+        dims = _dims_of_shape(rank, shape, dims)
         points = tuple(self._size[d] if n == -1 else n for n, d in zip(shape, dims, strict=True))
     for n in points:
         check_points(n)
     return ShapeAndDims(points, dims)
 
 
-def _of_shape(rank: int, shape: Size, dims: Size | None) -> Size:
-    """The last dimensions unless some are named."""
+def _dims_of_shape(rank: int, shape: Size, dims: Size | None) -> Size:
+    """The given dimensions, by default the last ones."""
     if dims is not None and len(dims) != len(shape):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
     if len(shape) > rank:
@@ -106,28 +107,28 @@ def _of_shape(rank: int, shape: Size, dims: Size | None) -> Size:
 
 
 def check_real(name: str, self: Tensor) -> None:
-    """RuntimeError for complex numbers."""
+    """Raise RuntimeError for complex numbers."""
     if self._dtype.is_complex:
         raise RuntimeError(f"{name} expects a real input tensor, but got {self._dtype.legacy}")
 
 
 def check_complex_out(name: str, out: Tensor | None) -> None:
-    """RuntimeError for real numbers."""
+    """Raise RuntimeError if ``out`` is not complex."""
     if out is not None and not out._dtype.is_complex:
         raise RuntimeError(f"{name} expects a complex output tensor, but got {out._dtype.legacy}")
 
 
 def check_real_out(name: str, out: Tensor | None) -> None:
-    """RuntimeError for anything but floating numbers."""
+    """Raise RuntimeError if ``out`` is not floating."""
     if out is not None and not out._dtype.is_floating_point:
         raise RuntimeError(f"{name} expects a floating point output tensor, but got {out._dtype.legacy}")
 
 
-# -- the kernel, functional or into out --------------------------------------------------------------------------------
+# -- calls of the kernels ----------------------------------------------------------------------------------------------
 
 
 def r2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, onesided: bool) -> Tensor:
-    """``fft_r2c_maybe_out``"""
+    """Call ``_fft_r2c`` or its ``out=`` version (``fft_r2c_maybe_out``)."""
     if out is None:
         return ops._fft_r2c.call(self, dim, norm, onesided)
     check_complex_out(name, out)
@@ -135,7 +136,7 @@ def r2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, onesi
 
 
 def c2r(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, last_dim_size: int) -> Tensor:
-    """``fft_c2r_maybe_out``"""
+    """Call ``_fft_c2r`` or its ``out=`` version (``fft_c2r_maybe_out``)."""
     if out is None:
         return ops._fft_c2r.call(self, dim, norm, last_dim_size)
     check_real_out(name, out)
@@ -143,7 +144,7 @@ def c2r(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, last_
 
 
 def c2c(name: str, out: Tensor | None, self: Tensor, dim: Size, norm: int, forward: bool) -> Tensor:
-    """``fft_c2c_maybe_out``"""
+    """Call ``_fft_c2c`` or its ``out=`` version (``fft_c2c_maybe_out``)."""
     if out is None:
         return ops._fft_c2c.call(self, dim, norm, forward)
     check_complex_out(name, out)

@@ -1,7 +1,7 @@
 """FFT kernels: ``_fft_c2c``, ``_fft_r2c``, ``_fft_c2r`` (``aten/src/ATen/native/mkl/SpectralOps.cpp``).
 
-NB: the numbers are NumPy's or CuPy's in double precision, PyTorch's are MKL's or cuFFT's: last digits may differ. On
-CUDA the steps are those of the CPU.
+NB: NumPy or CuPy computes in double precision, where PyTorch uses MKL or cuFFT, so last digits may differ. On CUDA the
+steps are those of the CPU.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 
 def _fft_c2c_mkl(self: Tensor, dim: Size, normalization: int, forward: bool) -> Tensor:
-    """Along some dimensions."""
+    """The complex transform along some dimensions."""
     _check(self._dtype.is_complex, "self.is_complex()")
     if not dim:
         return ops.clone.call(self, None)
@@ -35,17 +35,17 @@ def _fft_c2c_mkl(self: Tensor, dim: Size, normalization: int, forward: bool) -> 
 
 
 def _fft_c2c_mkl_out(self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_c2c``."""
     return _into(out, _fft_c2c_mkl(self, dim, normalization, forward))
 
 
 def _fft_c2c_cufft(self: Tensor, dim: Size, normalization: int, forward: bool) -> Tensor:
-    """The same."""
+    """The complex transform, as on the CPU."""
     return _fft_c2c_mkl(self, dim, normalization, forward)
 
 
 def _fft_c2c_cufft_out(self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_c2c``."""
     return _fft_c2c_mkl_out(self, dim, normalization, forward, out)
 
 
@@ -53,7 +53,10 @@ def _fft_c2c_cufft_out(self: Tensor, dim: Size, normalization: int, forward: boo
 
 
 def _fft_r2c_mkl(self: Tensor, dim: Size, normalization: int, onesided: bool) -> Tensor:
-    """Half of the last dimension's points, or all of them by symmetry."""
+    """The transform of real numbers.
+
+    ``onesided`` keeps half of the last dimension; otherwise the other half follows by symmetry.
+    """
     _check(self._dtype.is_floating_point, "self.is_floating_point()")
     last, size = dim[-1], list(self._size)
     if onesided:
@@ -69,7 +72,7 @@ def _fft_r2c_mkl(self: Tensor, dim: Size, normalization: int, onesided: bool) ->
 
 
 def _fft_r2c_mkl_out(self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor) -> Tensor:
-    """Into out; the other half is written by symmetry."""
+    """Write ``_fft_r2c`` into ``out``; the other half is written by symmetry."""
     result = _fft_r2c_mkl(self, dim, normalization, True)
     if onesided:
         return _into(out, result)
@@ -83,7 +86,7 @@ def _fft_r2c_mkl_out(self: Tensor, dim: Size, normalization: int, onesided: bool
 
 
 def _with_conjugate_symmetry(xp: Any, half: Any, axes: Size, points: int) -> Any:
-    """``_fft_fill_with_conjugate_symmetry_``: fills in the conjugates of a one-sided spectrum."""
+    """Append the conjugates of a one-sided spectrum (``_fft_fill_with_conjugate_symmetry_``)."""
     last = axes[-1]
     rest = xp.take(half, xp.arange((points - 1) // 2, 0, -1), axis=last)
     for axis in axes[:-1]:
@@ -93,12 +96,12 @@ def _with_conjugate_symmetry(xp: Any, half: Any, axes: Size, points: int) -> Any
 
 
 def _fft_r2c_cufft(self: Tensor, dim: Size, normalization: int, onesided: bool) -> Tensor:
-    """The same."""
+    """The transform of real numbers, as on the CPU."""
     return _fft_r2c_mkl(self, dim, normalization, onesided)
 
 
 def _fft_r2c_cufft_out(self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_r2c``."""
     return _fft_r2c_mkl_out(self, dim, normalization, onesided, out)
 
 
@@ -106,7 +109,10 @@ def _fft_r2c_cufft_out(self: Tensor, dim: Size, normalization: int, onesided: bo
 
 
 def _fft_c2r_mkl(self: Tensor, dim: Size, normalization: int, last_dim_size: int) -> Tensor:
-    """Half the points of the last dimension give all; the others are transformed before, as complex numbers."""
+    """The real signal of a one-sided spectrum.
+
+    All dimensions but the last are transformed first, as complex numbers.
+    """
     _check(self._dtype.is_complex, "self.is_complex()")
     values = self if len(dim) == 1 else _fft_c2c_mkl(self, dim[:-1], normalization, False)
     last, size = dim[-1], list(self._size)
@@ -121,17 +127,17 @@ def _fft_c2r_mkl(self: Tensor, dim: Size, normalization: int, last_dim_size: int
 
 
 def _fft_c2r_mkl_out(self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_c2r``."""
     return _into(out, _fft_c2r_mkl(self, dim, normalization, last_dim_size))
 
 
 def _fft_c2r_cufft(self: Tensor, dim: Size, normalization: int, last_dim_size: int) -> Tensor:
-    """The same."""
+    """The real signal of a one-sided spectrum, as on the CPU."""
     return _fft_c2r_mkl(self, dim, normalization, last_dim_size)
 
 
 def _fft_c2r_cufft_out(self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_fft_c2r``."""
     return _fft_c2r_mkl_out(self, dim, normalization, last_dim_size, out)
 
 
@@ -145,7 +151,7 @@ _NORMS = {
     (BY_ROOT_N, False): "ortho",
     (BY_N, False): "backward",
 }
-"""NumPy's names of norms, which mean something else in each direction."""
+"""NumPy's names of the modes, which depend on the direction."""
 
 
 def _check(holds: bool, condition: str) -> None:
@@ -162,18 +168,21 @@ def _into(out: Tensor, result: Tensor) -> Tensor:
 
 
 def _sorted_dims(self: Tensor, dim: Size) -> Size:
-    """Largest strides first."""
+    """The dimensions by stride, the largest first."""
     return tuple(sorted(dim, key=lambda d: -self._stride[d]))
 
 
 def _exec_fft(out: Tensor, self: Tensor, size: Size, dim: Size, transform: Callable[[Any, Any, Size], Any]) -> Tensor:
-    """All other dimensions are one, in the order of their strides; out lies in memory likewise."""
+    """Transform some dimensions, with all others flattened into one batch dimension in the order of their strides.
+
+    The memory of ``out`` has the same order.
+    """
     others = _partitioned(len(self._size), dim)
     batch = tuple(sorted(others, key=lambda d: -self._stride[d]))
     permuted = ops.permute.call(self, (*batch, *dim))
     signals = ops.reshape.call(permuted, (-1, *(self._size[d] for d in dim)))
     ops.resize_.call(out, (signals._size[0], *(size[d] for d in dim)), "contiguous_format")
-    if 0 in signals._stride:  # which MKL does not take
+    if 0 in signals._stride:  # MKL does not accept a stride of 0
         signals = ops.clone.call(signals, "contiguous_format")
     if out._array is not None and numel(out._size):
         xp = array_module(out._device.type)
@@ -184,12 +193,12 @@ def _exec_fft(out: Tensor, self: Tensor, size: Size, dim: Size, transform: Calla
 
 
 def _batch_strides(batch: Size, size: Size, step: int) -> Size:
-    """Of dimensions that lie one in the other, each element of which takes a step."""
+    """The strides of nested batch dimensions; an element of the innermost one takes ``step``."""
     return tuple(step * math.prod(size[d] for d in batch[at + 1 :]) for at in range(len(batch)))
 
 
 def _partitioned(rank: int, dim: Size) -> list[int]:
-    """The dimensions not in dim in the order in which ``std::partition`` leaves them: the last fill the gaps."""
+    """The dimensions that are not in ``dim``, in the order of ``std::partition``: the last ones fill the gaps."""
     order, first, last = list(range(rank)), 0, rank
     while True:
         while first < last and order[first] not in dim:

@@ -21,12 +21,12 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def fft_fft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """The spectrum."""
+    """The spectrum of a signal."""
     return _full("fft", None, self, n, dim, norm, forward=True)
 
 
 def fft_fft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_fft``."""
     _full("fft", out, self, n, dim, norm, forward=True)
     return out
 
@@ -37,62 +37,62 @@ def fft_ifft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> 
 
 
 def fft_ifft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ifft``."""
     _full("ifft", out, self, n, dim, norm, forward=False)
     return out
 
 
 def fft_rfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """The first half of the spectrum of real numbers, which determines the other."""
+    """The first half of the spectrum of real numbers, which determines the rest."""
     return _from_real("rfft", None, self, n, dim, norm, forward=True, onesided=True)
 
 
 def fft_rfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_rfft``."""
     _from_real("rfft", out, self, n, dim, norm, forward=True, onesided=True)
     return out
 
 
 def fft_irfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """The real signal of half a spectrum."""
+    """The real signal of a one-sided spectrum."""
     return _to_real("irfft", None, self, n, dim, norm, forward=False)
 
 
 def fft_irfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_irfft``."""
     _to_real("irfft", out, self, n, dim, norm, forward=False)
     return out
 
 
 def fft_hfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """The real spectrum of half a Hermitian signal."""
+    """The real spectrum of one half of a Hermitian signal."""
     return _to_real("hfft", None, self, n, dim, norm, forward=True)
 
 
 def fft_hfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_hfft``."""
     _to_real("hfft", out, self, n, dim, norm, forward=True)
     return out
 
 
 def fft_ihfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """Half the signal of a real spectrum."""
+    """One half of the Hermitian signal of a real spectrum."""
     return _from_real("ihfft", None, self, n, dim, norm, forward=False, onesided=True)
 
 
 def fft_ihfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ihfft``."""
     _from_real("ihfft", out, self, n, dim, norm, forward=False, onesided=True)
     return out
 
 
-# -- by kinds of numbers -----------------------------------------------------------------------------------------------
+# -- real and complex transforms ---------------------------------------------------------------------------------------
 
 
 def _full(
     name: str, out: Tensor | None, self: Tensor, n: int | None, dim: int, norm: str | None, *, forward: bool
 ) -> Tensor:
-    """Of complex or real numbers, all points."""
+    """The full transform of complex or real numbers."""
     if not self._dtype.is_complex:
         return _from_real(name, out, self, n, dim, norm, forward=forward, onesided=False)
     dim = wrapped(dim, self)
@@ -111,7 +111,7 @@ def _from_real(
     forward: bool,
     onesided: bool,
 ) -> Tensor:
-    """``fft_r2c``: an inverse is the conjugate."""
+    """The transform of real numbers (``fft_r2c``); the inverse is the conjugate."""
     check_real(name, self)
     check_complex_out(name, out)
     self = promoted(self, False)
@@ -127,7 +127,7 @@ def _from_real(
 def _to_real(
     name: str, out: Tensor | None, self: Tensor, n: int | None, dim: int, norm: str | None, *, forward: bool
 ) -> Tensor:
-    """``fft_c2r``: a forward transform is that of the conjugate."""
+    """The transform to real numbers (``fft_c2r``); the forward transform is that of the conjugate."""
     check_real_out(name, out)
     self = promoted(self, True)
     dim = wrapped(dim, self)

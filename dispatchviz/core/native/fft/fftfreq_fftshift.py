@@ -18,7 +18,7 @@ def fft_fftfreq(
 
 
 def fft_fftfreq_out(n: int, d: float, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_fftfreq``."""
     _check_freq("fftfreq", out)
     ops.arange_out.call(n, out)
     negative = ops.slice_Tensor.call(out, 0, (n + 1) // 2, 0, 1)
@@ -34,7 +34,7 @@ def fft_rfftfreq(
 
 
 def fft_rfftfreq_out(n: int, d: float, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_rfftfreq``."""
     _check_freq("rfftfreq", out)
     arange_out(n // 2 + 1, out)
     return ops.mul__Scalar.call(out, 1.0 / (n * d))
@@ -46,13 +46,13 @@ def _check_freq(name: str, out: Tensor) -> None:
 
 
 def fft_fftshift(self: Tensor, dim: Dims) -> Tensor:
-    """The first element moves to the middle."""
+    """Shift the first element to the middle."""
     dims = _dims(self, dim)
     return ops.roll.call(self, tuple(self._size[d] // 2 for d in dims), dims)
 
 
 def fft_ifftshift(self: Tensor, dim: Dims) -> Tensor:
-    """And back."""
+    """Undo ``fftshift``."""
     dims = _dims(self, dim)
     return ops.roll.call(self, tuple((self._size[d] + 1) // 2 for d in dims), dims)
 

@@ -20,138 +20,138 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def fft_fftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """The spectrum of some dimensions or all."""
+    """The spectrum along the given dimensions, by default all."""
     return _fftn(self, s, dim, norm, None)
 
 
 def fft_fftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_fftn``."""
     _fftn(self, s, dim, norm, out)
     return out
 
 
 def fft_ifftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """The inverse of some dimensions or all."""
+    """The inverse transform along the given dimensions, by default all."""
     return _ifftn(self, s, dim, norm, None)
 
 
 def fft_ifftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ifftn``."""
     _ifftn(self, s, dim, norm, out)
     return out
 
 
 def fft_rfftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """Half a spectrum of real numbers of some dimensions or all."""
+    """The one-sided spectrum of real numbers along the given dimensions, by default all."""
     return _rfftn(self, s, dim, norm, None)
 
 
 def fft_rfftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_rfftn``."""
     _rfftn(self, s, dim, norm, out)
     return out
 
 
 def fft_irfftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """The real signal of some dimensions or all."""
+    """The real signal of a one-sided spectrum along the given dimensions, by default all."""
     return _irfftn(self, s, dim, norm, None)
 
 
 def fft_irfftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_irfftn``."""
     _irfftn(self, s, dim, norm, out)
     return out
 
 
 def fft_hfftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """The real spectrum of some dimensions or all."""
+    """The real spectrum of a Hermitian signal along the given dimensions, by default all."""
     return _hfftn(self, s, dim, norm, None)
 
 
 def fft_hfftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_hfftn``."""
     _hfftn(self, s, dim, norm, out)
     return out
 
 
 def fft_ihfftn_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """Half a signal of some dimensions or all."""
+    """One half of the Hermitian signal of a real spectrum along the given dimensions, by default all."""
     return _ihfftn(self, s, dim, norm, None)
 
 
 def fft_ihfftn_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ihfftn``."""
     _ihfftn(self, s, dim, norm, out)
     return out
 
 
 def fft_fft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """The spectrum of two dimensions."""
+    """The spectrum along two dimensions."""
     return _fftn(self, s, dim, norm, None)
 
 
 def fft_fft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_fft2``."""
     _fftn(self, s, dim, norm, out)
     return out
 
 
 def fft_ifft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """The inverse of two dimensions."""
+    """The inverse transform along two dimensions."""
     return _ifftn(self, s, dim, norm, None)
 
 
 def fft_ifft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ifft2``."""
     _ifftn(self, s, dim, norm, out)
     return out
 
 
 def fft_rfft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """Half a spectrum of real numbers of two dimensions."""
+    """The one-sided spectrum of real numbers along two dimensions."""
     return _rfftn(self, s, dim, norm, None)
 
 
 def fft_rfft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_rfft2``."""
     _rfftn(self, s, dim, norm, out)
     return out
 
 
 def fft_irfft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """The real signal of two dimensions."""
+    """The real signal of a one-sided spectrum along two dimensions."""
     return _irfftn(self, s, dim, norm, None)
 
 
 def fft_irfft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_irfft2``."""
     _irfftn(self, s, dim, norm, out)
     return out
 
 
 def fft_hfft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """The real spectrum of two dimensions."""
+    """The real spectrum of a Hermitian signal along two dimensions."""
     return _hfftn(self, s, dim, norm, None)
 
 
 def fft_hfft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_hfft2``."""
     _hfftn(self, s, dim, norm, out)
     return out
 
 
 def fft_ihfft2_symint(self: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
-    """Half a signal of two dimensions."""
+    """One half of the Hermitian signal of a real spectrum along two dimensions."""
     return _ihfftn(self, s, dim, norm, None)
 
 
 def fft_ihfft2_symint_out(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``fft_ihfft2``."""
     _ihfftn(self, s, dim, norm, out)
     return out
 
 
-# -- by kinds of numbers -----------------------------------------------------------------------------------------------
+# -- real and complex transforms ---------------------------------------------------------------------------------------
 
 
 def _fftn(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor | None) -> Tensor:
@@ -183,7 +183,7 @@ def _irfftn(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor | No
 
 
 def _hfftn(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor | None) -> Tensor:
-    """Complex along all dimensions but the last."""
+    """Transform all dimensions but the last as complex numbers, then the last to real numbers."""
     wanted, last = _half_shape("hfftn", self, s, dim)
     points = resize_fft_input(promoted(self, True), wanted.dim, wanted.shape)
     mode = norm_from_string(norm, True)
@@ -193,9 +193,9 @@ def _hfftn(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor | Non
 
 
 def _ihfftn(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor | None) -> Tensor:
-    """Real along the last dimension, complex along the others.
+    """Transform the last dimension as real numbers, the others as complex numbers.
 
-    With one dimension PyTorch takes ``out`` for what is read, so that it stays as it was.
+    With one dimension PyTorch passes ``out`` as the input of the call, so ``out`` keeps its old contents.
     """
     wanted = _some("ihfftn", shape_and_dims(self, s, dim))
     points = resize_fft_input(promoted(self, False), wanted.dim, wanted.shape)
@@ -213,7 +213,9 @@ def _some(name: str, wanted: ShapeAndDims) -> ShapeAndDims:
 
 
 def _half_shape(name: str, self: Tensor, s: Dims, dim: Dims) -> tuple[ShapeAndDims, int]:
-    """The points that are given, half of them in the last dimension; how many there come to be in the result."""
+    """The points to use, half of them in the last dimension, and the number of points in the last dimension of the
+    result.
+    """
     wanted = _some(name, shape_and_dims(self, s, dim))
     last = wanted.shape[-1]
     if s is None or s[-1] == -1:

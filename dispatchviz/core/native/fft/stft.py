@@ -31,7 +31,7 @@ def stft(
     return_complex: bool | None,
     align_to_window: bool | None,
 ) -> Tensor:
-    """Of a signal that ``torch.stft`` has padded where it wants that."""
+    """``stft`` of a signal that ``torch.stft`` has already padded if requested."""
     return ops.stft_center.call(
         self,
         n_fft,
@@ -60,7 +60,10 @@ def stft_center(
     return_complex: bool | None,
     align_to_window: bool | None,
 ) -> Tensor:
-    """(batch, frequencies, frames). RuntimeError, with the whole call, for what does not fit."""
+    """The spectra (batch, frequencies, frames).
+
+    Raise RuntimeError, which quotes the whole call, for arguments that do not fit.
+    """
     _check_window(self, window, center and align_to_window is not None)
     hop = n_fft >> 2 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
@@ -113,7 +116,7 @@ def _check_same_device(name: str, self: Tensor, window: Tensor | None) -> None:
 
 
 def _is_complex(self: Tensor, window: Tensor | None, wanted: bool | None) -> bool:
-    """Return whether the result is. RuntimeError if ``return_complex`` is not given for a real input."""
+    """Return whether the result is complex. Raise RuntimeError if ``return_complex`` is not given for a real input."""
     if wanted or (wanted is None and (self._dtype.is_complex or (window is not None and window._dtype.is_complex))):
         return True
     if wanted is None:
@@ -153,13 +156,15 @@ def _check_lengths(call: str, points: int, n_fft: int, hop: int, length: int, wi
 
 
 def _padded(signal: Tensor, n_fft: int, mode: str) -> Tensor:
-    """By half a window at both ends."""
+    """The signal padded by half a window at both ends."""
     padded = ops.pad.call(ops.view.call(signal, (1, *signal._size)), (n_fft // 2, n_fft // 2), mode, None)
     return ops.view.call(padded, padded._size[1:])
 
 
 def _frames(signal: Tensor, n_fft: int, hop: int, length: int, aligned: bool, window: Tensor | None) -> Tensor:
-    """(batch, frame, sample): views of the signal, times the window, which stands in the middle of n_fft samples."""
+    """The frames (batch, frame, sample): views of the signal times the window, which is centered in ``n_fft``
+    samples.
+    """
     points, left = signal._size[1], (n_fft - length) // 2
     if length < n_fft:
         window = _centered(signal, n_fft, left, length, window)
@@ -172,7 +177,7 @@ def _frames(signal: Tensor, n_fft: int, hop: int, length: int, aligned: bool, wi
 
 
 def _centered(signal: Tensor, n_fft: int, left: int, length: int, window: Tensor | None) -> Tensor:
-    """With zeros on both sides."""
+    """The window, by default ones, padded with zeros to ``n_fft`` samples; ``left`` of them are in front."""
     like = signal if window is None else window
     whole = ops.zeros.call((n_fft,), like._dtype, "strided", like._device, False)
     middle = ops.narrow.call(whole, 0, left, length)
@@ -192,7 +197,7 @@ def _window(window: Tensor | None) -> str:
 
 
 def _optional(number: int | bool | None) -> str:
-    """As C++ prints it: a bool is a number."""
+    """A number as C++ prints it; a bool is printed as a number."""
     return "None" if number is None else str(int(number))
 
 
@@ -211,7 +216,7 @@ def istft(
     length: int | None,
     return_complex: bool,
 ) -> Tensor:
-    """The signal: frames added up where they were, divided by the windows' squares added up likewise."""
+    """The signal: overlapping frames are added up, then divided by the sum of the squared windows."""
     _check_inverse_window(self, window)
     hop = n_fft >> 2 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
@@ -254,7 +259,7 @@ def _check_inverse_window(self: Tensor, window: Tensor | None) -> None:
 
 
 def _check_spectrum(call: str, self: Tensor, n_fft: int, onesided: bool | None) -> bool:
-    """Return whether it is half a spectrum. Dimensions are counted with the one of real and imaginary parts."""
+    """Return whether the spectrum is one-sided. Dimensions include that of the real and imaginary parts."""
     rank = len(self._size) + 1
     if rank < 3:
         raise IndexError(f"Dimension out of range (expected to be in range of [-{rank}, {rank - 1}], but got -3)")
@@ -283,7 +288,7 @@ def _check_inverse_lengths(call: str, n_fft: int, hop: int, width: int, window: 
 
 
 def _inverse_window(window: Tensor | None, like: Tensor, n_fft: int, width: int) -> Tensor:
-    """With zeros on both sides."""
+    """The window, by default ones, padded with zeros on both sides."""
     if window is None:
         window = ops.ones.call((width,), like._dtype, None, like._device, None)
     if width == n_fft:
@@ -293,7 +298,7 @@ def _inverse_window(window: Tensor | None, like: Tensor, n_fft: int, width: int)
 
 
 def _as_complex(pairs: Tensor) -> Tensor:
-    """A view where one is possible."""
+    """Pairs of real numbers as complex ones; a view if possible."""
     even = all(stride % 2 == 0 for stride in pairs._stride[:-1]) and not pairs._offset % 2
     if not even or pairs._stride[-1] != 1:
         pairs = ops.clone.call(pairs, "contiguous_format")
@@ -301,7 +306,7 @@ def _as_complex(pairs: Tensor) -> Tensor:
 
 
 def _signals(spectra: Tensor, n_fft: int, norm: int, half: bool, window: Tensor | None, return_complex: bool) -> Tensor:
-    """(channel, frame, place)"""
+    """The signals (channel, frame, sample) of the spectra."""
     if return_complex:
         if half:
             raise RuntimeError(_ONE_SIDED)
@@ -314,7 +319,7 @@ def _signals(spectra: Tensor, n_fft: int, norm: int, half: bool, window: Tensor 
 
 
 def _overlap_add(signals: Tensor, weights: Tensor, n_fft: int, hop: int) -> tuple[Tensor, Tensor]:
-    """The signals times the window, and the window's squares."""
+    """The overlapping frames times the window, added up, and the squared windows, added up likewise."""
     channels, frames, _ = signals._size
     points = n_fft + hop * (frames - 1)
     weighted = ops.mul_Tensor.call(signals, ops.view.call(weights, (1, 1, n_fft)))
@@ -324,7 +329,7 @@ def _overlap_add(signals: Tensor, weights: Tensor, n_fft: int, hop: int) -> tupl
 
 
 def _signal_range(points: int, n_fft: int, center: bool, length: int | None) -> tuple[int, int]:
-    """Where the signal starts and ends without its padding; an end below 0 counts from behind."""
+    """The start and end of the signal without its padding; a negative end counts from the end."""
     start = n_fft // 2 if center else 0
     if length is not None:
         return start, start + length
@@ -334,12 +339,12 @@ def _signal_range(points: int, n_fft: int, center: bool, length: int | None) -> 
 def _check_envelope(call: str, envelope: Tensor) -> None:
     too_small = ops.lt_Scalar.call(ops.min.call(ops.abs.call(envelope)), 1e-11)
     if is_scalar_tensor_true(too_small):
-        ops.to_device.call(too_small, Device("cpu"), float64, False, False, None)  # as it is printed
+        ops.to_device.call(too_small, Device("cpu"), float64, False, False, None)  # PyTorch converts it to print it
         raise RuntimeError(f"{call}window overlap add min: 1\n[ {legacy_type(too_small)}{{}} ]")
 
 
 def _zero_padded(signal: Tensor, missing: int) -> Tensor:
-    """With zeros behind it."""
+    """The signal padded with zeros at its end."""
     if missing <= 0:
         return signal
     warn_python_once(

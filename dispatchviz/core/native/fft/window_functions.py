@@ -1,7 +1,7 @@
 """``hann_window``, ``hamming_window``, ``bartlett_window``, ``blackman_window``, ``kaiser_window``
 (``aten/src/ATen/native/TensorFactories.cpp``).
 
-A periodic window is that of one more element without its last.
+A periodic window is the symmetric window of one more element, without its last element.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from dispatchviz.core.tensor.dtype import DType, default_dtype, type_meta_name
 from dispatchviz.core.tensor.tensor import Tensor
 
 Options = tuple[DType | None, str | None, Device | None, bool | None]
-"""dtype, layout, device, pin_memory"""
+"""The tensor options dtype, layout, device, pin_memory."""
 
 # -- hann, hamming -----------------------------------------------------------------------------------------------------
 
 
 def hann_window(window_length: int, *options: *Options) -> Tensor:
-    """Half a cosine's height, periodic."""
+    """The periodic Hann window."""
     return hann_window_periodic(window_length, True, *options)
 
 
 def hann_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
-    """0.5 - 0.5 * cosine."""
+    """The Hann window: 0.5 - 0.5 * cosine."""
     _check("hann_window", window_length, *options)
-    return _of_cosine(window_length, periodic, 0.5, 0.5, *options)
+    return _cosine_window(window_length, periodic, 0.5, 0.5, *options)
 
 
 def hamming_window(window_length: int, *options: *Options) -> Tensor:
-    """0.54 - 0.46 * cosine, periodic."""
+    """The periodic Hamming window: 0.54 - 0.46 * cosine."""
     return hamming_window_periodic_alpha_beta(window_length, True, 0.54, 0.46, *options)
 
 
 def hamming_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
-    """0.54 - 0.46 * cosine."""
+    """The Hamming window: 0.54 - 0.46 * cosine."""
     return hamming_window_periodic_alpha_beta(window_length, periodic, 0.54, 0.46, *options)
 
 
 def hamming_window_periodic_alpha(window_length: int, periodic: bool, alpha: float, *options: *Options) -> Tensor:
-    """alpha - 0.46 * cosine."""
+    """The Hamming window with a given alpha: alpha - 0.46 * cosine."""
     return hamming_window_periodic_alpha_beta(window_length, periodic, alpha, 0.46, *options)
 
 
 def hamming_window_periodic_alpha_beta(
     window_length: int, periodic: bool, alpha: float, beta: float, *options: *Options
 ) -> Tensor:
-    """alpha - beta * cosine."""
+    """The Hamming window with given coefficients: alpha - beta * cosine."""
     _check("hamming_window", window_length, *options)
-    return _of_cosine(window_length, periodic, alpha, beta, *options)
+    return _cosine_window(window_length, periodic, alpha, beta, *options)
 
 
-def _of_cosine(length: int, periodic: bool, alpha: float, beta: float, *options: *Options) -> Tensor:
+def _cosine_window(length: int, periodic: bool, alpha: float, beta: float, *options: *Options) -> Tensor:
     if length < 2:
         return _short(length, *options)
     length += periodic
@@ -71,12 +71,12 @@ def _of_cosine(length: int, periodic: bool, alpha: float, beta: float, *options:
 
 
 def bartlett_window(window_length: int, *options: *Options) -> Tensor:
-    """A triangle, periodic."""
+    """The periodic Bartlett window, a triangle."""
     return bartlett_window_periodic(window_length, True, *options)
 
 
 def bartlett_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
-    """A triangle."""
+    """The Bartlett window, a triangle."""
     _check("bartlett_window", window_length, *options)
     if window_length < 2:
         return _short(window_length, *options)
@@ -90,12 +90,12 @@ def bartlett_window_periodic(window_length: int, periodic: bool, *options: *Opti
 
 
 def blackman_window(window_length: int, *options: *Options) -> Tensor:
-    """Of two cosines, periodic."""
+    """The periodic Blackman window, made of two cosines."""
     return blackman_window_periodic(window_length, True, *options)
 
 
 def blackman_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
-    """0.08 * one cosine - 0.5 * another one + 0.42."""
+    """The Blackman window: 0.08 * one cosine - 0.5 * another one + 0.42."""
     _check("blackman_window", window_length, *options)
     if window_length < 2:
         return _short(window_length, *options)
@@ -112,17 +112,17 @@ def blackman_window_periodic(window_length: int, periodic: bool, *options: *Opti
 
 
 def kaiser_window(window_length: int, *options: *Options) -> Tensor:
-    """With beta 12, periodic."""
+    """The periodic Kaiser window with beta 12."""
     return kaiser_window_beta(window_length, True, 12.0, *options)
 
 
 def kaiser_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
-    """With beta 12."""
+    """The Kaiser window with beta 12."""
     return kaiser_window_beta(window_length, periodic, 12.0, *options)
 
 
 def kaiser_window_beta(window_length: int, periodic: bool, beta: float, *options: *Options) -> Tensor:
-    """I0(beta * root(1 - x ** 2)) / I0(beta), where x goes from -1 to 1."""
+    """The Kaiser window: I0(beta * sqrt(1 - x ** 2)) / I0(beta), with x from -1 to 1."""
     _check("kaiser_window", window_length, *options)
     if window_length < 2:
         return _short(window_length, *options)
@@ -151,7 +151,7 @@ def _empty(length: int, *options: *Options) -> Tensor:
 
 
 def _short(length: int, *options: *Options) -> Tensor:
-    """Of no element, or of one."""
+    """The window of no element or one."""
     if length == 0:
         return _empty(0, *options)
     return ones((1,), *_typed(options))
@@ -162,7 +162,7 @@ def _shortened(window: Tensor, length: int, periodic: bool) -> Tensor:
 
 
 def _check(name: str, length: int, *options: *Options) -> None:
-    """``window_function_checks``"""
+    """The checks of a window's length and options (``window_function_checks``)."""
     dtype, _, device, _ = options
     if dtype is not None and not dtype.can_require_grad:
         raise RuntimeError(

@@ -1,7 +1,7 @@
-"""``_amp_foreach_non_finite_check_and_unscale_``, ``_amp_update_scale_``: what a ``GradScaler`` calls
+"""``_amp_foreach_non_finite_check_and_unscale_``, ``_amp_update_scale_``: the kernels of ``GradScaler``
 (``aten/src/ATen/native/AmpKernels.cpp``, ``cuda/AmpKernels.cu``).
 
-NB: on CUDA written after PyTorch's sources and not measured on a GPU.
+NB: the CUDA kernels follow PyTorch's sources and were not measured on a GPU.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ def _number(tensor: Tensor) -> Any:
 
 
 def _amp_foreach_non_finite_check_and_unscale_(self: list[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
-    """Gradients times ``inv_scale`` in place; ``found_inf`` becomes 1 if one of them is not finite.
+    """Multiply the gradients by ``inv_scale`` in place, and set ``found_inf`` to 1 if one of them is not finite.
 
-    RuntimeError for scales that are not single float32 numbers, NotImplementedError for gradients that are no floats.
+    Raise RuntimeError for scales that are not single float32 numbers, NotImplementedError for gradients that are not
+    floating.
     """
     _check_counts(inv_scale=inv_scale, found_inf=found_inf)
     _check_dtypes(float32, "a float", inv_scale=inv_scale, found_inf=found_inf)
@@ -58,9 +59,9 @@ def _amp_update_scale_(
     scale_backoff_factor: float,
     growth_interval: int,
 ) -> Tensor:
-    """A smaller scale after an infinity, a larger one after enough steps without; it never becomes infinite.
+    """Decrease the scale after an infinity; increase it after enough steps without one. It never becomes infinite.
 
-    RuntimeError for scales, trackers and flags that are not single numbers of their dtype.
+    Raise RuntimeError for scales, trackers and flags that are not single numbers of their dtype.
     """
     _check_counts(growth_tracker=growth_tracker, current_scale=self, found_inf=found_inf)
     _check_dtypes(int32, "an int", growth_tracker=growth_tracker)

@@ -1,7 +1,7 @@
-"""``_foreach_clamp_min``, ``_foreach_clamp_max`` by a number or a list, on the CPU and on CUDA
+"""``_foreach_clamp_min``, ``_foreach_clamp_max`` with a number or a list, on the CPU and on CUDA
 (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/ForeachBinaryOpScalar.cu``).
 
-NB: on CUDA written after PyTorch's sources and not measured on a GPU.
+NB: the CUDA kernels follow PyTorch's sources and were not measured on a GPU.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ def _each(operator: Any, self: Tensors, scalar: Scalar) -> list[Tensor]:
 
 
 def _bounded(self: Tensors, scalar: Scalar, name: str) -> Any:
-    """The function of a whole list."""
+    """The function that clamps one array of the list."""
     function, number = getattr(array_module(self[0]._device.type), name), _number(scalar, self[0])
     return lambda values: function(values, number)
 
 
 def foreach_tensor_clamp_min_scalar_kernel_slow(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Clamp each tensor to a minimum of the number; return new tensors."""
     return _each(ops.clamp_min, self, scalar)
 
 
 def foreach_tensor_clamp_min_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Clamp each tensor to a minimum of the number, in place."""
     _each(ops.clamp_min_, self, scalar)
 
 
 def foreach_tensor_clamp_min_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Clamp each tensor to a minimum of the number; return new tensors."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return _each(ops.clamp_min, self, scalar)
@@ -46,7 +46,7 @@ def foreach_tensor_clamp_min_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -
 
 
 def foreach_tensor_clamp_min_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Clamp each tensor to a minimum of the number, in place."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         _each(ops.clamp_min_, self, scalar)
@@ -55,17 +55,17 @@ def foreach_tensor_clamp_min_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) 
 
 
 def foreach_tensor_clamp_max_scalar_kernel_slow(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Clamp each tensor to a maximum of the number; return new tensors."""
     return _each(ops.clamp_max, self, scalar)
 
 
 def foreach_tensor_clamp_max_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Clamp each tensor to a maximum of the number, in place."""
     _each(ops.clamp_max_, self, scalar)
 
 
 def foreach_tensor_clamp_max_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Clamp each tensor to a maximum of the number; return new tensors."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return _each(ops.clamp_max, self, scalar)
@@ -73,7 +73,7 @@ def foreach_tensor_clamp_max_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -
 
 
 def foreach_tensor_clamp_max_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Clamp each tensor to a maximum of the number, in place."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         _each(ops.clamp_max_, self, scalar)
@@ -81,7 +81,7 @@ def foreach_tensor_clamp_max_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) 
         _in_place(_bounded(self, scalar, "minimum"), self)
 
 
-# -- by another list ---------------------------------------------------------------------------------------------------
+# -- with another list -------------------------------------------------------------------------------------------------
 
 
 def _each_pair(operator: Any, self: Tensors, other: Tensors) -> list[Tensor]:
@@ -90,7 +90,7 @@ def _each_pair(operator: Any, self: Tensors, other: Tensors) -> list[Tensor]:
 
 
 def _minimum_or_maximum(operator: Any, self: Tensors, other: Tensors, name: str) -> list[Tensor]:
-    """A whole list at once where the tensors are alike."""
+    """The minimum or maximum of the lists, by one kernel for all tensors if the fast route is possible."""
     check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return _each_pair(operator, self, other)
@@ -98,32 +98,32 @@ def _minimum_or_maximum(operator: Any, self: Tensors, other: Tensors, name: str)
 
 
 def foreach_tensor_clamp_min_list_kernel_slow(self: Tensors, other: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Clamp each tensor to a minimum of its partner in the other list; return new tensors."""
     return _each_pair(ops.clamp_min_Tensor, self, other)
 
 
 def foreach_tensor_clamp_max_list_kernel_slow(self: Tensors, other: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Clamp each tensor to a maximum of its partner in the other list; return new tensors."""
     return _each_pair(ops.clamp_max_Tensor, self, other)
 
 
 def foreach_tensor_clamp_max_list_kernel_slow_(self: Tensors, other: Tensors) -> None:
-    """In place."""
+    """Clamp each tensor to a maximum of its partner in the other list, in place."""
     _each_pair(ops.clamp_max__Tensor, self, other)
 
 
 def foreach_tensor_clamp_min_list_kernel_cuda(self: Tensors, other: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Clamp each tensor to a minimum of its partner in the other list; return new tensors."""
     return _minimum_or_maximum(ops.clamp_min_Tensor, self, other, "maximum")
 
 
 def foreach_tensor_clamp_max_list_kernel_cuda(self: Tensors, other: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Clamp each tensor to a maximum of its partner in the other list; return new tensors."""
     return _minimum_or_maximum(ops.clamp_max_Tensor, self, other, "minimum")
 
 
 def foreach_tensor_clamp_max_list_kernel_cuda_(self: Tensors, other: Tensors) -> None:
-    """In place."""
+    """Clamp each tensor to a maximum of its partner in the other list, in place."""
     check_foreach_api_restrictions(self, other)
     if can_use_fast_route(self, other):
         _in_place(array_module(self[0]._device.type).minimum, self, other)

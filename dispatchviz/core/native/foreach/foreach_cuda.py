@@ -1,8 +1,8 @@
 """``_foreach_*`` on CUDA: one kernel for a whole list (``aten/src/ATen/native/cuda/Foreach*.cu``).
 
-Where the lists are alike (dtype, device, geometry, all dense) nothing is called inside; otherwise the kernels for all
-backends run. What SGD and Adam call was measured on a GPU, the rest follows PyTorch's sources; NB: norms are computed
-one by one.
+The fast route calls no other operator. It requires tensors of one dtype, device and geometry that are all dense;
+otherwise the kernels for all backends run. The kernels that SGD and Adam call were measured on a GPU, the others follow
+PyTorch's sources. NB: norms are computed one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ from dispatchviz.core.tensor.tensor import Tensor, is_non_overlapping_and_dense
 
 
 def can_use_fast_route(*lists: Tensors) -> bool:
-    """Return whether the tensors at each place are alike, and those of one list in dtype and device."""
+    """Return whether the fast route is possible.
+
+    All tensors must have one device and one floating or complex dtype. They must be dense, and have the geometry of the
+    tensors at their position in the other lists.
+    """
     first = lists[0][0]
     return first._dtype.can_require_grad and all(
         tensor._dtype is first._dtype
@@ -45,7 +49,9 @@ def _in_place(function: Callable[..., Any], *lists: Tensors) -> None:
 
 
 def _increment_version(tensors: Tensors) -> None:
-    """The kernels do it themselves: none of single tensors does (``cuda/MultiTensorApply.cuh``)."""
+    """Increment the versions: these kernels do it themselves, unlike those of single tensors
+    (``cuda/MultiTensorApply.cuh``).
+    """
     for tensor in tensors:
         increment_version(tensor)
 
@@ -57,11 +63,11 @@ def _new(function: Callable[..., Any], *lists: Tensors) -> list[Tensor]:
     return results
 
 
-# -- a number ----------------------------------------------------------------------------------------------------------
+# -- with a number -----------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_add_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Add the number to each tensor; return new tensors."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_add_scalar_kernel_slow(self, scalar)
@@ -70,7 +76,7 @@ def foreach_tensor_add_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list
 
 
 def foreach_tensor_add_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Add the number to each tensor, in place."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_add_scalar_kernel_slow_(self, scalar)
@@ -79,7 +85,7 @@ def foreach_tensor_add_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> Non
 
 
 def foreach_tensor_mul_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Multiply each tensor by the number; return new tensors."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_mul_scalar_kernel_slow(self, scalar)
@@ -88,7 +94,7 @@ def foreach_tensor_mul_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list
 
 
 def foreach_tensor_mul_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Multiply each tensor by the number, in place."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_mul_scalar_kernel_slow_(self, scalar)
@@ -97,7 +103,7 @@ def foreach_tensor_mul_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> Non
 
 
 def foreach_tensor_div_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Divide each tensor by the number, in place."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_div_scalar_kernel_slow_(self, scalar)
@@ -105,11 +111,11 @@ def foreach_tensor_div_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> Non
     return _in_place(lambda a: a / number, self)
 
 
-# -- a number of each, or one in a tensor ------------------------------------------------------------------------------
+# -- with a list of numbers or a 0-dim tensor --------------------------------------------------------------------------
 
 
 def foreach_tensor_div_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[Scalar]) -> None:
-    """In place."""
+    """Divide each tensor by its number in the list, in place."""
     foreach_ops.check_foreach_api_restrictions(self, scalars=scalars)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_div_scalarlist_kernel_slow_(self, scalars)
@@ -120,7 +126,7 @@ def foreach_tensor_div_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[
 
 
 def foreach_tensor_mul_scalarlist_kernel_cuda(self: Tensors, scalars: Sequence[Scalar]) -> list[Tensor]:
-    """New tensors."""
+    """Multiply each tensor by its number in the list; return new tensors."""
     foreach_ops.check_foreach_api_restrictions(self, scalars=scalars)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_mul_scalarlist_kernel_slow(self, scalars)
@@ -132,7 +138,7 @@ def foreach_tensor_mul_scalarlist_kernel_cuda(self: Tensors, scalars: Sequence[S
 
 
 def foreach_tensor_mul_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[Scalar]) -> None:
-    """In place."""
+    """Multiply each tensor by its number in the list, in place."""
     foreach_ops.check_foreach_api_restrictions(self, scalars=scalars)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_mul_scalarlist_kernel_slow_(self, scalars)
@@ -143,7 +149,7 @@ def foreach_tensor_mul_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[
 
 
 def foreach_tensor_add_tensor_kernel_cuda_(self: Tensors, other: Tensor, alpha: Scalar) -> None:
-    """In place; PyTorch's fast way too needs a tensor on this device."""
+    """Add the 0-dim tensor to each tensor, in place. The fast route requires it on the same device, as in PyTorch."""
     foreach_ops.check_scalar_tensor(other)
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self) or other._device is not self[0]._device or other._dtype is not self[0]._dtype:
@@ -155,7 +161,7 @@ def foreach_tensor_add_tensor_kernel_cuda_(self: Tensors, other: Tensor, alpha: 
 
 
 def foreach_tensor_mul_tensor_kernel_cuda_(self: Tensors, other: Tensor) -> None:
-    """In place; a number on the CPU is read there."""
+    """Multiply each tensor by the 0-dim tensor, in place. If it is on the CPU, it is read there."""
     foreach_ops.check_scalar_tensor(other)
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self) or other._device is not self[0]._device or other._dtype is not self[0]._dtype:
@@ -165,11 +171,11 @@ def foreach_tensor_mul_tensor_kernel_cuda_(self: Tensors, other: Tensor) -> None
     return _increment_version(self)
 
 
-# -- another list ------------------------------------------------------------------------------------------------------
+# -- with another list -------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_add_list_kernel_cuda(self: Tensors, other: Tensors, alpha: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Add to each tensor its partner in the other list; return new tensors."""
     foreach_ops.check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return foreach_ops.foreach_tensor_add_list_kernel_slow(self, other, alpha)
@@ -178,7 +184,7 @@ def foreach_tensor_add_list_kernel_cuda(self: Tensors, other: Tensors, alpha: Sc
 
 
 def foreach_tensor_add_list_kernel_cuda_(self: Tensors, other: Tensors, alpha: Scalar) -> None:
-    """In place."""
+    """Add to each tensor its partner in the other list, in place."""
     foreach_ops.check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return foreach_ops.foreach_tensor_add_list_kernel_slow_(self, other, alpha)
@@ -187,7 +193,7 @@ def foreach_tensor_add_list_kernel_cuda_(self: Tensors, other: Tensors, alpha: S
 
 
 def foreach_tensor_sub_list_kernel_cuda_(self: Tensors, other: Tensors, alpha: Scalar) -> None:
-    """In place."""
+    """Subtract from each tensor its partner in the other list, in place."""
     foreach_ops.check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return foreach_ops.foreach_tensor_sub_list_kernel_slow_(self, other, alpha)
@@ -196,7 +202,7 @@ def foreach_tensor_sub_list_kernel_cuda_(self: Tensors, other: Tensors, alpha: S
 
 
 def foreach_tensor_mul_list_kernel_cuda_(self: Tensors, other: Tensors) -> None:
-    """In place."""
+    """Multiply each tensor by its partner in the other list, in place."""
     foreach_ops.check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return foreach_ops.foreach_tensor_mul_list_kernel_slow_(self, other)
@@ -204,7 +210,7 @@ def foreach_tensor_mul_list_kernel_cuda_(self: Tensors, other: Tensors) -> None:
 
 
 def foreach_tensor_div_list_kernel_cuda_(self: Tensors, other: Tensors) -> None:
-    """In place."""
+    """Divide each tensor by its partner in the other list, in place."""
     foreach_ops.check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return foreach_ops.foreach_tensor_div_list_kernel_slow_(self, other)
@@ -212,7 +218,7 @@ def foreach_tensor_div_list_kernel_cuda_(self: Tensors, other: Tensors) -> None:
 
 
 def foreach_tensor_clamp_min_list_kernel_cuda_(self: Tensors, other: Tensors) -> None:
-    """The larger of both, in place."""
+    """Clamp each tensor to a minimum of its partner in the other list, in place."""
     foreach_ops.check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return foreach_ops.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
@@ -220,7 +226,7 @@ def foreach_tensor_clamp_min_list_kernel_cuda_(self: Tensors, other: Tensors) ->
 
 
 def foreach_tensor_lerp_list_cuda_(self: Tensors, tensors1: Tensors, weight: Scalar) -> None:
-    """In place."""
+    """Interpolate between each tensor and its partner in the other list, in place."""
     foreach_ops.check_foreach_api_restrictions(self, tensors1)
     if not can_use_fast_route(self, tensors1):
         return foreach_ops.foreach_tensor_lerp_list_kernel_slow_(self, tensors1, weight)
@@ -229,13 +235,13 @@ def foreach_tensor_lerp_list_cuda_(self: Tensors, tensors1: Tensors, weight: Sca
     return _in_place((lambda a, b: a + number * (b - a)) if near else (lambda a, b: b - (b - a) * rest), self, tensors1)
 
 
-# -- two other lists ---------------------------------------------------------------------------------------------------
+# -- with two other lists ----------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_addcmul_scalar_cuda(
     self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar
 ) -> list[Tensor]:
-    """New tensors."""
+    """Apply ``addcmul`` to each tensor, with one value; return new tensors."""
     foreach_ops.check_foreach_api_restrictions(self, tensor1, tensor2)
     if not can_use_fast_route(self, tensor1, tensor2):
         return foreach_ops.foreach_tensor_addcmul_scalar_slow(self, tensor1, tensor2, value)
@@ -244,7 +250,7 @@ def foreach_tensor_addcmul_scalar_cuda(
 
 
 def foreach_tensor_addcmul_scalar_cuda_(self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar) -> None:
-    """In place."""
+    """Apply ``addcmul`` to each tensor, with one value, in place."""
     foreach_ops.check_foreach_api_restrictions(self, tensor1, tensor2)
     if not can_use_fast_route(self, tensor1, tensor2):
         return foreach_ops.foreach_tensor_addcmul_scalar_slow_(self, tensor1, tensor2, value)
@@ -253,7 +259,7 @@ def foreach_tensor_addcmul_scalar_cuda_(self: Tensors, tensor1: Tensors, tensor2
 
 
 def foreach_tensor_addcdiv_scalar_cuda_(self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar) -> None:
-    """In place."""
+    """Apply ``addcdiv`` to each tensor, with one value, in place."""
     foreach_ops.check_foreach_api_restrictions(self, tensor1, tensor2)
     if not can_use_fast_route(self, tensor1, tensor2):
         return foreach_ops.foreach_tensor_addcdiv_scalar_slow_(self, tensor1, tensor2, value)
@@ -263,7 +269,7 @@ def foreach_tensor_addcdiv_scalar_cuda_(self: Tensors, tensor1: Tensors, tensor2
 def foreach_tensor_addcdiv_scalarlist_cuda_(
     self: Tensors, tensor1: Tensors, tensor2: Tensors, scalars: Sequence[Scalar]
 ) -> None:
-    """In place, with a number of each."""
+    """Apply ``addcdiv`` to each tensor, with a value for each, in place."""
     foreach_ops.check_foreach_api_restrictions(self, tensor1, tensor2, scalars=scalars)
     if not can_use_fast_route(self, tensor1, tensor2):
         return foreach_ops.foreach_tensor_addcdiv_scalarlist_slow_(self, tensor1, tensor2, scalars)
@@ -273,17 +279,17 @@ def foreach_tensor_addcdiv_scalarlist_cuda_(
     return None
 
 
-# -- alone -------------------------------------------------------------------------------------------------------------
+# -- unary -------------------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_neg_cuda(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Negate each tensor; return new tensors."""
     foreach_ops.check_foreach_api_restrictions(self)
     return _new(lambda a: -a, self) if can_use_fast_route(self) else foreach_ops.foreach_tensor_neg_slow(self)
 
 
 def foreach_tensor_sqrt_cuda(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Take the square root of each tensor; return new tensors."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_sqrt_slow(self)
@@ -291,7 +297,7 @@ def foreach_tensor_sqrt_cuda(self: Tensors) -> list[Tensor]:
 
 
 def foreach_tensor_sqrt_cuda_(self: Tensors) -> None:
-    """In place."""
+    """Take the square root of each tensor, in place."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_sqrt_slow_(self)
@@ -299,7 +305,7 @@ def foreach_tensor_sqrt_cuda_(self: Tensors) -> None:
 
 
 def foreach_tensor_zero_cuda_(self: Tensors) -> None:
-    """In place; of all these kernels this one leaves versions as they are."""
+    """Fill each tensor with zeros, in place. Unlike the other kernels here, this one does not increment versions."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_zero_slow_(self)
@@ -309,5 +315,5 @@ def foreach_tensor_zero_cuda_(self: Tensors) -> None:
 
 
 def foreach_tensor_norm_cuda(self: Tensors, ord: Scalar, dtype: DType | None) -> list[Tensor]:
-    """The norm of each."""
+    """The norm of each tensor."""
     return foreach_ops.foreach_tensor_norm_slow(self, ord, dtype)

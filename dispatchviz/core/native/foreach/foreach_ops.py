@@ -1,7 +1,7 @@
 """``_foreach_*``: one operation on every tensor of a list (``aten/src/ATen/native/ForeachOpsKernels.cpp``).
 
-The kernels for all backends call the operator of single tensors, one after the other. What is faster on CUDA is in
-``foreach_cuda.py``.
+The kernels for all backends call the operator of single tensors for one tensor after the other. CUDA's faster kernels
+are in ``foreach_cuda.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LISTS = "Tensor lists must have the same number of tensors, got {} and {}"
 
 
 def check_foreach_api_restrictions(*lists: Tensors, scalars: Sequence[Scalar] | None = None) -> None:
-    """RuntimeError for an empty list, and for lists of different lengths."""
+    """Raise RuntimeError for an empty list and for lists of different lengths."""
     if not lists[0]:
         raise RuntimeError("Tensor list must have at least one tensor.")
     for other in lists[1:]:
@@ -32,7 +32,7 @@ def check_foreach_api_restrictions(*lists: Tensors, scalars: Sequence[Scalar] | 
 
 
 def check_scalar_tensor(scalar: Tensor) -> None:
-    """RuntimeError for a tensor that is no number."""
+    """Raise RuntimeError for a tensor that is not a single number."""
     if scalar._size:
         raise RuntimeError(
             f"scalar tensor expected to be 0 dim but it has {len(scalar._size)} dimensions and "
@@ -40,67 +40,67 @@ def check_scalar_tensor(scalar: Tensor) -> None:
         )
 
 
-# -- a number ----------------------------------------------------------------------------------------------------------
+# -- with a number -----------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_add_scalar_kernel_slow(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Add the number to each tensor; return new tensors."""
     check_foreach_api_restrictions(self)
     return [ops.add_Scalar.call(tensor, scalar, 1) for tensor in self]
 
 
 def foreach_tensor_add_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Add the number to each tensor, in place."""
     check_foreach_api_restrictions(self)
     for tensor in self:
         ops.add__Scalar.call(tensor, scalar, 1)
 
 
 def foreach_tensor_mul_scalar_kernel_slow(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Multiply each tensor by the number; return new tensors."""
     check_foreach_api_restrictions(self)
     return [ops.mul_Scalar.call(tensor, scalar) for tensor in self]
 
 
 def foreach_tensor_mul_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Multiply each tensor by the number, in place."""
     check_foreach_api_restrictions(self)
     for tensor in self:
         ops.mul__Scalar.call(tensor, scalar)
 
 
 def foreach_tensor_div_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Divide each tensor by the number, in place."""
     check_foreach_api_restrictions(self)
     for tensor in self:
         ops.div__Scalar.call(tensor, scalar)
 
 
-# -- a number of each, or one in a tensor ------------------------------------------------------------------------------
+# -- with a list of numbers or a 0-dim tensor --------------------------------------------------------------------------
 
 
 def foreach_tensor_div_scalarlist_kernel_slow_(self: Tensors, scalars: Sequence[Scalar]) -> None:
-    """In place."""
+    """Divide each tensor by its number in the list, in place."""
     check_foreach_api_restrictions(self, scalars=scalars)
     for tensor, scalar in zip(self, scalars, strict=True):
         ops.div__Scalar.call(tensor, scalar)
 
 
 def foreach_tensor_mul_scalarlist_kernel_slow(self: Tensors, scalars: Sequence[Scalar]) -> list[Tensor]:
-    """New tensors."""
+    """Multiply each tensor by its number in the list; return new tensors."""
     check_foreach_api_restrictions(self, scalars=scalars)
     return [ops.mul_Scalar.call(tensor, scalar) for tensor, scalar in zip(self, scalars, strict=True)]
 
 
 def foreach_tensor_mul_scalarlist_kernel_slow_(self: Tensors, scalars: Sequence[Scalar]) -> None:
-    """In place."""
+    """Multiply each tensor by its number in the list, in place."""
     check_foreach_api_restrictions(self, scalars=scalars)
     for tensor, scalar in zip(self, scalars, strict=True):
         ops.mul__Scalar.call(tensor, scalar)
 
 
 def foreach_tensor_add_tensor_kernel_slow_(self: Tensors, other: Tensor, alpha: Scalar) -> None:
-    """In place."""
+    """Add the 0-dim tensor to each tensor, in place."""
     check_scalar_tensor(other)
     check_foreach_api_restrictions(self)
     for tensor in self:
@@ -108,84 +108,84 @@ def foreach_tensor_add_tensor_kernel_slow_(self: Tensors, other: Tensor, alpha: 
 
 
 def foreach_tensor_mul_tensor_kernel_slow_(self: Tensors, other: Tensor) -> None:
-    """In place."""
+    """Multiply each tensor by the 0-dim tensor, in place."""
     check_scalar_tensor(other)
     check_foreach_api_restrictions(self)
     for tensor in self:
         ops.mul__Tensor.call(tensor, other)
 
 
-# -- another list ------------------------------------------------------------------------------------------------------
+# -- with another list -------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_add_list_kernel_slow(self: Tensors, other: Tensors, alpha: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Add to each tensor its partner in the other list; return new tensors."""
     check_foreach_api_restrictions(self, other)
     return [ops.add_Tensor.call(a, b, alpha) for a, b in zip(self, other, strict=True)]
 
 
 def foreach_tensor_add_list_kernel_slow_(self: Tensors, other: Tensors, alpha: Scalar) -> None:
-    """In place."""
+    """Add to each tensor its partner in the other list, in place."""
     check_foreach_api_restrictions(self, other)
     for a, b in zip(self, other, strict=True):
         ops.add__Tensor.call(a, b, alpha)
 
 
 def foreach_tensor_sub_list_kernel_slow_(self: Tensors, other: Tensors, alpha: Scalar) -> None:
-    """In place."""
+    """Subtract from each tensor its partner in the other list, in place."""
     check_foreach_api_restrictions(self, other)
     for a, b in zip(self, other, strict=True):
         ops.sub__Tensor.call(a, b, alpha)
 
 
 def foreach_tensor_mul_list_kernel_slow_(self: Tensors, other: Tensors) -> None:
-    """In place."""
+    """Multiply each tensor by its partner in the other list, in place."""
     check_foreach_api_restrictions(self, other)
     for a, b in zip(self, other, strict=True):
         ops.mul__Tensor.call(a, b)
 
 
 def foreach_tensor_div_list_kernel_slow_(self: Tensors, other: Tensors) -> None:
-    """In place."""
+    """Divide each tensor by its partner in the other list, in place."""
     check_foreach_api_restrictions(self, other)
     for a, b in zip(self, other, strict=True):
         ops.div__Tensor.call(a, b)
 
 
 def foreach_tensor_clamp_min_list_kernel_slow_(self: Tensors, other: Tensors) -> None:
-    """The larger of both, in place."""
+    """Clamp each tensor to a minimum of its partner in the other list, in place."""
     check_foreach_api_restrictions(self, other)
     for a, b in zip(self, other, strict=True):
         ops.clamp_min__Tensor.call(a, b)
 
 
 def foreach_tensor_lerp_list_kernel_slow_(self: Tensors, tensors1: Tensors, weight: Scalar) -> None:
-    """In place."""
+    """Interpolate between each tensor and its partner in the other list, in place."""
     check_foreach_api_restrictions(self, tensors1)
     for a, b in zip(self, tensors1, strict=True):
         ops.lerp__Scalar.call(a, b, weight)
 
 
-# -- two other lists ---------------------------------------------------------------------------------------------------
+# -- with two other lists ----------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_addcmul_scalar_slow(
     self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar
 ) -> list[Tensor]:
-    """New tensors."""
+    """Apply ``addcmul`` to each tensor, with one value; return new tensors."""
     check_foreach_api_restrictions(self, tensor1, tensor2)
     return [ops.addcmul.call(a, b, c, value) for a, b, c in zip(self, tensor1, tensor2, strict=True)]
 
 
 def foreach_tensor_addcmul_scalar_slow_(self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar) -> None:
-    """In place."""
+    """Apply ``addcmul`` to each tensor, with one value, in place."""
     check_foreach_api_restrictions(self, tensor1, tensor2)
     for a, b, c in zip(self, tensor1, tensor2, strict=True):
         ops.addcmul_.call(a, b, c, value)
 
 
 def foreach_tensor_addcdiv_scalar_slow_(self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar) -> None:
-    """In place."""
+    """Apply ``addcdiv`` to each tensor, with one value, in place."""
     check_foreach_api_restrictions(self, tensor1, tensor2)
     for a, b, c in zip(self, tensor1, tensor2, strict=True):
         ops.addcdiv_.call(a, b, c, value)
@@ -194,42 +194,42 @@ def foreach_tensor_addcdiv_scalar_slow_(self: Tensors, tensor1: Tensors, tensor2
 def foreach_tensor_addcdiv_scalarlist_slow_(
     self: Tensors, tensor1: Tensors, tensor2: Tensors, scalars: Sequence[Scalar]
 ) -> None:
-    """In place, with a number of each."""
+    """Apply ``addcdiv`` to each tensor, with a value for each, in place."""
     check_foreach_api_restrictions(self, tensor1, tensor2, scalars=scalars)
     for a, b, c, value in zip(self, tensor1, tensor2, scalars, strict=True):
         ops.addcdiv_.call(a, b, c, value)
 
 
-# -- alone -------------------------------------------------------------------------------------------------------------
+# -- unary -------------------------------------------------------------------------------------------------------------
 
 
 def foreach_tensor_neg_slow(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Negate each tensor; return new tensors."""
     check_foreach_api_restrictions(self)
     return [ops.neg.call(tensor) for tensor in self]
 
 
 def foreach_tensor_sqrt_slow(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Take the square root of each tensor; return new tensors."""
     check_foreach_api_restrictions(self)
     return [ops.sqrt.call(tensor) for tensor in self]
 
 
 def foreach_tensor_sqrt_slow_(self: Tensors) -> None:
-    """In place."""
+    """Take the square root of each tensor, in place."""
     check_foreach_api_restrictions(self)
     for tensor in self:
         ops.sqrt_.call(tensor)
 
 
 def foreach_tensor_zero_slow_(self: Tensors) -> None:
-    """In place."""
+    """Fill each tensor with zeros, in place."""
     check_foreach_api_restrictions(self)
     for tensor in self:
         ops.zero_.call(tensor)
 
 
 def foreach_tensor_norm_slow(self: Tensors, ord: Scalar, dtype: DType | None) -> list[Tensor]:
-    """The norm of each."""
+    """The norm of each tensor."""
     check_foreach_api_restrictions(self)
     return [ops.linalg_vector_norm.call(tensor, ord, None, False, dtype) for tensor in self]

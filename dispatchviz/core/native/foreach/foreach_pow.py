@@ -1,7 +1,7 @@
-"""``_foreach_pow``, ``_foreach_sub`` and ``_foreach_div_`` by single numbers, for capturable optimizers, on the CPU and
-on CUDA (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/ForeachBinaryOpScalar.cu``).
+"""``_foreach_pow``, ``_foreach_sub`` and ``_foreach_div_`` with single numbers, for capturable optimizers, on the CPU
+and on CUDA (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/ForeachBinaryOpScalar.cu``).
 
-NB: on CUDA written after PyTorch's sources and not measured on a GPU.
+NB: the CUDA kernels follow PyTorch's sources and were not measured on a GPU.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def foreach_tensor_sub_scalar_kernel_slow(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Subtract the number from each tensor; return new tensors."""
     check_foreach_api_restrictions(self)
     return [ops.sub_Scalar.call(tensor, scalar, 1) for tensor in self]
 
 
 def foreach_tensor_sub_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Subtract the number from each tensor, in place."""
     check_foreach_api_restrictions(self)
     for tensor in self:
         ops.sub__Scalar.call(tensor, scalar, 1)
 
 
 def foreach_tensor_sub_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Subtract the number from each tensor; return new tensors."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_tensor_sub_scalar_kernel_slow(self, scalar)
@@ -37,7 +37,7 @@ def foreach_tensor_sub_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list
 
 
 def foreach_tensor_sub_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> None:
-    """In place."""
+    """Subtract the number from each tensor, in place."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_tensor_sub_scalar_kernel_slow_(self, scalar)
@@ -46,7 +46,7 @@ def foreach_tensor_sub_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> Non
 
 
 def foreach_tensor_div_tensor_kernel_slow_(self: Tensors, other: Tensor) -> None:
-    """In place, by one number."""
+    """Divide each tensor by the 0-dim tensor, in place."""
     check_scalar_tensor(other)
     check_foreach_api_restrictions(self)
     for tensor in self:
@@ -54,7 +54,7 @@ def foreach_tensor_div_tensor_kernel_slow_(self: Tensors, other: Tensor) -> None
 
 
 def foreach_tensor_div_tensor_kernel_cuda_(self: Tensors, other: Tensor) -> None:
-    """In place; a number on the CPU is read there."""
+    """Divide each tensor by the 0-dim tensor, in place. If it is on the CPU, it is read there."""
     check_scalar_tensor(other)
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self) or other._device is not self[0]._device or other._dtype is not self[0]._dtype:
@@ -65,13 +65,13 @@ def foreach_tensor_div_tensor_kernel_cuda_(self: Tensors, other: Tensor) -> None
 
 
 def foreach_scalar_pow_list_kernel_slow(self: Scalar, exponent: Tensors) -> list[Tensor]:
-    """A number to the power of each."""
+    """Raise a number to the power of each tensor; return new tensors."""
     check_foreach_api_restrictions(exponent)
     return [ops.pow_Scalar.call(self, tensor) for tensor in exponent]
 
 
 def foreach_scalar_pow_list_kernel_cuda(self: Scalar, exponent: Tensors) -> list[Tensor]:
-    """A number to the power of each."""
+    """Raise a number to the power of each tensor; return new tensors."""
     check_foreach_api_restrictions(exponent)
     if not can_use_fast_route(exponent):
         return foreach_scalar_pow_list_kernel_slow(self, exponent)
@@ -80,14 +80,14 @@ def foreach_scalar_pow_list_kernel_cuda(self: Scalar, exponent: Tensors) -> list
 
 
 def foreach_tensor_pow_scalar_kernel_slow_(self: Tensors, exponent: Scalar) -> None:
-    """Each to the power of a number, in place."""
+    """Raise each tensor to the power of a number, in place."""
     check_foreach_api_restrictions(self)
     for tensor in self:
         ops.pow__Scalar.call(tensor, exponent)
 
 
 def foreach_tensor_pow_scalar_kernel_cuda_(self: Tensors, exponent: Scalar) -> None:
-    """Each to the power of a number, in place."""
+    """Raise each tensor to the power of a number, in place."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_tensor_pow_scalar_kernel_slow_(self, exponent)

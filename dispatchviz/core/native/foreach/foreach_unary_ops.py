@@ -1,7 +1,7 @@
 """``_foreach_abs``, ``_foreach_reciprocal``, ``_foreach_sign`` and others that optimizers other than SGD and Adam call,
 on the CPU and on CUDA (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/Foreach*.cu``).
 
-NB: on CUDA written after PyTorch's sources and not measured on a GPU.
+NB: the CUDA kernels follow PyTorch's sources and were not measured on a GPU.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dispatchviz.core.native.foreach.foreach_ops import Tensors, check_foreach_a
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.tensor.tensor import Tensor
 
-# -- each by itself ----------------------------------------------------------------------------------------------------
+# -- unary -------------------------------------------------------------------------------------------------------------
 
 
 def _each(operator: Any, self: Tensors) -> list[Tensor]:
@@ -33,7 +33,7 @@ def _one_over(values: Any) -> Any:
 
 
 def _fast(name: str, self: Tensors) -> Callable[..., Any] | None:
-    """The function of a whole list; None where the tensors are not alike."""
+    """The function of one kernel for the whole list, or None if the fast route is not possible."""
     check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return None
@@ -43,93 +43,93 @@ def _fast(name: str, self: Tensors) -> Callable[..., Any] | None:
 
 
 def foreach_tensor_abs_slow(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Take the absolute value of each tensor; return new tensors."""
     return _each(ops.abs, self)
 
 
 def foreach_tensor_abs_cuda(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Take the absolute value of each tensor; return new tensors."""
     function = _fast("abs", self)
     return _each(ops.abs, self) if function is None else _new(function, self)
 
 
 def foreach_tensor_abs_slow_(self: Tensors) -> None:
-    """In place."""
+    """Replace each tensor by its absolute value, in place."""
     _each_in_place(ops.abs_, self)
 
 
 def foreach_tensor_abs_cuda_(self: Tensors) -> None:
-    """In place."""
+    """Replace each tensor by its absolute value, in place."""
     function = _fast("abs", self)
     return _each_in_place(ops.abs_, self) if function is None else _in_place(function, self)
 
 
 def foreach_tensor_reciprocal_slow(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Take the reciprocal of each tensor; return new tensors."""
     return _each(ops.reciprocal, self)
 
 
 def foreach_tensor_reciprocal_cuda(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Take the reciprocal of each tensor; return new tensors."""
     function = _fast("reciprocal", self)
     return _each(ops.reciprocal, self) if function is None else _new(function, self)
 
 
 def foreach_tensor_reciprocal_slow_(self: Tensors) -> None:
-    """In place."""
+    """Take the reciprocal of each tensor, in place."""
     _each_in_place(ops.reciprocal_, self)
 
 
 def foreach_tensor_reciprocal_cuda_(self: Tensors) -> None:
-    """In place."""
+    """Take the reciprocal of each tensor, in place."""
     function = _fast("reciprocal", self)
     return _each_in_place(ops.reciprocal_, self) if function is None else _in_place(function, self)
 
 
 def foreach_tensor_sign_slow(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Take the sign of each tensor; return new tensors."""
     return _each(ops.sign, self)
 
 
 def foreach_tensor_sign_cuda(self: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Take the sign of each tensor; return new tensors."""
     function = _fast("sign", self)
     return _each(ops.sign, self) if function is None else _new(function, self)
 
 
 def foreach_tensor_sign_slow_(self: Tensors) -> None:
-    """In place."""
+    """Take the sign of each tensor, in place."""
     _each_in_place(ops.sign_, self)
 
 
 def foreach_tensor_sign_cuda_(self: Tensors) -> None:
-    """In place."""
+    """Take the sign of each tensor, in place."""
     function = _fast("sign", self)
     return _each_in_place(ops.sign_, self) if function is None else _in_place(function, self)
 
 
 def foreach_tensor_neg_slow_(self: Tensors) -> None:
-    """In place."""
+    """Negate each tensor, in place."""
     _each_in_place(ops.neg_, self)
 
 
 def foreach_tensor_neg_cuda_(self: Tensors) -> None:
-    """In place."""
+    """Negate each tensor, in place."""
     function = _fast("neg", self)
     return _each_in_place(ops.neg_, self) if function is None else _in_place(function, self)
 
 
-# -- with another list, or a number of each ----------------------------------------------------------------------------
+# -- with another list or a list of numbers ----------------------------------------------------------------------------
 
 
 def foreach_tensor_mul_list_kernel_slow(self: Tensors, other: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Multiply each tensor by its partner in the other list; return new tensors."""
     check_foreach_api_restrictions(self, other)
     return [ops.mul_Tensor.call(a, b) for a, b in zip(self, other, strict=True)]
 
 
 def foreach_tensor_mul_list_kernel_cuda(self: Tensors, other: Tensors) -> list[Tensor]:
-    """New tensors."""
+    """Multiply each tensor by its partner in the other list; return new tensors."""
     check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return foreach_tensor_mul_list_kernel_slow(self, other)
@@ -137,13 +137,13 @@ def foreach_tensor_mul_list_kernel_cuda(self: Tensors, other: Tensors) -> list[T
 
 
 def foreach_tensor_sub_list_kernel_slow(self: Tensors, other: Tensors, alpha: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Subtract from each tensor its partner in the other list; return new tensors."""
     check_foreach_api_restrictions(self, other)
     return [ops.sub_Tensor.call(a, b, alpha) for a, b in zip(self, other, strict=True)]
 
 
 def foreach_tensor_sub_list_kernel_cuda(self: Tensors, other: Tensors, alpha: Scalar) -> list[Tensor]:
-    """New tensors."""
+    """Subtract from each tensor its partner in the other list; return new tensors."""
     check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
         return foreach_tensor_sub_list_kernel_slow(self, other, alpha)
@@ -152,14 +152,14 @@ def foreach_tensor_sub_list_kernel_cuda(self: Tensors, other: Tensors, alpha: Sc
 
 
 def foreach_tensor_add_scalarlist_kernel_slow_(self: Tensors, scalars: Sequence[Scalar]) -> None:
-    """In place."""
+    """Add to each tensor its number in the list, in place."""
     check_foreach_api_restrictions(self, scalars=scalars)
     for tensor, scalar in zip(self, scalars, strict=True):
         ops.add__Scalar.call(tensor, scalar, 1)
 
 
 def foreach_tensor_add_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[Scalar]) -> None:
-    """In place."""
+    """Add to each tensor its number in the list, in place."""
     check_foreach_api_restrictions(self, scalars=scalars)
     if not can_use_fast_route(self):
         return foreach_tensor_add_scalarlist_kernel_slow_(self, scalars)
@@ -170,14 +170,14 @@ def foreach_tensor_add_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[
 
 
 def foreach_tensor_copy_list_kernel_slow_(self: Tensors, src: Tensors, non_blocking: bool) -> None:
-    """In place."""
+    """Copy its partner in the other list into each tensor, in place."""
     check_foreach_api_restrictions(self, src)
     for target, source in zip(self, src, strict=True):
         ops.copy_.call(target, source, non_blocking)
 
 
 def foreach_tensor_copy_list_kernel_cuda_(self: Tensors, src: Tensors, non_blocking: bool) -> None:
-    """In place."""
+    """Copy its partner in the other list into each tensor, in place."""
     check_foreach_api_restrictions(self, src)
     if not can_use_fast_route(self, src):
         return foreach_tensor_copy_list_kernel_slow_(self, src, non_blocking)

@@ -1,8 +1,8 @@
 """Adam, SGD and Adagrad steps of the fused optimizers on the CPU (``aten/src/ATen/native/cpu/Fused*Kernel.cpp``).
 
-Each function takes flat arrays of one parameter and writes into them; half and bfloat16 are computed as float32 and
-rounded when they are written. Sums of products round once (``fma.py``), in whole vectors of 32 bytes and
-in what is left over.
+Each function takes the flat arrays of one parameter and writes into them. Half and bfloat16 are computed as float32 and
+rounded when they are written. Sums of products are rounded once (``fma.py``), both in whole vectors of 32 bytes and in
+the rest.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dispatchviz.core.native.arithmetic.fma import fma
 from dispatchviz.core.tensor.dtype import REDUCED, DType
 
 _VECTOR = 32
-"""Bytes of AVX2, also where the processor has AVX-512."""
+"""The bytes of an AVX2 vector, which PyTorch uses even if the processor has AVX-512."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdamOptions:
-    """Hyperparameters of ``_fused_adam_`` and ``_fused_adamw_``; ``decoupled``: the second."""
+    """Hyperparameters of ``_fused_adam_`` and ``_fused_adamw_``; ``decoupled`` is True for the latter."""
 
     lr: float
     beta1: float
@@ -60,17 +60,17 @@ class AdagradOptions:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """One of a kernel's two loops: over ``whole`` vectors, or over what is left over."""
+    """One of a kernel's two loops: over ``whole`` vectors, or over the rest."""
 
     whole: bool
     dtype: DType
 
     def number(self, value: float) -> Any:
-        """A number as elements are computed."""
+        """A number in the dtype in which elements are computed."""
         return (numpy.float32 if self.dtype in REDUCED else self.dtype.numpy.type)(value)
 
     def element(self, value: float) -> Any:
-        """A number that whole vectors hold as an element, so that half and bfloat16 round it."""
+        """A number that whole vectors hold as an element, so half and bfloat16 round it."""
         return self.number(float(self.dtype.numpy.type(value)) if self.whole else value)
 
 
@@ -90,7 +90,7 @@ def in_loops(function: Callable[..., None], dtype: DType, arrays: list[Any], *re
 
 
 def _gradient(param: Any, grad: Any, scale: float | None, weight_decay: Any, maximize: bool) -> Any:
-    """The gradient by which to step: unscaled (which stays), negated to maximize, with weight decay."""
+    """The gradient for the step: unscaled in place, negated if ``maximize``, with weight decay."""
     if scale is not None:
         grad /= param.dtype.type(scale)
     found = -grad if maximize else grad
@@ -98,7 +98,7 @@ def _gradient(param: Any, grad: Any, scale: float | None, weight_decay: Any, max
 
 
 def adam_step(loop: Loop, arrays: list[Any], options: AdamOptions, step: float, scale: float | None) -> None:
-    """Parameter, gradient, both means and, for ``amsgrad``, the maximum of the second; ``step`` counts from 1."""
+    """Update the parameter, both means and, for ``amsgrad``, the maximum of the second one; ``step`` counts from 1."""
     param, grad, mean, square, *max_exp_avg_sqs = arrays
     number = loop.number
     decay = 0.0 if options.decoupled else options.weight_decay
@@ -117,10 +117,10 @@ def adam_step(loop: Loop, arrays: list[Any], options: AdamOptions, step: float, 
 
 
 def sgd_step(loop: Loop, arrays: list[Any], options: SgdOptions, scale: float | None) -> None:
-    """Parameter, gradient and, with momentum, its buffer.
+    """Update the parameter and, with momentum, its buffer.
 
-    Whole vectors of half and bfloat16 leave the parameter alone: PyTorch 2.13 never writes it there.
-    NB: and there it reads a buffer's memory as if it were float32, up to what lies behind it; here its own numbers.
+    Whole vectors of half and bfloat16 leave the parameter unchanged: PyTorch 2.13 never writes it there. NB: PyTorch
+    also reads the memory of a buffer there as if it were float32, beyond its end. Here its own numbers are read.
     """
     param, grad, *buffers = arrays
     number = loop.element
@@ -136,7 +136,7 @@ def sgd_step(loop: Loop, arrays: list[Any], options: SgdOptions, scale: float | 
 
 
 def adagrad_step(loop: Loop, arrays: list[Any], options: AdagradOptions, step: float, scale: float | None) -> None:
-    """Parameter, gradient and the sum of squares so far; ``step`` counts from 1."""
+    """Update the parameter and the sum of squares so far; ``step`` counts from 1."""
     param, grad, total = arrays
     number = loop.element
     found = _gradient(param, grad, scale, number(options.weight_decay), options.maximize)

@@ -1,8 +1,8 @@
 """``_fused_adam_``, ``_fused_adamw_``, ``_fused_sgd_``, ``_fused_adagrad_`` on the CPU: one call updates a list of
 parameters and their states (``aten/src/ATen/native/FusedAdam.cpp``, ``FusedSGD.cpp``, ``FusedAdagrad.cpp``).
 
-Memory is gone through from its first element on, whatever the strides, as PyTorch does. The arithmetic is in
-``fused_optimizer_steps.py``, CUDA's kernels in ``fused_optimizers_cuda.py``.
+As in PyTorch, memory is processed from its first element on and strides are ignored. The arithmetic is in
+``fused_optimizer_steps.py``, CUDA's kernels are in ``fused_optimizers_cuda.py``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Tensors = Sequence[Tensor]
 
 
 def check_true(condition: bool, text: str) -> None:
-    """RuntimeError: ``TORCH_CHECK`` of a condition without a message of its own."""
+    """Raise RuntimeError unless the condition holds (``TORCH_CHECK`` without a message)."""
     if not condition:
         raise RuntimeError(f"Expected {text} to be true, but got false.  {IMPROVABLE}")
 
@@ -47,12 +47,12 @@ def skips(found_inf: Tensor | None) -> bool:
 
 
 def scale_of(grad_scale: Tensor | None) -> float | None:
-    """What gradients are still to be divided by."""
+    """The number by which gradients must still be divided, or None."""
     return None if grad_scale is None else float(grad_scale._array.reshape(-1)[0])
 
 
 def number_of(lr: float | Tensor) -> float:
-    """A rate; one in a tensor is read."""
+    """The learning rate as a number; a tensor is read."""
     return _read(lr) if isinstance(lr, Tensor) else lr
 
 
@@ -63,14 +63,14 @@ def _read(tensor: Tensor) -> float:
 
 
 def check_floating(param: Tensor, kernel: str) -> DType:
-    """The dtype; NotImplementedError if it is complex or no floating one."""
+    """The dtype. Raise NotImplementedError unless it is floating and real."""
     if not param._dtype.is_floating_point:
         raise not_implemented(kernel, param._dtype)
     return param._dtype
 
 
 def _memory(tensor: Tensor, dtype: DType, length: int) -> Any:
-    """Flat memory from the first element on; RuntimeError for another dtype."""
+    """The flat memory from the first element on. Raise RuntimeError for another dtype."""
     check_scalar_type(tensor, dtype)
     buffer = tensor._storage.buffer.reshape(-1)
     return strided(buffer.view(dtype.numpy), (length,), (1,), tensor._offset)
@@ -93,7 +93,7 @@ def _fused_adam_kernel_cpu_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
-    """Adam; RuntimeError for lists of different lengths and for states of another dtype."""
+    """Take an Adam step. Raise RuntimeError for lists of different lengths and for states of another dtype."""
     options = AdamOptions(number_of(lr), beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled=False)
     _adam((self, grads, exp_avgs, exp_avg_sqs), max_exp_avg_sqs, state_steps, options, grad_scale, found_inf)
 
@@ -115,7 +115,7 @@ def _fused_adamw_kernel_cpu_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
-    """Adam whose weight decay is its own; errors as of ``_fused_adam_``."""
+    """Take an AdamW step (decoupled weight decay). Raise the same errors as ``_fused_adam_``."""
     options = AdamOptions(number_of(lr), beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled=True)
     _adam((self, grads, exp_avgs, exp_avg_sqs), max_exp_avg_sqs, state_steps, options, grad_scale, found_inf)
 
@@ -161,7 +161,7 @@ def _fused_sgd_kernel_cpu_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
-    """Gradient descent; RuntimeError for lists of different lengths and for buffers of another dtype."""
+    """Take an SGD step. Raise RuntimeError for lists of different lengths and for buffers of another dtype."""
     options = SgdOptions(weight_decay, momentum, number_of(lr), dampening, nesterov, maximize, is_first_step)
     if skips(found_inf):
         return
@@ -191,7 +191,7 @@ def _fused_adagrad_kernel_cpu_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
-    """Adagrad; RuntimeError for lists of different lengths and for sums of another dtype."""
+    """Take an Adagrad step. Raise RuntimeError for lists of different lengths and for sums of another dtype."""
     options = AdagradOptions(number_of(lr), lr_decay, weight_decay, eps, maximize)
     if skips(found_inf):
         return

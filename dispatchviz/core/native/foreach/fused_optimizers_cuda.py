@@ -1,8 +1,8 @@
 """``_fused_adam_``, ``_fused_adamw_``, ``_fused_sgd_``, ``_fused_adagrad_`` on CUDA: one kernel for a whole list
 (``aten/src/ATen/native/cuda/Fused*Kernel.cu``).
 
-Numbers are float64 there, so that each statement is computed in float64 and rounded to the parameter's dtype, or to
-float32 for half and bfloat16. NB: written after PyTorch's sources and not measured on a GPU.
+Numbers are float64 there. Each statement is computed in float64 and rounded to the dtype of the parameter, or to
+float32 for half and bfloat16. NB: the kernels follow PyTorch's sources and were not measured on a GPU.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from dispatchviz.core.native.iterator.tensor_iterator import accumulated, quiet,
 from dispatchviz.core.tensor.tensor import Tensor
 
 Results = list[tuple[Tensor, Any]]
-"""What is to be written where."""
+"""Pairs of a tensor and the values to write into it."""
 
 _ALIKE = "must have same dtype, device, and layout"
 
 
 def _rate(lr: float | Tensor) -> float:
-    """A rate on the CPU is read before the kernel is started, one on the GPU inside of it."""
+    """The learning rate as a number. On the CPU it is read before the kernel starts, on the GPU by the kernel."""
     return float(lr._array) if isinstance(lr, Tensor) and lr._device.type != "cpu" else number_of(lr)
 
 
@@ -51,7 +51,7 @@ def _fused_adam_kernel_cuda_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
-    """Adam; RuntimeError for lists that are not alike."""
+    """Take an Adam step. Raise RuntimeError for lists of different dtypes, devices or layouts."""
     options = AdamOptions(_rate(lr), beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled=False)
     _adam((self, grads, exp_avgs, exp_avg_sqs), max_exp_avg_sqs, state_steps, options, grad_scale, found_inf)
 
@@ -73,7 +73,7 @@ def _fused_adamw_kernel_cuda_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
-    """Adam whose weight decay is its own; errors as of ``_fused_adam_``."""
+    """Take an AdamW step (decoupled weight decay). Raise the same errors as ``_fused_adam_``."""
     options = AdamOptions(_rate(lr), beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled=True)
     _adam((self, grads, exp_avgs, exp_avg_sqs), max_exp_avg_sqs, state_steps, options, grad_scale, found_inf)
 
@@ -103,7 +103,7 @@ def _wide(tensor: Tensor) -> Any:
 
 
 def _rounded(values: Any, like: Tensor) -> Any:
-    """To what elements are computed in, and back."""
+    """Values rounded to the dtype in which elements are computed, as float64."""
     return values.astype(accumulated(like._dtype).numpy).astype("float64")
 
 
@@ -113,7 +113,7 @@ def _write(results: Results) -> None:
 
 
 def _gradient(param: Tensor, grad: Tensor, scale: float | None, decay: float, maximize: bool) -> tuple[Any, Any]:
-    """What stays in its place, and that by which to step."""
+    """The unscaled gradient, and the gradient for the step."""
     kept = _wide(grad) if scale is None else _rounded(_wide(grad) / scale, grad)
     found = -kept if maximize else kept
     return kept, _rounded(found + _wide(param) * decay, param) if decay != 0 else found
@@ -153,7 +153,7 @@ def _fused_sgd_kernel_cuda_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
-    """Gradient descent; RuntimeError for lists that are not alike."""
+    """Take an SGD step. Raise RuntimeError for lists of different dtypes, devices or layouts."""
     options = SgdOptions(weight_decay, momentum, _rate(lr), dampening, nesterov, maximize, is_first_step)
     lists = [self, grads, *([momentum_buffer_list] if momentum_buffer_list else [])]
     names = "params, grads, momentum_buffer_list" if momentum_buffer_list else "params, grads"
@@ -190,7 +190,7 @@ def _fused_adagrad_kernel_cuda_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
-    """Adagrad; RuntimeError for lists that are not alike."""
+    """Take an Adagrad step. Raise RuntimeError for lists of different dtypes, devices or layouts."""
     options = AdagradOptions(_rate(lr), lr_decay, weight_decay, eps, maximize)
     if not can_use_fast_route(self, grads, state_sums):
         raise RuntimeError(f"params, grads, and state_sums {_ALIKE}")

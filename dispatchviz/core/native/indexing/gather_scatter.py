@@ -23,7 +23,7 @@ from dispatchviz.core.thread.warning import first_time, warn_python
 
 
 def _nonempty(size: Size) -> Size:
-    """A 0-dim tensor counts as having a dimension."""
+    """The size, with one dimension for a 0-dim tensor."""
     return size or (1,)
 
 
@@ -33,12 +33,12 @@ def _check_dtype(name: str, index: Tensor) -> None:
 
 
 def _is_too_large(index: Size, other: Size, but: int | None) -> bool:
-    """Return whether an index is longer than allowed, in a dimension other than ``but``."""
+    """Return whether the index is longer than ``other`` in a dimension other than ``but``."""
     return any(dim != but and length > other[wrap_dim(dim, len(other))] for dim, length in enumerate(index))
 
 
 def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:
-    """``scatter_meta_impl``"""
+    """Raise RuntimeError for shapes and dtypes that do not fit (``scatter_meta_impl``)."""
     dim = wrap_dim(dim, len(self._size))
     _check_dtype("scatter", index)
     if src is not None and src._dtype is not self._dtype:
@@ -59,10 +59,11 @@ def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None =
         )
 
 
-def _by_rows(out: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
-    """Return whether whole rows go to one place each and are sorted by it first (``can_use_expanded_index_path``).
+def _scatters_rows(out: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
+    """Return whether PyTorch scatters whole rows, sorted by their target (``can_use_expanded_index_path``).
 
-    RuntimeError for such an index of int32. NB: where the index is narrower than a row, PyTorch writes beyond the rows.
+    Raise RuntimeError for an int32 index of this kind. NB: if the index is narrower than a row, PyTorch writes beyond
+    the rows.
     """
     stride = index._stride
     fits = out._device.type == "cpu" and out._dtype.is_floating_point and numel(index._size) > 0
@@ -76,11 +77,11 @@ def _by_rows(out: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
 
 
 _ENOUGH_CHANNELS = 16
-"""Sorting pays from here on."""
+"""The number of channels from which PyTorch sorts the rows."""
 
 
 def _indices_along(self: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, int]:
-    """The index as an array with a dimension at least; None if it is empty."""
+    """The index as an array with at least one dimension, or None if it is empty; and the dimension, counted from 0."""
     dim = wrap_dim(dim, len(self._size))
     if not numel(index._size):
         return None, dim
@@ -123,7 +124,7 @@ def _check_gathered(self: Tensor, dim: int, index: Tensor) -> None:
 
 
 def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> None:
-    """self[index[i][j]][j] for the dimension 0"""
+    """self[index[i][j]][j] for dimension 0"""
     indices, dim = _indices_along(self, dim, index)
     if indices is not None:
         _restrided(index, (out, None), (self, dim))
@@ -134,7 +135,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
 
 
 def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
-    """Zeros with the gradient added in where it was read."""
+    """Zeros with the gradient added at the gathered positions."""
     zeros = ops.new_zeros.call(grad, self._size, None, None, None, None)
     return ops.scatter_add_.call(zeros, dim, index, grad)
 
@@ -143,17 +144,17 @@ def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_
 
 
 def scatter_src_meta(op: Structured, self: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
-    """Shape and dtype of self."""
+    """The shape and dtype of self."""
     _like_self(op, self, dim, index, src)
 
 
 def scatter_value_meta(op: Structured, self: Tensor, dim: int, index: Tensor, value: Scalar) -> None:
-    """Shape and dtype of self."""
+    """The shape and dtype of self."""
     _like_self(op, self, dim, index)
 
 
 def scatter_add_meta(op: Structured, self: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
-    """Shape and dtype of self."""
+    """The shape and dtype of self."""
     _like_self(op, self, dim, index, src)
 
 
@@ -163,7 +164,7 @@ def _like_self(op: Structured, self: Tensor, dim: int, index: Tensor, src: Tenso
 
 
 def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
-    """self with src written at the indices"""
+    """self with ``src`` written at the indices"""
     grid, at = _scattered(self, dim, index, out)
     if grid is not None:
         _restrided(index, (out, dim), (src, None))
@@ -179,10 +180,10 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Scalar, out:
 
 
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
-    """self with src added at the indices"""
+    """self with ``src`` added at the indices"""
     if out is not self:
         ops.copy_.call(out, self, False)
-    if _by_rows(out, dim, index, src):
+    if _scatters_rows(out, dim, index, src):
         _reduce_rows(out, index, src, "sum", include_self=True)
         return
     grid, at = _index_grid(out, dim, index)
@@ -192,7 +193,7 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor)
 
 
 def _scatter_add(out: Tensor, key: Any, values: Any) -> None:
-    """Half and bfloat16 are added up in float32 (``create_acc_buffer``)."""
+    """Add values at the indices; half and bfloat16 are summed in float32 (``create_acc_buffer``)."""
     within = accumulated(out._dtype)
     if within is out._dtype:
         reduce_at("add", out, key, values)
@@ -209,15 +210,17 @@ def _scatter_add(out: Tensor, key: Any, values: Any) -> None:
 
 
 def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any, Any]:
-    """Copy self; the indices into it as one array per dimension, and the part of the source that goes there."""
+    """Copy self to ``out``. Return the indices as one array per dimension, and the part of the source to scatter."""
     if out is not self:
         ops.copy_.call(out, self, False)
     return _index_grid(out, dim, index)
 
 
 def _restrided(index: Tensor, *tensors: tuple[Tensor, int | None]) -> None:
-    """On CUDA each is seen in the shape of the index, the one that it points into with stride 0 along the dimension
-    (``cuda/ScatterGatherKernel.cu``)."""
+    """View each tensor in the shape of the index, as CUDA's kernel does (``cuda/ScatterGatherKernel.cu``).
+
+    The tensor that the index refers to gets stride 0 along the given dimension.
+    """
     if index._device.type != "cuda":
         return
     for tensor, dim in tensors:
@@ -240,7 +243,7 @@ _UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply
     "amin": "minimum",
     "min": "minimum",
 }
-"""How elements are put together, and NumPy's name for it. ``max`` and ``min`` are known to kernels, not to backward."""
+"""The NumPy ufunc of each reduction. Only the kernels know ``max`` and ``min``; the backward functions do not."""
 
 
 def reduce_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
@@ -248,7 +251,7 @@ def reduce_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
     ufunc_at(_UFUNCS[reduce], out._array.reshape(_nonempty(out._size)), key, values)
 
 
-# -- scatter with a word for how ---------------------------------------------------------------------------------------
+# -- scatter with a reduction ------------------------------------------------------------------------------------------
 
 
 def _check_old_reduce(reduce: str) -> None:
@@ -257,13 +260,13 @@ def _check_old_reduce(reduce: str) -> None:
 
 
 def check_reduce(reduce: str) -> None:
-    """RuntimeError for an unknown ``reduce``."""
+    """Raise RuntimeError for an unknown ``reduce``."""
     if reduce not in ("sum", "prod", "mean", "amax", "amin", "max", "min"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
 
 
 def scatter_reduce_meta(op: Structured, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> None:
-    """Shape and dtype of self."""
+    """The shape and dtype of self."""
     if first_time("scatter reduce"):
         warn_python(
             "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
@@ -277,7 +280,7 @@ def scatter_reduce_meta(op: Structured, self: Tensor, dim: int, index: Tensor, s
 def scatter_value_reduce_meta(
     op: Structured, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
 ) -> None:
-    """Shape and dtype of self."""
+    """The shape and dtype of self."""
     _like_self(op, self, dim, index)
     _check_old_reduce(reduce)
 
@@ -285,20 +288,20 @@ def scatter_value_reduce_meta(
 def scatter_reduce_two_meta(
     op: Structured, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> None:
-    """Shape and dtype of self."""
+    """The shape and dtype of self."""
     _like_self(op, self, dim, index, src)
     check_reduce(reduce)
 
 
 def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> None:
-    """self with src added, or multiplied in, at the indices"""
+    """self with ``src`` added or multiplied at the indices"""
     grid, at = _scattered(self, dim, index, out)
     if grid is not None:
         reduce_at(reduce, out, grid, src._array.reshape(_nonempty(src._size))[at])
 
 
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor) -> None:
-    """self with a number added, or multiplied in, at the indices"""
+    """self with a number added or multiplied at the indices"""
     grid, _ = _scattered(self, dim, index, out)
     if grid is not None:
         reduce_at(reduce, out, grid, out._dtype.numpy.type(convert(value, out._dtype)))
@@ -307,11 +310,11 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Scala
 def scatter_reduce_two(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> None:
-    """self with all values of one index reduced there"""
+    """self with all values of the same index reduced"""
     dim = wrap_dim(dim, len(self._size))
     if out is not self:
         ops.copy_.call(out, self, False)
-    if _by_rows(out, dim, index, src):
+    if _scatters_rows(out, dim, index, src):
         _reduce_rows(out, index, src, reduce, include_self)
         return
     if out is not self:
@@ -328,7 +331,7 @@ def scatter_reduce_two(
 
 
 def _reduce_rows(out: Tensor, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> None:
-    """The same for whole rows: half and bfloat16 have a row of float32 to add up in, one for each thread."""
+    """Reduce whole rows. Half and bfloat16 are summed in a float32 row, one for each thread."""
     grid, at = _index_grid(out, 0, index, by_rows=True)
     values, within = src._array[at], accumulated(out._dtype)
     if within is not out._dtype:
@@ -362,13 +365,13 @@ def first_value(reduce: str, dtype: DType) -> Scalar:
 
 
 def counting_from(out: Tensor, include_self: bool) -> Tensor:
-    """Before anything is counted: ones if self counts."""
+    """The initial counts: ones if self is included, else zeros."""
     like = ops.ones_like.call if include_self else ops.zeros_like.call
     return like(out, None, None, None, None, None)
 
 
 def divide_by_count(out: Tensor, count: Tensor) -> None:
-    """A sum becomes a mean; integers are rounded down."""
+    """Divide a sum by the counts to get the mean; integers are rounded down."""
     ops.masked_fill__Scalar.call(count, ops.eq_Scalar.call(count, 0), 1)
     if out._dtype.can_require_grad:
         ops.div__Tensor.call(out, count)

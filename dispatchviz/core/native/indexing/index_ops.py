@@ -23,7 +23,7 @@ from dispatchviz.core.thread.warning import first_time, warn_python
 
 
 def index_copy_meta(op: Structured, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """Shape and dtype of self."""
+    """The shape and dtype of self."""
     dim = wrap_dim(dim, len(self._size))
     op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
     _check_copied(self, index, source)
@@ -69,7 +69,7 @@ def _listed(size: Size) -> str:
 
 
 def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> None:
-    """self with the source written at the indices of a dimension"""
+    """self with ``source`` written at the indices along a dimension"""
     if out is not self:
         ops.copy_.call(out, self, False)
     dim = wrap_dim(dim, len(self._size))
@@ -87,7 +87,9 @@ def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: T
 
 
 def _restride(self: Tensor, dim: int, index: Tensor, size: Size) -> None:
-    """``restride_dim``: the tensor with stride 0 along a dimension, the index broadcast over the others."""
+    """View self with stride 0 along a dimension, and the index broadcast over the other dimensions
+    (``restride_dim``).
+    """
     rank = len(self._size)
     still = tuple(0 if d == dim else step for d, step in enumerate(self._stride))
     alone = tuple(numel(index._size) if d == dim else 1 for d in range(rank))
@@ -101,17 +103,17 @@ def _restride(self: Tensor, dim: int, index: Tensor, size: Size) -> None:
 
 
 def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """A copy with a number at the indices of a dimension."""
+    """A copy with a number written at the indices along a dimension."""
     return ops.index_fill__int_Scalar.call(ops.clone.call(self, "preserve_format"), dim, index, value)
 
 
 def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    """A copy with the number of a 0-dim tensor at the indices of a dimension."""
+    """A copy with the number of a 0-dim tensor written at the indices along a dimension."""
     return ops.index_fill__int_Tensor.call(ops.clone.call(self, "preserve_format"), dim, index, value)
 
 
 def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    """In place. RuntimeError for a value with dimensions."""
+    """The in-place version of ``index_fill``. Raise RuntimeError if ``value`` has dimensions."""
     if value._size:
         raise RuntimeError(
             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
@@ -121,7 +123,7 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
 
 
 def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``index_fill``."""
     _check_filled(self, index, value)
     target = self if self._size else ops.unsqueeze.call(self, -1)
     dim = wrap_dim(dim, len(target._size))
@@ -157,7 +159,7 @@ def _check_filled(self: Tensor, index: Tensor, value: Scalar) -> None:
 
 
 def check_indexed(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """``index_func_meta_impl``: checks of ``index_add`` and ``index_reduce``."""
+    """The checks of ``index_add`` and ``index_reduce`` (``index_func_meta_impl``)."""
     dim = wrap_dim(dim, len(self._size))
     if len(index._size) > 1:
         raise IndexError(
@@ -189,7 +191,7 @@ def check_indexed(name: str, self: Tensor, dim: int, index: Tensor, source: Tens
 def index_reduce_meta(
     op: Structured, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> None:
-    """Shape and dtype of self."""
+    """The shape and dtype of self."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     check_indexed("index_reduce", self, dim, index, source)
@@ -199,7 +201,7 @@ def index_reduce_meta(
 def index_reduce_out(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> None:
-    """self with all values of one index of a dimension reduced there"""
+    """self with all values of the same index along a dimension reduced"""
     if first_time("index_reduce"):
         warn_python(
             "index_reduce() is in beta and the API may change at any time.",
@@ -215,7 +217,7 @@ def index_reduce_out(
     if several and numel(index._size) and numel(self._size):
         ops.select_int.call(out, dim, 0)
         ops.select_int.call(source, dim, 0)
-    count = None if several else counting_from(out, include_self)  # a vector is counted whatever is requested
+    count = None if several else counting_from(out, include_self)  # a vector is counted for every reduction
     indices = index._array.reshape(-1)
     length = out._size[dim] if out._size else 1
     if ((indices < 0) | (indices >= length)).any():
@@ -227,13 +229,13 @@ def index_reduce_out(
 
 
 def _index_grid(values: Any, dim: int, indices: Any) -> tuple[Any, ...]:
-    """One array of indices per dimension."""
+    """The indices as one array per dimension."""
     shape = [-1 if d == dim else 1 for d in range(values.ndim)]
     return index_grid(values.shape, dim, indices.reshape(shape))
 
 
 def _counted(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self: bool, count: Tensor | None) -> Tensor:
-    """How many came to each place."""
+    """The number of values that were reduced into each element."""
     if count is not None:
         reduce_at("sum", count, (index._array.reshape(-1),), count._dtype.numpy.type(1))
         return count
@@ -246,13 +248,13 @@ def _counted(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self:
 
 
 def take(self: Tensor, index: Tensor) -> Tensor:
-    """Elements of the flattened tensor."""
+    """Elements of the flattened tensor at the indices."""
     out = ops.empty_memory_format.call(index._size, self._dtype, "strided", self._device, None, None)
     return take_out(self, index, out)
 
 
 def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
-    """Into out, which is resized."""
+    """Write ``take`` into ``out``, which is resized."""
     if index._dtype is not int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index._dtype.legacy}")
     if self._dtype is not out._dtype:
@@ -281,12 +283,12 @@ def _check_inside(self: Tensor, index: Tensor) -> None:
 
 
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    """A copy with elements of the flattened tensor written."""
+    """A copy with values written at indices of the flattened tensor."""
     return ops.put_.call(ops.clone.call(self, "preserve_format"), index, source, accumulate)
 
 
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    """In place, or added."""
+    """Write values at indices of the flattened tensor, in place; add them if ``accumulate``."""
     if not accumulate:
         alert_not_deterministic("put_")
     _check_put(self, index, source)
@@ -327,7 +329,7 @@ def _check_put(self: Tensor, index: Tensor, source: Tensor) -> None:
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
-    """``gather`` with broadcasting; without a dimension both are flattened."""
+    """``gather`` with broadcasting; without a dimension both tensors are flattened."""
     if indices._dtype is not int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices._dtype.legacy}")
     if dim is None:
@@ -338,7 +340,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
 
 
 def take_along_dim_out(self: Tensor, indices: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``take_along_dim``."""
     if indices._dtype is not int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices._dtype.legacy}")
     if dim is None:
@@ -349,7 +351,7 @@ def take_along_dim_out(self: Tensor, indices: Tensor, dim: int | None, out: Tens
 
 
 def _along(self: Tensor, indices: Tensor, dim: int) -> tuple[Tensor, Tensor, int]:
-    """``_take_along_dim_helper``: both broadcast, but for the dimension."""
+    """Both tensors, broadcast except along the dimension (``_take_along_dim_helper``); and the dimension."""
     if len(self._size) != len(indices._size):
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "

@@ -1,8 +1,8 @@
 """``index``, ``index_put``: advanced indexing with tensors of indices
 (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``IndexingUtils.h``).
 
-Masks become indices with ``nonzero``; all indices are broadcast together. The tensor is then seen as one whose indexed
-dimensions have stride 0, and each tensor of indices as one that broadcasts over the others.
+Masks become indices through ``nonzero``; all indices are broadcast together. The tensor is then viewed with stride 0 in
+its indexed dimensions, and each index tensor as one that broadcasts over the other dimensions.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ _MASKS = (bool_, uint8)
 
 
 class AdvancedIndex(NamedTuple):
-    """``AdvancedIndex``: what the loop needs."""
+    """The prepared tensor and indices of an advanced indexing loop (``AdvancedIndex``)."""
 
     array: Any
-    """The tensor's memory, its indexed dimensions side by side; None on meta."""
+    """The tensor's memory, with its indexed dimensions adjacent; None on the meta device."""
     source: Tensor
-    """The restrided tensor, in the shape of the result."""
+    """The restrided tensor in the shape of the result."""
     indices: list[Tensor]
-    """Broadcast, one for each indexed dimension."""
+    """The broadcast indices, one for each indexed dimension."""
     restrided: list[Tensor]
-    """The same, with dimensions of size 1 for the others."""
+    """The indices with dimensions of size 1 for the dimensions that are not indexed."""
     before: int
-    """How many dimensions there are before the indexed ones."""
+    """The number of dimensions before the indexed ones."""
     lengths: Size
-    """Of the indexed dimensions."""
+    """The sizes of the indexed dimensions."""
 
     def key(self) -> tuple[Any, ...]:
-        """What reads or writes ``array``. IndexError for a place outside."""
+        """The NumPy index that reads or writes ``array``. Raise IndexError for an index out of range."""
         _check_indices(self.indices, self.lengths)
         return (*(slice(None),) * self.before, *(index._array for index in self.indices))
 
 
 def make_info(self: Tensor, indices: Indices) -> AdvancedIndex:
-    """From indices as users give them. IndexError if they do not fit."""
+    """Prepare the indices that a user gave. Raise IndexError if they do not fit."""
     for index in indices:
         if index is not None and index._dtype not in (int64, int32, *_MASKS):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -69,7 +69,10 @@ def _as_long(indices: Indices) -> list[Tensor | None]:
 
 
 def _expand_tensors(self: Tensor, indices: Indices, move: bool = True) -> list[Tensor | None]:
-    """``expandTensors``: one tensor of indices for each dimension of a mask. ``move``: to the device of self."""
+    """One index tensor for each dimension of a mask (``expandTensors``).
+
+    ``move``: move the indices to the device of self.
+    """
     found: list[Tensor | None] = []
     for index in indices:
         if index is None or index._dtype not in _MASKS:
@@ -103,7 +106,7 @@ def _check_mask(self: Tensor, mask: Tensor, at: int) -> None:
 
 
 def _broadcast(indices: list[Tensor | None]) -> list[Tensor | None]:
-    """``expand_outplace``"""
+    """The indices, broadcast together (``expand_outplace``)."""
     size: Size = ()
     try:
         for index in indices:
@@ -119,13 +122,13 @@ def _broadcast(indices: list[Tensor | None]) -> list[Tensor | None]:
 
 
 def _side_by_side(indices: Indices) -> bool:
-    """``hasContiguousSubspace``"""
+    """Return whether the indexed dimensions are adjacent (``hasContiguousSubspace``)."""
     named = [dim for dim, index in enumerate(indices) if index is not None]
     return not named or named[-1] - named[0] == len(named) - 1
 
 
 def _front_first(indices: Indices) -> list[int]:
-    """The indexed dimensions, then the others."""
+    """The order of dimensions with the indexed ones first."""
     return sorted(range(len(indices)), key=lambda dim: indices[dim] is None)
 
 
@@ -152,7 +155,7 @@ def _advanced_index(self: Tensor, indices: Indices) -> AdvancedIndex:
 
 
 def _check_indices(indices: list[Tensor], lengths: Size) -> None:
-    """IndexError for the first index out of range, by its position among the index tensors."""
+    """Raise IndexError for the first index out of range. The message names its position among the index tensors."""
     wrong = [
         (index._array < -length) | (index._array >= length) for index, length in zip(indices, lengths, strict=True)
     ]
@@ -168,7 +171,7 @@ def _check_indices(indices: list[Tensor], lengths: Size) -> None:
 
 
 def index_Tensor_meta(op: Structured, self: Tensor, indices: Indices) -> AdvancedIndex:
-    """The broadcast shape of the indices in place of the dimensions that they index, or in front of the others."""
+    """The shape in which the broadcast shape of the indices replaces the indexed dimensions, or precedes the others."""
     _check_count(self, indices)
     _check_devices(self, indices)
     if op.variant == "out" and op.output._dtype is not self._dtype:
@@ -189,7 +192,10 @@ def _check_count(self: Tensor, indices: Indices) -> None:
 
 
 def _check_devices(self: Tensor, indices: Indices) -> None:
-    """``check_indices_on_cpu_or_selfdevice``. On the meta device nobody asks."""
+    """Raise RuntimeError for CUDA indices of a CPU tensor (``check_indices_on_cpu_or_selfdevice``).
+
+    The meta device has no check.
+    """
     for index in indices:
         if index is not None and index._device.type == "cuda" and self._device.type == "cpu":
             raise RuntimeError(
@@ -198,13 +204,13 @@ def _check_devices(self: Tensor, indices: Indices) -> None:
 
 
 def index_out(self: Tensor, precomputed: AdvancedIndex, out: Tensor) -> None:
-    """self read at the indices"""
+    """self at the indices"""
     if numel(out._size):
         out._array[...] = precomputed.array[precomputed.key()]
 
 
 def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
-    """``index``; compilers may leave out its checks."""
+    """``index``. Compilers may omit its checks."""
     return ops.index_Tensor.call(self, indices)
 
 
@@ -212,7 +218,7 @@ def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 
 
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    """Write at the indices."""
+    """Write values at the indices, in place."""
     return ops._index_put_impl_.call(self, indices, values, accumulate, False)
 
 
@@ -222,14 +228,14 @@ def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumu
 
 
 def _unsafe_index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    """``index_put``; compilers may leave out its checks."""
+    """``index_put``. Compilers may omit its checks."""
     return ops.index_put.call(self, indices, values, accumulate)
 
 
 def _index_put_impl_(
     self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
 ) -> Tensor:
-    """Writes, or adds, at the indices. RuntimeError for values of another dtype or shape."""
+    """Write or add values at the indices, in place. Raise RuntimeError for values of another dtype or shape."""
     _check_count(self, indices)
     if any(step == 0 and length > 1 for step, length in zip(self._stride, self._size, strict=True)):
         warn_python(
@@ -254,7 +260,7 @@ def _index_put_impl_(
 
 
 def _as_masked_fill(self: Tensor, indices: Indices, values: Tensor) -> Tensor | None:
-    """``canDispatchToMaskedFill``: the mask, if one mask and one number is all there is."""
+    """The mask, if the indices are one mask and ``values`` is one number (``canDispatchToMaskedFill``)."""
     if numel(values._size) != 1 or values._device.type != "cpu":
         return None
     mask: Tensor | None = None
@@ -300,8 +306,11 @@ def _write(self: Tensor, info: AdvancedIndex, values: Tensor, accumulate: bool) 
 
 
 def _accumulate_sorted(self: Tensor, indices: Indices, values: Tensor, unsafe: bool) -> None:
-    """Places get numbers and are sorted, so that a place is added to by one thread (``index_put_with_sort_kernel`` of
-    ``cuda/Indexing.cu``). NB: here they are added to as on the CPU, and nothing is sorted."""
+    """Add values at the indices as CUDA does: sort the linear indices, so that one thread adds to each position
+    (``index_put_with_sort_kernel`` of ``cuda/Indexing.cu``).
+
+    NB: only the calls are those of CUDA. The values are added as on the CPU, and nothing is sorted.
+    """
     kept = in_format(self)
     found = _broadcast(_as_long(_expand_tensors(kept, indices, move=False)))
     found += [None] * (len(kept._size) - len(found))
@@ -327,7 +336,7 @@ def _accumulate_sorted(self: Tensor, indices: Indices, values: Tensor, unsafe: b
 
 
 def _linear_index(source: Tensor, indices: Indices, unsafe: bool) -> tuple[Tensor, list[Any]]:
-    """``computeLinearIndex``: where the places would be if the memory lay in order; the places in each dimension."""
+    """The linear indices of contiguous memory, and the indices in each dimension (``computeLinearIndex``)."""
     steps = contiguous_strides(source._size)
     named = [(index, dim) for dim, index in enumerate(indices) if index is not None]
     _check_indices([index for index, _ in named], tuple(source._size[dim] for _, dim in named))
@@ -342,7 +351,7 @@ def _linear_index(source: Tensor, indices: Indices, unsafe: bool) -> tuple[Tenso
 
 
 def _wrapped(index: Tensor, length: int, unsafe: bool) -> Tensor:
-    """``wrapIndexOnce``"""
+    """An index wrapped into [0, length), with assertions unless ``unsafe`` (``wrapIndexOnce``)."""
     if numel(index._size) and not unsafe:
         ops._assert_async.call(ops.lt_Scalar.call(ops.max.call(index), length))
         ops._assert_async.call(ops.ge_Scalar.call(ops.min.call(index), -length))
@@ -350,8 +359,11 @@ def _wrapped(index: Tensor, length: int, unsafe: bool) -> Tensor:
 
 
 def _make_sorted(linear: Tensor, slice_size: int) -> None:
-    """What is made for the sort; slices that are added as a whole count as one place."""
-    for _ in range(2):  # the sorted places, and where they came from
+    """Allocate the tensors of the sort.
+
+    The linear indices are divided by the size of the slices that are added as a whole.
+    """
+    for _ in range(2):  # the sorted indices and their original positions
         ops.empty_like.call(linear, None, None, None, None, "contiguous_format")
     ops.divide__Scalar_mode.call(linear, slice_size, "trunc")
     ops.arange.call(linear._size[0], int64, "strided", linear._device, None)

@@ -22,13 +22,13 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, emp
 
 
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The indices of one dimension that a vector names."""
+    """The slices of a dimension that a vector of indices selects."""
     out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     return index_select_out(self, dim, index, out)
 
 
 def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
-    """Into out, which is resized."""
+    """Write ``index_select`` into ``out``, which is resized."""
     dim = wrap_dim(dim, len(self._size))
     _check_selected(self, index, out)
     count = numel(index._size)
@@ -67,19 +67,19 @@ def _check_indices(indices: Any, length: int, text: str) -> None:
 
 
 def index_select_backward_symint(grad: Tensor, self_sizes: Size, dim: int, index: Tensor) -> Tensor:
-    """Zeros with the gradient added in at the indices."""
+    """Zeros with the gradient added at the indices."""
     zeros = ops.new_zeros.call(grad, self_sizes, None, None, None, None)
     return ops.index_add_.call(zeros, dim, index, grad, 1)
 
 
 def index_add_meta(op: Structured, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> None:
-    """Shape and dtype of self."""
+    """The shape and dtype of self."""
     check_indexed("index_add", self, dim, index, source)
     op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
 
 
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor) -> None:
-    """self with alpha * source added at the indices of one dimension"""
+    """self with alpha * source added at the indices along one dimension"""
     if out is not self:
         ops.copy_.call(out, self, False)
     dim = wrap_dim(dim, len(self._size))
@@ -110,14 +110,14 @@ def _added(out: Tensor, dim: int, source: Tensor, indices: Any, factor: Any = 1)
 
 
 def nonzero(self: Tensor) -> Tensor:
-    """The indices of nonzero elements, one a row."""
-    if self._device.type == "cuda":  # at::detail::empty_cuda, which is no operator
+    """The indices of nonzero elements, one per row."""
+    if self._device.type == "cuda":  # at::detail::empty_cuda, which is not an operator
         return nonzero_out(self, empty_strided((0,), (1,), int64, self._device))
     return nonzero_out(self, ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None))
 
 
 def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out, which is resized. The rows are written dimension by dimension."""
+    """Write ``nonzero`` into ``out``, which is resized. The rows are written dimension by dimension."""
     if out._dtype is not int64:
         raise RuntimeError(
             "nonzero: Expected out tensor to have scalar type Long but got scalar type" + out._dtype.legacy
@@ -140,8 +140,11 @@ def _places(self: Tensor) -> Any:
 
 
 def _nonzero_cuda(self: Tensor, out: Tensor) -> Tensor:
-    """The indices are written dimension by dimension into ``out``, which then becomes its own transpose; a tensor of
-    that size with other strides is copied into instead (``cuda/Nonzero.cu``)."""
+    """Write the indices dimension by dimension into ``out``, which then becomes its own transpose
+    (``cuda/Nonzero.cu``).
+
+    If ``out`` has the right size but other strides, the result is copied to it instead.
+    """
     found = _places(self)
     size, written = (int(found.shape[0]), len(self._size)), (len(self._size), int(found.shape[0]))
     if out._size == size and not ops.t.call(out)._is_contiguous:
@@ -154,7 +157,7 @@ def _nonzero_cuda(self: Tensor, out: Tensor) -> Tensor:
 
 
 def nonzero_static(self: Tensor, size: int, fill_value: int) -> Tensor:
-    """The indices of ``size`` nonzero elements, filled up with ``fill_value``."""
+    """The indices of the first ``size`` nonzero elements, padded with ``fill_value``."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     shape = (size, len(self._size))
@@ -163,7 +166,7 @@ def nonzero_static(self: Tensor, size: int, fill_value: int) -> Tensor:
 
 
 def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``nonzero_static``."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     if out._size != (size, len(self._size)):
@@ -183,7 +186,10 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
 
 
 def _nonzero_static_cuda(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
-    """One kernel, into a transposed ``out`` as it is (``cuda/Nonzero.cu``). NB: not measured."""
+    """Write the indices into ``out`` by one kernel (``cuda/Nonzero.cu``).
+
+    If ``out`` is not a transpose, copy them. NB: not measured.
+    """
     rows = out
     if not ops.t.call(out)._is_contiguous and numel(out._size):
         whole = (out._size[1], out._size[0])
@@ -195,18 +201,18 @@ def _nonzero_static_cuda(self: Tensor, size: int, fill_value: int, out: Tensor) 
 
 
 def nonzero_numpy(self: Tensor) -> list[Tensor]:
-    """The indices, one tensor per dimension; a 0-dim tensor counts as having one."""
+    """The indices of nonzero elements, one tensor per dimension; a 0-dim tensor is treated as 1-dim."""
     source = self if self._size else ops.unsqueeze.call(self, 0)
     return ops.unbind_int.call(ops.nonzero.call(source), 1)
 
 
 def argwhere(self: Tensor) -> Tensor:
-    """``nonzero``"""
+    """The indices of nonzero elements, one per row (an alias of ``nonzero``)."""
     return ops.nonzero.call(self)
 
 
 def where(condition: Tensor) -> list[Tensor]:
-    """``nonzero_numpy``"""
+    """The indices of true elements, one tensor per dimension (an alias of ``nonzero_numpy``)."""
     return ops.nonzero_numpy.call(condition)
 
 
@@ -217,7 +223,7 @@ def where(condition: Tensor) -> list[Tensor]:
 
 
 def _bincount(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
-    """How often each number occurs, or the sum of the weights where it does: float32, or float64 for any other."""
+    """The number of occurrences of each number, or the sum of its weights: float32, or float64 for any other dtype."""
     if self._dtype.can_require_grad or self._dtype is bool_:
         raise not_implemented("bincount_cpu", self._dtype)
     if weights is not None and weights._dtype is not float32:

@@ -21,18 +21,17 @@ from dispatchviz.core.thread.warning import warn_python
 
 
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    """A number where the mask is true."""
+    """self with a number where the mask is true."""
     return ops.masked_fill__Scalar.call(_fresh(self, mask)[0], mask, value)
 
 
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    """The number of a 0-dim tensor where the mask is true."""
+    """self with the number of a 0-dim tensor where the mask is true."""
     return ops.masked_fill__Tensor.call(_fresh(self, mask)[0], mask, value)
 
 
 def _fresh(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """A copy of the tensor in the common shape, and the mask in it (``expand_outplace``, of whose two calls PyTorch's
-    compiler makes the last first)."""
+    """A copy of the tensor in the common shape, and the mask in that shape (``expand_outplace``)."""
     if self._size != mask._size:
         size = broadcast_sizes(mask._size, self._size)
         self, mask = ops.expand.call(self, size, False), ops.expand.call(mask, size, False)
@@ -40,7 +39,10 @@ def _fresh(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    """In place. RuntimeError for a mask that is not bool, or larger than the tensor, or on another device."""
+    """Fill in place where the mask is true.
+
+    Raise RuntimeError if the mask is not bool, is larger than self, or is on another device.
+    """
     if "cuda" in (self._device.type, mask._device.type):
         _check_on_cuda(self, mask)
     if mask._dtype is not bool_:
@@ -62,7 +64,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
 
 
 def _check_on_cuda(self: Tensor, mask: Tensor) -> None:
-    """What CUDA's kernel asks first."""
+    """The first checks of CUDA's kernel: device and dtype of the mask."""
     if self._device is not mask._device:
         raise RuntimeError(
             f"expected self and mask to be on the same device, but got mask on {mask._device} and self on "
@@ -81,7 +83,7 @@ def _warn_of_expanded() -> None:
 
 
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    """In place. RuntimeError for a value with dimensions."""
+    """The in-place version of ``masked_fill``. Raise RuntimeError if ``value`` has dimensions."""
     if value._size:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
@@ -102,7 +104,7 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
-    """Into out, which is resized. RuntimeError for a mask that is not bool."""
+    """Write ``masked_select`` into ``out``, which is resized. Raise RuntimeError if the mask is not bool."""
     if mask._dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     if self._dtype is not out._dtype:
@@ -122,7 +124,7 @@ def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
 
 
 def _select_by_index(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
-    """CUDA's is ``index`` by the mask, called as a function (``cuda/IndexKernel.cpp``)."""
+    """Select by calling the function ``index`` with the mask, as CUDA does (``cuda/IndexKernel.cpp``)."""
     if not self._size:
         mask, self = ops.unsqueeze.call(mask, 0), ops.unsqueeze.call(self, 0)
     info = make_info(self, [mask])
@@ -132,7 +134,10 @@ def _select_by_index(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
 
 
 def _prepare(self: Tensor, mask: Tensor, out: Tensor) -> None:
-    """The result expanded to the shape of the mask; where the loop is not serial, a cumsum counts the elements."""
+    """View the result in the shape of the mask.
+
+    If the loop is not serial, allocate the cumulative sum that counts the elements.
+    """
     ops.as_strided.call(out, self._size, (0,) * len(self._size), None)
     if not (self._is_contiguous and mask._is_contiguous):
         indices = ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
@@ -141,7 +146,7 @@ def _prepare(self: Tensor, mask: Tensor, out: Tensor) -> None:
 
 
 def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
-    """Zeros in the common shape, with grad where the mask is true."""
+    """Zeros in the common shape, with ``grad`` where the mask is true."""
     whole = ops.expand.call(input, broadcast_sizes(input._size, mask._size), False)
     zeros = ops.zeros_like.call(whole, None, None, None, None, "preserve_format")
     if is_tensor_subclass_like(grad) or is_tensor_subclass_like(mask):
@@ -153,13 +158,16 @@ def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Consecutive elements of source where the mask is true."""
+    """self with consecutive elements of source where the mask is true."""
     fresh, where = _fresh(self, mask)
     return ops.masked_scatter_.call(fresh, where, source)
 
 
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """In place. RuntimeError for other dtypes, and for a source with too few elements: what there is, is written."""
+    """Write consecutive elements of source where the mask is true.
+
+    Raise RuntimeError for another dtype, or, after writing all of source, if it has too few elements.
+    """
     check_no_internal_overlap(self)
     if self._dtype is not source._dtype:
         raise RuntimeError(
@@ -186,7 +194,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 
 def masked_scatter_backward_symint(grad_output: Tensor, mask: Tensor, sizes: Size) -> Tensor:
-    """What source gets: grad where the mask is true, then zeros."""
+    """The gradient of source: ``grad`` where the mask is true, padded with zeros."""
     picked = ops.masked_select.call(grad_output, mask)
     missing = numel(sizes) - picked._size[0]
     if missing > 0:

@@ -1,5 +1,6 @@
 """``_unsafe_masked_index`` and ``_unsafe_masked_index_put_accumulate``
-(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``): where the mask is false, indices may be out of range."""
+(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``). Indices may be out of range where the mask is false.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,10 @@ Indices = list[Tensor | None]
 
 
 def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Indices, fill: Scalar) -> Tensor:
-    """The elements there, ``fill`` elsewhere. RuntimeError for indices that are not int64 or int32."""
+    """The elements at the indices where the mask is true, ``fill`` elsewhere.
+
+    Raise RuntimeError unless indices are int64 or int32.
+    """
     if not numel(self._size):
         size = [0] * len(self._size)
         for dim, index in enumerate(indices):
@@ -23,7 +27,7 @@ def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Indices, fill: Sca
 
 
 def _unsafe_masked_index_put_accumulate(self: Tensor, mask: Tensor, indices: Indices, values: Tensor) -> Tensor:
-    """A copy to which the values there are added."""
+    """A copy with the values added at the indices where the mask is true."""
     if not numel(self._size):
         return ops.clone.call(self, None)
     clamped = _clamped(self, indices)

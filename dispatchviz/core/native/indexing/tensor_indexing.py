@@ -1,8 +1,9 @@
 """``x[...]`` and ``x[...] = y`` in C++: select, slice, None, bool and tensor indices
 (``aten/src/ATen/TensorIndexing.h``).
 
-Every index of a tuple but tensors is one view: an integer is ``select``, a slice is ``slice``, None is ``unsqueeze``.
-Tensors are collected, and ``index`` reads at all of them at once. The Python part is ``torch/indexing.py``.
+Every index of a tuple except tensors is one view: an integer is ``select``, a slice is ``slice``, None is
+``unsqueeze``. Tensors are collected, and ``index`` reads at all of them at once. The Python part is
+``torch/indexing.py``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _BATCHED = key_set.raw(DispatchKey.FuncTorchBatched, DispatchKey.BatchedNestedTe
 
 
 class Slice(NamedTuple):
-    """``start:stop:step`` with everything filled in."""
+    """``start:stop:step`` with all parts filled in."""
 
     start: int
     stop: int
@@ -41,7 +42,10 @@ Index = int | Slice | Tensor | bool | None
 
 
 def apply_slice(self: Tensor, dim: int, index: Slice, as_it_is: bool) -> Tensor:
-    """``slice``; ``as_it_is``: the tensor itself if the slice is all of it. ValueError for a step below 1."""
+    """``slice``.
+
+    With ``as_it_is``, return the tensor itself if the slice covers it all. Raise ValueError for a step below 1.
+    """
     if index.step <= 0:
         raise ValueError("step must be greater than zero")
     whole = index.start == 0 and index.step == 1 and self._size and self._size[dim] <= index.stop
@@ -49,7 +53,7 @@ def apply_slice(self: Tensor, dim: int, index: Slice, as_it_is: bool) -> Tensor:
 
 
 def apply_select(self: Tensor, dim: int, index: int, position: int) -> Tensor:
-    """``select``; ``position`` is the index's place in the tuple, which the IndexError names as the dimension."""
+    """``select``; ``position`` is the index's position in the tuple, which the IndexError reports as the dimension."""
     if index == 0 and dim == 0 and not self._size:
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
@@ -62,7 +66,7 @@ def apply_select(self: Tensor, dim: int, index: int, position: int) -> Tensor:
 
 
 def bool_as_tensor(self: Tensor, value: bool) -> Tensor:
-    """The index along a new dimension for a bool: 0, or nothing."""
+    """The index along a new dimension that stands for a bool: [0] for True, empty for False."""
     size, device = (int(value),), self._device
     if value and device.type not in ("cpu", "cuda"):
         return ops.zeros.call(size, int64, "strided", device, None)
@@ -70,11 +74,14 @@ def bool_as_tensor(self: Tensor, value: bool) -> Tensor:
     return ops.fill__Scalar.call(empty, 0.0) if value else empty
 
 
-# -- several -----------------------------------------------------------------------------------------------------------
+# -- several indices ---------------------------------------------------------------------------------------------------
 
 
 class MultiDimIndexing:
-    """Goes through the indices of a tuple; ``result`` is the tensor so far, ``tensors`` are those still to be read."""
+    """An iteration over the indices of a tuple.
+
+    ``result`` is the tensor so far, ``tensors`` are the collected index tensors.
+    """
 
     def __init__(self, self_: Tensor, specified_dims: int) -> None:
         rank = len(self_._size)
@@ -83,11 +90,11 @@ class MultiDimIndexing:
         self.result = self_
         self.tensors: Indices = []
         self._left_over = rank - specified_dims
-        """How many dimensions an ellipsis covers."""
+        """The number of dimensions that an ellipsis covers."""
         self._dim = 0
 
     def handle(self, index: Index, position: int) -> None:
-        """``handleDimInMultiDimIndexing`` for all but the ellipsis."""
+        """Apply one index that is not an ellipsis (``handleDimInMultiDimIndexing``)."""
         if isinstance(index, bool):
             self.result = ops.unsqueeze.call(self.result, self._dim)
             self._record(bool_as_tensor(self.result, index))
@@ -103,11 +110,11 @@ class MultiDimIndexing:
             self._handle_tensor(index, position)
 
     def handle_ellipsis(self) -> None:
-        """Go past the dimensions that are not named."""
+        """Skip the dimensions that the ellipsis covers."""
         self._skip(self._left_over)
 
     def _handle_tensor(self, index: Tensor, position: int) -> None:
-        """One number is an integer or a bool, unless it differs from example to example."""
+        """Apply a tensor index. A 0-dim tensor is used as an integer or a bool, unless it is batched."""
         if index._size or index._ks & _BATCHED or index._dtype.can_require_grad:
             self._record(index)
         elif index._dtype in (bool_, uint8):
@@ -118,7 +125,7 @@ class MultiDimIndexing:
             self.result = apply_select(self.result, self._dim, number, position)
 
     def _record(self, tensor: Tensor) -> None:
-        """``recordTensorIndex``"""
+        """Append an index tensor for the current dimension (``recordTensorIndex``)."""
         if not self.tensors:
             self.tensors = [None] * self._dim
         self.tensors.append(tensor)
@@ -131,7 +138,9 @@ class MultiDimIndexing:
 
 
 def without_trailing_none(indices: Indices) -> Indices:
-    """What ``index`` and ``index_put_`` are given: what is not indexed is an undefined tensor there."""
+    """The indices as ``index`` and ``index_put_`` receive them, with undefined tensors for dimensions that are not
+    indexed.
+    """
     while indices and indices[-1] is None:
         indices.pop()
     return UndefinedTensors(indices)
@@ -141,7 +150,7 @@ def without_trailing_none(indices: Indices) -> Indices:
 
 
 def scalar_to_tensor(value: Scalar, dtype: DType, device: Device) -> Tensor:
-    """A number as a 0-dim tensor; on the CPU it is written without a call. RuntimeError if it does not fit."""
+    """A number as a 0-dim tensor; on the CPU no operator writes it. Raise RuntimeError if it does not fit."""
     if device.type != "cpu":
         return ops.scalar_tensor.call(value, dtype, "strided", device, None)
     number = convert(value, dtype)
@@ -151,12 +160,12 @@ def scalar_to_tensor(value: Scalar, dtype: DType, device: Device) -> Tensor:
 
 
 def slice_prefix_1s(size: Size) -> Size:
-    """Without the dimensions of size 1 in front."""
+    """The size without leading dimensions of size 1."""
     return size[next((i for i, length in enumerate(size) if length != 1), len(size)) :]
 
 
 def copy_to(target: Tensor, source: Tensor) -> None:
-    """Write a tensor that may have to be broadcast; a number on the CPU fills."""
+    """Write a tensor, broadcast if needed; a number on the CPU is written by ``fill_``."""
     if target._size == source._size:
         ops.copy_.call(target, source, False)
     elif not source._size and source._device.type == "cpu":

@@ -1,5 +1,6 @@
-"""``TensorArg`` checks: dtypes, dimensions, sizes and contiguity of an argument, named by position
-(``aten/src/ATen/TensorUtils.cpp``)."""
+"""``TensorArg`` checks of dtype, dimensions, size and contiguity; their messages name an argument by its position
+(``aten/src/ATen/TensorUtils.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 class TensorArg(NamedTuple):
-    """A tensor that is an argument (``TensorArg``)."""
+    """A tensor argument with its name and position (``TensorArg``)."""
 
     tensor: Tensor
     name: str
@@ -26,12 +27,12 @@ class TensorArg(NamedTuple):
 
 
 def argument_error(where: str, what: str) -> RuntimeError:
-    """The error of a check that some function makes."""
+    """The error of a check, with the function that made it."""
     return RuntimeError(f"{what} (while checking arguments for {where})")
 
 
 def check_scalar_types(where: str, given: TensorArg, *dtypes: DType) -> None:
-    """``checkScalarTypes``, of one dtype ``checkScalarType``. RuntimeError for a tensor of another one."""
+    """Raise RuntimeError for a tensor of another dtype (``checkScalarTypes``; ``checkScalarType`` for one dtype)."""
     if given.tensor._dtype not in dtypes:
         listed = ", ".join(dtype.legacy for dtype in dtypes)
         wanted = f"one of the following scalar types: {listed}" if len(dtypes) > 1 else f"scalar type {listed}"
@@ -40,7 +41,7 @@ def check_scalar_types(where: str, given: TensorArg, *dtypes: DType) -> None:
 
 
 def check_same_type(where: str, one: TensorArg, other: TensorArg) -> None:
-    """``checkSameType``. RuntimeError for tensors of two dtypes or devices."""
+    """Raise RuntimeError for tensors of two dtypes or devices (``checkSameType``)."""
     types = type_string(one.tensor), type_string(other.tensor)
     if types[0] != types[1]:
         raise argument_error(
@@ -51,7 +52,7 @@ def check_same_type(where: str, one: TensorArg, other: TensorArg) -> None:
 
 
 def check_dim(where: str, given: TensorArg, rank: int) -> None:
-    """``checkDim``. RuntimeError for another rank."""
+    """Raise RuntimeError for another rank (``checkDim``)."""
     found = len(given.tensor._size)
     if found != rank:
         raise argument_error(
@@ -60,7 +61,7 @@ def check_dim(where: str, given: TensorArg, rank: int) -> None:
 
 
 def check_dim_range(where: str, given: TensorArg, low: int, high: int) -> None:
-    """``checkDimRange``. RuntimeError for a rank below ``low``, or ``high`` and more."""
+    """Raise RuntimeError for a rank below ``low``, or of ``high`` and more (``checkDimRange``)."""
     found = len(given.tensor._size)
     if not low <= found < high:
         raise argument_error(
@@ -69,7 +70,7 @@ def check_dim_range(where: str, given: TensorArg, low: int, high: int) -> None:
 
 
 def check_size(where: str, given: TensorArg, dim: int, length: int) -> None:
-    """``checkSize``. RuntimeError for another length of a dimension."""
+    """Raise RuntimeError for another size of a dimension (``checkSize``)."""
     found = given.tensor._size[dim]
     if found != length:
         raise argument_error(
@@ -78,13 +79,13 @@ def check_size(where: str, given: TensorArg, dim: int, length: int) -> None:
 
 
 def check_contiguous(where: str, given: TensorArg) -> None:
-    """``checkContiguous``. RuntimeError for elements that do not lie in order."""
+    """Raise RuntimeError unless the tensor is contiguous (``checkContiguous``)."""
     if not given.tensor._is_contiguous:
         raise argument_error(where, f"Expected contiguous tensor, but got non-contiguous tensor for {given}")
 
 
 def check_same_size(where: str, one: TensorArg, other: TensorArg) -> None:
-    """``checkSameSize``. RuntimeError for two shapes."""
+    """Raise RuntimeError for two shapes (``checkSameSize``)."""
     sizes = list(one.tensor._size), list(other.tensor._size)
     if sizes[0] != sizes[1]:
         raise argument_error(
@@ -95,7 +96,9 @@ def check_same_size(where: str, one: TensorArg, other: TensorArg) -> None:
 
 
 def check_same_device(*tensors: Tensor) -> None:
-    """RuntimeError for the first tensor on another device than those before it; numbers on the CPU go with all."""
+    """Raise RuntimeError for the first tensor on another device than its predecessors; numbers on the CPU are
+    allowed.
+    """
     devices = [each._device for each in tensors if each._size or each._device.type != "cpu"]
     for device in devices:
         if device is not devices[0]:
@@ -106,18 +109,20 @@ UNDEFINED_TENSOR_KEYS = raw(DispatchKey.AutogradOther)
 
 
 def call_with_undefined(operator: Any, *args: Any) -> Any:
-    """``operator.call(*args)`` in which some None is an undefined tensor."""
+    """Call ``operator.call(*args)`` if some argument None is an undefined tensor."""
     keys = keys_of([arg for arg in args if isinstance(arg, Tensor)]) | UNDEFINED_TENSOR_KEYS
     kernel, ks = dispatcher.call(operator.entry, keys)
     return kernel(ks, *args)
 
 
 def call_maybe_undefined(operator: Any, tensor: Tensor | None, *args: Any) -> Any:
-    """A call with all arguments; ``tensor`` is the one of them that may be an undefined tensor."""
+    """Call ``operator.call(*args)``; ``tensor`` is the only argument that may be an undefined tensor."""
     return operator.call(*args) if tensor is not None else call_with_undefined(operator, *args)
 
 
 def call_of_node(operator: Any, *args: Any) -> Any:
-    """A call in a formula: what a Node holds for a missing tensor, and a missing gradient, are undefined tensors."""
+    """Call an operator in a derivative formula, in which None is an undefined tensor: a missing saved tensor or
+    gradient.
+    """
     missing = any(args[position] is None for _, position in operator.entry.tensor_parameters)
     return call_with_undefined(operator, *args) if missing else operator.call(*args)

@@ -1,11 +1,11 @@
 """``cpu_kernel_vec``: CPU loops with a scalar and a vectorized form (``cpu_kernel_vec`` in
 ``aten/src/ATen/native/cpu/Loops.h``).
 
-Rule 1: along the innermost dimension, where elements lie side by side or one operand's is a single one, blocks of two
-vectors of 32 bytes run the vectorized form; what is left over, and rows of other strides, run the scalar form.
-Rule 2: in half and bfloat16 the two may round differently: a vector is computed in float32 and rounded once, a single
-element after each step. Other dtypes cannot tell them apart.
-NB: PyTorch cuts more than 32768 elements into pieces for its threads, each with a rest of its own.
+Rule 1: the vectorized form processes blocks of two vectors of 32 bytes along the innermost dimension. It requires
+adjacent elements in every operand; one operand may be a single element. The scalar form processes the rest, and rows of
+other strides. Rule 2: in half and bfloat16 the two forms may round differently. A vector is computed in float32 and
+rounded once; a single element is rounded after each step. For other dtypes there is no difference. NB: PyTorch divides
+more than 32768 elements among its threads, and each part has its own rest.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from dispatchviz.core.tensor.dtype import REDUCED, DType
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 _BLOCK = 64
-"""Bytes: two vectors of AVX2."""
+"""The number of bytes of a block: two AVX2 vectors."""
 
 
 def compute_vectorized(
     out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor, steps: Callable[..., Any] | None = None
 ) -> None:
-    """``compute`` whose scalar form rounds half and bfloat16 after each step; ``steps``: that form if it is another."""
+    """``compute`` whose scalar form rounds half and bfloat16 after each step; ``steps`` is that form if it differs."""
     if dtype not in REDUCED or out._device.type != "cpu" or not out._array.size:
         return compute(out, dtype, function, *operands)
 
@@ -41,7 +41,7 @@ def compute_vectorized(
 
 
 def scalar_elements(out: Tensor, dtype: DType, operands: tuple[Tensor, ...]) -> Any:
-    """Where a loop over an output and operands runs its scalar form."""
+    """A mask of the elements for which the loop runs its scalar form."""
     size = out._size
     strides = [out._stride, *(_own_strides(size, tensor, dtype) for tensor in operands)]
     run = _innermost_run(size, strides)
@@ -57,7 +57,7 @@ def _own_strides(size: Size, tensor: Tensor, dtype: DType) -> Size:
 
 
 def _innermost_run(size: Size, strides: list[Size]) -> list[int]:
-    """Dimensions, the fastest first, that are one for all operands (``coalesce_dimensions``)."""
+    """The innermost dimensions, the fastest first, that all operands can treat as one (``coalesce_dimensions``)."""
     run: list[int] = []
     for dim in memory_order(size, strides):
         if size[dim] == 1:
@@ -69,13 +69,13 @@ def _innermost_run(size: Size, strides: list[Size]) -> list[int]:
 
 
 def _is_vectorizable(size: Size, strides: list[Size], run: list[int]) -> bool:
-    """Return whether all steps are one element, but for one operand's, which may be none."""
+    """Return whether all steps are one element, with at most one operand whose step is 0."""
     steps = [stride[run[0]] if run else 1 for stride in strides]
     return steps[0] == 1 and steps.count(0) <= 1 and set(steps) <= {0, 1}
 
 
 def _positions(size: Size, run: list[int]) -> Any:
-    """How far into its run each element is."""
+    """The position of each element in its run."""
     position = numpy.zeros((1,) * len(size), numpy.int64)
     step = 1
     for dim in run:

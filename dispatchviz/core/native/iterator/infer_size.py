@@ -10,7 +10,10 @@ from dispatchviz.core.tensor.tensor import Size
 
 
 def infer_size(shape: Size, count: int) -> Size:
-    """Replace a -1 by what is left over. RuntimeError if a shape does not hold ``count`` elements."""
+    """The shape with -1 replaced by the missing size.
+
+    Raise RuntimeError if the shape does not hold ``count`` elements.
+    """
     unknown = None
     known = 1
     for i, length in enumerate(shape):
@@ -42,10 +45,9 @@ def _wrong_size(shape: Size, count: int) -> RuntimeError:
 
 @lru_cache(maxsize=4096)
 def compute_stride(size: Size, stride: Size, shape: Size) -> Size | None:
-    """Strides that show the same elements in the same order under ``shape``, or None if no strides do.
+    """The strides that view the same elements in the same order as ``shape``, or None if there are none.
 
-    The old dimensions fall into runs that are contiguous in themselves; each run must be cut up by new dimensions
-    exactly.
+    The old dimensions are grouped into contiguous runs. The new dimensions must divide each run exactly.
     """
     if not size:
         return (1,) * len(shape)
@@ -65,7 +67,9 @@ def compute_stride(size: Size, stride: Size, shape: Size) -> Size | None:
 
 
 def _contiguous_runs(size: Size, stride: Size) -> list[tuple[int, int]]:
-    """(elements, innermost stride) of each run of dimensions that lie in memory without gaps, last first."""
+    """The number of elements and the innermost stride of each run of dimensions without gaps in memory, the last run
+    first.
+    """
     runs = []
     count, step = 1, stride[-1]
     for dim in reversed(range(len(size))):
@@ -84,7 +88,7 @@ def _strides_of_empty(shape: Size) -> Size:
 
 
 def expanded_geometry(size: Size, stride: Size, target: Size) -> Geometry:
-    """Geometry of an expanded view. RuntimeError if a size is neither 1 nor the wanted one."""
+    """The geometry of an expanded view. Raise RuntimeError if a size is neither 1 nor the target's."""
     if not size:
         return target, (0,) * len(target)
     lead = len(target) - len(size)

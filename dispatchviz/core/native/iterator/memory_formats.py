@@ -11,11 +11,11 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
 CONTIGUOUS, CHANNELS_LAST, CHANNELS_LAST_3D = "contiguous_format", "channels_last", "channels_last_3d"
 RANKS = {CHANNELS_LAST: 4, CHANNELS_LAST_3D: 5}
-"""Of the tensors that can be so."""
+"""The rank of a tensor in each memory format."""
 
 
 def suggested(tensor: Tensor) -> str:
-    """``suggest_memory_format``: channels_last for strides like those, also of views with gaps."""
+    """The memory format that the strides suggest, also for views with gaps (``suggest_memory_format``)."""
     if not _like_channels_last(tensor._size, tensor._stride):
         return CONTIGUOUS
     return CHANNELS_LAST if len(tensor._size) == 4 else CHANNELS_LAST_3D
@@ -23,7 +23,9 @@ def suggested(tensor: Tensor) -> str:
 
 @lru_cache(maxsize=4096)
 def _like_channels_last(size: Size, stride: Size) -> bool:
-    """``is_channels_last_strides_2d`` and ``_3d``: the channels are the fastest, the batch the slowest."""
+    """Return whether channels are the fastest dimension and the batch the slowest (``is_channels_last_strides_2d`` and
+    ``_3d``).
+    """
     if len(size) not in (4, 5) or stride[1] == 0:
         return False
     least = 0
@@ -35,29 +37,29 @@ def _like_channels_last(size: Size, stride: Size) -> bool:
 
 
 def of_either(input: Tensor, weight: Tensor) -> str:
-    """channels_last, or its like for volumes, if the input or the weights suggest it."""
+    """The channels-last format if the input or the weights suggest it, else the contiguous one."""
     return next((found for found in (suggested(input), suggested(weight)) if found != CONTIGUOUS), CONTIGUOUS)
 
 
 def strides_in(memory_format: str, size: Size) -> Size:
-    """Dense strides."""
+    """The dense strides of a size in a memory format."""
     return channels_last_strides(size) if memory_format in RANKS else contiguous_strides(size)
 
 
 def check_rank(memory_format: str, size: Size) -> None:
-    """RuntimeError for images or volumes of another rank."""
+    """Raise RuntimeError for images or volumes of another rank."""
     rank = RANKS.get(memory_format)
     if rank is not None and len(size) != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {memory_format} format")
 
 
 def in_format(tensor: Tensor, memory_format: str = CONTIGUOUS) -> Tensor:
-    """``Tensor::contiguous``: no call of the operator if the tensor is so already."""
+    """``Tensor::contiguous``: the tensor itself, without a call, if it has the format already."""
     return tensor if is_in_format(tensor, memory_format) else ops.contiguous.call(tensor, memory_format)
 
 
 def is_in_format(tensor: Tensor, memory_format: str) -> bool:
-    """``is_contiguous(memory_format)``; to preserve the format asks for a contiguous tensor, too."""
+    """``is_contiguous(memory_format)``; ``preserve_format`` also requires a contiguous tensor."""
     rank = RANKS.get(memory_format)
     if rank is None:
         return tensor._is_contiguous

@@ -1,10 +1,10 @@
 """Memory overlap: ``assert_no_overlap``, ``assert_no_partial_overlap``, ``assert_no_internal_overlap``
 (``aten/src/ATen/MemoryOverlap.cpp``).
 
-Rule 1: an output that overlaps a dense operand in part is refused; nobody looks at others.
-Rule 2: what is not refused reads what the loop has written so far. The order is that of the output's memory.
-NB: in PyTorch, runs of 8 or more contiguous elements are read at once; here each is
-read just before it is written.
+Rule 1: an output that partially overlaps a dense operand is refused; other operands are not checked. Rule 2: a loop
+over overlapping memory that is not refused reads the values that it has already written, in the order of the output's
+memory. NB: PyTorch reads runs of 8 or more contiguous elements at once. Here each element is read just before it is
+written.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def check_no_partial_overlap(output: Tensor, operands: tuple[Tensor, ...]) -> None:
-    """RuntimeError if a tensor that is to be written shares a part of its memory with an operand."""
+    """Raise RuntimeError if the output shares a part of its memory with an operand."""
     for operand in operands:
         if operand is not output and operand._storage is output._storage and _overlap_partly(output, operand):
             raise _overlap()
 
 
 def check_no_overlap(output: Tensor, operands: tuple[Tensor, ...]) -> None:
-    """``assert_no_overlap``, after ``assert_no_internal_overlap``: RuntimeError if it shares any of its memory."""
+    """Raise RuntimeError if the output overlaps itself or shares any memory with an operand (``assert_no_overlap``)."""
     check_no_internal_overlap(output)
     for operand in operands:
         if operand is output or (operand._storage is output._storage and _overlap_at_all(output, operand)):
@@ -49,7 +49,7 @@ def _overlap_at_all(a: Tensor, b: Tensor) -> bool:
 
 
 def _overlap_partly(a: Tensor, b: Tensor) -> bool:
-    """Dense tensors only: others are not examined (``MemOverlapStatus::TooHard``)."""
+    """Return whether two dense tensors overlap partially. Others are not examined (``MemOverlapStatus::TooHard``)."""
     if 0 in a._size or 0 in b._size or not (is_dense(a._size, a._stride) and is_dense(b._size, b._stride)):
         return False
     begin_a, begin_b = _begin(a), _begin(b)
@@ -60,7 +60,7 @@ def _overlap_partly(a: Tensor, b: Tensor) -> bool:
 
 
 def _begin(tensor: Tensor) -> int:
-    """In bytes, as views may read a storage as another dtype."""
+    """The start of a tensor in bytes, because views may read a storage as another dtype."""
     return tensor._offset * tensor._dtype.itemsize
 
 
@@ -69,11 +69,11 @@ def _extent(tensor: Tensor) -> int:
     return (1 + last) * tensor._dtype.itemsize
 
 
-# -- rule 2 ------------------------------------------------------------------------------------------------------------
+# -- rule 2: reading written values ------------------------------------------------------------------------------------
 
 
 def reads_what_it_writes(output: Tensor, *operands: Tensor) -> bool:
-    """Return whether an operand is another view of the memory that is written."""
+    """Return whether an operand is a different view of the output's memory."""
     storage = output._storage
     return any(t._storage is storage and t is not output and _geometry(t) != _geometry(output) for t in operands)
 
@@ -83,14 +83,14 @@ def _geometry(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def element_by_element(function: Callable[..., Any], output: Any, arrays: list[Any]) -> None:
-    """Write ``function`` of the elements of arrays that broadcast to ``output``, one after the other."""
+    """Write ``function`` of the elements of arrays that broadcast to ``output``, one element after the other."""
     wide = [numpy.broadcast_to(array, output.shape) for array in arrays]
     for index in _indices_in_memory_order(output):
         output[index] = function(*[array[index] for array in wide])
 
 
 def _indices_in_memory_order(output: Any) -> Iterator[tuple[int, ...]]:
-    """Indices in the order of the memory: the last of the sorted dimensions runs fastest."""
+    """Yield the indices in the order of memory: the last of the sorted dimensions runs fastest."""
     dims = sorted(range(output.ndim), key=lambda dim: -output.strides[dim])
     for steps in product(*(range(output.shape[dim]) for dim in dims)):
         index = dict(zip(dims, steps, strict=True))
@@ -98,5 +98,5 @@ def _indices_in_memory_order(output: Any) -> Iterator[tuple[int, ...]]:
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Return whether both show the same memory in the same way."""
+    """Return whether both tensors view the same memory with the same geometry."""
     return self._storage is tensor._storage and _geometry(self) == _geometry(tensor)

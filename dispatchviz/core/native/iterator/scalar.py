@@ -25,9 +25,9 @@ MAXIMUM = {
 
 
 def wrapped_scalar_tensor(value: Scalar, device: Device = CPU) -> Tensor:
-    """A Python number as a 0-dim tensor that counts least in type promotion.
+    """A Python number as a 0-dim tensor with the lowest priority in type promotion.
 
-    On the CPU it is made at once, elsewhere by ``scalar_tensor``, through the dispatcher.
+    On the CPU it is created directly, on other devices by ``scalar_tensor`` through the dispatcher.
     """
     if device.type == "cpu":
         tensor = allocated((), (), of_scalar(value), CPU)
@@ -42,9 +42,10 @@ def wrapped_scalar_tensor(value: Scalar, device: Device = CPU) -> Tensor:
 
 
 def convert(value: Scalar, dtype: DType) -> Scalar:
-    """A number as C++ would hold it in ``dtype``: floats are truncated to integers, negative ones wrap to unsigned.
+    """A number as C++ would hold it in ``dtype``: floats are truncated to integers, negative numbers wrap around in
+    unsigned dtypes.
 
-    RuntimeError if it does not fit.
+    Raise RuntimeError if it does not fit.
     """
     if dtype.name == "bool":
         return bool(value)
@@ -59,12 +60,12 @@ def convert(value: Scalar, dtype: DType) -> Scalar:
 
 
 def element(value: Scalar, dtype: DType) -> Any:
-    """A number as an element of an array. RuntimeError if it does not fit."""
+    """A number as an element of an array. Raise RuntimeError if it does not fit."""
     return dtype.numpy.type(convert(value, dtype))
 
 
 def opmath(value: Scalar, dtype: DType) -> Any:
-    """A number as a kernel computes with it (``opmath_type``): next to half and bfloat16 it is float32."""
+    """A number as a kernel computes with it (``opmath_type``): float32 for half and bfloat16."""
     return element(value, float32 if dtype in REDUCED else dtype)
 
 

@@ -1,4 +1,4 @@
-"""Strides of new tensors: what TensorIterator or a copy gives (``TensorIterator.cpp``, ``ExpandUtils.cpp``)."""
+"""The strides of new tensors that TensorIterator or a copy creates (``TensorIterator.cpp``, ``ExpandUtils.cpp``)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Geometry = tuple[Size, Size]
 
 @lru_cache(maxsize=4096)
 def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
-    """Size and strides of a new elementwise result. RuntimeError if the operands cannot be broadcast.
+    """The size and strides of a new elementwise result. Raise RuntimeError if the operands cannot be broadcast.
 
-    Operands of one shape that are all contiguous, all channels-last, or all have the same dense strides, give such
-    strides. Otherwise the result is dense in the order of dimensions that the operands have.
+    Operands of one shape that are all contiguous, all channels-last, or all have the same dense strides, pass these on
+    to the result. Otherwise the result is dense, with the operands' order of dimensions.
     """
     size = operands[0][0]
     for its_size, _ in operands[1:]:
@@ -34,19 +34,20 @@ def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
 
 @lru_cache(maxsize=4096)
 def dense_strides_like(size: Size, stride: Size) -> Size:
-    """Strides of a new dense tensor that keeps the order of dimensions (``infer_dense_strides``)."""
+    """The strides of a new dense tensor that keeps the order of dimensions (``infer_dense_strides``)."""
     return stride if is_dense(size, stride) else _dense_strides(size, [stride])
 
 
 def is_dense(size: Size, stride: Size) -> bool:
-    """``is_non_overlapping_and_dense``, which holds for every empty tensor."""
+    """Return whether the tensor is dense (``is_non_overlapping_and_dense``), which every empty tensor is."""
     return 0 in size or is_non_overlapping_and_dense(size, stride)
 
 
 def channels_last_strides(size: Size) -> Size:
-    """Strides of images or volumes whose second dimension is the fastest (``get_channels_last_strides_2d``, ``_3d``).
+    """The strides of images or volumes whose second dimension is the fastest (``get_channels_last_strides_2d``,
+    ``_3d``).
 
-    A dimension of size 0 makes the strides of all slower dimensions 0, which contiguous strides never are.
+    A dimension of size 0 makes the strides of all slower dimensions 0, unlike contiguous strides.
     """
     strides, step = [0] * len(size), 1
     for dim in channels_last_order(len(size)):
@@ -56,18 +57,20 @@ def channels_last_strides(size: Size) -> Size:
 
 
 def channels_last_order(rank: int) -> tuple[int, ...]:
-    """Dimensions from the fastest to the slowest: channels, then the inner ones, then the batch."""
+    """The dimensions from the fastest to the slowest: channels, then the spatial ones from the innermost, then the
+    batch.
+    """
     return 1, *range(rank - 1, 1, -1), 0
 
 
 def is_channels_last(size: Size, stride: Size) -> bool:
-    """``is_contiguous(ChannelsLast)``"""
+    """Return whether the strides are those of channels_last (``is_contiguous(ChannelsLast)``)."""
     return len(size) == 4 and has_channels_last(size, stride)
 
 
 @lru_cache(maxsize=4096)
 def has_channels_last(size: Size, stride: Size) -> bool:
-    """Return whether images or volumes have these strides; strides of dimensions of size 1 do not matter."""
+    """Return whether images or volumes have these strides; the strides of dimensions of size 1 do not matter."""
     wanted = channels_last_strides(size)
     return all(length == 1 or a == b for length, a, b in zip(size, stride, wanted, strict=True))
 
@@ -85,14 +88,14 @@ def _dense_strides(size: Size, operands: list[Size]) -> Size:
 
 
 def aligned_strides(size: Size, its_size: Size, stride: Size) -> Size:
-    """An operand's strides over the result's dimensions; broadcast ones are 0."""
+    """An operand's strides in the dimensions of the result; those of broadcast dimensions are 0."""
     lead = len(size) - len(its_size)
     own = tuple(0 if a == 1 and b != 1 else s for a, b, s in zip(its_size, size[lead:], stride, strict=True))
     return (0,) * lead + own
 
 
 def memory_order(size: Size, strides: list[Size]) -> list[int]:
-    """Dimensions from the fastest to the slowest, by insertion as PyTorch sorts them (``reorder_dimensions``)."""
+    """The dimensions from the fastest to the slowest, by PyTorch's insertion sort (``reorder_dimensions``)."""
     order = list(reversed(range(len(size))))
     for i in range(1, len(order)):
         at = i
@@ -107,7 +110,9 @@ def memory_order(size: Size, strides: list[Size]) -> list[int]:
 
 
 def compared(size: Size, strides: list[Size], a: int, b: int) -> int:
-    """1: ``a`` should come after ``b``; -1: it is right as it is; 0: cannot tell, because of a broadcast dimension."""
+    """Compare two dimensions: 1 if ``a`` must come after ``b``, -1 if not, 0 if a broadcast dimension leaves it
+    undecided.
+    """
     for stride in strides:
         if stride[a] == 0 or stride[b] == 0:
             continue

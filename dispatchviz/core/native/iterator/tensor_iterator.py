@@ -1,11 +1,11 @@
 """TensorIterator: broadcast shape, strides, common dtype and device of elementwise kernels in the meta function, the
 loop in the impl (``aten/src/ATen/TensorIterator.cpp``).
 
-Rule 1: on the CPU operands are cast to the common dtype by ``Tensor.to``, and an output of another dtype is computed
-in a temporary and copied: both are calls of operators. On CUDA the loop casts each element as it goes.
-Rule 2: a structured kernel that is an iterator itself does so in its meta function, before the output is requested
-(``compute_types``). Other kernels build iterators in their impl: there the loop casts as it begins.
-Rule 3: a loop is one call into the device's array library, in ``quiet``.
+Rule 1: on the CPU, operands are cast to the common dtype by ``Tensor.to``, and an output of another dtype is computed
+in a temporary and copied. Both are operator calls. On CUDA the loop casts each element as it runs. Rule 2: a structured
+kernel that is an iterator itself does this in its meta function, before it requests the output (``compute_types``).
+Other kernels build an iterator in their impl, and its loop casts when it begins. Rule 3: a loop is one call into the
+device's array library, in ``quiet``.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from dispatchviz.core.tensor.tensor import CONTIGUOUS_STRIDES, Size, Tensor, con
 
 
 class _Quiet(threading.local):
-    """NumPy warns of overflow, division by zero and nan, the loops of PyTorch do not.
+    """A context without NumPy's warnings of overflow, division by zero and nan, which the loops of PyTorch do not give.
 
-    ``run(function, *args)`` calls a function where NumPy's error state is "ignore", at a tenth of the cost of
-    ``numpy.errstate``. One context per thread, since a context cannot be entered twice.
+    ``run(function, *args)`` calls a function with NumPy's error state "ignore", at a tenth of the cost of
+    ``numpy.errstate``. There is one context per thread, because a context cannot be entered twice.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ quiet = _Quiet()
 
 
 def result_type(*operands: Tensor) -> DType:
-    """``torch.result_type`` of tensors; wrapped numbers count least, then 0-dim tensors."""
+    """``torch.result_type`` of tensors: wrapped numbers have the lowest priority, then 0-dim tensors."""
     first = operands[0]
     dtype, alike = first._dtype, not (first._wrapped_number and operands[-1]._wrapped_number)
     for tensor in operands:
@@ -67,17 +67,17 @@ def _rank(tensor: Tensor) -> int:
 
 
 def float_type(dtype: DType) -> DType:
-    """A dtype that can hold fractions: itself, or the default dtype for integers and bool."""
+    """The dtype itself if it is floating or complex, the default dtype for integers and bool."""
     return dtype if dtype.can_require_grad else default_dtype()
 
 
 def not_implemented(kernel: str, dtype: DType) -> NotImplementedError:
-    """The error of a loop that has no instance for a dtype (``AT_DISPATCH_*``)."""
+    """The error of a kernel that has no loop for a dtype (``AT_DISPATCH_*``)."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy}'")
 
 
 def no_instance(kernel: str, dtype: DType) -> Callable[..., Any]:
-    """A loop that raises it: operands are cast before the loop is chosen."""
+    """A loop that raises NotImplementedError: operands are cast before the loop is chosen."""
 
     def loop(*arrays: Any) -> Any:
         raise not_implemented(kernel, dtype)
@@ -89,8 +89,8 @@ def no_instance(kernel: str, dtype: DType) -> Callable[..., Any]:
 
 
 def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -> None:
-    """The meta of an elementwise kernel: ``dtype`` is the result's, by default the common one."""
-    if len(operands) == 1 and dtype is None and _made_alike(op, operands[0]):
+    """The meta of an elementwise kernel; ``dtype`` is the dtype of the result, by default the common one."""
+    if len(operands) == 1 and dtype is None and _set_output_like(op, operands[0]):
         return
     if op.variant != "functional":
         check_written(op.output, operands)
@@ -98,7 +98,7 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
     device = common_device(operands)
     on_cpu = device.type == "cpu"
     size, stride = result_geometry(
-        tuple([_as_cast(t, common) for t in operands] if on_cpu else map(_size_and_stride, operands))
+        tuple([_cast_geometry(t, common) for t in operands] if on_cpu else map(_size_and_stride, operands))
     )
     if op.variant == "in-place" or (op.variant == "out" and any(t is op.output for t in operands)):
         _check_broadcast_shape(op.output, size)
@@ -112,8 +112,11 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
         op.use_temporary(size, stride)
 
 
-def _made_alike(op: Structured, operand: Tensor) -> bool:
-    """The common case of a kernel of one tensor: that is contiguous, and the result is a new tensor just like it."""
+def _set_output_like(op: Structured, operand: Tensor) -> bool:
+    """Set an output like the only operand, if that is contiguous and the result is a new tensor.
+
+    Return whether it did.
+    """
     size, stride = operand._size, operand._stride
     if op.variant != "functional" or not size or stride != CONTIGUOUS_STRIDES[size]:
         return False
@@ -122,7 +125,7 @@ def _made_alike(op: Structured, operand: Tensor) -> bool:
 
 
 def _compute_types(op: Structured, common: DType, operands: tuple[Tensor, ...]) -> None:
-    """Make what is not of the common dtype and has to be: a temporary for the output, casts of operands.
+    """Create a temporary for an output that does not have the common dtype, and casts of operands that do not.
 
     A bool output takes the result of a comparison without a temporary.
     """
@@ -134,8 +137,7 @@ def _compute_types(op: Structured, common: DType, operands: tuple[Tensor, ...]) 
 
 
 def keep_number(op: Structured, number: Tensor) -> None:
-    """A 0-dim operand of half or bfloat16 arithmetic that the loop reads as it was before the cast
-    (``original_scalar_value``)."""
+    """Keep a 0-dim CPU operand of half or bfloat16 arithmetic as it was before the cast (``original_scalar_value``)."""
     if op.operands and not number._size and number._device.type == "cpu":
         op.operands = tuple(pair for pair in op.operands if pair[0] is not number or pair[1]._dtype not in REDUCED)
 
@@ -143,15 +145,15 @@ def keep_number(op: Structured, number: Tensor) -> None:
 _size_and_stride: Callable[[Tensor], Geometry] = attrgetter("_size", "_stride")
 
 
-def _as_cast(tensor: Tensor, common: DType) -> Geometry:
-    """Size and stride that count for the result on the CPU: of the copy if the operand has to be cast."""
+def _cast_geometry(tensor: Tensor, common: DType) -> Geometry:
+    """The geometry of an operand on the CPU, or of its copy if it must be cast."""
     if tensor._dtype is common:
         return tensor._size, tensor._stride
     return tensor._size, dense_strides_like(tensor._size, tensor._stride)
 
 
 def _output_dtype(op: Structured, dtype: DType) -> DType:
-    """A given output keeps its own dtype. RuntimeError if the result cannot be cast to it."""
+    """The dtype of the output: a given output keeps its own. Raise RuntimeError if the result cannot be cast to it."""
     if op.variant == "functional":
         return dtype
     check_can_cast(dtype, op.output)
@@ -159,7 +161,7 @@ def _output_dtype(op: Structured, dtype: DType) -> DType:
 
 
 def check_can_cast(dtype: DType, output: Tensor) -> None:
-    """RuntimeError if a result of a dtype cannot be written to a tensor."""
+    """Raise RuntimeError if a result of a dtype cannot be cast to that of a tensor."""
     if not can_cast(dtype, output._dtype):
         raise RuntimeError(
             f"result type {dtype.legacy} can't be cast to the desired output type {output._dtype.legacy}"
@@ -167,7 +169,7 @@ def check_can_cast(dtype: DType, output: Tensor) -> None:
 
 
 def _check_broadcast_shape(output: Tensor, size: Size) -> None:
-    """RuntimeError if an operand that is written to had to change its shape."""
+    """Raise RuntimeError if the output would have to be broadcast to another shape."""
     if output._size != size:
         raise _wrong_shape(output, size)
 
@@ -177,7 +179,7 @@ def _wrong_shape(output: Tensor, size: Size) -> RuntimeError:
 
 
 def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
-    """``elementwise`` of two operands; the common case, two contiguous tensors that are alike, takes a short way."""
+    """``elementwise`` of two operands, with a fast path for two contiguous tensors that are alike."""
     size, stride, dtype, device = a._size, a._stride, a._dtype, a._device
     if (
         b._dtype is dtype
@@ -193,40 +195,39 @@ def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
 
 
 def elementwise_float(op: Structured, *operands: Tensor) -> None:
-    """The meta of a kernel that has floating results: integers become the default dtype."""
-    if len(operands) == 1 and operands[0]._dtype.can_require_grad and _made_alike(op, operands[0]):
+    """The meta of a kernel with floating results: integers give the default dtype."""
+    if len(operands) == 1 and operands[0]._dtype.can_require_grad and _set_output_like(op, operands[0]):
         return
     elementwise(op, *operands, dtype=float_type(result_type(*operands)))
 
 
 def elementwise_same(op: Structured, operand: Tensor) -> None:
-    """The meta of a kernel of one tensor that has no casts. RuntimeError if an out= tensor has another dtype."""
+    """The meta of a kernel of one tensor without casts. Raise RuntimeError if an ``out=`` tensor has another dtype."""
     if op.variant == "out":
         check_same_dtype(op.output, operand._dtype)
     elementwise(op, operand)
 
 
 def check_same_dtype(output: Tensor, dtype: DType) -> None:
-    """For iterators without casts (``check_all_same_dtype``). RuntimeError if an output is of another dtype."""
+    """Raise RuntimeError if an output has another dtype, for iterators without casts (``check_all_same_dtype``)."""
     if output._dtype is not dtype:
         raise RuntimeError(f"Found dtype {output._dtype.legacy} but expected {dtype.legacy}")
 
 
 def check_written(output: Tensor, operands: tuple[Tensor, ...]) -> None:
-    """RuntimeError if a tensor that is to be written is on another device than the operands, or overlaps itself or one
-    of them."""
+    """Raise RuntimeError if the output is on another device than the operands, or overlaps itself or one of them."""
     common_device((output, *operands))
     check_no_internal_overlap(output)
     check_no_partial_overlap(output, operands)
 
 
 def elementwise_with_number(op: Structured, self: Tensor, number: Scalar, dtype: DType) -> None:
-    """The meta of a kernel of a tensor and a Python number, which takes part as a wrapped number."""
+    """The meta of a kernel of a tensor and a Python number, which is wrapped."""
     if op.variant != "functional":
         check_written(op.output, (self,))
     wrapped, device = wrapped_scalar_tensor(number), self._device
     common = result_type(self, wrapped)
-    cast = _as_cast(self, common) if device.type == "cpu" else (self._size, self._stride)
+    cast = _cast_geometry(self, common) if device.type == "cpu" else (self._size, self._stride)
     size, stride = result_geometry((cast, ((), ())))
     made = _output_dtype(op, dtype)
     if device.type == "cpu":
@@ -238,9 +239,10 @@ def elementwise_with_number(op: Structured, self: Tensor, number: Scalar, dtype:
 
 
 def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False, dtype: DType | None = None) -> Sequence[Tensor]:
-    """Check an out= tensor of a kernel that is not structured, and resizes it to the result's shape.
+    """Check the ``out=`` tensor of a kernel that is not structured, and resize it to the result's shape. Return the
+    operands.
 
-    ``same``: there are no casts. The operands; with ``dtype`` as ``cast_operands`` gives them.
+    ``same``: refuse casts. ``dtype``: return the operands as ``cast_operands`` does.
     """
     check_written(out, operands)
     size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
@@ -258,13 +260,13 @@ def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False, dtype: D
 
 
 def cast_operands(dtype: DType, *operands: Tensor) -> list[Tensor]:
-    """Operands as an iterator casts them on the CPU before it allocates; on CUDA the loop casts."""
+    """The operands, cast as an iterator casts them on the CPU before it allocates. On CUDA the loop casts."""
     on_cpu = common_device(operands).type == "cpu"
     return [t if t._dtype is dtype or not on_cpu else ops.to_dtype.call(t, dtype, False, False, None) for t in operands]
 
 
 def new_output(*operands: Tensor, dtype: DType | None = None) -> Tensor:
-    """What an iterator that is not structured allocates for a result that is not there yet."""
+    """The new output that an iterator of a kernel that is not structured allocates."""
     size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
     dtype, device = dtype or result_type(*operands), common_device(operands)
     if stride == contiguous_strides(size):
@@ -273,9 +275,9 @@ def new_output(*operands: Tensor, dtype: DType | None = None) -> Tensor:
 
 
 def common_device(operands: tuple[Tensor, ...]) -> Device:
-    """Where the result lives; one 0-dim CPU tensor may meet tensors of another device.
+    """The device of the result. A 0-dim CPU tensor may be combined with tensors on another device.
 
-    RuntimeError if two tensors are on different devices otherwise.
+    Raise RuntimeError if tensors are on different devices otherwise.
     """
     device = operands[0]._device
     for tensor in operands:
@@ -306,7 +308,9 @@ def _mixed_device(operands: tuple[Tensor, ...]) -> Device:
 
 
 def loop(function: Any, out: Tensor, dtype: DType, *operands: Tensor) -> None:
-    """Run a NumPy function, or its namesake in the device's library, over operands cast to ``dtype``, into ``out``."""
+    """Run a NumPy function, or its namesake in the device's array library, over operands cast to ``dtype``, and write
+    to ``out``.
+    """
     kind = out._device.type
     if len(operands) == 1 and kind == "cpu" and operands[0]._dtype is dtype is out._dtype:
         (only,) = operands
@@ -327,7 +331,7 @@ def loop(function: Any, out: Tensor, dtype: DType, *operands: Tensor) -> None:
 
 
 def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
-    """``loop`` in the common dtype of two operands; the common case, no casts on the CPU, takes a short way."""
+    """``loop`` in the common dtype of two operands, with a fast path if nothing must be cast on the CPU."""
     dtype = out._dtype
     if a._dtype is not dtype or b._dtype is not dtype:
         loop(function, out, result_type(a, b), a, b)
@@ -338,16 +342,16 @@ def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
 
 
 def loop_with_number(function: Any, out: Tensor, dtype: DType, self: Tensor, number: Tensor) -> None:
-    """``loop`` in half or bfloat16 whose second operand is 0-dim and on the CPU: that one is not rounded."""
+    """``loop`` in half or bfloat16 with a 0-dim CPU tensor as the second operand, which is not rounded."""
     value = float32.numpy.type(number._array.item())
     named = getattr(array_module(out._device.type), function.__name__)
     compute(out, dtype, lambda array: named(array, value), self)
 
 
 def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor, narrow: bool = False) -> None:
-    """Write ``function(arrays of the operands in dtype)`` to ``out``; ``dtype`` is also that of the result.
+    """Write ``function(arrays of the operands in dtype)`` to ``out``; ``dtype`` is also the dtype of the result.
 
-    Half and bfloat16 are computed as float32 and rounded once; ``narrow``: every step is rounded.
+    Half and bfloat16 are computed as float32 and rounded once; with ``narrow`` every step is rounded.
     """
     target = temporary(out, dtype)
     within = dtype if narrow else accumulated(dtype)
@@ -362,7 +366,7 @@ def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: 
 
 
 def accumulated(dtype: DType) -> DType:
-    """The dtype in which numbers of a dtype are added up, and all but the simplest functions are computed."""
+    """The dtype in which sums, and all but the simplest functions, of a dtype are computed."""
     return float32 if dtype in REDUCED else dtype
 
 
@@ -374,7 +378,7 @@ def temporary(out: Tensor, dtype: DType) -> Tensor:
 
 
 def operand(tensor: Tensor, dtype: DType, device_type: str) -> Any:
-    """A tensor's array in a dtype, for a loop on a device (a 0-dim CPU tensor may meet a GPU)."""
+    """A tensor's array in a dtype, for a loop on a device; a 0-dim CPU tensor is moved to a GPU."""
     if device_type == "cpu":
         return tensor._array if tensor._dtype is dtype else cast(tensor, dtype)
     xp = array_module(device_type)
@@ -388,9 +392,9 @@ def cast(tensor: Tensor, dtype: DType) -> Any:
 
 
 def converted(array: Any, dtype: DType) -> Any:
-    """An array with the numbers of another one as C++ casts them: complex to real drops the imaginary part.
+    """An array cast to a dtype as in C++: complex to real drops the imaginary part.
 
-    Half and bfloat16 are made from float32, so what is wider is rounded twice.
+    Half and bfloat16 are created from float32, so wider dtypes are rounded twice.
     """
     if array.dtype == dtype.numpy:
         return array

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def wrap_dim(dim: int, rank: int) -> int:
-    """A dimension from 0 on; a 0-dim tensor counts as having one. IndexError if it is out of range."""
+    """A dimension counted from 0; a 0-dim tensor is treated as 1-dim. Raise IndexError if it is out of range."""
     width = max(rank, 1)
     if not -width <= dim < width:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-width}, {width - 1}], but got {dim})")
@@ -15,7 +15,7 @@ def wrap_dim(dim: int, rank: int) -> int:
 
 
 def dim_mask(dims: Sequence[int] | None, rank: int) -> list[bool]:
-    """For each dimension whether it is meant. RuntimeError if one is named twice."""
+    """A mask of the listed dimensions. Raise RuntimeError if one is listed twice."""
     mask = [False] * max(rank, 1)
     for dim in dims or ():
         dim = wrap_dim(dim, rank)
@@ -26,5 +26,5 @@ def dim_mask(dims: Sequence[int] | None, rank: int) -> list[bool]:
 
 
 def reduced_mask(dims: Sequence[int] | None, rank: int) -> list[bool]:
-    """As ``dim_mask``; no dimension named means all of them, as reductions take it."""
+    """The mask of the dimensions of a reduction: without any listed, all of them."""
     return dim_mask(dims, rank) if dims else [True] * rank

@@ -1,5 +1,6 @@
-"""``addr``, ``addbmm``: an outer product, or the matrix products of a batch, added to a tensor
-(``aten/src/ATen/native/LinearAlgebra.cpp``)."""
+"""``addr``, ``addbmm``: an outer product, or the sum of the matrix products of a batch, added to a tensor
+(``aten/src/ATen/native/LinearAlgebra.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def _expanded(self: Tensor, size: Size) -> Tensor:
 
 
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """beta * self + alpha * outer(vec1, vec2); with beta 0 what self holds does not matter"""
+    """beta * self + alpha * outer(vec1, vec2); if beta is 0, the contents of self are ignored"""
     _check_addr(self, vec1, vec2, beta, alpha)
     self = _expanded(self, (vec1._size[0], vec2._size[0]))
     column = ops.reshape.call(vec1, (vec1._size[0], 1))
@@ -36,12 +37,12 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) 
 
 
 def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``addr``."""
     return ops.addr_out.call(self, vec1, vec2, beta, alpha, self)
 
 
 def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``addr``."""
     _check_addr(self, vec1, vec2, beta, alpha)
     size = vec1._size[0], vec2._size[0]
     added = self if out is self else _expanded(self, size)
@@ -90,18 +91,18 @@ def _addr(self: Tensor, column: Tensor, vec2: Tensor, beta: Scalar, alpha: Scala
 
 
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """beta * self + alpha * the sum of all matrix products."""
+    """beta * self + alpha * (the sum of all matrix products)."""
     out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, False, None)
     return addbmm_out(self, batch1, batch2, beta, alpha, out)
 
 
 def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """In place."""
+    """The in-place version of ``addbmm``."""
     return addbmm_out(self, batch1, batch2, beta, alpha, self)
 
 
 def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
-    """Into out, one product after the other. RuntimeError for shapes that do not fit."""
+    """Write ``addbmm`` into ``out``, one product after the other. Raise RuntimeError for shapes that do not fit."""
     added = _expanded(self, (batch1._size[1], batch2._size[2]))
     _check_addbmm(added, batch1, batch2)
     out = ops.resize_as_.call(out, added, None)

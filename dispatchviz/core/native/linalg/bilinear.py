@@ -9,7 +9,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """input1 @ weight[k] @ input2 + bias for every k. RuntimeError for shapes that do not fit."""
+    """input1 @ weight[k] @ input2 + bias for every k. Raise RuntimeError for shapes that do not fit."""
     _check_bilinear(input1, input2, weight, bias)
     flat1 = ops.reshape.call(input1, (-1, input1._size[-1]))
     flat2 = ops.reshape.call(input2, (-1, input2._size[-1]))
@@ -47,7 +47,7 @@ def _trilinear(
     sumdim: Size,
     unroll_dim: int,
 ) -> Tensor:
-    """The product of three tensors, each with dimensions put in, summed over dimensions, slice by slice along one."""
+    """The product of three tensors with inserted dimensions, summed over some dimensions, slice by slice along one."""
     total = len(i1._size) + len(expand1)
     sizes: list[int] = []
     sums_of_two: list[int] = []
@@ -82,7 +82,7 @@ def _slice_product(
     sums_of_two: list[int],
     sums_of_all: list[int],
 ) -> Tensor:
-    """Of the k-th slices along a dimension; a factor that has one slice there gives that one."""
+    """The product of the k-th slices along a dimension. A factor with one slice there uses it for every k."""
     second = ops.narrow.call(factors[1], dim, k * moves[1], 1)  # C++ evaluates the right argument first
     first = ops.narrow.call(factors[0], dim, k * moves[0], 1)
     product = sumproduct_pair(first, second, tuple(sums_of_two))

@@ -26,7 +26,7 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 
 def linalg_cholesky_ex_meta(op: tuple[Structured, ...], self: Tensor, upper: bool, check_errors: bool) -> None:
-    """The factor, column-major, and info."""
+    """The factor, column-major, and ``info``."""
     square_check_inputs(self, "linalg.cholesky")
     check_floating_or_complex(self, "linalg.cholesky")
     op[0].set_output_strided(self._size, column_major_strides(self._size), self._dtype, self._device)
@@ -34,7 +34,7 @@ def linalg_cholesky_ex_meta(op: tuple[Structured, ...], self: Tensor, upper: boo
 
 
 def linalg_cholesky_ex_out(self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor) -> None:
-    """One triangle is read and written, the other one is 0."""
+    """Factorize into ``L``. One triangle is read and written, the other one is 0."""
     if 0 in L._size:
         ops.zero_.call(info)
         return
@@ -51,7 +51,7 @@ def linalg_cholesky_ex_out(self: Tensor, upper: bool, check_errors: bool, L: Ten
 
 
 def _factorize(matrix: Tensor, info: Tensor, upper: bool) -> None:
-    """``cholesky_stub``: in place."""
+    """Factorize in place (``cholesky_stub``)."""
     check_lapack_dtype("cholesky_cpu", matrix._dtype)
     factor, codes = lapack.xpotrf(matrix._array, upper)
     store(matrix, factor)
@@ -59,14 +59,14 @@ def _factorize(matrix: Tensor, info: Tensor, upper: bool) -> None:
 
 
 def linalg_cholesky(self: Tensor, upper: bool) -> Tensor:
-    """LinAlgError for a matrix that is not positive-definite."""
+    """The Cholesky factor. Raise LinAlgError if the matrix is not positive-definite."""
     L, info = ops.linalg_cholesky_ex.call(self, upper, False)
     ops._linalg_check_errors.call(info, "linalg.cholesky", len(self._size) == 2)
     return L
 
 
 def linalg_cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_cholesky``."""
     info = empty_int32(self)
     ops.linalg_cholesky_ex_L.call(self, upper, False, out, info)
     ops._linalg_check_errors.call(info, "linalg.cholesky", len(self._size) == 2)
@@ -74,7 +74,7 @@ def linalg_cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
 
 
 def cholesky(self: Tensor, upper: bool) -> Tensor:
-    """The old name, with another order of the same steps."""
+    """The Cholesky factor (deprecated); the steps are those of ``linalg.cholesky`` in another order."""
     _warn_cholesky(1765)
     if 0 in self._size:
         return ops.empty_like.call(self, None, None, None, None, "contiguous_format")
@@ -87,7 +87,7 @@ def cholesky(self: Tensor, upper: bool) -> Tensor:
 
 
 def cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``cholesky``, which copies the result."""
     _warn_cholesky(1800)
     check_same_device("cholesky", out, self)
     check_linalg_compatible_dtype("cholesky", out, self._dtype)
@@ -95,7 +95,7 @@ def cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
 
 
 def copied(out: Tensor, result: Tensor) -> Tensor:
-    """The out variant of what has none of its own: resized, then a copy."""
+    """Copy a result into ``out``, which is resized, for operators that have no ``out=`` kernel of their own."""
     if out._size != result._size:
         resize_output(out, result._size, contiguous_strides(result._size))
     return ops.copy_.call(out, result, False)
@@ -122,7 +122,7 @@ def _warn_cholesky(line: int) -> None:
 
 
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
-    """X with A @ X = self, input2 being the factor of A."""
+    """The X with A @ X = self, where ``input2`` is the Cholesky factor of A."""
     for name, tensor in (("b", self), ("u", input2)):
         rank = len(tensor._size)
         if rank < 2:
@@ -131,7 +131,7 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
 
 
 def _cholesky_solve_helper(self: Tensor, A: Tensor, upper: bool) -> Tensor:
-    """Both copied column-major, then solved in place."""
+    """Copy both tensors column-major, then solve in place."""
     solution = clone_batched_column_major(self)
     factor = clone_batched_column_major(A)
     count = numel(self._size[:-2])
@@ -143,7 +143,7 @@ def _cholesky_solve_helper(self: Tensor, A: Tensor, upper: bool) -> Tensor:
 
 
 def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``cholesky_solve``, which copies the result."""
     check_same_device("cholesky_solve", out, self)
     check_linalg_compatible_dtype("cholesky_solve", out, self._dtype)
     return copied(out, ops.cholesky_solve.call(self, input2, upper))
@@ -153,13 +153,13 @@ def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -
 
 
 def cholesky_inverse(self: Tensor, upper: bool) -> Tensor:
-    """The inverse of the matrix whose factor is given."""
+    """The inverse of the matrix whose Cholesky factor is self."""
     result = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     return ops.cholesky_inverse_out.call(self, upper, result)
 
 
 def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    """In out itself if it is empty or column-major, else by a copy."""
+    """Compute ``cholesky_inverse`` in ``out`` if it is empty or column-major, otherwise in a copy."""
     square_check_inputs(self, "cholesky_inverse")
     check_same_device("cholesky_inverse", out, self)
     check_linalg_compatible_dtype("cholesky_inverse", out, self._dtype)
@@ -176,7 +176,7 @@ def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
 
 
 def fits_column_major(out: Tensor, like: Tensor) -> bool:
-    """Return whether LAPACK can work in an output: it is still empty, or of the right shape, dtype and strides."""
+    """Return whether LAPACK can work in an output: it is empty, or has the right shape, dtype and strides."""
     column_major = len(out._size) >= 2 and ops.mT.call(out)._is_contiguous
     if out._dtype is not like._dtype:
         return False

@@ -20,7 +20,7 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 
 def linalg_cross_meta(op: Structured, self: Tensor, other: Tensor, dim: int) -> None:
-    """The common shape, in which ``dim`` has the size 3."""
+    """The common shape, in which ``dim`` must have size 3."""
     ranks = len(self._size), len(other._size)
     if ranks[0] != ranks[1]:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -48,12 +48,12 @@ def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> None
 
 
 def cross(self: Tensor, other: Tensor, dim: int | None) -> Tensor:
-    """Along the first dimension of size 3, if none is named."""
+    """The cross product along ``dim``, by default the first dimension of size 3."""
     return ops.linalg_cross.call(self, other, _cross_dim(dim, self._size))
 
 
 def cross_out(self: Tensor, other: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``cross``."""
     return ops.linalg_cross_out.call(self, other, _cross_dim(dim, self._size), out)
 
 
@@ -76,7 +76,7 @@ def _cross_dim(dim: int | None, size: Size) -> int:
 
 
 def trace(self: Tensor) -> Tensor:
-    """The sum of the diagonal; that of integers is int64. NB: on CUDA PyTorch adds ``diag`` up."""
+    """The sum of the diagonal; int64 for integers. NB: on CUDA PyTorch sums ``diag``."""
     dtype = self._dtype if self._dtype.can_require_grad else int64
     result = ops.empty_memory_format.call((), dtype, "strided", self._device, None, None)
     if len(self._size) != 2:
@@ -89,7 +89,7 @@ def trace(self: Tensor) -> Tensor:
 
 
 def trace_backward_symint(grad: Tensor, sizes: Sequence[int]) -> Tensor:
-    """grad on the diagonal."""
+    """Zeros with ``grad`` on the diagonal."""
     if len(sizes) != 2:
         raise RuntimeError("expected matrix input")
     grad_input = ops.zeros.call((sizes[0] * sizes[1],), grad._dtype, "strided", grad._device, None)
@@ -103,7 +103,7 @@ def trace_backward_symint(grad: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
-    """Sums of products along pairs of dimensions, by one matrix product."""
+    """The sums of products along pairs of dimensions, by one matrix product."""
     _check_pairs(self, other, dims_self, dims_other)
     first, second, contracted = self, other, 1
     rows = dim_mask(dims_self, len(self._size))
@@ -124,7 +124,7 @@ def _check_pairs(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_oth
 def _contracted_together(
     first: Tensor, second: Tensor, one: int, two: int, given: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, Tensor, int]:
-    """A dimension that one of them only repeats is added up in the other one before."""
+    """Sum the longer factor over a contracted dimension in which the other one has size 1."""
     lengths = given[0]._size[one], given[1]._size[two]
     if lengths[1] == 1:
         return ops.sum_dim_IntList.call(first, (one,), True, first._dtype), second, 1
@@ -158,7 +158,9 @@ def _as_product(
 
 
 def _number(left: Tensor, right: Tensor) -> Tensor:
-    """One number is left: that of two vectors, or a sum of products where a vector would be a copy."""
+    """The only number of the result: ``dot`` of two contiguous factors, else the sum of their product, to avoid a
+    copy.
+    """
     if left._is_contiguous and right._is_contiguous:
         second = ops.flatten_using_ints.call(right, 0, -1)
         return ops.dot.call(ops.flatten_using_ints.call(left, 0, -1), second)
@@ -167,7 +169,7 @@ def _number(left: Tensor, right: Tensor) -> Tensor:
 
 
 def tensordot_out(self: Tensor, other: Tensor, dims_self: Size, dims_other: Size, out: Tensor) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``tensordot``, which copies the result."""
     result = ops.tensordot.call(self, other, dims_self, dims_other)
     if requires_grad(out) and thread.state.grad_mode and out._size != result._size:
         raise RuntimeError(

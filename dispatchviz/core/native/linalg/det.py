@@ -19,20 +19,20 @@ Outputs = tuple[Structured, ...]
 
 
 def _set_factors(lu: Structured, pivots: Structured, A: Tensor) -> None:
-    """Outputs for the backward: the LU factors, column-major, and the pivots."""
+    """Set the outputs for the backward pass: the column-major LU factors and the pivots."""
     lu.set_output_strided(A._size, column_major_strides(A._size), A._dtype, A._device)
     pivots.set_output_contiguous(A._size[:-1], int32, A._device)
 
 
 def _factorize(A: Tensor, LU: Tensor, pivots: Tensor) -> None:
-    """Of a row-major real matrix the transpose, which needs no copy to be column-major."""
+    """Factorize A, or the transpose of a row-major real matrix, which is column-major without a copy."""
     transposed = A._is_contiguous and not A._dtype.is_complex
     info = empty_int32(A)
     ops.linalg_lu_factor_ex_out.call(ops.mH.call(A) if transposed else A, True, False, LU, pivots, info)
 
 
 def _sign_of_permutation(pivots: Tensor) -> Tensor:
-    """1 for an even number of swaps, -1 for an odd one."""
+    """The sign of the permutation: 1 for an even number of swaps, -1 for an odd one."""
     indices = ops.arange_start.call(1, pivots._size[-1] + 1, int32, "strided", pivots._device, None)
     swaps = ops.sum_dim_IntList.call(ops.ne_Tensor.call(indices, pivots), (-1,), False, int64)
     return ops.add__Scalar.call(ops.mul__Scalar.call(ops.fmod__Scalar.call(swaps, 2), -2), 1, 1)
@@ -42,7 +42,7 @@ def _sign_of_permutation(pivots: Tensor) -> Tensor:
 
 
 def _linalg_det_meta(op: Outputs, A: Tensor) -> None:
-    """One number for each matrix; the factors."""
+    """One number for each matrix, and the factors."""
     square_check_inputs(A, "linalg.det")
     check_floating_or_complex(A, "linalg.det")
     op[0].set_output_contiguous(A._size[:-2], A._dtype, A._device)
@@ -50,26 +50,26 @@ def _linalg_det_meta(op: Outputs, A: Tensor) -> None:
 
 
 def _linalg_det_out(A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor) -> None:
-    """The product of the diagonal of U, with the sign of the permutation."""
+    """The product of the diagonal of U, times the sign of the permutation."""
     _factorize(A, LU, pivots)
     product = ops.prod_dim_int.call(ops.diagonal.call(LU, 0, -2, -1), -1, False, None)
     ops.mul_out.call(_sign_of_permutation(pivots), product, result)
 
 
 def linalg_det(A: Tensor) -> Tensor:
-    """Without the factors."""
+    """The determinant without the factors."""
     return ops._linalg_det.call(A)[0]
 
 
 def linalg_det_out(A: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_det``."""
     LU = ops.empty_memory_format.call((0,), A._dtype, "strided", A._device, None, None)
     ops._linalg_det_result.call(A, out, LU, empty_int32(A))
     return out
 
 
 def det(self: Tensor) -> Tensor:
-    """The old name."""
+    """The old name of ``linalg_det``."""
     return ops.linalg_det.call(self)
 
 
@@ -77,7 +77,7 @@ def det(self: Tensor) -> Tensor:
 
 
 def _linalg_slogdet_meta(op: Outputs, A: Tensor) -> None:
-    """Sign and logarithm of each determinant; the factors."""
+    """The sign and the logarithm of each determinant, and the factors."""
     square_check_inputs(A, "linalg.slogdet")
     check_floating_or_complex(A, "linalg.slogdet", low_precision=False)
     op[0].set_output_contiguous(A._size[:-2], A._dtype, A._device)
@@ -86,7 +86,7 @@ def _linalg_slogdet_meta(op: Outputs, A: Tensor) -> None:
 
 
 def _linalg_slogdet_out(A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor) -> None:
-    """The signs multiplied, the logarithms added."""
+    """The product of the signs and the sum of the logarithms."""
     _factorize(A, LU, pivots)
     diagonal = ops.diagonal.call(LU, 0, -2, -1)
     swaps = _sign_of_permutation(pivots)
@@ -95,30 +95,30 @@ def _linalg_slogdet_out(A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, 
 
 
 def linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
-    """Without the factors."""
+    """The sign and the logarithm, without the factors."""
     sign, logabsdet, _, _ = ops._linalg_slogdet.call(A)
     return sign, logabsdet
 
 
 def linalg_slogdet_out(A: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
-    """Into sign and logabsdet."""
+    """Write ``linalg_slogdet`` into ``sign`` and ``logabsdet``."""
     LU = ops.empty_memory_format.call((0,), A._dtype, "strided", A._device, None, None)
     ops._linalg_slogdet_sign.call(A, sign, logabsdet, LU, empty_int32(A))
     return sign, logabsdet
 
 
 def slogdet(self: Tensor) -> tuple[Tensor, Tensor]:
-    """The old name."""
+    """The old name of ``linalg_slogdet``."""
     return ops.linalg_slogdet.call(self)
 
 
 def slogdet_out(self: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
-    """Into sign and logabsdet."""
+    """Write ``slogdet`` into ``sign`` and ``logabsdet``."""
     return ops.linalg_slogdet_out.call(self, sign, logabsdet)
 
 
 def logdet(self: Tensor) -> Tensor:
-    """The logarithm; nan for a negative determinant."""
+    """The logarithm of the determinant; nan if it is negative."""
     square_check_inputs(self, "logdet")
     check_floating_or_complex(self, "logdet", low_precision=False)
     sign, logabsdet = ops.linalg_slogdet.call(self)

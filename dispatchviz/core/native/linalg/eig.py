@@ -1,5 +1,7 @@
-"""Eigenvalues and eigenvectors of general matrices: ``eig``, ``eigvals`` (``BatchLinearAlgebra.cpp``). They are
-complex."""
+"""Eigenvalues and eigenvectors of general matrices: ``eig``, ``eigvals`` (``BatchLinearAlgebra.cpp``).
+
+The results are complex.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,15 @@ def _empty(like: Tensor, dtype: DType) -> Tensor:
 
 
 def linalg_eig(self: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors, in no order."""
+    """The eigenvalues and eigenvectors, in no particular order."""
     dtype = _complex_type(self._dtype)
     return ops.linalg_eig_out.call(self, _empty(self, dtype), _empty(self, dtype))
 
 
 def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
-    """In the outputs themselves if they are empty or of the right shape and strides, else by copies."""
+    """Compute ``linalg_eig`` in the outputs if they are empty or have the right shape and strides, otherwise in
+    copies.
+    """
     if not ops.item.call(ops.all.call(ops.isfinite.call(self))):
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     square_check_inputs(self, "linalg.eig")
@@ -75,7 +79,7 @@ def _empty_on_cpu(dtype: DType) -> Tensor:
 
 
 def _eig_info(self: Tensor, values: Tensor, vectors: Tensor | None) -> None:
-    """``linalg_eig_out_info``"""
+    """Write the eigenvalues and, if requested, the eigenvectors (``linalg_eig_out_info``)."""
     if vectors is not None and 0 in vectors._size:
         ops.resize_.call(vectors, self._size, "contiguous_format")
         ops.transpose_.call(vectors, -2, -1)
@@ -92,7 +96,7 @@ def _eig_info(self: Tensor, values: Tensor, vectors: Tensor | None) -> None:
 
 
 def _eig_of_real(self: Tensor, values: Tensor, vectors: Tensor | None) -> None:
-    """Complex values of real and imaginary parts; without imaginary parts the real ones are copied."""
+    """Combine real and imaginary parts to complex results. If all imaginary parts are 0, the real parts are copied."""
     parts = _empty_like(self, (*self._size[:-2], 2 * self._size[-1]))
     real_vectors = vectors if vectors is None else ops.transpose_.call(_empty_like(self, self._size), -2, -1)
     found = _geev(self, vectors is not None)
@@ -116,7 +120,7 @@ def _empty_like(self: Tensor, size: tuple[int, ...]) -> Tensor:
 
 
 def _geev(self: Tensor, compute_v: bool) -> tuple[lapack.Array, lapack.Array | None]:
-    """``linalg_eig_stub``: on a column-major copy."""
+    """Eigenvalues and, if requested, eigenvectors of a column-major copy (``linalg_eig_stub``)."""
     check_lapack_dtype("linalg_eig_cpu", self._dtype)
     copy = ops.empty_memory_format.call(ops.mT.call(self)._size, self._dtype, "strided", CPU, None, None)
     ops.copy_.call(ops.transpose_.call(copy, -2, -1), self, False)
@@ -133,22 +137,22 @@ def _geev(self: Tensor, compute_v: bool) -> tuple[lapack.Array, lapack.Array | N
 
 
 def linalg_eigvals(self: Tensor) -> Tensor:
-    """The eigenvalues alone; the eigenvectors too if a gradient will need them."""
+    """The eigenvalues. The eigenvectors are computed too if a gradient will need them."""
     return ops.linalg_eig.call(self)[0] if may_require_grad(self) else ops._linalg_eigvals.call(self)
 
 
 def _linalg_eigvals(self: Tensor) -> Tensor:
-    """Without vectors."""
+    """The eigenvalues, without eigenvectors."""
     return linalg_eigvals_out(self, _empty(self, _complex_type(self._dtype)))
 
 
 def linalg_eigvals_out(self: Tensor, out: Tensor) -> Tensor:
-    """In out itself if it is empty or of the right shape, else by a copy."""
+    """Compute ``linalg_eigvals`` in ``out`` if it is empty or has the right shape, otherwise in a copy."""
     square_check_inputs(self, "linalg.eigvals")
     _check("torch.linalg.eigvals", self, out, "eigenvalues")
     info = ops.zeros.call((max(1, numel(self._size[:-2])),), int32, "strided", CPU, None)
     values = out if _values_fit(out, self) else _empty_on_cpu(_complex_type(self._dtype))
-    _empty_on_cpu(self._dtype)  # for vectors, which stay without elements
+    _empty_on_cpu(self._dtype)  # PyTorch creates it for the vectors
     _eig_info(self, values, None)
     if values is not out:
         copied(out, values)

@@ -1,5 +1,6 @@
-"""``einsum``: labels of the equation, operands permuted to them, contraction in pairs by ``bmm``
-(``aten/src/ATen/native/Linear.cpp``)."""
+"""``einsum``: parses the equation, permutes the operands to its labels, and contracts pairs by ``bmm``
+(``aten/src/ATen/native/Linear.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -13,27 +14,27 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 ELLIPSIS = "..."
 Name = str | int
-"""Of a dimension of the aligned operands: a letter, or which of those that an ellipsis covers."""
+"""A dimension of the aligned operands: a letter, or the number of a dimension that an ellipsis covers."""
 
 
 class Plan(NamedTuple):
-    """What an equation says of operands of some ranks."""
+    """The parsed equation for operands of given ranks."""
 
     operands: list[list[str]]
-    """Letters and ``...`` of each."""
+    """The letters and ``...`` of each operand."""
     names: list[Name]
-    """The dimensions of the aligned operands: those of the result, then those to sum over."""
+    """The dimensions of the aligned operands: first those of the result, then those to sum over."""
     results: int
-    """How many of them are the result's."""
+    """The number of dimensions of the result."""
     covered: int
-    """By the longest ellipsis."""
+    """The number of dimensions that the longest ellipsis covers."""
 
 
 def einsum(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None) -> Tensor:
-    """Products of elements of all tensors, summed over what the equation's right side lacks.
+    """Products of elements of all tensors, summed over the labels that the right side of the equation lacks.
 
-    ``path`` names two positions per contraction; without it the first two operands are contracted each time.
-    RuntimeError for a wrong equation and for sizes that do not fit it.
+    ``path`` gives two positions per contraction; without it the first two operands are contracted each time. Raise
+    RuntimeError for an invalid equation and for sizes that do not fit it.
     """
     if not tensors:
         raise RuntimeError("einsum(): must provide at least one operand")
@@ -81,7 +82,7 @@ def _expanded(label: str, covered: int) -> Sequence[Name]:
 
 
 def _operand_labels(text: str, count: int) -> Iterator[list[str]]:
-    """Of each operand. RuntimeError if there are not ``count`` of them."""
+    """Yield the labels of each operand. Raise RuntimeError if there are not ``count`` operands."""
     number, labels, i = 0, list[str](), 0
     while i < len(text):
         if text[i] == ",":
@@ -103,7 +104,7 @@ def _operand_labels(text: str, count: int) -> Iterator[list[str]]:
 
 
 def _output_labels(text: str, start: int, counts: Counter[str]) -> Iterator[str]:
-    """Of the right side, which begins at ``start`` of the equation."""
+    """Yield the labels of the right side, which begins at index ``start`` of the equation."""
     seen, i = set[str](), 0
     while i < len(text):
         if text[i] == ".":
@@ -124,7 +125,7 @@ def _output_labels(text: str, start: int, counts: Counter[str]) -> Iterator[str]
 
 
 def _ellipsis(text: str, i: int, wrong: str) -> int:
-    """How many characters follow the first dot."""
+    """The number of characters to skip after the first dot of an ellipsis. Raise RuntimeError if it is not ``...``."""
     if text[i : i + 3] != ELLIPSIS:
         _refuse(wrong)
     return 2
@@ -141,7 +142,10 @@ def _refuse(text: str) -> None:
 
 
 def _covered(i: int, labels: list[str], rank: int) -> int:
-    """How many dimensions of operand ``i`` its ellipsis covers. RuntimeError if the letters do not fit its rank."""
+    """The number of dimensions that the ellipsis of operand ``i`` covers.
+
+    Raise RuntimeError if the letters do not fit its rank.
+    """
     letters = len(labels) - (ELLIPSIS in labels)
     if ELLIPSIS in labels:
         if letters > rank:
@@ -162,7 +166,9 @@ def _covered(i: int, labels: list[str], rank: int) -> int:
 
 
 def _aligned(plan: Plan, tensors: Sequence[Tensor]) -> tuple[list[Tensor], Counter[Name]]:
-    """Every operand with all of the plan's dimensions, and in how many of them each dimension is longer than 1."""
+    """Every operand with all of the plan's dimensions, and for each dimension the number of operands in which it is
+    longer than 1.
+    """
     sizes: dict[Name, int] = {}
     counts: Counter[Name] = Counter()
     aligned = []
@@ -179,7 +185,7 @@ def _aligned(plan: Plan, tensors: Sequence[Tensor]) -> tuple[list[Tensor], Count
 def _named(
     plan: Plan, i: int, tensor: Tensor, sizes: dict[Name, int], counts: Counter[Name]
 ) -> tuple[Tensor, dict[Name, int]]:
-    """An operand, with diagonals for letters that come twice, and which dimension has which name."""
+    """An operand, with the diagonal for a repeated letter, and the dimension of each name."""
     indices: dict[Name, int] = {}
     rank = len(tensor._size)
     for name in _names_of(plan, i, rank):
@@ -198,7 +204,7 @@ def _named(
 
 
 def _names_of(plan: Plan, i: int, rank: int) -> Iterator[Name]:
-    """Of an operand's dimensions; a shorter ellipsis covers the last of those covered."""
+    """Yield the names of an operand's dimensions. A shorter ellipsis covers the last of the covered dimensions."""
     for label in plan.operands[i]:
         if label == ELLIPSIS:
             yield from range(plan.covered - (rank - len(plan.operands[i]) + 1), plan.covered)
@@ -207,7 +213,7 @@ def _names_of(plan: Plan, i: int, rank: int) -> Iterator[Name]:
 
 
 def _mismatch(name: Name, i: int, dim: int, size: int, seen: int) -> str:
-    if isinstance(name, int):  # PyTorch's text lacks a blank too
+    if isinstance(name, int):  # PyTorch's message lacks a space too
         return (
             f"dimension {dim} covered by ellipsis in operand {i}has size {size} which does not broadcast with "
             f"previously seen ellipsis with size {seen} for the respective dimension"
@@ -226,7 +232,7 @@ def _diagonal(tensor: Tensor, i: int, name: Name, first: int, second: int) -> Te
 
 
 def _contracted(plan: Plan, operands: list[Tensor], counts: Counter[Name], path: Sequence[int] | None) -> Tensor:
-    """All operands in one, pair by pair; dimensions are summed as soon as no later operand has them."""
+    """All operands contracted to one, pair by pair. Dimensions are summed as soon as no later operand has them."""
     steps = iter(path or ())
     while len(operands) > 1:
         i, j = (0, 1) if path is None else _pair(next(steps), next(steps), len(operands))
@@ -237,7 +243,7 @@ def _contracted(plan: Plan, operands: list[Tensor], counts: Counter[Name], path:
 
 
 def _pair(i: int, j: int, count: int) -> tuple[int, int]:
-    """In ascending order."""
+    """Both positions in ascending order. Raise RuntimeError if they are equal or out of range."""
     i, j = min(i, j), max(i, j)
     if i == j or i < 0 or j >= count:
         wrong = "cannot contract an operand with itself" if i == j else "operand index is out of bounds"
@@ -261,14 +267,14 @@ def _contracted_pair(plan: Plan, left: Tensor, right: Tensor, counts: Counter[Na
 
 
 def sumproduct_pair(left: Tensor, right: Tensor, sum_dims: tuple[int, ...]) -> Tensor:
-    """left * right, summed over some dimensions, which stay with size 1; both have as many dimensions.
+    """left * right, summed over some dimensions, which keep size 1. Both have the same number of dimensions.
 
-    Where the right one's own dimensions come before the left one's, the two change places: the product then lies in
-    the order of its dimensions.
+    If the right factor's own dimensions precede the left one's, the factors are swapped, so that the product is laid
+    out in the order of its dimensions.
     """
     if not sum_dims:
         return ops.mul_Tensor.call(left, right)
-    for dim in sum_dims:  # what only one has is summed before
+    for dim in sum_dims:  # a dimension of only one factor is summed first
         if left._size[dim] != 1 and right._size[dim] == 1:
             left = ops.sum_dim_IntList.call(left, (dim,), True, None)
         elif left._size[dim] == 1 and right._size[dim] != 1:
@@ -283,7 +289,7 @@ def sumproduct_pair(left: Tensor, right: Tensor, sum_dims: tuple[int, ...]) -> T
 
 
 def _batched_product(left: Tensor, right: Tensor, groups: tuple[list[int], list[int], list[int], list[int]]) -> Tensor:
-    """By ``bmm`` of [batch, rows, summed] and [batch, summed, columns]."""
+    """The product by ``bmm`` of [batch, rows, summed] and [batch, summed, columns]."""
     batch, rows, summed, columns = groups
     sizes = [prod(left._size[d] for d in batch), prod(left._size[d] for d in rows)]
     length, width = prod(left._size[d] for d in summed), prod(right._size[d] for d in columns)

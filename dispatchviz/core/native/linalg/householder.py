@@ -24,7 +24,7 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
 
 
 def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-    """In out itself if LAPACK can work there, else by a copy."""
+    """Compute ``linalg_householder_product`` in ``out`` if LAPACK can work there, otherwise in a copy."""
     _check_householder(input, tau, out)
     if fits_column_major(out, input):
         return _householder_helper(input, tau, out)
@@ -51,7 +51,7 @@ def _check_householder(input: Tensor, tau: Tensor, out: Tensor) -> None:
 
 
 def check_reflectors(function: str, input: Tensor, tau: Tensor) -> None:
-    """RuntimeError unless there is a vector of factors for each matrix."""
+    """Raise RuntimeError unless there is one vector of factors for each matrix."""
     if len(input._size) - len(tau._size) != 1:
         raise RuntimeError(
             f"{function}: Expected tau to have one dimension less than input, but got tau.ndim equal to "
@@ -68,7 +68,7 @@ def _householder_helper(input: Tensor, tau: Tensor, result: Tensor) -> Tensor:
     if 0 in result._size:
         _resize_column_major(result, input)
     assert ops.mT.call(result)._is_contiguous, "LAPACK wants columns"
-    tau = _in_order(tau)
+    tau = _contiguous(tau)
     ops.copy_.call(result, input, False)
     if 0 in result._size:
         return result
@@ -83,7 +83,7 @@ def _resize_column_major(result: Tensor, like: Tensor) -> None:
     ops.transpose_.call(result, -2, -1)
 
 
-def _in_order(tau: Tensor) -> Tensor:
+def _contiguous(tau: Tensor) -> Tensor:
     if tau._is_contiguous:
         return tau
     copy = ops.empty_memory_format.call(tau._size, tau._dtype, "strided", tau._device, None, "contiguous_format")
@@ -91,12 +91,12 @@ def _in_order(tau: Tensor) -> Tensor:
 
 
 def orgqr(self: Tensor, input2: Tensor) -> Tensor:
-    """The old name."""
+    """The old name of ``linalg_householder_product``."""
     return ops.linalg_householder_product.call(self, input2)
 
 
 def orgqr_out(self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``orgqr``."""
     return ops.linalg_householder_product_out.call(self, input2, out)
 
 
@@ -110,7 +110,7 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: b
 
 
 def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
-    """In out itself if LAPACK can work there, else by a copy."""
+    """Compute ``ormqr`` in ``out`` if LAPACK can work there, otherwise in a copy."""
     _check_ormqr(self, input2, input3, left, out)
     if fits_column_major(out, input3):
         _ormqr_helper(self, input2, input3, left, transpose, out)
@@ -157,7 +157,7 @@ def _check_like_input(function: str, self: Tensor, tau: Tensor, other: Tensor, o
 def _ormqr_helper(self: Tensor, tau: Tensor, other: Tensor, left: bool, transpose: bool, result: Tensor) -> None:
     if 0 in result._size:
         _resize_column_major(result, other)
-    tau = _in_order(tau)
+    tau = _contiguous(tau)
     if not ops.mT.call(self)._is_contiguous:
         size = ops.mT.call(self)._size
         copy = ops.empty_memory_format.call(size, self._dtype, "strided", self._device, None, "contiguous_format")

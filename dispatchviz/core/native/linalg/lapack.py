@@ -1,8 +1,9 @@
-"""LAPACK routines for arrays of one or many matrices: NumPy's or CuPy's, and loops over columns for what they lack.
+"""LAPACK routines for arrays of one or many matrices. NumPy or CuPy computes most of them; the missing ones are loops
+over columns.
 
-Matrices stand in the last two dimensions. ``info`` is LAPACK's: 0, or the number of the column (from 1) that failed.
-NB: PyTorch calls MKL. Numbers agree to rounding; so do signs and the order of what is only determined up to these, but
-for some eigenvectors and singular vectors, where libraries take different steps.
+Matrices are in the last two dimensions. ``info`` is LAPACK's: 0, or the number of the column (from 1) that failed. NB:
+PyTorch calls MKL. Numbers agree up to rounding. So do the signs and the order of results that are otherwise ambiguous,
+except for some eigenvectors and singular vectors, where the libraries take different steps.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def hermitian(a: Array) -> Array:
 
 
 def solve_triangular(a: Array, b: Array, upper: bool, unitriangular: bool = False) -> Array:
-    """X with a @ X = b; only one triangle of a is read. A zero on the diagonal divides."""
+    """The X with a @ X = b; only one triangle of a is read. A zero on the diagonal is divided by."""
     return quiet.run(_substitution, a, b, upper, unitriangular)
 
 
@@ -51,7 +52,7 @@ def _substitution(a: Array, b: Array, upper: bool, unitriangular: bool) -> Array
 
 
 def xgetrf(a: Array, pivot: bool) -> tuple[Array, Array, Array]:
-    """Both factors in one matrix, the rows that were swapped (from 1), info: the first zero on the diagonal."""
+    """Both factors in one matrix, the swapped rows (from 1), and info: the first zero on the diagonal."""
     return quiet.run(_getrf, a.copy(), pivot)  # type: ignore[no-any-return]
 
 
@@ -72,13 +73,13 @@ def _getrf(lu: Array, pivot: bool) -> tuple[Array, Array, Array]:
 
 
 def _i_amax(column: Array) -> Array:
-    """As BLAS's ``i_amax``: by the sum of both parts' sizes."""
+    """The index of the largest element by the sum of its parts' absolute values, like BLAS's ``i_amax``."""
     size = abs(column.real) + abs(column.imag) if column.dtype.kind == "c" else abs(column)
     return size.argmax(axis=-1)
 
 
 def _swap_rows(a: Array, k: int, other: Array) -> None:
-    """Row k with another one in each matrix."""
+    """Swap row k with another one in each matrix, in place."""
     xp = module_of(a)
     index = xp.broadcast_to(other[..., None, None], (*a.shape[:-2], 1, a.shape[-1]))
     row = a[..., k : k + 1, :].copy()
@@ -96,7 +97,7 @@ def permutation(pivots: Array, m: int) -> Array:
 
 
 def xgetrs(lu: Array, pivots: Array, b: Array, transposed: bool) -> Array:
-    """X with A @ X = b, or A^H @ X = b, from the factors of A."""
+    """The X with A @ X = b, or A^H @ X = b, from the factors of A."""
     xp = module_of(lu)
     order = permutation(pivots, lu.shape[-1])
     index = xp.broadcast_to(order[..., None], b.shape)
@@ -120,7 +121,7 @@ def xpotrf(a: Array, upper: bool) -> tuple[Array, Array]:
 
 
 def _potrf(a: Array) -> tuple[Array, Array]:
-    """Column by column; what is above the diagonal stays as it was."""
+    """Factorize column by column; elements above the diagonal are left unchanged."""
     xp, low, n = module_of(a), a.copy(), a.shape[-1]
     info = xp.zeros(a.shape[:-2], dtype=xp.int32)
     for k in range(n):
@@ -138,7 +139,7 @@ def _potrf(a: Array) -> tuple[Array, Array]:
 
 
 def xpotrs(factor: Array, b: Array, upper: bool) -> Array:
-    """X with A @ X = b, from the factor of A."""
+    """The X with A @ X = b, from the factor of A."""
     lower = hermitian(factor) if upper else factor
     return solve_triangular(hermitian(lower), solve_triangular(lower, b, False), True)
 
@@ -147,7 +148,7 @@ def xpotrs(factor: Array, b: Array, upper: bool) -> Array:
 
 
 def xgeqrf(a: Array) -> tuple[Array, Array]:
-    """R on and above the diagonal, the reflectors' directions below it; their factors."""
+    """R on and above the diagonal with the reflectors' directions below it, and the reflectors' factors."""
     xp, a = module_of(a), a.copy()
     m, n = a.shape[-2:]
     if xp is numpy and min(a.shape):
@@ -160,7 +161,7 @@ def xgeqrf(a: Array) -> tuple[Array, Array]:
 
 
 def _larfg(a: Array, k: int) -> Array:
-    """Make column k zero below its diagonal, in place, and turn the columns after it; the factor (``larfg``)."""
+    """Zero column k below its diagonal and reflect the columns after it, in place; return the factor (``larfg``)."""
     xp = module_of(a)
     alpha, below = a[..., k, k].copy(), a[..., k + 1 :, k]
     size = xp.sqrt((abs(below) ** 2).sum(axis=-1))
@@ -189,7 +190,7 @@ def xorgqr(a: Array, tau: Array) -> Array:
 
 
 def xormqr(a: Array, tau: Array, c: Array, left: bool, transposed: bool) -> Array:
-    """Q @ c, Q^H @ c, c @ Q or c @ Q^H, Q being the product of the reflectors below the diagonal of a."""
+    """Q @ c, Q^H @ c, c @ Q or c @ Q^H, where Q is the product of the reflectors below the diagonal of a."""
     if not left:
         return hermitian(xormqr(a, tau, hermitian(c), True, not transposed))
     c, count = c.copy(), tau.shape[-1]
@@ -205,10 +206,10 @@ def xormqr(a: Array, tau: Array, c: Array, left: bool, transposed: bool) -> Arra
 
 
 def xgesdd(a: Array, full_matrices: bool, compute_uv: bool) -> tuple[Array | None, Array, Array | None]:
-    """U, S, Vh. LinAlgError if it does not converge.
+    """U, S and Vh. Raise LinAlgError if the iteration does not converge.
 
-    As MKL does it for real numbers: of a tall matrix, R is decomposed, and of a much wider one the first row counts
-    with the other sign; that decides the signs of the vectors.
+    The signs of the vectors are those of MKL for real numbers: it decomposes R of a tall matrix, and flips the sign of
+    the first row of a much wider one.
     """
     xp, (m, n) = module_of(a), a.shape[-2:]
     if not compute_uv:
@@ -235,13 +236,16 @@ def _by_qr(a: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
 
 
 def xsyevd(a: Array, upper: bool, compute_v: bool) -> tuple[Array, Array | None]:
-    """Eigenvalues in ascending order and eigenvectors; one triangle is read. LinAlgError if it does not converge."""
+    """The eigenvalues in ascending order and the eigenvectors; one triangle is read.
+
+    Raise LinAlgError if the iteration does not converge.
+    """
     linalg, uplo = module_of(a).linalg, "U" if upper else "L"
     return linalg.eigh(a, uplo) if compute_v else (linalg.eigvalsh(a, uplo), None)
 
 
 def xgeev(a: Array, compute_v: bool) -> tuple[Array, Array | None]:
-    """Complex eigenvalues and eigenvectors of any square matrix, on the host as in PyTorch."""
+    """The complex eigenvalues and eigenvectors of any square matrix, computed on the host as in PyTorch."""
     host: Callable[[Array], Array] = (lambda array: array) if isinstance(a, numpy.ndarray) else module_of(a).asnumpy
     values, vectors = numpy.linalg.eig(host(a)) if compute_v else (numpy.linalg.eigvals(host(a)), None)
     return values, vectors

@@ -1,6 +1,6 @@
 """LAPACK's least-squares drivers: ``gels``, ``gelsy``, ``gelss``, ``gelsd`` (``BatchLinearAlgebraKernel.cpp``).
 
-NB: ``gelsy`` finds the rank from singular values too, where LAPACK estimates it from a factorization with pivots.
+NB: ``gelsy`` also finds the rank from singular values here. LAPACK estimates it from a factorization with pivots.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dispatchviz.core.native.linalg.lapack import Array, hermitian, module_of, s
 
 
 class LeastSquaresResult(NamedTuple):
-    """Of one or many systems."""
+    """The results of a driver for one or many systems."""
 
     solution: Array
-    """[*, max(m, n), k]; below the first n rows stands what the columns of A do not reach."""
+    """[*, max(m, n), k]; rows after the first n hold the part of b that the columns of A do not reach."""
     rank: Array | None
     singular_values: Array | None
     info: Array
-    """0, or the number of the first column (from 1) that depends on those before."""
+    """0, or the number (from 1) of the first column that depends on earlier ones."""
 
 
 def least_squares(a: Array, b: Array, rcond: float, driver: str) -> LeastSquaresResult:
-    """a: [*, m, n]; b: [*, max(m, n), k], of which m rows are read."""
+    """The solution of a system with a: [*, m, n] and b: [*, max(m, n), k]; the first m rows of b are read."""
     m, n = a.shape[-2:]
     xp = module_of(a)
     if 0 in a.shape or 0 in b.shape:
@@ -38,7 +38,7 @@ def least_squares(a: Array, b: Array, rcond: float, driver: str) -> LeastSquares
 
 
 def _by_triangles(a: Array, b: Array) -> LeastSquaresResult:
-    """``gels``: of full rank, by QR; of a wide matrix that of its adjoint."""
+    """``gels`` by QR, for full rank; a wide matrix uses the QR of its adjoint."""
     xp, (m, n) = module_of(a), a.shape[-2:]
     packed, tau = xgeqrf(a if m >= n else hermitian(a))
     R = xp.triu(packed[..., : min(m, n), :])

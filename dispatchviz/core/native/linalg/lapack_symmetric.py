@@ -1,5 +1,6 @@
-"""LAPACK's LDL factorization of symmetric or Hermitian matrices: ``sytrf``, ``hetrf``, ``sytrs``, in the lower
-triangle."""
+"""LAPACK's LDL factorization of symmetric or Hermitian matrices in the lower triangle: ``sytrf``, ``hetrf``,
+``sytrs``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from dispatchviz.core.native.linalg.lapack import Array, module_of
 
 
 def xsytrf(a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
-    """L and D of a symmetric or Hermitian matrix in its lower triangle, pivots, info (``sytf2``, ``hetf2``)."""
+    """L and D of a symmetric or Hermitian matrix in its lower triangle, the pivots, and info (``sytf2``, ``hetf2``)."""
     xp, low = module_of(a), a.copy()
     pivots = xp.zeros(a.shape[:-1], dtype=xp.int32)
     info = xp.zeros(a.shape[:-2], dtype=xp.int32)
@@ -22,11 +23,11 @@ def xsytrf(a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
 
 
 ALPHA = (1 + 17**0.5) / 8
-"""Bunch and Kaufman's: how much larger another element must be before two rows are taken together."""
+"""The threshold of Bunch and Kaufman that decides between 1x1 and 2x2 pivots."""
 
 
 def _factorized_symmetric(a: Array, pivots: Array, hermitian: bool) -> int:
-    """In place, one matrix; info."""
+    """Factorize one matrix in place; return info."""
     n, k, info = len(a), 0, 0
     while k < n:
         step, row, zero = _select_pivot(a, k, hermitian)
@@ -49,7 +50,7 @@ def _size(value: Any) -> float:
 
 
 def _select_pivot(a: Array, k: int, hermitian: bool) -> tuple[int, int, bool]:
-    """How many rows are taken together, with which row the last of them is swapped, whether the column is zero."""
+    """The size of the pivot (1 or 2), the row with which its last row is swapped, and whether the column is zero."""
     diagonal = abs(a[k, k].real) if hermitian else _size(a[k, k])
     below = [_size(value) for value in a[k + 1 :, k]]
     maximum = max(below, default=0.0)
@@ -66,7 +67,7 @@ def _select_pivot(a: Array, k: int, hermitian: bool) -> tuple[int, int, bool]:
 
 
 def _swap_symmetric(a: Array, one: int, other: int, k: int, hermitian: bool) -> None:
-    """Rows and columns of a triangle, from column k on."""
+    """Swap two rows and columns of a lower triangle, from column k on."""
     whole = _full_from_lower(a, hermitian)
     order = list(range(len(a)))
     order[one], order[other] = other, one
@@ -98,7 +99,7 @@ def _eliminate_symmetric(a: Array, k: int, step: int, hermitian: bool) -> None:
 
 
 def xsytrs(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
-    """X with A @ X = b, from the factors of A."""
+    """The X with A @ X = b, from the factors of A."""
     x = b.copy()
     for batch in numpy.ndindex(ld.shape[:-2]):
         x[batch] = quiet.run(_solved_symmetric, ld[batch], pivots[batch], x[batch], hermitian and ld.dtype.kind == "c")
@@ -106,7 +107,7 @@ def xsytrs(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
 
 
 def _steps(pivots: Array) -> list[tuple[int, int]]:
-    """Where the diagonal blocks begin, and how many rows they have."""
+    """The first row and the size of each diagonal block."""
     found, k = [], 0
     while k < len(pivots):
         step = 1 if pivots[k] > 0 else 2

@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def linalg_ldl_factor_ex_meta(op: tuple[Structured, ...], self: Tensor, hermitian: bool, check_errors: bool) -> None:
-    """Factors, column-major; pivots; info."""
+    """The factors, column-major, the pivots and ``info``."""
     square_check_inputs(self, "torch.linalg.ldl_factor_ex")
     check_floating_or_complex(self, "torch.linalg.ldl_factor_ex")
     op[0].set_output_strided(self._size, column_major_strides(self._size), self._dtype, self._device)
@@ -33,13 +33,13 @@ def linalg_ldl_factor_ex_meta(op: tuple[Structured, ...], self: Tensor, hermitia
 def linalg_ldl_factor_ex_out(
     self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> None:
-    """The lower triangle is read and written."""
+    """Factorize into the lower triangle, which is the only one that is read."""
     if 0 in self._size:
         ops.zero_.call(info)
         return
     ops.tril_out.call(self, 0, LD)
     check_lapack_dtype("ldl_factor_kernel_cpu", self._dtype)
-    ops.empty_memory_format.call((1,), self._dtype, "strided", self._device, None, None)  # the memory LAPACK works in
+    ops.empty_memory_format.call((1,), self._dtype, "strided", self._device, None, None)  # LAPACK's workspace
     for output, values in zip((LD, pivots, info), lapack_symmetric.xsytrf(LD._array, hermitian), strict=True):
         store(output, values)
     if check_errors:
@@ -47,14 +47,14 @@ def linalg_ldl_factor_ex_out(
 
 
 def linalg_ldl_factor(self: Tensor, hermitian: bool) -> tuple[Tensor, Tensor]:
-    """Factors and pivots."""
+    """The factors and the pivots."""
     LD, pivots, info = ops.linalg_ldl_factor_ex.call(self, hermitian, False)
     ops._linalg_check_errors.call(info, "torch.linalg.ldl_factor", len(self._size) == 2)
     return LD, pivots
 
 
 def linalg_ldl_factor_out(self: Tensor, hermitian: bool, LD: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
-    """Into LD and pivots."""
+    """Write ``linalg_ldl_factor`` into ``LD`` and ``pivots``."""
     info = empty_int32(self)
     ops.linalg_ldl_factor_ex_out.call(self, hermitian, False, LD, pivots, info)
     ops._linalg_check_errors.call(info, "torch.linalg.ldl_factor", len(self._size) == 2)
@@ -62,7 +62,7 @@ def linalg_ldl_factor_out(self: Tensor, hermitian: bool, LD: Tensor, pivots: Ten
 
 
 def linalg_ldl_solve_meta(op: Structured, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> None:
-    """The shape of B with the batch of both, column-major."""
+    """The shape of B with the batch dimensions of both, column-major."""
     function = "torch.linalg.ldl_solve"
     square_check_inputs(LD, function)
     check_floating_or_complex(LD, function)
@@ -85,7 +85,7 @@ def linalg_ldl_solve_meta(op: Structured, LD: Tensor, pivots: Tensor, B: Tensor,
 
 
 def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> None:
-    """RuntimeError for pivots that name no row."""
+    """Solve with the factors. Raise RuntimeError for pivots out of range."""
     if 0 in LD._size or 0 in pivots._size:
         return
     pivots = as_contiguous(pivots)

@@ -23,10 +23,12 @@ from dispatchviz.core.tensor.dtype import bool_, int32, int64, real_type
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 Results = tuple[Tensor, Tensor, Tensor, Tensor]
-"""Solution [*, n, k] or [*, n], residuals [*, k], rank [*], singular values [*, min(m, n)]; empty if not computed."""
+"""The solution [*, n, k] or [*, n], residuals [*, k], rank [*], singular values [*, min(m, n)]; empty if not
+computed.
+"""
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
-"""LAPACK's; ``gels`` takes the rank to be full, ``gelss`` and ``gelsd`` give singular values."""
+"""LAPACK's drivers. ``gels`` assumes full rank; ``gelss`` and ``gelsd`` return singular values."""
 
 WITH_VALUES = ("gelsd", "gelss")
 
@@ -56,7 +58,9 @@ def linalg_lstsq_out(
     rank: Tensor,
     singular_values: Tensor,
 ) -> Results:
-    """In the outputs themselves if they are empty or of the right shapes and strides, else by copies."""
+    """Compute ``linalg_lstsq`` in the outputs if they are empty or have the right shapes and strides, otherwise in
+    copies.
+    """
     outputs = solution, residuals, rank, singular_values
     matrix = _checked(self, b)
     _check_outputs(self, b, outputs)
@@ -78,7 +82,7 @@ def linalg_lstsq_out(
 
 
 def _checked(self: Tensor, b: Tensor) -> Tensor:
-    """b as matrices."""
+    """b as matrices. Raise RuntimeError if the arguments do not fit."""
     function = "torch.linalg.lstsq"
     if len(self._size) < 2:
         raise RuntimeError(f"{function}: input must have at least 2 dimensions.")
@@ -146,11 +150,11 @@ def _empty_or(output: Tensor, size: Size, ordered: bool) -> bool:
     return 0 in output._size or (ordered and output._size == size)
 
 
-# -- the work ----------------------------------------------------------------------------------------------------------
+# -- the solution ------------------------------------------------------------------------------------------------------
 
 
 def _solve(self: Tensor, b: Tensor, rcond: float, driver: str, outputs: Results, info: Tensor) -> None:
-    """``linalg_lstsq_out_info``"""
+    """Solve, and write all results (``linalg_lstsq_out_info``)."""
     solution, residuals, rank, values = outputs
     (m, n), vectors = self._size[-2:], is_vector_rhs(self, b)
     matrix = ops.unsqueeze.call(b, -1) if vectors else b
@@ -175,7 +179,7 @@ def _solve(self: Tensor, b: Tensor, rcond: float, driver: str, outputs: Results,
 
 
 def _resize_solution(solution: Tensor, self: Tensor, matrix: Tensor, vectors: bool) -> None:
-    """Column-major, with room for the residuals."""
+    """Resize the solution column-major, with space for the residuals."""
     if 0 not in solution._size:
         return
     batch = broadcast_sizes(self._size[:-2], matrix._size[:-2])
@@ -188,7 +192,7 @@ def _resize_solution(solution: Tensor, self: Tensor, matrix: Tensor, vectors: bo
 def _call_driver(
     self: Tensor, rcond: float, driver: str, solution: Tensor, rank: Tensor, values: Tensor, info: Tensor
 ) -> None:
-    """``lstsq_stub``: on a column-major copy, one system after the other."""
+    """Call the driver on a column-major copy, one system after the other (``lstsq_stub``)."""
     strides = column_major_strides(self._size)
     copy = ops.empty_strided.call(self._size, strides, self._dtype, "strided", self._device, None)
     ops.copy_.call(ops.narrow.call(copy, -2, 0, self._size[-2]), self, False)
@@ -205,7 +209,7 @@ def _call_driver(
 
 
 def _workspaces(self: Tensor, driver: str) -> None:
-    """LAPACK workspaces. NB: of one element, where LAPACK says how many it wants."""
+    """Allocate the workspaces of LAPACK. NB: each has one element, where LAPACK would report the size that it needs."""
     kinds: list[Any] = [int32] if driver == "gelsy" else []
     kinds.append(self._dtype)
     if self._dtype.is_complex and driver != "gels":
@@ -216,7 +220,9 @@ def _workspaces(self: Tensor, driver: str) -> None:
 
 
 def _walk(a: Tensor, b: Tensor) -> None:
-    """``batch_iterator_with_broadcasting``: a matrix of several systems is restored before each but one."""
+    """Go through the systems of a batch; a matrix that several systems share is restored before each use but the first
+    (``batch_iterator_with_broadcasting``).
+    """
     counts = numel(a._size[:-2]), numel(b._size[:-2])
     for tensor, count in zip((a, b), counts, strict=True):
         ops.view.call(ops.arange.call(count, None, "strided", None, None), tensor._size[:-2])
@@ -241,7 +247,7 @@ def _walk(a: Tensor, b: Tensor) -> None:
 
 
 def _broadcast_batch_index(batch: Size, whole: Size, position: int) -> int:
-    """Which matrix of a batch is meant by a place in the batch that it is broadcast to."""
+    """The index of the matrix that a position in the broadcast batch uses."""
     result, step = 0, 1
     padded = (1,) * (len(whole) - len(batch)) + tuple(batch)
     for length, own in zip(reversed(whole), reversed(padded), strict=True):
@@ -261,7 +267,7 @@ def _is_full_rank(self: Tensor, driver: str, rank: Tensor) -> bool:
 
 
 def _write_residuals(solution: Tensor, residuals: Tensor, m: int, n: int) -> None:
-    """Sums of the squares of what was not reached."""
+    """Write the sums of squares of the residuals."""
     raw = ops.narrow.call(solution, -2, n, m - n)
     if raw._dtype.is_complex:
         ops.mul__Tensor.call(raw, ops.conj.call(raw))
@@ -272,7 +278,7 @@ def _write_residuals(solution: Tensor, residuals: Tensor, m: int, n: int) -> Non
 
 
 def _shorten(solution: Tensor, rows: int) -> None:
-    """The first rows, on the same storage."""
+    """Shorten the solution to its first rows, on the same storage."""
     view = ops.narrow.call(solution, -2, 0, rows)
     geometry = view._storage, view._offset, view._size, view._stride
     ops.set__source_Storage_storage_offset.call(solution, *geometry)

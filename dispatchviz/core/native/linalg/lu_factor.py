@@ -18,7 +18,7 @@ Outputs = tuple[Structured, ...]
 
 
 def linalg_lu_factor_ex_meta(op: Outputs, A: Tensor, pivot: bool, check_errors: bool) -> None:
-    """[*, m, n]; [*, k] and [*] of int32, k the smaller of m and n."""
+    """The shapes [*, m, n], and [*, k] and [*] of int32, with k the smaller of m and n."""
     if len(A._size) < 2:
         raise RuntimeError(
             f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(A._size)} instead"
@@ -32,7 +32,7 @@ def linalg_lu_factor_ex_meta(op: Outputs, A: Tensor, pivot: bool, check_errors: 
 def linalg_lu_factor_ex_out(
     A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
 ) -> None:
-    """Both factors in LU. LinAlgError, if requested, where the upper one is singular."""
+    """Both factors in ``LU``. Raise LinAlgError, if ``check_errors``, when the upper one is singular."""
     if 0 in A._size:
         ops.zero_.call(info)
         return
@@ -48,14 +48,14 @@ def linalg_lu_factor_ex_out(
 
 
 def linalg_lu_factor(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor]:
-    """Factors and pivots. RuntimeError for a singular matrix."""
+    """The factors and the pivots. Raise RuntimeError for a singular matrix."""
     LU, pivots, info = ops.linalg_lu_factor_ex.call(A, pivot, False)
     ops._linalg_check_errors.call(info, "torch.linalg.lu_factor", len(A._size) == 2)
     return LU, pivots
 
 
 def linalg_lu_factor_out(A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
-    """Into LU and pivots."""
+    """Write ``linalg_lu_factor`` into ``LU`` and ``pivots``."""
     info = empty_int32(A)
     ops.linalg_lu_factor_ex_out.call(A, pivot, False, LU, pivots, info)
     ops._linalg_check_errors.call(info, "torch.linalg.lu_factor", len(A._size) == 2)
@@ -63,12 +63,12 @@ def linalg_lu_factor_out(A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor) -> 
 
 
 def empty_int32(like: Tensor) -> Tensor:
-    """An output that is resized: int32, no elements."""
+    """An empty int32 output that will be resized."""
     return ops.empty_memory_format.call((0,), int32, "strided", like._device, None, None)
 
 
 def _lu_with_info(self: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """What ``torch.lu`` calls."""
+    """The factors, pivots and info, for ``torch.lu``."""
     warn_python_once(
         "torch.lu",
         "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be "
@@ -89,7 +89,7 @@ def _lu_with_info(self: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor
 
 
 def linalg_lu_meta(op: Outputs, A: Tensor, pivot: bool) -> None:
-    """P [*, m, m], or [0] without pivots; L [*, m, k]; U [*, k, n]."""
+    """The shapes P [*, m, m], or [0] without pivoting; L [*, m, k]; U [*, k, n]."""
     if len(A._size) < 2:
         raise RuntimeError(f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {list(A._size)} instead")
     _set_factors(op, A, pivot, True)
@@ -105,7 +105,7 @@ def _set_factors(op: Outputs, like: Tensor, pivot: bool, data: bool) -> None:
 
 
 def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> None:
-    """Factorized in the output that is as large as A, then unpacked."""
+    """Factorize in the output that has the size of A, then unpack."""
     packed = L if A._size[-2] > A._size[-1] else U
     pivots, info = empty_int32(A), empty_int32(A)
     ops.linalg_lu_factor_ex_out.call(A, pivot, False, packed, pivots, info)
@@ -113,7 +113,7 @@ def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> No
 
 
 def lu_unpack_meta(op: Outputs, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool) -> None:
-    """As ``linalg_lu``; what is not requested has the size [0]."""
+    """The shapes of ``linalg_lu``; an output that is not requested has the size [0]."""
     if len(LU_data._size) < 2:
         raise RuntimeError(
             f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data._size)} instead"
@@ -137,7 +137,7 @@ def lu_unpack_out(
 
 
 def _unpack_triangles(LU: Tensor, L: Tensor, U: Tensor) -> None:
-    """First the one whose memory LU does not have."""
+    """Write the triangles, starting with the one that does not share the memory of ``LU``."""
     m, n = LU._size[-2:]
     if m > n or LU is L:
         ops.triu_out.call(LU if m == n else ops.narrow.call(LU, -2, 0, n), 0, U)

@@ -1,4 +1,4 @@
-"""``matmul``: which product, by the number of dimensions (``_matmul_impl`` in ``LinearAlgebra.cpp``).
+"""``matmul``: chooses the product by the number of dimensions (``_matmul_impl`` in ``LinearAlgebra.cpp``).
 
 It sets no guard, so derivatives come from the operators that it calls.
 """
@@ -13,7 +13,7 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 def matmul(self: Tensor, other: Tensor) -> Tensor:
-    """The matrix product; vectors and batches of matrices too."""
+    """The matrix product, also of vectors and batches of matrices."""
     _check_ranks(self, other)
     match len(self._size), len(other._size):
         case 1, 1:
@@ -28,7 +28,7 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
 
 
 def matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """Into out. RuntimeError if a gradient would be lost."""
+    """Write ``matmul`` into ``out``. Raise RuntimeError if a gradient would be lost."""
     _check_ranks(self, other)
     if thread.state.grad_mode and any(map(requires_grad, (self, other, out))):
         raise RuntimeError(
@@ -58,9 +58,10 @@ def _check_ranks(self: Tensor, other: Tensor) -> None:
 
 
 def _should_fold(self: Tensor, other: Tensor, has_out: bool) -> bool:
-    """Return whether the larger tensor's batch can become rows of one matrix without a copy.
+    """Return whether the larger tensor's batch can become the rows of one matrix without a copy.
 
-    If the smaller tensor requires grad it is folded in any case: its gradient is then one matrix, not a batch of them.
+    It is folded in any case if the smaller tensor requires grad: its gradient is then one matrix, not a batch of
+    matrices.
     """
     first_larger = len(self._size) >= len(other._size)
     large, small = (self, other) if first_larger else (ops.mT.call(other), self)
@@ -140,7 +141,7 @@ def _batched_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 
 def _expanded(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor, Size]:
-    """Both as batches of matrices of one length, and the shape of the result."""
+    """Both tensors as equally long batches of matrices, and the shape of the result."""
     rows = self._size[-2:-1]
     columns = other._size[-1:] if len(other._size) > 1 else ()
     batch = broadcast_sizes(self._size[:-2], other._size[:-2])

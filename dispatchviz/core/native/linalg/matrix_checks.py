@@ -1,4 +1,4 @@
-"""Argument checks of linear algebra, and ``_linalg_check_errors``: LinAlgError for LAPACK's ``info``.
+"""Argument checks of linear algebra, and ``_linalg_check_errors``, which raises LinAlgError for LAPACK's ``info``.
 
 Mirrors ``aten/src/ATen/native/LinearAlgebraUtils.h`` and ``_linalg_check_errors`` of ``BatchLinearAlgebra.cpp``.
 """
@@ -15,7 +15,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
 
 class LinAlgError(RuntimeError):
-    """A matrix that cannot be decomposed, inverted or solved: ``torch.linalg.LinAlgError``."""
+    """The error for a matrix that cannot be decomposed, inverted or solved: ``torch.linalg.LinAlgError``."""
 
 
 LinAlgError.__module__ = "torch._C"
@@ -27,13 +27,13 @@ LAPACK_DTYPES = (float32, float64, complex64, complex128)
 
 
 def check_is_matrix(tensor: Tensor, function: str, name: str = "A") -> None:
-    """RuntimeError for fewer than two dimensions."""
+    """Raise RuntimeError for fewer than two dimensions."""
     if len(tensor._size) < 2:
         raise RuntimeError(f"{function}: The input tensor {name} must have at least 2 dimensions.")
 
 
 def square_check_inputs(tensor: Tensor, function: str, name: str = "A") -> None:
-    """RuntimeError unless the matrices are square."""
+    """Raise RuntimeError unless the matrices are square."""
     check_is_matrix(tensor, function, name)
     rows, columns = tensor._size[-2:]
     if rows != columns:
@@ -43,7 +43,7 @@ def square_check_inputs(tensor: Tensor, function: str, name: str = "A") -> None:
 
 
 def check_inputs_solver(a: Tensor, b: Tensor, left: bool, function: str) -> None:
-    """RuntimeError unless A is square and as long as B is on the side where it stands."""
+    """Raise RuntimeError unless A is square and B has its length on the side where they are multiplied."""
     square_check_inputs(a, function, "A")
     check_is_matrix(b, function, "B")
     index = -2 if left else -1
@@ -54,7 +54,7 @@ def check_inputs_solver(a: Tensor, b: Tensor, left: bool, function: str) -> None
 
 
 def check_floating_or_complex(tensor: Tensor, function: str, low_precision: bool = True) -> None:
-    """RuntimeError for integers, and for half and bfloat16 where they are not allowed."""
+    """Raise RuntimeError for integers, and for half and bfloat16 where they are not allowed."""
     dtype = tensor._dtype
     if not dtype.can_require_grad:
         raise RuntimeError(f"{function}: Expected a floating point or complex tensor as input. Got {dtype.legacy}")
@@ -63,13 +63,13 @@ def check_floating_or_complex(tensor: Tensor, function: str, low_precision: bool
 
 
 def check_lapack_dtype(kernel: str, dtype: DType) -> None:
-    """NotImplementedError for a dtype that LAPACK does not have."""
+    """Raise NotImplementedError for a dtype that LAPACK does not have."""
     if dtype not in LAPACK_DTYPES:
         raise not_implemented(kernel, dtype)
 
 
 def check_same_device(function: str, result: Tensor, input: Tensor, name: str = "result") -> None:
-    """RuntimeError if an output is elsewhere."""
+    """Raise RuntimeError if an output is on another device."""
     if result._device != input._device:
         raise RuntimeError(
             f"{function}: Expected {name} and input tensors to be on the same device, but got {name} on "
@@ -78,7 +78,7 @@ def check_same_device(function: str, result: Tensor, input: Tensor, name: str = 
 
 
 def check_linalg_compatible_dtype(function: str, result: Tensor, dtype: DType, name: str = "result") -> None:
-    """RuntimeError if an output cannot hold the dtype."""
+    """Raise RuntimeError if an output cannot hold the dtype."""
     if not can_cast(dtype, result._dtype):
         raise RuntimeError(
             f"{function}: Expected {name} to be safely castable from {dtype.legacy} dtype, but got {name} with dtype "
@@ -87,7 +87,7 @@ def check_linalg_compatible_dtype(function: str, result: Tensor, dtype: DType, n
 
 
 def linear_solve_check_inputs(self: Tensor, a: Tensor, name: str) -> None:
-    """RuntimeError unless A is square and as long as b."""
+    """Raise RuntimeError unless A is square and has the length of b."""
     if self._device != a._device:
         raise RuntimeError(
             f"Expected b and A to be on the same device, but found b on {self._device} and A on {a._device} instead."
@@ -103,7 +103,7 @@ def linear_solve_check_inputs(self: Tensor, a: Tensor, name: str) -> None:
 
 
 def is_vector_rhs(a: Tensor, b: Tensor) -> bool:
-    """``linalg_solve_is_vector_rhs``: b is a vector, or one for each matrix."""
+    """Return whether b is a vector, or one vector for each matrix (``linalg_solve_is_vector_rhs``)."""
     return len(b._size) == 1 or (len(a._size) - 1 == len(b._size) and b._size == a._size[:-1])
 
 
@@ -111,7 +111,7 @@ def is_vector_rhs(a: Tensor, b: Tensor) -> bool:
 
 
 def column_major_strides(size: Size) -> Size:
-    """``batched_matrix_contiguous_strides``: columns side by side, as LAPACK wants matrices."""
+    """The strides of matrices with contiguous columns, as LAPACK requires (``batched_matrix_contiguous_strides``)."""
     strides = contiguous_strides(size)
     return (*strides[:-2], 1, max(size[-2], 1)) if len(size) > 1 else strides
 
@@ -123,13 +123,15 @@ def clone_batched_column_major(source: Tensor) -> Tensor:
 
 
 def broadcast_batch_sizes(one: Tensor, other: Tensor) -> tuple[Size, Size]:
-    """Both sizes with the batch dimensions that they have in common. RuntimeError if there are none."""
+    """Both sizes with broadcast batch dimensions. Raise RuntimeError if they cannot be broadcast."""
     batch = broadcast_sizes(one._size[:-2], other._size[:-2])
     return (*batch, *one._size[-2:]), (*batch, *other._size[-2:])
 
 
 def broadcast_batch_dims(one: Tensor, other: Tensor, name: str | None) -> tuple[Tensor, Tensor]:
-    """``_linalg_broadcast_batch_dims``: both expanded, if they have to be; with a name they are checked first."""
+    """Both tensors with broadcast batch dimensions (``_linalg_broadcast_batch_dims``); with a name they are checked
+    first.
+    """
     if name is not None:
         linear_solve_check_inputs(one, other, name)
     sizes = broadcast_batch_sizes(one, other)
@@ -141,7 +143,7 @@ def broadcast_batch_dims(one: Tensor, other: Tensor, name: str | None) -> tuple[
 
 
 def _linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
-    """Raise for the first matrix that failed: LinAlgError, or RuntimeError for a singular LU factorization."""
+    """Raise LinAlgError, or RuntimeError for a singular LU factorization, for the first matrix that failed."""
     if info._device.type == "meta" or not ops.item.call(ops.any.call(info)):
         return
     code, where = _first_failure(info, is_matrix)
@@ -214,4 +216,4 @@ _FAILURES: tuple[tuple[str, Callable[[str, int], Exception]], ...] = (
     ("lstsq", _no_full_rank),
     ("lu_factor", _zero_pivot),
 )
-"""Part of a function's name -> what a positive ``info`` means there; the first that fits."""
+"""The meaning of a positive ``info``, by a part of the function's name; the first match counts."""

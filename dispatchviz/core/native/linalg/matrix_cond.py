@@ -17,7 +17,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def linalg_cond(self: Tensor, p: Scalar | None) -> Tensor:
-    """The maximum singular value over the minimum, or a norm times that of the inverse."""
+    """The largest singular value divided by the smallest, or a norm times the norm of the inverse."""
     if len(self._size) < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     order = 2 if p is None else p
@@ -36,7 +36,7 @@ def linalg_cond(self: Tensor, p: Scalar | None) -> Tensor:
 
 
 def _printed(order: Scalar) -> str:
-    """NB: as in PyTorch, infinity as an integer."""
+    """The order as PyTorch's message prints it."""
     return f"{order:f}" if isinstance(order, float) else str(order)
 
 
@@ -61,7 +61,7 @@ def _no_condition(self: Tensor) -> Tensor:
 
 
 def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
-    """By the Frobenius or the nuclear norm."""
+    """The condition number by the Frobenius or the nuclear norm."""
     square_check_inputs(self, f"linalg.cond(ord={p})")
     if p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
@@ -76,13 +76,13 @@ def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
 
 
 def linalg_cond_out(self: Tensor, p: Scalar | None, out: Tensor) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_cond``, which copies the result."""
     _check_out(out, self)
     return copied(out, ops.linalg_cond.call(self, p))
 
 
 def linalg_cond_p_str_out(self: Tensor, p: str, out: Tensor) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_cond``, which copies the result."""
     _check_out(out, self)
     return copied(out, ops.linalg_cond_p_str.call(self, p))
 

@@ -1,4 +1,4 @@
-"""``matrix_exp``: Taylor polynomials with few products; the norm decides the degree (``LinearAlgebra.cpp``).
+"""``matrix_exp``: Taylor polynomials with few products, whose degree depends on the norm (``LinearAlgebra.cpp``).
 
 Bader, Blanes, Casas: Computing the Matrix Exponential with an Optimized Taylor Polynomial Approximation, 2019.
 """
@@ -40,7 +40,7 @@ THETAS = {
         1.090863719290036e00,
     ),
 }
-"""The largest norm for which the polynomials of degree 1, 2, 4, 8, 12 and 18 are good, by the type computed in."""
+"""The largest norm for which the polynomials of degree 1, 2, 4, 8, 12 and 18 are accurate, by computation dtype."""
 
 TWELVE = (
     (9.0198e-16, 0.46932117595418237389, -0.20099424927047284052, -0.04623946134063071740),
@@ -48,7 +48,7 @@ TWELVE = (
     (0.18188869982170434744, 0.05502798439925399070, 0.09351590770535414968, 0.00610700528898058230),
     (-2.0861320e-13, -0.13181061013830184015, -0.02027855540589259079, -0.00675951846863086359),
 )
-"""Of I, A, A^2, A^3."""
+"""The coefficients of I, A, A^2, A^3 for degree 12."""
 
 EIGHTEEN = (
     (0.0, -1.00365581030144618291e-01, -8.02924648241156932449e-03, -8.92138498045729985177e-04, 0.0),
@@ -75,15 +75,16 @@ EIGHTEEN = (
     ),
     (0.0, 0.0, -9.23364619367118555360e-02, -1.69364939002081722752e-02, -1.40086798182036094347e-05),
 )
-"""Of I, A, A^2, A^3, A^6."""
+"""The coefficients of I, A, A^2, A^3, A^6 for degree 18."""
 
 # -- operators ---------------------------------------------------------------------------------------------------------
 
 
 def linalg_matrix_exp(self: Tensor) -> Tensor:
-    """The exponential of matrices. RuntimeError unless they are square, floating or complex, and a ``view`` of a batch.
+    """The matrix exponential. Raise RuntimeError unless the matrices are square, floating or complex, and can be viewed
+    as a batch.
 
-    NB Half and bfloat16 come out as in PyTorch, wrong: it reads the memory of its coefficients as another type.
+    NB: results for half and bfloat16 are wrong, as in PyTorch: it reads the memory of its coefficients as another type.
     """
     square_check_inputs(self, "linalg.matrix_exp")
     check_floating_or_complex(self, "linalg.matrix_exp")
@@ -98,7 +99,7 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
 
 
 def matrix_exp(self: Tensor) -> Tensor:
-    """The old name."""
+    """The old name of ``linalg_matrix_exp``."""
     return ops.linalg_matrix_exp.call(self)
 
 
@@ -115,20 +116,20 @@ def matrix_exp_backward(self: Tensor, grad: Tensor) -> Tensor:
 
 
 def block(whole: Tensor, row: int, column: int, n: int) -> Tensor:
-    """n rows and n columns of matrices."""
+    """The block of n rows and n columns at a block position."""
     return ops.narrow.call(ops.narrow.call(whole, -2, row, n), -1, column, n)
 
 
-# -- which degree ------------------------------------------------------------------------------------------------------
+# -- choosing the degree -----------------------------------------------------------------------------------------------
 
 
 def _scalar_type(self: Tensor) -> Any:
-    """What C++ computes thresholds and coefficients in."""
+    """The type in which C++ computes thresholds and coefficients."""
     return numpy.float32 if self._dtype in (float32, complex64) else numpy.float64
 
 
 def _exponential(self: Tensor) -> Tensor:
-    """Of several matrices by degree 18 for all of them; of a single one by the least degree."""
+    """The exponentials. Several matrices all use degree 18; a single one uses the lowest sufficient degree."""
     norm = ops.max_dim.call(ops.sum_dim_IntList.call(ops.abs.call(self), (-2,), False, None), -1, False)[0]
     scalar_type = _scalar_type(self)
     thetas = [float(scalar_type(theta)) for theta in THETAS[scalar_type]]
@@ -158,12 +159,12 @@ def _nonzero_indices(mask: Tensor) -> Tensor:
 
 
 def _index_put(result: Tensor, indices: Tensor, found: Tensor) -> None:
-    """C++'s ``result.index_put_({indices}, found)``, which takes leading ones off the values."""
+    """C++'s ``result.index_put_({indices}, found)``, which drops a leading dimension of 1 from the values."""
     ops.index_put_.call(result, [indices], ops.view.call(found, found._size[1:]), False)
 
 
 def _to_device(tensor: Tensor, device_type: str) -> Tensor:
-    """On the CPU itself; between CPU and GPU a copy."""
+    """The tensor itself on the CPU, or a copy between CPU and GPU."""
     if tensor._device.type == device_type:
         return tensor
     device = Device(device_type)
@@ -174,23 +175,23 @@ def _to_device(tensor: Tensor, device_type: str) -> Tensor:
 
 
 def _powers(self: Tensor, buffers: int, filled: int) -> Tensor:
-    """I, A, A^2, A^3, A^6 side by side along a new first dimension: the first ``filled`` of them."""
+    """The first ``filled`` of I, A, A^2, A^3, A^6, along a new first dimension."""
     size = (buffers, *self._size)
     As = ops.empty_memory_format.call(size, self._dtype, "strided", self._device, None, None)
-    first = _at(As, 0)
+    first = _select(As, 0)
     ones = ops.ones.call((1,), self._dtype, "strided", self._device, None)
     ones = ops.expand.call(ones, self._size[:-1], False)
     ops.copy_.call(first, ops.diag_embed.call(ones, 0, -2, -1), False)
-    ops.copy_.call(_at(As, 1), self, False)
+    ops.copy_.call(_select(As, 1), self, False)
     for index, left, right in ((2, 1, 1), (3, 1, 2), (4, 3, 3)):
         if index < filled:
-            out = _at(As, index)
-            second = _at(As, right)
-            matmul_out(_at(As, left), second, out)
+            out = _select(As, index)
+            second = _select(As, right)
+            matmul_out(_select(As, left), second, out)
     return As
 
 
-def _at(tensor: Tensor, index: int) -> Tensor:
+def _select(tensor: Tensor, index: int) -> Tensor:
     return ops.select_int.call(tensor, 0, index)
 
 
@@ -204,16 +205,16 @@ def _degree_1(self: Tensor) -> Tensor:
 
 def _degree_2(self: Tensor) -> Tensor:
     As = _powers(self, 3, 3)
-    ops.div__Scalar.call(_at(As, 2), 2.0)
+    ops.div__Scalar.call(_select(As, 2), 2.0)
     return _sum(As)
 
 
 def _degree_4(self: Tensor) -> Tensor:
     """I + A + A^2 (I / 2 + A / 6 + A^2 / 24)"""
     As = _powers(self, 4, 3)
-    out = _at(As, 3)
+    out = _select(As, 3)
     inner = _linear_combination(ops.narrow.call(As, 0, 0, 3), (1 / 2.0, 1 / 6.0, 1 / 24.0))
-    matmul_out(_at(As, 2), inner, out)
+    matmul_out(_select(As, 2), inner, out)
     return _linear_combination(As, (1.0, 1.0, 0.0, 1.0))
 
 
@@ -221,10 +222,10 @@ def _degree_8(self: Tensor) -> Tensor:
     """I + A + y2 A^2 + A8; A4 = A^2 (x1 A + x2 A^2), A8 = (x3 A^2 + A4) (x4 I + x5 A + x6 A^2 + x7 A4)"""
     x1, x2, x3, x4, x5, x6, x7, y2 = _coefficients_of_degree_8(_scalar_type(self))
     As = _powers(self, 5, 3)
-    out = _at(As, 3)
+    out = _select(As, 3)
     right = _linear_combination(ops.narrow.call(As, 0, 1, 2), (x1, x2))
-    matmul_out(_at(As, 2), right, out)
-    out = _at(As, 4)
+    matmul_out(_select(As, 2), right, out)
+    out = _select(As, 4)
     right = _linear_combination(ops.narrow.call(As, 0, 0, 4), (x4, x5, x6, x7))
     left = _linear_combination(ops.narrow.call(As, 0, 2, 2), (x3, 1.0))
     matmul_out(left, right, out)
@@ -232,7 +233,7 @@ def _degree_8(self: Tensor) -> Tensor:
 
 
 def _coefficients_of_degree_8(scalar_type: Any) -> list[float]:
-    """x1 to x7 and y2, each rounded to the type."""
+    """The coefficients x1 to x7 and y2, each rounded to the type."""
     root = float(scalar_type(0.1330413469565007072504e2))
     x3 = float(scalar_type(2.0 / 3.0))
     exact = (
@@ -257,33 +258,33 @@ def _degree_18(self: Tensor) -> Tensor:
 
 
 def _nested(self: Tensor, coefficients: Rows, indices: tuple[TermIndices, TermIndices]) -> Tensor:
-    """Two products of linear combinations B of the powers: q = B_sum + B_left B_right, B_sum + (B_left + q) q.
+    """Two products of linear combinations B of the powers: q = B_sum + B_left B_right, then B_sum + (B_left + q) q.
 
-    ``indices``: where sum, left and right stand, for each product.
+    ``indices``: the positions of sum, left and right for each product.
     """
     weights = _from_memory(coefficients, self)
     powers = _powers(self, len(coefficients), len(coefficients))
     Bs = _compute_linear_combination(powers, weights)
-    out = _at(powers, 0)
+    out = _select(powers, 0)
     (total, left, right), (last_total, last_left, q) = indices
-    inner = _at(Bs, total)
-    second = _at(Bs, right)
-    ops.add__Tensor.call(inner, matmul_out(_at(Bs, left), second, out), 1)
-    last = _at(Bs, last_total)
-    second = _at(Bs, q)
-    first = _at(Bs, last_left)
-    first = ops.add__Tensor.call(first, _at(Bs, q), 1)
+    inner = _select(Bs, total)
+    second = _select(Bs, right)
+    ops.add__Tensor.call(inner, matmul_out(_select(Bs, left), second, out), 1)
+    last = _select(Bs, last_total)
+    second = _select(Bs, q)
+    first = _select(Bs, last_left)
+    first = ops.add__Tensor.call(first, _select(Bs, q), 1)
     return ops.add__Tensor.call(last, matmul_out(first, second, out), 1)
 
 
 DEGREES = (_degree_1, _degree_2, _degree_4, _degree_8, _degree_12)
-"""For a single matrix, by norm; larger ones are scaled for degree 18."""
+"""The polynomials for a single matrix, by norm. Larger norms are scaled and use degree 18."""
 
 # -- linear combinations -----------------------------------------------------------------------------------------------
 
 
 def _from_memory(coefficients: Any, like: Tensor) -> Tensor:
-    """``_blob_to_Tensor``: numbers in memory, reinterpreted in the real dtype of a tensor."""
+    """A tensor that reinterprets numbers in memory in the real dtype of another tensor (``_blob_to_Tensor``)."""
     memory: Any = numpy.array(coefficients, _scalar_type(like))
     dtype = real_type(like._dtype)
     return from_blob(memory.reshape(-1).view(dtype.numpy), memory.shape, contiguous_strides(memory.shape), dtype)
@@ -295,7 +296,7 @@ def _linear_combination(parts: Tensor, coefficients: Sequence[float]) -> Tensor:
 
 
 def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
-    """For each row of coefficients the sum of the parts of input, weighted."""
+    """The weighted sums of the parts of input, one for each row of coefficients."""
     weights = _to_device(coefficients, input._device.type)
     rows = weights._size[0]
     out = ops.zeros.call((rows, *input._size[1:]), input._dtype, "strided", input._device, None)
@@ -308,8 +309,9 @@ def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
 
 
 def _restrided(tensor: Tensor, dim: int) -> Tensor:
-    """With another dimension, and as the iterator gets it, which goes over the parts itself: of these, dimension 1,
-    one."""
+    """A view with a new dimension, as the iterator receives it: dimension 1 has size 1, because the loop goes over the
+    parts.
+    """
     longer = ops.unsqueeze.call(tensor, dim)
     size, stride = longer._size, longer._stride
     return ops.as_strided.call(tensor, (size[0], 1, *size[2:]), (stride[0], 0, *stride[2:]), None)
@@ -327,7 +329,9 @@ def _weighted_sums(parts: Any, weights: Any) -> Any:
 
 
 def _scaled_and_squared(self: Tensor, norm: Tensor, theta: float) -> Tensor:
-    """exp(A) = exp(A / 2^s)^(2^s), by degree 18; matrices that need the same number of squares are squared at once."""
+    """exp(A) = exp(A / 2^s)^(2^s) by degree 18; matrices that need the same number of squarings are squared
+    together.
+    """
     squares = ops.ceil.call(ops.log2.call(ops.div_Scalar.call(norm, theta)))
     squares = ops.clamp.call(squares, 0, None)
     scale = ops.pow_Scalar.call(2, ops.neg.call(squares))
@@ -347,7 +351,7 @@ def _scaled_and_squared(self: Tensor, norm: Tensor, theta: float) -> Tensor:
 
 
 def _sections(squares: Tensor) -> list[list[int]]:
-    """How many matrices need the same number of squares, and how many squares these are more than those before."""
+    """The number of matrices for each number of squarings, and the difference to the previous number of squarings."""
     lengths = ops.unique_consecutive.call(squares, True, True, None)[2]
     ends = ops.sub_Scalar.call(ops.cumsum.call(lengths, 0, None), 1, 1)
     unique = ops.clamp.call(ops.index_select.call(squares, 0, ends), 0, None)

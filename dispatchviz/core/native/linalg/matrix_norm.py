@@ -17,7 +17,9 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 
 def linalg_matrix_norm(self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtype: DType | None) -> Tensor:
-    """2 and -2: the maximum and minimum singular value; 1, -1, inf and -inf: of the sums of columns or rows."""
+    """The matrix norm of a numeric order: 2 and -2 use singular values; 1, -1, inf and -inf use sums of columns or
+    rows.
+    """
     if isinstance(ord, complex):
         raise RuntimeError("linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     size = abs(float(ord))
@@ -38,7 +40,7 @@ def _number(ord: Scalar) -> str:
 
 
 def _amin_or_amax(values: Tensor, dim: int, keepdim: bool, ord: Scalar) -> Tensor:
-    """The maximum or minimum of them. Of none the maximum is 0; the minimum is refused."""
+    """The maximum or minimum of the values. The maximum of no values is 0."""
     if float(ord) < 0:  # type: ignore[arg-type]
         return ops.amin.call(values, (dim,), keepdim)
     if values._size[dim]:
@@ -49,7 +51,7 @@ def _amin_or_amax(values: Tensor, dim: int, keepdim: bool, ord: Scalar) -> Tenso
 
 
 def linalg_matrix_norm_str_ord(self: Tensor, ord: str, dim: Size, keepdim: bool, dtype: DType | None) -> Tensor:
-    """``fro``: of all elements; ``nuc``: the sum of the singular values."""
+    """The matrix norm ``fro``, of all elements, or ``nuc``, the sum of the singular values."""
     if ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     dims = _checked_dims(self, dim, dtype, ord != "nuc")
@@ -88,7 +90,7 @@ def _check_norm_dtype(function: str, dtype: DType, own: DType) -> None:
 
 
 def _backshift(dims: tuple[int, int], rank: int) -> Size:
-    """All other dimensions, then these two."""
+    """The order of dimensions with the given two at the end."""
     return (*(dim for dim in range(rank) if dim not in dims), *dims)
 
 
@@ -98,7 +100,7 @@ def _matrices_last(self: Tensor, dims: tuple[int, int], dtype: DType | None) -> 
 
 
 def _unmoved(result: Tensor, dims: tuple[int, int], rank: int, keepdim: bool) -> Tensor:
-    """The dimensions moved back."""
+    """The result with its dimensions moved back."""
     if not keepdim:
         return result
     back = [0] * rank
@@ -110,7 +112,7 @@ def _unmoved(result: Tensor, dims: tuple[int, int], rank: int, keepdim: bool) ->
 def linalg_matrix_norm_out(
     self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_matrix_norm``, which copies the result."""
     check_same_device("linalg.matrix_norm", self, out)
     return _into(out, ops.linalg_matrix_norm.call(self, ord, dim, keepdim, dtype), "linalg.matrix_norm")
 
@@ -118,7 +120,7 @@ def linalg_matrix_norm_out(
 def linalg_matrix_norm_str_ord_out(
     self: Tensor, ord: str, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_matrix_norm``, which copies the result."""
     check_same_device("linalg.matrix_norm", self, out)
     return _into(out, ops.linalg_matrix_norm_str_ord.call(self, ord, dim, keepdim, dtype), "linalg.matrix_norm")
 
@@ -133,7 +135,7 @@ def _into(out: Tensor, result: Tensor, function: str) -> Tensor:
 
 
 def linalg_norm(self: Tensor, ord: Scalar | None, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    """A matrix norm where an order and two dimensions are meant, else a vector norm."""
+    """A matrix norm if an order is given and there are two dimensions, else a vector norm."""
     _check_norm_dims(self, dim, ord is not None)
     if ord is not None and (len(dim) == 2 if dim is not None else len(self._size) == 2):
         return ops.linalg_matrix_norm.call(self, ord, (0, 1) if dim is None else tuple(dim), keepdim, dtype)
@@ -160,7 +162,7 @@ def _check_norm_dims(self: Tensor, dim: Size | None, ordered: bool) -> None:
 def linalg_norm_out(
     self: Tensor, ord: Scalar | None, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_norm``, which copies the result."""
     check_same_device("linalg.norm", self, out)
     return _into(out, ops.linalg_norm.call(self, ord, dim, keepdim, dtype), "linalg.norm")
 
@@ -168,23 +170,23 @@ def linalg_norm_out(
 def linalg_norm_ord_str_out(
     self: Tensor, ord: str, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_norm``, which copies the result."""
     check_same_device("linalg.norm", self, out)
     return _into(out, ops.linalg_norm_ord_str.call(self, ord, dim, keepdim, dtype), "linalg.norm")
 
 
-# -- the old names -----------------------------------------------------------------------------------------------------
+# -- old names ---------------------------------------------------------------------------------------------------------
 
 
 def frobenius_norm(self: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    """As ``norm``."""
+    """The Frobenius norm, computed by ``norm``."""
     _warn_old("frobenius", "linalg.vector_norm(A, 2., dim, keepdim)", 3175)
     _check_two(dim)
     return ops.norm_ScalarOpt_dim.call(self, 2.0, dim, keepdim)
 
 
 def frobenius_norm_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``frobenius_norm``."""
     _warn_old("frobenius", "linalg.vector_norm(A, 2., dim, keepdim)", 3195)
     _check_two(dim)
     return ops.norm_out.call(self, 2.0, dim, keepdim, out)
@@ -196,24 +198,24 @@ def _check_two(dim: Size) -> None:
 
 
 def nuclear_norm(self: Tensor, keepdim: bool) -> Tensor:
-    """Of the last two dimensions."""
+    """The nuclear norm of the last two dimensions."""
     return nuclear_norm_dim(self, (-2, -1), keepdim)
 
 
 def nuclear_norm_out(self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``nuclear_norm``."""
     _warn_old("nuclear", "linalg.matrix_norm(A, 'nuc', dim, keepdim)", 3217)
     return ops.linalg_matrix_norm_str_ord_out.call(self, "nuc", (-2, -1), keepdim, None, out)
 
 
 def nuclear_norm_dim(self: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    """As ``linalg.matrix_norm``."""
+    """The nuclear norm, computed by ``linalg.matrix_norm``."""
     _warn_old("nuclear", "linalg.matrix_norm(A, 'nuc', dim, keepdim)", 3229)
     return ops.linalg_matrix_norm_str_ord.call(self, "nuc", dim, keepdim, None)
 
 
 def nuclear_norm_dim_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``nuclear_norm_dim``."""
     _warn_old("nuclear", "linalg.matrix_norm(A, 'nuc', dim, keepdim)", 3241)
     return ops.linalg_matrix_norm_str_ord_out.call(self, "nuc", dim, keepdim, None, out)
 

@@ -1,5 +1,6 @@
-"""``multi_dot``, ``matrix_power``, ``kron``, ``inner``, ``vecdot``, ``tensorinv`` and others made of products
-(``LinearAlgebra.cpp``)."""
+"""``multi_dot``, ``matrix_power``, ``kron``, ``inner``, ``vecdot``, ``tensorinv`` and others that are composed of
+products (``LinearAlgebra.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 
 def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
-    """``matmul``"""
+    """An alias of ``matmul``."""
     return ops.matmul.call(self, other)
 
 
 def linalg_matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_matmul``."""
     return ops.matmul_out.call(self, other, out)
 
 
@@ -40,7 +41,7 @@ def linalg_diagonal(A: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
 
 
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
-    """By squaring; a negative power is that of the inverse."""
+    """The power by repeated squaring; a negative power is that of the inverse."""
     square_check_inputs(self, "linalg.matrix_power")
     if n == 0:
         copy = ops.clone.call(self, "contiguous_format")
@@ -60,7 +61,9 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
 
 
 def _last_squares(base: Tensor, n: int) -> tuple[Tensor | None, Tensor]:
-    """What the last multiplication takes: the product of the lower binary digits, if there are any, and the power."""
+    """The factors of the last multiplication: the product for the lower binary digits, or None, and the largest
+    square.
+    """
     square, product = base, None
     while n > 1:
         n, bit = divmod(n, 2)
@@ -71,7 +74,7 @@ def _last_squares(base: Tensor, n: int) -> tuple[Tensor | None, Tensor]:
 
 
 def linalg_matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    """Into out; the last product is written there."""
+    """Write ``linalg_matrix_power`` into ``out``, which receives the last product directly."""
     square_check_inputs(self, "linalg.matrix_power")
     check_same_device("matrix_power", out, self)
     check_linalg_compatible_dtype("matrix_power", out, self._dtype)
@@ -93,12 +96,12 @@ def linalg_matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
 
 
 def matrix_power(self: Tensor, n: int) -> Tensor:
-    """The old name."""
+    """The old name of ``linalg_matrix_power``."""
     return linalg_matrix_power(self, n)
 
 
 def matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``matrix_power``."""
     return linalg_matrix_power_out(self, n, out)
 
 
@@ -106,7 +109,7 @@ def matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
 
 
 def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
-    """A product of matrices, in the order with the fewest multiplications; vectors may stand at the ends."""
+    """A product of matrices, in the order with the fewest multiplications; the first and the last may be vectors."""
     matrices, size = _as_matrices(tensors)
     if len(matrices) == 2:
         return ops.view.call(ops.mm.call(*matrices), size)
@@ -114,7 +117,7 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def linalg_multi_dot_out(tensors: Sequence[Tensor], out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_multi_dot``."""
     matrices, size = _as_matrices(tensors)
     if out._dtype is not matrices[0]._dtype:
         raise RuntimeError(
@@ -136,7 +139,7 @@ def _type_name(tensor: Tensor) -> str:
 
 
 def _as_matrices(tensors: Sequence[Tensor]) -> tuple[list[Tensor], Size]:
-    """A first vector as a row, a last one as a column; the shape of the result."""
+    """The factors with a first vector as a row and a last one as a column, and the shape of the result."""
     count = len(tensors)
     if count < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
@@ -177,7 +180,7 @@ def _check_chain(matrices: Sequence[Tensor], tensors: Sequence[Tensor]) -> None:
 
 
 def _last_factors(matrices: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """What the last product multiplies. C++ computes the second one first."""
+    """The factors of the last product. C++ computes the second one first."""
     if len(matrices) == 3:
         (a, b), (c, d) = matrices[0]._size, matrices[2]._size
         if a * c * (b + d) > b * d * (a + c):
@@ -197,7 +200,7 @@ def _chain(matrices: Sequence[Tensor], order: list[list[int]], i: int, j: int) -
 
 
 def _chain_order(matrices: Sequence[Tensor]) -> list[list[int]]:
-    """Where the product of matrices i to j is split best, for each i and j (dynamic programming)."""
+    """The best split of the product of matrices i to j, for each i and j (dynamic programming)."""
     n = len(matrices)
     sizes = [matrix._size[0] for matrix in matrices] + [matrices[-1]._size[1]]
     cost = [[0] * n for _ in range(n)]
@@ -212,13 +215,13 @@ def _chain_order(matrices: Sequence[Tensor]) -> list[list[int]]:
 
 
 def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
-    """The old name, of matrices only."""
+    """The old name of ``linalg_multi_dot``, for matrices only."""
     _check_matrices(matrices, 1102)
     return ops.clone.call(matrices[0], None) if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 
 def chain_matmul_out(matrices: Sequence[Tensor], out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``chain_matmul``."""
     _check_matrices(matrices, 1120)
     if len(matrices) == 1:
         resize_in_order(out, matrices[0]._size)
@@ -244,7 +247,7 @@ def _check_matrices(matrices: Sequence[Tensor], line: int) -> None:
 
 
 def inner(self: Tensor, other: Tensor) -> Tensor:
-    """Sums of products along the last dimensions; a number is multiplied."""
+    """Sums of products along the last dimensions; a 0-dim tensor is multiplied."""
     _check_inner(self, other)
     if not self._size or not other._size:
         return ops.mul_Tensor.call(self, other)
@@ -252,7 +255,7 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
 
 
 def inner_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``inner``."""
     _check_inner(self, other)
     if not self._size or not other._size:
         return ops.mul_out.call(self, other, out)
@@ -270,7 +273,7 @@ def _check_inner(self: Tensor, other: Tensor) -> None:
 
 
 def linalg_vecdot(x: Tensor, y: Tensor, dim: int) -> Tensor:
-    """The conjugate of x times y, added along a dimension."""
+    """The sum of conj(x) * y along a dimension."""
     _check_vecdot(x, y)
     if len(x._size) == len(y._size) == 1:
         return ops.vdot.call(x, y)
@@ -279,7 +282,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, dim: int) -> Tensor:
 
 
 def linalg_vecdot_out(x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_vecdot``."""
     _check_vecdot(x, y)
     if out._dtype is not x._dtype:
         raise RuntimeError(f"linalg.vecdot: Expected out of dtype{x._dtype.legacy} but found {out._dtype.legacy}")
@@ -303,13 +306,13 @@ def _check_vecdot(x: Tensor, y: Tensor) -> None:
 
 
 def kron(self: Tensor, other: Tensor) -> Tensor:
-    """Every element of self times the whole of other."""
+    """Each element of self times the whole of other."""
     first, second, size = _kron_views(self, other)
     return ops._unsafe_view.call(ops.mul_Tensor.call(first, second), size)
 
 
 def kron_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``kron``."""
     first, second, size = _kron_views(self, other)
     resize_in_order(out, size)
     rank = len(size)
@@ -319,7 +322,9 @@ def kron_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 
 def _kron_views(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor, Size]:
-    """Each dimension of the result as two, of which each factor has one."""
+    """Views of both factors in which each dimension of the result is a pair, with one dimension from each factor; and
+    the shape.
+    """
     rank = max(len(self._size), len(other._size))
     own, others = ((1,) * (rank - len(t._size)) + t._size for t in (self, other))
     first = ops._unsafe_view.call(self, tuple(length for one in own for length in (one, 1)))
@@ -331,7 +336,7 @@ def _kron_views(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor, Size]:
 
 
 def linalg_tensorinv(self: Tensor, ind: int) -> Tensor:
-    """The inverse of a matrix whose rows and columns are numbered by several dimensions."""
+    """The inverse of a matrix whose rows and columns are indexed by several dimensions."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     start, end = self._size[:ind], self._size[ind:]
@@ -347,12 +352,12 @@ def linalg_tensorinv(self: Tensor, ind: int) -> Tensor:
 
 
 def linalg_tensorinv_out(self: Tensor, ind: int, out: Tensor) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_tensorinv``, which copies the result."""
     return _copied("tensorinv", self, out, lambda: ops.linalg_tensorinv.call(self, ind))
 
 
 def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Size | None) -> Tensor:
-    """X with the sums of products of self and X equal to other."""
+    """The X for which the tensor product of self and X is other."""
     rank = len(self._size)
     if dims is not None:
         self = ops.movedim_intlist.call(self, tuple(dims), tuple(range(rank - len(dims), rank)))
@@ -368,7 +373,7 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Size | None) -> Tensor
 
 
 def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: Size | None, out: Tensor) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_tensorsolve``, which copies the result."""
     return _copied("tensorsolve", self, out, lambda: ops.linalg_tensorsolve.call(self, other, dims))
 
 
@@ -384,7 +389,7 @@ def _copied(function: str, self: Tensor, out: Tensor, compute: Callable[[], Tens
 
 
 def linalg_vander_symint(x: Tensor, N: int | None) -> Tensor:
-    """The powers of each element, from 0 on."""
+    """The powers of each element, starting at 0."""
     if x._dtype.name in ("bool", "float16", "bfloat16"):
         raise RuntimeError(
             f"linalg.vander supports floating point, complex, and integer tensors, but got {x._dtype.legacy}"

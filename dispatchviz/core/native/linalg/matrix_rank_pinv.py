@@ -1,4 +1,4 @@
-"""``matrix_rank``, ``pinv``: by singular values (``LinearAlgebra.cpp``)."""
+"""``matrix_rank`` and ``pinv``, computed from singular values (``LinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _default_rtol(self: Tensor) -> float:
 
 
 def _tensors(self: Tensor, atol: Tensor | None, rtol: Tensor | None, function: str) -> tuple[Tensor, Tensor]:
-    """``get_atol_rtol`` of tensors: without any, rtol is the default; with atol > 0 alone, rtol is 0."""
+    """The tolerances as tensors (``get_atol_rtol``). rtol has a default; it is 0 if only an atol above 0 is given."""
     absolute = _zeros(self, float64) if atol is None else atol
     _check_real(absolute, function, "atol")
     if rtol is not None:
@@ -51,7 +51,7 @@ def _tensors(self: Tensor, atol: Tensor | None, rtol: Tensor | None, function: s
 
 
 def _numbers(self: Tensor, atol: float | None, rtol: float | None) -> tuple[Tensor, Tensor]:
-    """``get_atol_rtol`` of numbers."""
+    """The tolerances as tensors, from numbers (``get_atol_rtol``)."""
     if rtol is None:
         rtol = 0.0 if atol is not None and atol > 0 else _default_rtol(self)
     return _number(0.0 if atol is None else atol, self), _number(rtol, self)
@@ -71,7 +71,7 @@ def _threshold(atol: Tensor, rtol: Tensor, maximum: Tensor) -> Tensor:
 
 
 def linalg_pinv_atol_rtol_tensor(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool) -> Tensor:
-    """From singular values, or eigenvalues, those above the threshold inverted."""
+    """The pseudoinverse: singular values, or eigenvalues, above the threshold are inverted."""
     if self._dtype not in LAPACK_DTYPES or len(self._size) < 2:
         raise RuntimeError(
             f"linalg.pinv({self._dtype.legacy}{{{list(self._size)}}}): expected a tensor with 2 or more dimensions of "
@@ -107,18 +107,18 @@ def _inverted(left: Tensor, S: Tensor, size: Tensor, threshold: Tensor, U: Tenso
 
 
 def linalg_pinv_atol_rtol_float(self: Tensor, atol: float | None, rtol: float | None, hermitian: bool) -> Tensor:
-    """Numbers as tensors."""
+    """The pseudoinverse with tolerances as numbers."""
     return ops.linalg_pinv_atol_rtol_tensor.call(self, *_numbers(self, atol, rtol), hermitian)
 
 
 def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool) -> Tensor:
-    """rcond is the relative tolerance."""
+    """The pseudoinverse with ``rcond`` as the relative tolerance."""
     _check_real(rcond, "torch.linalg.pinv", "rcond")
     return ops.linalg_pinv_atol_rtol_tensor.call(self, _zeros(self, float64), rcond, hermitian)
 
 
 def linalg_pinv(self: Tensor, rcond: float, hermitian: bool) -> Tensor:
-    """rcond is the relative tolerance."""
+    """The pseudoinverse with ``rcond`` as the relative tolerance."""
     return ops.linalg_pinv_atol_rtol_float.call(self, 0.0, rcond, hermitian)
 
 
@@ -130,7 +130,7 @@ def _check_out(function: str, out: Tensor, self: Tensor, dtype: DType) -> None:
 def linalg_pinv_out_atol_rtol_tensor_out(
     self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
 ) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_pinv``, which copies the result."""
     _check_out("linalg.pinv", out, self, self._dtype)
     return copied(out, ops.linalg_pinv_atol_rtol_tensor.call(self, atol, rtol, hermitian))
 
@@ -138,24 +138,24 @@ def linalg_pinv_out_atol_rtol_tensor_out(
 def linalg_pinv_atol_rtol_float_out(
     self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor
 ) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_pinv``, which copies the result."""
     _check_out("linalg.pinv", out, self, self._dtype)
     return copied(out, ops.linalg_pinv_atol_rtol_float.call(self, atol, rtol, hermitian))
 
 
 def linalg_pinv_out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    """Into out, by a copy."""
+    """The ``out=`` version of ``linalg_pinv``, which copies the result."""
     _check_out("linalg.pinv", out, self, self._dtype)
     return copied(out, ops.linalg_pinv_rcond_tensor.call(self, rcond, hermitian))
 
 
 def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool, out: Tensor) -> Tensor:
-    """rcond as a tensor."""
+    """The ``out=`` version of ``linalg_pinv``, which wraps ``rcond``."""
     return ops.linalg_pinv_out_rcond_tensor.call(self, _number(rcond, self), hermitian, out)
 
 
 def pinverse(self: Tensor, rcond: float) -> Tensor:
-    """The old name."""
+    """The old name of ``linalg_pinv``."""
     return ops.linalg_pinv.call(self, rcond, False)
 
 
@@ -168,7 +168,7 @@ def _rank_result(self: Tensor) -> Tensor:
 
 
 def _matrix_rank(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, result: Tensor) -> Tensor:
-    """How many singular values, or sizes of eigenvalues, are above the threshold."""
+    """The number of singular values, or of absolute eigenvalues, above the threshold."""
     function = "torch.linalg.matrix_rank"
     absolute, relative = _tensors(self, atol, rtol, function)
     check_same_device(function, result, self)
@@ -194,24 +194,24 @@ def _matrix_rank(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermiti
 def linalg_matrix_rank_atol_rtol_tensor(
     input: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool
 ) -> Tensor:
-    """By absolute and relative tolerances."""
+    """The rank by absolute and relative tolerances."""
     return _matrix_rank(input, atol, rtol, hermitian, _rank_result(input))
 
 
 def linalg_matrix_rank_atol_rtol_float(self: Tensor, atol: float | None, rtol: float | None, hermitian: bool) -> Tensor:
-    """By absolute and relative tolerances."""
+    """The rank by absolute and relative tolerances."""
     result = _rank_result(self)
     return _matrix_rank(self, *_numbers(self, atol, rtol), hermitian, result)
 
 
 def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -> Tensor:
-    """By an absolute tolerance."""
+    """The rank by an absolute tolerance."""
     result = _rank_result(input)
     return _matrix_rank(input, tol, _zeros(tol, tol._dtype), hermitian, result)
 
 
 def linalg_matrix_rank(self: Tensor, tol: float, hermitian: bool) -> Tensor:
-    """By an absolute tolerance."""
+    """The rank by an absolute tolerance."""
     result = _rank_result(self)
     return _matrix_rank(self, *_numbers(self, tol, 0.0), hermitian, result)
 
@@ -219,7 +219,7 @@ def linalg_matrix_rank(self: Tensor, tol: float, hermitian: bool) -> Tensor:
 def linalg_matrix_rank_atol_rtol_tensor_out(
     input: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
 ) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_matrix_rank``."""
     check_is_matrix(input, "torch.linalg.matrix_rank", "input")
     size = input._size[:-2]
     if out._size != size:
@@ -230,16 +230,16 @@ def linalg_matrix_rank_atol_rtol_tensor_out(
 def linalg_matrix_rank_atol_rtol_float_out(
     self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor
 ) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_matrix_rank``."""
     return linalg_matrix_rank_atol_rtol_tensor_out(self, *_numbers(self, atol, rtol), hermitian, out)
 
 
 def linalg_matrix_rank_out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_matrix_rank``."""
     zero = _zeros(tol, tol._dtype)
     return ops.linalg_matrix_rank_atol_rtol_tensor_out.call(input, tol, zero, hermitian, out)
 
 
 def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_matrix_rank``."""
     return ops.linalg_matrix_rank_atol_rtol_float_out.call(self, tol, 0.0, hermitian, out)

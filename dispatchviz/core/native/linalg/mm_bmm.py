@@ -1,8 +1,8 @@
-"""Matrix multiplication: ``mm``, ``addmm``, ``bmm``, ``baddbmm`` (``aten/src/ATen/native/LinearAlgebra.cpp``). With
-vectors: ``mv_dot.py``.
+"""Matrix multiplication: ``mm``, ``addmm``, ``bmm``, ``baddbmm`` (``aten/src/ATen/native/LinearAlgebra.cpp``). Products
+with vectors are in ``mv_dot.py``.
 
-The products themselves are one call into the array library. What PyTorch does around them to hand matrices to BLAS is
-kept where it calls operators: on the CPU ``resolve_conj`` or a copy for each matrix, depending on its strides.
+Each product is one call into the array library. The operators that PyTorch calls to prepare matrices for BLAS are
+called here too: on the CPU ``resolve_conj`` or a copy for each matrix, depending on its strides.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
 
 def mm_meta(op: Structured, self: Tensor, mat2: Tensor) -> None:
-    """[n, m] times [m, p] is [n, p]."""
+    """The shape [n, p] of a product of [n, m] and [m, p]."""
     if len(self._size) != 2:
         raise RuntimeError("self must be a matrix")
     if len(mat2._size) != 2:
@@ -52,7 +52,10 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
 
 
 def _gemm_cpu(self: Tensor, mat2: Tensor, out: Tensor, beta: Scalar = 0, alpha: Scalar = 1) -> None:
-    """``addmm_impl_cpu_``: BLAS wants column-major matrices; a row-major result is the transposed product."""
+    """The product on the CPU (``addmm_impl_cpu_``).
+
+    BLAS requires column-major matrices; a row-major result is the transposed product.
+    """
     rows, columns = out._size
     if out._stride[0] == 1 and (columns == 1 or out._stride[1] >= max(1, rows)):
         result, swapped = ops.resolve_conj.call(out), False
@@ -75,7 +78,7 @@ def _column_major(out: Tensor) -> Tensor:
 
 
 def _blas_matrix(matrix: Tensor, swapped: bool) -> Tensor:
-    """A matrix with unit stride in one dimension and no overlap: itself, or a copy."""
+    """A matrix with unit stride in one dimension and no overlap: the given one, or a copy."""
     fast, slow = (1, 0) if swapped else (0, 1)
     if matrix._stride[fast] == 1 and matrix._stride[slow] >= max(1, matrix._size[fast]):
         return ops.resolve_conj.call(matrix)
@@ -85,7 +88,7 @@ def _blas_matrix(matrix: Tensor, swapped: bool) -> Tensor:
 
 
 def _gemm_cuda(self: Tensor, mat2: Tensor, out: Tensor, beta: Scalar = 0, alpha: Scalar = 1) -> None:
-    """cuBLAS takes row-major matrices by itself; only others are copied."""
+    """The product on CUDA. cuBLAS accepts row-major matrices; only other layouts are copied."""
     if self._dtype.category <= Category.INTEGRAL:
         raise not_implemented("addmm_cuda", self._dtype)
     multiply(_cublas_matrix(self), _cublas_matrix(mat2), out, None if alpha == 1 else alpha, beta)
@@ -99,7 +102,7 @@ def _cublas_matrix(matrix: Tensor) -> Tensor:
 
 
 def multiply(self: Tensor, other: Tensor, out: Tensor, scale: Any = None, beta: Scalar = 0) -> None:
-    """beta * out + scale * (self @ other), into out; half and bfloat16 are added up as float32."""
+    """Write beta * out + scale * (self @ other) into ``out``; half and bfloat16 are summed as float32."""
     xp = array_module(out._device.type)
     dtype = accumulated(self._dtype)
     product = quiet.run(xp.matmul, converted(resolved(self), dtype), converted(resolved(other), dtype))
@@ -115,7 +118,7 @@ def multiply(self: Tensor, other: Tensor, out: Tensor, scale: Any = None, beta: 
 
 
 def addmm_meta(op: Structured, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> None:
-    """[n, p] or what can be expanded to that, plus [n, m] times [m, p]."""
+    """The shape [n, p], to which self can be expanded, plus [n, m] times [m, p]."""
     for name, tensor in (("self", self), ("mat1", mat1)):
         if tensor._dtype is not mat2._dtype:
             found = f"{tensor._dtype.legacy} and {mat2._dtype.legacy}"
@@ -132,9 +135,9 @@ def addmm_meta(op: Structured, self: Tensor, mat1: Tensor, mat2: Tensor, beta: S
 
 
 def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> None:
-    """beta * self + alpha * (mat1 @ mat2); with beta 0 what self holds does not matter
+    """beta * self + alpha * (mat1 @ mat2); if beta is 0, the contents of self are ignored
 
-    CUDA copies by a function that is no operator, and hands a vector to cuBLASLt as it is (``cuda/Blas.cpp``).
+    CUDA copies by a function that is not an operator, and passes a vector to cuBLASLt as it is (``cuda/Blas.cpp``).
     """
     on_cuda = out._device.type == "cuda"
     by_lt = on_cuda and _takes_bias(self, mat2, beta, out)
@@ -157,7 +160,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Sca
 
 
 def _takes_bias(self: Tensor, mat2: Tensor, beta: Scalar, out: Tensor) -> bool:
-    """Return whether cuBLASLt adds self, one number a column (``isInputCompliesAddmmCudaLt``)."""
+    """Return whether cuBLASLt adds self as a bias with one number per column (``isInputCompliesAddmmCudaLt``)."""
     return (
         beta == 1
         and self._size == mat2._size[1:]
@@ -171,14 +174,14 @@ def _takes_bias(self: Tensor, mat2: Tensor, beta: Scalar, out: Tensor) -> bool:
 def _addmm_activation_meta(
     op: Structured, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
 ) -> None:
-    """As ``addmm``."""
+    """The shape and dtype of ``addmm``."""
     addmm_meta(op, self, mat1, mat2, beta, alpha)
 
 
 def addmm_activation_out(
     self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
 ) -> None:
-    """``addmm``, then gelu or relu in place; on CUDA gelu is cuBLAS's, by tanh."""
+    """``addmm``, then gelu or relu in place. On CUDA, cuBLAS computes gelu by its tanh approximation."""
     addmm_out(self, mat1, mat2, beta, alpha, out)
     if use_gelu:
         ops.gelu_.call(out, approximate="none" if out._device.type == "cpu" else "tanh")
@@ -190,12 +193,12 @@ def addmm_activation_out(
 
 
 def bmm_meta(op: Structured, self: Tensor, mat2: Tensor) -> None:
-    """[b, n, m] times [b, m, p] is [b, n, p]."""
+    """The shape [b, n, p] of a product of [b, n, m] and [b, m, p]."""
     set_contiguous(op, _batches(self, mat2), mat2)
 
 
 def _batches(self: Tensor, mat2: Tensor) -> Size:
-    """The size of the product. RuntimeError if there is none."""
+    """The size of the product. Raise RuntimeError if the shapes do not fit."""
     if len(self._size) != 3:
         raise RuntimeError("batch1 must be a 3D tensor")
     if len(mat2._size) != 3:
@@ -212,8 +215,8 @@ def _batches(self: Tensor, mat2: Tensor) -> Size:
 def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
     """A matrix product for each member of the batch.
 
-    NB: in PyTorch, products of 400 multiplications and more that MKL cannot take as they are (integers, half, odd
-    strides) go through ``select`` and ``mm`` one by one; here all members are multiplied in one call.
+    NB: in PyTorch, products of 400 multiplications and more that MKL cannot compute directly (integers, half, irregular
+    strides) go through ``select`` and ``mm`` one by one. Here all members are multiplied in one call.
     """
     if out._device.type == "cpu":
         mat2 = ops.resolve_conj.call(mat2)  # C++ evaluates arguments from right to left
@@ -233,9 +236,10 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
 
 
 def _cublas_batches(self: Tensor, mat2: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
-    """``prepare_batch_matrix_for_cublas`` (``cuda/Blas.cpp``) of both; a row-major result is the transposed product.
+    """Both batches prepared for cuBLAS (``prepare_batch_matrix_for_cublas`` of ``cuda/Blas.cpp``); a row-major result
+    is the transposed product.
 
-    NB: in PyTorch, a result that is neither is computed in a copy.
+    NB: in PyTorch, a result that is neither row-major nor column-major is computed in a copy.
     """
     rows, columns = out._size[1:]
     if out._stride[1] == 1 and (columns == 1 or out._stride[2] >= max(1, rows)):
@@ -247,7 +251,7 @@ def _cublas_batches(self: Tensor, mat2: Tensor, out: Tensor) -> tuple[Tensor, Te
 
 
 def _cublas_batch(batch: Tensor, fast: int, least: tuple[int, int]) -> Tensor:
-    """A batch with unit stride in one dimension of its matrices and no overlap: itself, or a copy."""
+    """A batch whose matrices have unit stride in one dimension and no overlap: the given one, or a copy."""
     slow = 3 - fast
     for unit, other, length in ((fast, slow, least[0]), (slow, fast, least[1])):
         if batch._stride[unit] == 1 and batch._stride[other] >= max(1, length):
@@ -261,7 +265,7 @@ def _cublas_batch(batch: Tensor, fast: int, least: tuple[int, int]) -> Tensor:
 
 
 def baddbmm_meta(op: Structured, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> None:
-    """[b, n, p] or what can be expanded to that, plus [b, n, m] times [b, m, p]."""
+    """The shape [b, n, p], to which self can be expanded, plus [b, n, m] times [b, m, p]."""
     set_contiguous(op, _batches(batch1, batch2), self)
     if self._dtype is not batch1._dtype:
         raise RuntimeError(
@@ -271,7 +275,7 @@ def baddbmm_meta(op: Structured, self: Tensor, batch1: Tensor, batch2: Tensor, b
 
 
 def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> None:
-    """beta * self + alpha * (batch1 @ batch2); with beta 0 what self holds does not matter"""
+    """beta * self + alpha * (batch1 @ batch2); if beta is 0, the contents of self are ignored"""
     added = self if self._size == out._size else ops.expand.call(self, out._size, True)
     if beta != 0 and self is not out:
         ops.copy_.call(out, added, False)
@@ -288,5 +292,5 @@ def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alph
 
 
 def set_contiguous(op: Structured, size: Size, like: Tensor) -> None:
-    """A contiguous output of the dtype and device of an input."""
+    """Set a contiguous output with the dtype and device of an input."""
     op.set_output_raw_strided(size, contiguous_strides(size), like._dtype, like._device)

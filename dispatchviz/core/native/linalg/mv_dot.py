@@ -21,13 +21,13 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def mv(self: Tensor, vec: Tensor) -> Tensor:
-    """A matrix times a vector, by ``addmv_`` on fresh memory."""
+    """A matrix times a vector, by ``addmv_`` on new memory."""
     result = ops.empty_memory_format.call(self._size[:1], vec._dtype, None, vec._device, None, None)
     return ops.addmv_.call(result, self, vec, 0, 1)
 
 
 def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    """A matrix times a vector, into out."""
+    """Write a matrix times a vector into ``out``."""
     added = out
     if out._size != self._size[:1]:
         added = ops.empty_memory_format.call(self._size[:1], vec._dtype, None, vec._device, None, None)
@@ -35,7 +35,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
 
 
 def addmv_meta(op: Structured, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> None:
-    """[n] + [n, m] @ [m] is [n]; self may have one element or be 0-dim."""
+    """The shape [n] of [n] + [n, m] @ [m]; self may have one element or be 0-dim."""
     ranks = (len(self._size), len(mat._size), len(vec._size))
     if ranks[0] > 1 or ranks[1:] != (2, 1):
         raise RuntimeError(f"vector + matrix @ vector expected, got {ranks[0]}, {ranks[1]}, {ranks[2]}")
@@ -56,7 +56,7 @@ def addmv_meta(op: Structured, self: Tensor, mat: Tensor, vec: Tensor, beta: Sca
 
 
 def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> None:
-    """beta * self + alpha * (mat @ vec); with beta 0 what self holds does not matter"""
+    """beta * self + alpha * (mat @ vec); if beta is 0, the contents of self are ignored"""
     if self._size != mat._size[:1]:
         self = ops.expand.call(self, mat._size[:1], False)
     if 0 in mat._size:
@@ -80,7 +80,7 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scala
 
 
 def _add_rounding_once(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> None:
-    """Half and bfloat16, row-major: each row is one sum in float32."""
+    """Compute row-major half and bfloat16: each row is one sum in float32."""
     product = array_module(out._device.type).matmul(*(converted(t._array, float32) for t in (mat, vec)))
     factor, old_factor = mat._dtype.numpy.type(alpha), float32.numpy.type(beta)
     old = 0 if beta == 0 else converted(self._array, float32) * old_factor
@@ -101,13 +101,13 @@ def _blas_operand(mat: Tensor) -> Tensor:
 
 
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
-    """Every element of one vector times every element of the other."""
+    """Each element of one vector times each element of the other."""
     _check_outer(self, vec2)
     return ops.mul_Tensor.call(ops.reshape.call(self, (self._size[0], 1)), vec2)
 
 
 def outer_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``outer``."""
     _check_outer(self, vec2)
     return ops.mul_out.call(ops.reshape.call(self, (self._size[0], 1)), vec2, out)
 
@@ -127,7 +127,7 @@ def ger(self: Tensor, vec2: Tensor) -> Tensor:
 
 
 def dot(self: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of the products of two vectors' elements; conj bits go to the result or to ``vdot``."""
+    """The dot product of two vectors. If a conj bit is set, it is applied to the result or ``vdot`` is called."""
     if self._dtype.is_complex and (is_conj(self) or is_conj(tensor)):
         return _dot_of_conjugates(self, tensor)
     _check_dot("dot", self, tensor)
@@ -150,7 +150,7 @@ def _product(value: Any, like: Tensor) -> Tensor:
 
 
 def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    """Into out, by ``dot`` and ``fill_``."""
+    """Write ``dot`` into ``out``, by ``fill_``."""
     return _filled(out, self, lambda: ops.dot.call(self, tensor))
 
 
@@ -172,7 +172,7 @@ def _dot_of_conjugates(self: Tensor, tensor: Tensor) -> Tensor:
 
 
 def vdot(self: Tensor, other: Tensor) -> Tensor:
-    """The sum of the products of the conjugate of self with other."""
+    """The dot product of conj(self) and other."""
     if not self._dtype.is_complex:
         return ops.dot.call(self, other)
     if is_conj(self):
@@ -187,7 +187,7 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
 
 
 def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """Into out, by ``vdot`` and ``fill_``."""
+    """Write ``vdot`` into ``out``, by ``fill_``."""
     return _filled(out, self, lambda: ops.vdot.call(self, other))
 
 

@@ -23,7 +23,7 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 
 def parse_qr_mode(mode: str) -> tuple[bool, bool]:
-    """Whether Q is computed, and in its reduced form. RuntimeError for an unknown mode."""
+    """Return whether to compute Q, and whether in its reduced form. Raise RuntimeError for an unknown mode."""
     modes = {"reduced": (True, True), "complete": (True, False), "r": (False, True)}
     if mode not in modes:
         raise RuntimeError(
@@ -49,7 +49,7 @@ def linalg_qr_meta(op: tuple[Structured, ...], A: Tensor, mode: str) -> None:
 
 
 def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> None:
-    """Computed in Q or in R, whichever is as large as A; the other one gets its part."""
+    """Factorize in Q or R, depending on which has the size of A, and copy the other one's part."""
     m, n = A._size[-2:]
     compute_q = parse_qr_mode(mode)[0]
     tau = ops.new_empty.call(A, (*A._size[:-2], min(m, n)), None, None, None, None)
@@ -72,7 +72,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> None:
 
 
 def _geqrf(packed: Tensor, tau: Tensor) -> None:
-    """``geqrf_stub``: in place."""
+    """Factorize in place (``geqrf_stub``)."""
     check_lapack_dtype("geqrf_cpu", packed._dtype)
     workspace(packed)
     reflectors, factors = lapack.xgeqrf(packed._array)
@@ -89,13 +89,13 @@ def _fill_q(Q: Tensor, packed: Tensor) -> None:
 
 
 def qr(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
-    """The old name."""
+    """The old name of ``linalg_qr``."""
     _warn_qr(2505)
     return ops.linalg_qr.call(self, "reduced" if some else "complete")
 
 
 def qr_Q(self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
-    """Into Q and R."""
+    """Write ``qr`` into ``Q`` and ``R``."""
     _warn_qr(2517)
     return ops.linalg_qr_out.call(self, "reduced" if some else "complete", Q, R)
 
@@ -123,7 +123,7 @@ def geqrf(self: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def geqrf_out(self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
-    """In the outputs themselves if LAPACK can work there, else by copies."""
+    """Compute ``geqrf`` in the outputs if LAPACK can work there, otherwise in copies."""
     if len(self._size) < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
     for name, output in (("a", a), ("tau", tau)):
@@ -153,5 +153,5 @@ def _geqrf_helper(self: Tensor, a: Tensor, tau: Tensor) -> None:
 
 
 def workspace(like: Tensor) -> None:
-    """The memory that LAPACK works in."""
+    """The memory in which LAPACK works."""
     ops.empty_memory_format.call((1,), like._dtype, "strided", like._device, None, None)

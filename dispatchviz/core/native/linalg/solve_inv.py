@@ -31,7 +31,7 @@ Outputs = tuple[Structured, ...]
 
 
 def linalg_lu_solve_meta(op: Structured, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> None:
-    """The shape of B, with the batch of both; column-major, or row-major from the right."""
+    """The shape of B, with the batch dimensions of both; column-major, or row-major for an equation from the right."""
     check_floating_or_complex(LU, "torch.linalg.lu_solve")
     if LU._dtype is not B._dtype:
         raise RuntimeError(
@@ -54,7 +54,7 @@ def linalg_lu_solve_meta(op: Structured, LU: Tensor, pivots: Tensor, B: Tensor, 
 
 
 def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> None:
-    """From the right, the conjugate transpose of the equation is solved."""
+    """Solve with the factors. An equation from the right is solved as its conjugate transpose."""
     if 0 in out._size:
         return
     if not left:
@@ -85,8 +85,9 @@ def _check_pivots(LU: Tensor, pivots: Tensor) -> None:
 
 
 def _find_matrices(LU: Tensor, out: Tensor) -> None:
-    """Which matrix each system of the batch has, where one is of several (``BroadcastLinearIndices`` in
-    ``LinearAlgebraUtils.cpp``). NB: NumPy broadcasts by itself, so that nobody reads it."""
+    """Call the operators that find the matrix of each system of a broadcast batch (``BroadcastLinearIndices`` in
+    ``LinearAlgebraUtils.cpp``). NB: NumPy broadcasts by itself, so the result is not used.
+    """
     own, batch = LU._size[:-2], out._size[:-2]
     if own != batch and out._device == CPU:
         places = ops.arange.call(math.prod(own), int64, None, CPU, None)
@@ -94,7 +95,7 @@ def _find_matrices(LU: Tensor, out: Tensor) -> None:
 
 
 def _expanded(LU: Tensor, pivots: Tensor, out: Tensor) -> tuple[lapack.Array, lapack.Array]:
-    """The arrays of the factors, for each matrix of the result."""
+    """The arrays of the factors, broadcast to the batch of the result."""
     xp, batch = lapack.module_of(LU._array), out._size[:-2]
     rows = xp.broadcast_to(pivots._array, (*batch, pivots._size[-1]))
     return xp.broadcast_to(_resolved(LU), (*batch, *LU._size[-2:])), rows
@@ -105,13 +106,13 @@ def _resolved(tensor: Tensor) -> lapack.Array:
 
 
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The old name, with the arguments reversed."""
+    """The old name of ``linalg_lu_solve``, with its arguments in another order."""
     _warn_lu_solve(2230)
     return ops.linalg_lu_solve.call(LU_data, LU_pivots, self, True, False)
 
 
 def lu_solve_out(self: Tensor, LU_data: Tensor, LU_pivots: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``lu_solve``."""
     _warn_lu_solve(2242)
     return ops.linalg_lu_solve_out.call(LU_data, LU_pivots, self, True, False, out)
 
@@ -133,7 +134,7 @@ def _warn_lu_solve(line: int) -> None:
 
 
 def _linalg_solve_ex_meta(op: Outputs, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> None:
-    """The shape of B with the batch of both; LU, pivots and info of A."""
+    """The shape of B with the batch dimensions of both; LU, pivots and ``info`` of A."""
     check_floating_or_complex(A, "linalg.solve")
     if A._dtype is not B._dtype:
         raise RuntimeError(
@@ -160,7 +161,7 @@ def _linalg_solve_ex_meta(op: Outputs, A: Tensor, B: Tensor, left: bool, check_e
 def _linalg_solve_ex_out(
     A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info: Tensor
 ) -> None:
-    """By the factors of A."""
+    """Solve by the LU factors of A."""
     ops.linalg_lu_factor_ex_out.call(A, True, False, LU, pivots, info)
     if check_errors:
         ops._linalg_check_errors.call(info, "torch.linalg.solve_ex", len(A._size) == 2)
@@ -171,7 +172,7 @@ def _linalg_solve_ex_out(
 
 
 def linalg_solve_ex(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
-    """Without the factors."""
+    """The solution and ``info``, without the factors."""
     result, _, _, info = ops._linalg_solve_ex.call(A, B, left, check_errors)
     return result, info
 
@@ -179,7 +180,7 @@ def linalg_solve_ex(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tup
 def linalg_solve_ex_out(
     A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Into result and info."""
+    """Write ``linalg_solve_ex`` into ``result`` and ``info``."""
     LU = ops.new_empty.call(B, (0,), None, None, None, None)
     pivots = ops.new_empty.call(B, (0,), int32, None, None, None)
     ops._linalg_solve_ex_result.call(A, B, left, check_errors, result, LU, pivots, info)
@@ -187,14 +188,14 @@ def linalg_solve_ex_out(
 
 
 def linalg_solve(A: Tensor, B: Tensor, left: bool) -> Tensor:
-    """X with A @ X = B, or X @ A = B. LinAlgError for a singular matrix."""
+    """The X with A @ X = B, or X @ A = B. Raise LinAlgError for a singular matrix."""
     result, info = ops.linalg_solve_ex.call(A, B, left, False)
     ops._linalg_check_errors.call(info, "torch.linalg.solve", len(A._size) == 2)
     return result
 
 
 def linalg_solve_out(A: Tensor, B: Tensor, left: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_solve``."""
     info = ops.new_empty.call(B, (0,), int32, None, None, None)
     ops.linalg_solve_ex_out.call(A, B, left, False, out, info)
     ops._linalg_check_errors.call(info, "torch.linalg.solve", len(A._size) == 2)
@@ -205,7 +206,7 @@ def linalg_solve_out(A: Tensor, B: Tensor, left: bool, out: Tensor) -> Tensor:
 
 
 def linalg_inv_ex_meta(op: Outputs, A: Tensor, check_errors: bool) -> None:
-    """The inverse, column-major, and info."""
+    """The inverse, column-major, and ``info``."""
     square_check_inputs(A, "linalg.inv")
     check_floating_or_complex(A, "linalg.inv", low_precision=False)
     op[0].set_output_strided(A._size, column_major_strides(A._size), A._dtype, A._device)
@@ -213,7 +214,7 @@ def linalg_inv_ex_meta(op: Outputs, A: Tensor, check_errors: bool) -> None:
 
 
 def linalg_inv_ex_out(A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor) -> None:
-    """The solution for the identity matrix."""
+    """The inverse as the solution for the identity matrix."""
     ops.zero_.call(inverse)
     ops.fill__Scalar.call(ops.diagonal.call(inverse, 0, -2, -1), 1.0)
     ops.linalg_solve_ex_out.call(A, inverse, True, False, inverse, info)
@@ -222,14 +223,14 @@ def linalg_inv_ex_out(A: Tensor, check_errors: bool, inverse: Tensor, info: Tens
 
 
 def linalg_inv(A: Tensor) -> Tensor:
-    """LinAlgError for a singular matrix."""
+    """The inverse. Raise LinAlgError for a singular matrix."""
     inverse, info = ops.linalg_inv_ex.call(A, False)
     ops._linalg_check_errors.call(info, "linalg.inv", len(A._size) == 2)
     return inverse
 
 
 def linalg_inv_out(A: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_inv``."""
     info = empty_int32(A)
     ops.linalg_inv_ex_inverse.call(A, False, out, info)
     ops._linalg_check_errors.call(info, "linalg.inv", len(A._size) == 2)
@@ -237,10 +238,10 @@ def linalg_inv_out(A: Tensor, out: Tensor) -> Tensor:
 
 
 def inverse(self: Tensor) -> Tensor:
-    """The old name."""
+    """The old name of ``linalg_inv``."""
     return ops.linalg_inv.call(self)
 
 
 def inverse_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``inverse``."""
     return ops.linalg_inv_out.call(self, out)

@@ -26,7 +26,7 @@ Outputs = tuple[Structured, ...]
 
 
 def may_require_grad(self: Tensor) -> bool:
-    """Return whether the vectors are wanted for a derivative of the values."""
+    """Return whether a derivative of the values will need the vectors."""
     if thread.state.grad_mode and requires_grad(self):
         return True
     return fw_grad(self) is not None or is_tensor_subclass_like(self)
@@ -36,7 +36,7 @@ def may_require_grad(self: Tensor) -> bool:
 
 
 def _linalg_svd_meta(op: Outputs, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None) -> None:
-    """U and Vh, column-major, or of the size [0]; S."""
+    """U and Vh, column-major, or of the size [0]; and S."""
     check_is_matrix(A, "linalg.svd")
     check_floating_or_complex(A, "linalg.svd")
     *batch, m, n = A._size
@@ -54,9 +54,9 @@ def _linalg_svd_meta(op: Outputs, A: Tensor, full_matrices: bool, compute_uv: bo
 def _linalg_svd_out(
     A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
 ) -> None:
-    """LinAlgError if it does not converge.
+    """Write the decomposition. Raise LinAlgError if the iteration does not converge.
 
-    NB: cuSOLVER's drivers are not told apart; on CUDA too the vectors are column-major.
+    NB: cuSOLVER's drivers are not distinguished; vectors are column-major on CUDA too.
     """
     if 0 in A._size:
         if compute_uv and full_matrices:
@@ -80,7 +80,7 @@ def _fill_with_identity(matrix: Tensor) -> None:
 
 
 NOT_FINITE = -4
-"""What LAPACK says of a matrix with infinities or nan."""
+"""LAPACK's message for a matrix with infinities or nan."""
 
 
 def _decompose(
@@ -103,24 +103,24 @@ def linalg_svd(A: Tensor, full_matrices: bool, driver: str | None) -> tuple[Tens
 def linalg_svd_U(
     A: Tensor, full_matrices: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Into U, S and Vh."""
+    """Write ``linalg_svd`` into ``U``, ``S`` and ``Vh``."""
     return ops._linalg_svd_U.call(A, full_matrices, True, driver, U, S, Vh)
 
 
 def linalg_svdvals(A: Tensor, driver: str | None) -> Tensor:
-    """Singular values alone; the vectors too if a gradient will need them."""
+    """The singular values. The vectors are computed too if a gradient will need them."""
     return ops._linalg_svd.call(A, False, may_require_grad(A), driver)[1]
 
 
 def linalg_svdvals_out(A: Tensor, driver: str | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_svdvals``."""
     U, Vh = (ops.empty_memory_format.call((0,), A._dtype, "strided", A._device, None, None) for _ in "UV")
     ops._linalg_svd_U.call(A, False, False, driver, U, out, Vh)
     return out
 
 
 def svd(self: Tensor, some: bool, compute_uv: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """The old name: V in place of Vh, and zeros for vectors that are not computed."""
+    """The old name of ``linalg_svd``, with V instead of Vh, and zeros for vectors that are not computed."""
     if len(self._size) < 2:
         raise RuntimeError(
             f"linalg.svd: input should have at least 2 dimensions, but has {len(self._size)} dimensions instead"
@@ -136,7 +136,7 @@ def svd(self: Tensor, some: bool, compute_uv: bool) -> tuple[Tensor, Tensor, Ten
 
 
 def svd_U(self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Into U, S and V."""
+    """Write ``svd`` into ``U``, ``S`` and ``V``."""
     if compute_uv:
         if len(V._size) >= 2:
             ops.transpose_.call(V, -2, -1)
@@ -165,7 +165,7 @@ def svd_U(self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: T
 
 
 def _linalg_eigh_meta(op: Outputs, A: Tensor, UPLO: str, compute_v: bool) -> None:
-    """Eigenvalues, and eigenvectors, column-major, or of the size [0]."""
+    """The eigenvalues, and the eigenvectors, column-major or of the size [0]."""
     square_check_inputs(A, "linalg.eigh")
     if UPLO.upper() not in ("U", "L"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -177,14 +177,14 @@ def _linalg_eigh_meta(op: Outputs, A: Tensor, UPLO: str, compute_v: bool) -> Non
 
 
 def _linalg_eigh_out(A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor) -> None:
-    """In ascending order; one triangle is read."""
+    """Write the eigenvalues in ascending order and the eigenvectors; one triangle is read."""
     if 0 in A._size:
         return
     matrix = ops.copy_.call(eigenvectors, A, False) if compute_v else clone_batched_column_major(A)
     info = ops.zeros.call(A._size[:-2], int32, "strided", A._device, None)
     check_lapack_dtype("linalg_eigh_cpu", A._dtype)
     for dtype in (A._dtype, int32, real_type(A._dtype)) if A._dtype.is_complex else (A._dtype, int32):
-        ops.empty_memory_format.call((1,), dtype, "strided", A._device, None, None)  # the memory LAPACK works in
+        ops.empty_memory_format.call((1,), dtype, "strided", A._device, None, None)  # LAPACK's workspace
     values, vectors = lapack.xsyevd(matrix._array, UPLO.upper() == "U", compute_v)
     store(eigenvalues, values)
     if vectors is not None:
@@ -193,22 +193,22 @@ def _linalg_eigh_out(A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor,
 
 
 def linalg_eigh(self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix."""
+    """The eigenvalues and eigenvectors of a symmetric or Hermitian matrix."""
     return ops._linalg_eigh.call(self, UPLO, True)
 
 
 def linalg_eigh_eigvals(self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tensor) -> tuple[Tensor, Tensor]:
-    """Into eigvals and eigvecs."""
+    """Write ``linalg_eigh`` into ``eigvals`` and ``eigvecs``."""
     return ops._linalg_eigh_eigenvalues.call(self, UPLO, True, eigvals, eigvecs)
 
 
 def linalg_eigvalsh(self: Tensor, UPLO: str) -> Tensor:
-    """The eigenvalues alone; the eigenvectors too if a gradient will need them."""
+    """The eigenvalues. The eigenvectors are computed too if a gradient will need them."""
     return ops._linalg_eigh.call(self, UPLO, may_require_grad(self))[0]
 
 
 def linalg_eigvalsh_out(self: Tensor, UPLO: str, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``linalg_eigvalsh``."""
     vectors = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     ops._linalg_eigh_eigenvalues.call(self, UPLO, False, out, vectors)
     return out

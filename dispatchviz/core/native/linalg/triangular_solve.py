@@ -23,7 +23,7 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 
 def linalg_solve_triangular(self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
-    """X with self @ X = B, or X @ self = B; only one triangle of self is read."""
+    """The X with self @ X = B, or X @ self = B; only one triangle of self is read."""
     out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     return linalg_solve_triangular_out(self, B, upper, left, unitriangular, out)
 
@@ -31,7 +31,7 @@ def linalg_solve_triangular(self: Tensor, B: Tensor, upper: bool, left: bool, un
 def linalg_solve_triangular_out(
     self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor
 ) -> Tensor:
-    """In a column- or row-major out; a matrix that is neither is copied."""
+    """Solve in ``out`` if it is row-major or column-major. A matrix that is neither is copied."""
     check_inputs_solver(self, B, left, "linalg.solve_triangular")
     right, matrix = broadcast_batch_dims(B, self, None)
     _resize(matrix, right, out)
@@ -54,7 +54,7 @@ def linalg_solve_triangular_out(
 
 
 def _resize(matrix: Tensor, right: Tensor, out: Tensor) -> None:
-    """Column-major, unless the matrix is row-major."""
+    """Resize ``out`` column-major, or row-major for a conjugated row-major matrix."""
     if ops.transpose_int.call(matrix, -2, -1)._is_contiguous and is_conj(matrix):
         if out._size != right._size:
             resize_output(out, right._size, contiguous_strides(right._size))
@@ -64,7 +64,7 @@ def _resize(matrix: Tensor, right: Tensor, out: Tensor) -> None:
 
 
 def _in_order(matrix: Tensor) -> bool:
-    """Row-major or column-major."""
+    """Return whether the matrix is row-major or column-major."""
     return matrix._is_contiguous or ops.transpose_int.call(matrix, -2, -1)._is_contiguous
 
 
@@ -80,7 +80,7 @@ def _solved(a: lapack.Array, b: lapack.Array, upper: bool, left: bool, unitriang
 def triangular_solve_meta(
     op: tuple[Structured, ...], self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> None:
-    """The solution and a copy of A, column-major, with the batch of both."""
+    """The solution and a copy of A, column-major, with the batch dimensions of both."""
     for name, tensor in (("b", self), ("A", A)):
         if len(tensor._size) < 2:
             raise RuntimeError(
@@ -95,7 +95,7 @@ def triangular_solve_meta(
 def triangular_solve_out(
     self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
 ) -> None:
-    """In X, if both outputs are column-major, else by copies."""
+    """Solve in ``X`` if both outputs are column-major, otherwise in copies."""
     right, matrix = broadcast_batch_dims(self, A, "triangular_solve")
     fit = ops.transpose_int.call(X, -2, -1)._is_contiguous
     if ops.transpose_int.call(M, -2, -1)._is_contiguous and fit:

@@ -12,7 +12,7 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 def cross_entropy_loss_symint(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing: float
 ) -> Tensor:
-    """A target of the shape of self holds probabilities, another one class numbers."""
+    """The loss for a target of class indices, or, if it has the shape of self, of class probabilities."""
     if self._size == target._size:
         if not target._dtype.is_floating_point:
             raise RuntimeError(
@@ -20,7 +20,7 @@ def cross_entropy_loss_symint(
             )
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
-        return _of_probabilities(self, target, weight, reduction, label_smoothing)
+        return _loss_of_probabilities(self, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
         _check_smoothing(label_smoothing)
         return _smoothed(self, target, weight, reduction, ignore_index, label_smoothing)
@@ -45,7 +45,7 @@ def _broadcast_weight(weight: Tensor, rank: int, class_dim: int) -> Tensor:
     return ops.view.call(weight, tuple(weight._size[0] if dim == class_dim else 1 for dim in range(rank)))
 
 
-def _of_probabilities(
+def _loss_of_probabilities(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float
 ) -> Tensor:
     class_dim = _class_dim(self)
@@ -73,7 +73,7 @@ def _of_probabilities(
 def _smoothed(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing: float
 ) -> Tensor:
-    """Of the class numbers and, with a little weight, of all classes alike."""
+    """The loss of the class indices, mixed with that of a uniform distribution over all classes."""
     class_dim, input = _class_dim(self), _log_softmax(self)
     of_classes = call_maybe_undefined(ops.nll_loss_nd, weight, input, target, weight, reduction, ignore_index)
     product = (
@@ -92,7 +92,7 @@ def _smoothed(
 
 
 def _mean(smooth: Tensor, target: Tensor, weight: Tensor | None, ignored: Tensor) -> Tensor:
-    """The sum over the weights, or the number, of the targets that count."""
+    """The sum divided by the total weight, or the number, of the targets that are not ignored."""
     counted = ops.bitwise_not.call(ignored)
     if weight is None:
         total = ops.sum.call(counted, None)

@@ -1,12 +1,12 @@
 """``ctc_loss``: connectionist temporal classification, the loss of sequences without a known alignment
 (``aten/src/ATen/native/LossCTC.cpp``).
 
-log_probs are (time, batch, labels); targets (batch, longest) or all in one row. A target of length L is read with
-blanks around each label, so it has 2 L + 1 states; alpha[t, s] is the log probability of having read s states at time
-t, beta that of reading the rest (Graves and others, 2006). Sums of logarithms are taken in PyTorch's order, float ones
-with each function rounded once: where they cancel, an order of its own would show.
+log_probs are (time, batch, labels); targets are (batch, longest) or one row of all. A target of length L is read with
+blanks around each label, so it has 2 L + 1 states. alpha[t, s] is the log probability of having read s states at time
+t, beta that of reading the rest (Graves and others, 2006). Sums of logarithms are taken in PyTorch's order, and each
+function of float is rounded once: where they cancel, another order would change the result.
 
-NB: on CUDA, PyTorch asks ``_use_cudnn_ctc_loss`` whether cuDNN can do it.
+NB: on CUDA, PyTorch calls ``_use_cudnn_ctc_loss`` to find out whether cuDNN supports the inputs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def ctc_loss_Tensor(
     reduction: int,
     zero_infinity: bool,
 ) -> Tensor:
-    """The lengths are read."""
+    """``ctc_loss`` with lengths as tensors, which are read."""
     tensors = (log_probs, targets, input_lengths, target_lengths)
     if any(is_tensor_subclass_like(tensor) for tensor in tensors):
         return _reduced(*tensors, blank, reduction, zero_infinity)
@@ -62,7 +62,7 @@ def ctc_loss_IntList(
     reduction: int,
     zero_infinity: bool,
 ) -> Tensor:
-    """Of a batch, or of one sequence without a dimension for it."""
+    """``ctc_loss`` of a batch, or of one sequence without a batch dimension."""
     return _reduced(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
 
 
@@ -86,7 +86,7 @@ def _reduced(
     reduction: int,
     zero_infinity: bool,
 ) -> Tensor:
-    """``ctc_loss_impl``"""
+    """The loss of each sequence, reduced (``ctc_loss_impl``)."""
     batched = len(log_probs._size) == 3
     if not batched:
         log_probs = ops.unsqueeze.call(log_probs, 1)
@@ -118,7 +118,7 @@ def _at_least_one(lengths: Any, like: Tensor) -> Tensor:
 def ctc_loss_tensor(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int, zero_infinity: bool
 ) -> tuple[Tensor, Tensor]:
-    """The lengths are read."""
+    """``_ctc_loss`` with lengths as tensors, which are read."""
     lengths = _read_lengths(input_lengths, target_lengths)
     return ops._ctc_loss.call(log_probs, targets, *lengths, blank, zero_infinity)
 
@@ -126,7 +126,10 @@ def ctc_loss_tensor(
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity: bool
 ) -> tuple[Tensor, Tensor]:
-    """-log of the probability of each target, and alpha. RuntimeError for lengths and shapes that do not fit."""
+    """The negative log probability of each target, and alpha.
+
+    Raise RuntimeError for lengths and shapes that do not fit.
+    """
     if log_probs._dtype.name not in ("float32", "float64"):
         raise not_implemented("ctc_loss_cpu", log_probs._dtype)
     if not numel(log_probs._size):
@@ -145,7 +148,7 @@ def ctc_loss(
 def ctc_loss_meta(
     log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity: bool
 ) -> tuple[Tensor, Tensor]:
-    """What it would give."""
+    """The outputs of ``_ctc_loss`` on the meta device."""
     if log_probs._dtype.name not in ("float32", "float64"):
         raise not_implemented("ctc_loss_meta", log_probs._dtype)
     return _outputs(log_probs, targets, input_lengths, target_lengths, blank)
@@ -154,7 +157,7 @@ def ctc_loss_meta(
 def _outputs(
     log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int
 ) -> tuple[Tensor, Tensor]:
-    """Checks first (``ctc_loss_allocate_outputs``)."""
+    """Check the arguments and allocate the outputs (``ctc_loss_allocate_outputs``)."""
     kind = int64 if targets._dtype is int64 else int32
     check_scalar_types(WHERE, TensorArg(targets, "targets", 2), kind)
     check_dim(WHERE, TensorArg(log_probs, "log_probs", 1), 3)
@@ -204,7 +207,7 @@ def _check_targets(targets: Tensor, lengths: Size, batch: int, longest: int) -> 
 
 
 def _labels(targets: Tensor, lengths: Size) -> list[Any]:
-    """The target of each sequence."""
+    """The labels of each sequence."""
     if len(targets._size) == 2:
         return [targets._array[b, :length] for b, length in enumerate(lengths)]
     ends = [sum(lengths[: b + 1]) for b in range(len(lengths))]
@@ -218,12 +221,14 @@ def _with_blanks(xp: Any, labels: Any, blank: int) -> Any:
 
 
 def _skips(states: Any) -> Any:
-    """From which state on, by two, a blank between different labels may be left out."""
+    """A mask of the states from the third on that may follow the state two before them: the labels differ."""
     return states[2:] != states[:-2]
 
 
 def _log_sum(xp: Any, step: Any, skips: Any) -> Any:
-    """Of each state with the one before it, and the one before that if it may follow at once."""
+    """The log of the sum of each state's probability with that of the state before it and, if allowed, of the one
+    before that.
+    """
     never = xp.full(2, -xp.inf, step.dtype)
     one, two = xp.concatenate((never[:1], step[:-1])), xp.concatenate((never, xp.where(skips, step[:-2], -xp.inf)))
     most = xp.maximum(xp.maximum(step, one), two[: step.size])
@@ -240,7 +245,7 @@ def _log(xp: Any, values: Any) -> Any:
 
 
 def _forward(xp: Any, probs: Any, alpha: Any, skips: Any) -> Any:
-    """Fill alpha; ``probs``: of each time and state."""
+    """Fill alpha; ``probs`` holds the log probability of each time and state."""
     time, states = alpha.shape
     if not time:
         return float("inf") if states > 1 else -0.0
@@ -267,7 +272,7 @@ def ctc_loss_backward_tensor(
     blank: int,
     zero_infinity: bool,
 ) -> Tensor:
-    """The lengths are read."""
+    """``_ctc_loss_backward`` with lengths as tensors, which are read."""
     lengths = _read_lengths(input_lengths, target_lengths)
     kept = (neg_log_likelihood, log_alpha)
     return ops._ctc_loss_backward.call(grad, log_probs, targets, *lengths, *kept, blank, zero_infinity)
@@ -284,7 +289,7 @@ def ctc_loss_backward(
     blank: int,
     zero_infinity: bool,
 ) -> Tensor:
-    """0 after a sequence's end, and where its loss is infinite if ``zero_infinity``."""
+    """The gradient of log_probs: 0 after a sequence's end, and with ``zero_infinity`` where its loss is infinite."""
     if log_probs._dtype.name not in ("float32", "float64"):
         raise not_implemented("ctc_loss_backward_cpu", log_probs._dtype)
     result = ops.full_like.call(log_probs, float("-inf"), None, None, None, None, "contiguous_format")
@@ -305,7 +310,9 @@ def ctc_loss_backward(
 
 
 def _gradient_of_log_probs(xp: Any, probs: Any, states: Any, alpha: Any, loss: Any) -> Any:
-    """By time and label: the probability less the share of alignments that go through it."""
+    """The gradient by time and label: the probability minus the share of the alignments that use the label at that
+    time.
+    """
     through = alpha + _backward(xp, probs[:, states], _skips(states[::-1]))
     collected = xp.full(probs.shape, -xp.inf, probs.dtype)
     for s in range(states.size - 1, -1, -1):
@@ -317,7 +324,7 @@ def _gradient_of_log_probs(xp: Any, probs: Any, states: Any, alpha: Any, loss: A
 
 
 def _backward(xp: Any, probs: Any, skips: Any) -> Any:
-    """Beta, which is alpha from the other end."""
+    """The array beta, computed like alpha from the other end."""
     beta = xp.full(probs.shape, -xp.inf, probs.dtype)
     beta[-1, -2:] = probs[-1, -2:]
     for t in range(len(probs) - 2, -1, -1):

@@ -25,7 +25,7 @@ from dispatchviz.core.thread.guards import AutoGradMode
 
 
 def apply_loss_reduction(unreduced: Tensor, reduction: int) -> Tensor:
-    """The mean, the sum, or the very tensor."""
+    """The mean, the sum, or the tensor itself."""
     if reduction == MEAN:
         return ops.mean.call(unreduced, None)
     return unreduced if reduction == NONE else ops.sum.call(unreduced, None)
@@ -39,14 +39,17 @@ def _empty_like(tensor: Tensor) -> Tensor:
 
 
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
-    """-target * log(self) - (1 - target) * log(1 - self), logarithms not below -100. RuntimeError outside of [0, 1]."""
+    """-target * log(self) - (1 - target) * log(1 - self), with logarithms of at least -100.
+
+    Raise RuntimeError outside of [0, 1].
+    """
     return binary_cross_entropy_out(self, target, weight, reduction, _empty_like(self))
 
 
 def binary_cross_entropy_out(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``binary_cross_entropy``."""
     loss = out
     squeezed = [ops.squeeze.call(tensor) for tensor in (loss, self, target)]
     check_same_dtype(target, self._dtype)
@@ -59,7 +62,7 @@ def binary_cross_entropy_out(
     def entropy(x: Any, y: Any) -> Any:
         return (y - 1) * xp.maximum(xp.log1p(-x), -100) - y * xp.maximum(xp.log(x), -100)
 
-    out_elementwise(squeezed[0], *squeezed[1:])  # which leaves a wrong size of the loss itself
+    out_elementwise(squeezed[0], *squeezed[1:])  # this leaves the size of the loss itself wrong
     compute(squeezed[0], self._dtype, entropy, *squeezed[1:], narrow=True)
     if weight is not None:
         ops.mul__Tensor.call(loss, weight)
@@ -79,7 +82,7 @@ def binary_cross_entropy_backward(
 def binary_cross_entropy_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``binary_cross_entropy_backward`` into ``grad_input``."""
     squeezed = [ops.squeeze.call(tensor) for tensor in (grad_input, grad_output, self, target)]
     check_same_dtype(target, self._dtype)
     xp: Any = array_module(self._device.type)
@@ -98,7 +101,7 @@ def binary_cross_entropy_backward_out(
 def binary_cross_entropy_with_logits(
     self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """(1 - target) * self - log_sigmoid(self), the latter times 1 + (pos_weight - 1) * target"""
+    """(1 - target) * self - log_sigmoid(self), with the second term times 1 + (pos_weight - 1) * target"""
     log_sigmoid_input = ops.log_sigmoid.call(self)
     if pos_weight is not None:
         log_weight = ops.mul_Tensor.call(ops.sub_Scalar.call(pos_weight, 1, 1), target)
@@ -111,7 +114,7 @@ def binary_cross_entropy_with_logits(
 
 
 def one_minus(tensor: Tensor, number: float = 1) -> Tensor:
-    """A number less a tensor, as C++ computes it."""
+    """A number minus a tensor, as C++ computes it."""
     filled = ops.empty_like.call(tensor, None, None, None, None, "preserve_format")
     return ops.sub__Tensor.call(ops.fill__Scalar.call(filled, number), tensor, 1)
 
@@ -125,7 +128,7 @@ def log_sigmoid(self: Tensor) -> Tensor:
 
 
 def log_sigmoid_forward(self: Tensor) -> tuple[Tensor, Tensor]:
-    """min(self, 0) - log(1 + e ** -|self|), and that power; on CUDA the power is not kept."""
+    """min(self, 0) - log(1 + e ** -abs(self)), and that power; CUDA does not keep the power."""
     result = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     if self._device.type == "cpu":
         buffer = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
@@ -136,7 +139,10 @@ def log_sigmoid_forward(self: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def log_sigmoid_forward_out(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
-    """Into ``output`` and ``buffer``. RuntimeError if their dtypes differ from that of self."""
+    """Write ``log_sigmoid_forward`` into ``output`` and ``buffer``.
+
+    Raise RuntimeError if their dtypes differ from that of self.
+    """
     ops.resize_as_.call(output, self, None)
     if self._device.type == "cpu":
         ops.resize_as_.call(buffer, self, "contiguous_format")
@@ -145,7 +151,7 @@ def log_sigmoid_forward_out(self: Tensor, output: Tensor, buffer: Tensor) -> tup
 
 
 def log_sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    """By ``log_sigmoid_forward``."""
+    """Write ``log_sigmoid`` into ``out`` by calling ``log_sigmoid_forward``."""
     buffer = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     return ops.log_sigmoid_forward_output.call(self, out, buffer)[0]
 
@@ -169,7 +175,7 @@ def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> T
 
 
 def log_sigmoid_backward_out(grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor) -> Tensor:
-    """Into ``grad_input``; on the CPU by the power that the forward function kept."""
+    """Write the gradient into ``grad_input``. On the CPU it uses the power that the forward function kept."""
     xp: Any = array_module(self._device.type)
 
     def gradient(grad: Any, x: Any, power: Any) -> Any:
@@ -188,12 +194,12 @@ def log_sigmoid_backward_out(grad_output: Tensor, self: Tensor, buffer: Tensor, 
 
 
 def l1_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """|self - target|"""
+    """abs(self - target)"""
     return apply_loss_reduction(ops.abs.call(ops.sub_Tensor.call(self, target, 1)), reduction)
 
 
 def smooth_l1_loss_meta(op: Structured, self: Tensor, target: Tensor, reduction: int, beta: float) -> None:
-    """The common shape, or 0-dim."""
+    """The common shape, or 0-dim if the loss is reduced."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     elementwise(op, self, target)
@@ -202,7 +208,7 @@ def smooth_l1_loss_meta(op: Structured, self: Tensor, target: Tensor, reduction:
 
 
 def smooth_l1_loss_out(self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor) -> None:
-    """0.5 * difference ** 2 / beta, or |difference| - 0.5 * beta where that is larger than beta
+    """0.5 * difference ** 2 / beta, or abs(difference) - 0.5 * beta where abs(difference) is at least beta
 
     The CPU has a kernel for bfloat16 that rounds once; half is rounded at each step.
     """
@@ -227,7 +233,7 @@ def smooth_l1_loss_out(self: Tensor, target: Tensor, reduction: int, beta: float
 
 
 def smooth_l1_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
-    """The difference over beta, within -1 and 1, times grad."""
+    """The difference divided by beta and clamped to [-1, 1], times grad."""
     grad_input = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
     return ops.smooth_l1_loss_backward_grad_input.call(grad_output, self, target, reduction, beta, grad_input)
 
@@ -235,7 +241,7 @@ def smooth_l1_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, r
 def smooth_l1_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``smooth_l1_loss_backward`` into ``grad_input``."""
     xp: Any = array_module(self._device.type)
     norm = _norm(self, reduction)
 
@@ -253,7 +259,7 @@ def _norm(self: Tensor, reduction: int) -> float:
 
 
 def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
-    """0.5 * difference ** 2, or delta * (|difference| - 0.5 * delta) where that is larger than delta
+    """0.5 * difference ** 2, or delta * (abs(difference) - 0.5 * delta) where abs(difference) is larger than delta
 
     The CPU has a kernel for half that rounds once; bfloat16 is rounded at each step.
     """
@@ -273,7 +279,7 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Te
 
 
 def huber_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
-    """The difference, within -delta and delta, times grad."""
+    """The difference clamped to [-delta, delta], times grad."""
     grad_input = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
     return ops.huber_loss_backward_out.call(grad_output, self, target, reduction, delta, grad_input)
 
@@ -281,7 +287,7 @@ def huber_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduc
 def huber_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``huber_loss_backward`` into ``grad_input``."""
     xp: Any = array_module(self._device.type)
     norm = _norm(self, reduction)
 
@@ -294,7 +300,7 @@ def huber_loss_backward_out(
     return grad_input
 
 
-# -- by other operators ------------------------------------------------------------------------------------------------
+# -- losses composed of operators --------------------------------------------------------------------------------------
 
 
 def kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
@@ -335,7 +341,7 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
 
 
 def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``soft_margin_loss``."""
     ops.mul__Tensor.call(ops.neg_out.call(self, out), target)
     ops.log1p_.call(ops.exp_.call(out))
     if reduction != NONE:
@@ -353,7 +359,7 @@ def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor,
 def soft_margin_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``soft_margin_loss_backward`` into ``grad_input``."""
     norm = 1 / numel(self._size) if reduction == MEAN else 1.0
     z = ops.exp.call(ops.mul_Tensor.call(ops.neg.call(target), self))
     ops.mul__Scalar.call(ops.mul_out.call(target, z, grad_input), -norm)
@@ -362,7 +368,7 @@ def soft_margin_loss_backward_out(
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin)"""
+    """max(0, -target * (input1 - input2) + margin)."""
     difference = ops.sub_Tensor.call(input1, input2, 1)
     product = ops.mul_Tensor.call(ops.neg.call(target), difference)
     output = ops.clamp_min_.call(ops.add_Scalar.call(product, margin, 1), 0)
@@ -379,7 +385,7 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float, reduction:
 
 
 _EPSILON = 9.999999960041972e-13
-"""1e-12 as a float: so PyTorch has it, and widens it."""
+"""1e-12 as a float: PyTorch stores it as float32 and widens it."""
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
@@ -436,14 +442,14 @@ def triplet_margin_loss(
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool) -> Tensor:
-    """The norm of x1 - x2 + eps over the last dimension."""
+    """The p-norm of x1 - x2 + eps over the last dimension."""
     difference = ops.add_Scalar.call(ops.sub_Tensor.call(x1, x2, 1), eps, 1)
     last = max(len(x1._size), len(x2._size)) - 1
     return ops.norm_ScalarOpt_dim.call(difference, p, (last,), keepdim)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
-    """The dot product over both norms, which are not below eps."""
+    """The dot product divided by both norms, which are at least eps."""
     dtype = ops.result_type_Tensor.call(x1, x2)
     if not dtype.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype.legacy}")
@@ -453,7 +459,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     )
     size = broadcast_sizes(x1._size, x2._size)
     if x1._size != x2._size:
-        x2, x1 = (ops.expand.call(tensor, size, False) for tensor in (x2, x1))  # C++ evaluates the last one first
+        x2, x1 = (ops.expand.call(tensor, size, False) for tensor in (x2, x1))  # C++ evaluates the last argument first
     norms = [ops.clone.call(ops.linalg_vector_norm.call(tensor, 2, (dim,), True, None), None) for tensor in (x1, x2)]
     with AutoGradMode(False, "cosine_similarity"):
         least = ops.scalar_tensor.call(eps, dtype, "strided", norms[0]._device, None)

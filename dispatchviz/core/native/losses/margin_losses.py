@@ -21,7 +21,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 
 def _rows_of(self: Tensor) -> Size:
-    """How many rows of how many classes. RuntimeError for none, and for other ranks."""
+    """The number of rows and classes. Raise RuntimeError if there are no classes, and for other ranks."""
     size = self._size
     if len(size) > 2 or (size and not size[-1]):
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(size)}")
@@ -42,7 +42,7 @@ def _empty(like: Tensor) -> Tensor:
 
 
 def _times_grad(grad_input: Tensor, gradient: Any, grad_output: Tensor, reduction: int) -> None:
-    """Store the slopes times the gradient of their row, or of all."""
+    """Store the slopes, multiplied by the gradient of their row or of the whole loss."""
     grad = grad_output._array.reshape(-1)
     by_row = reduction == NONE and grad_output._size
     store(grad_input, (gradient * (grad[: len(gradient), None] if by_row else grad[0])).reshape(grad_input._size))
@@ -54,14 +54,14 @@ def _times_grad(grad_input: Tensor, gradient: Any, grad_output: Tensor, reductio
 def multi_margin_loss(
     self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """Mean over classes of max(0, margin - x[y] + x[i]) ** p, with p 1 or 2."""
+    """The mean over classes of max(0, margin - x[y] + x[i]) ** p, with p 1 or 2."""
     return multi_margin_loss_out(self, target, p, margin, weight, reduction, _empty(self))
 
 
 def multi_margin_loss_out(
     self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``multi_margin_loss``."""
     rows, classes = _check_multi(self, target, p, weight)
     ops.resize_.call(out, (rows,) if reduction == NONE and target._size else (), None)
     if not numel(self._size):
@@ -91,7 +91,7 @@ def _check_multi(self: Tensor, target: Tensor, p: Scalar, weight: Tensor | None)
 
 
 def _gaps(self: Tensor, target: Tensor, margin: Scalar, weight: Tensor | None, size: Size) -> tuple[Any, Any]:
-    """By how much each class is within the margin, 0 for the target's, and the weight of each row's class."""
+    """The amount by which each class violates the margin, 0 for the target; and the weight of each row's target."""
     xp: Any = array_module(self._device.type)
     values, indices = self._array.reshape(size), target._array.reshape(-1, 1)
     if ((indices < 0) | (indices >= size[1])).any():
@@ -112,7 +112,7 @@ def multi_margin_loss_backward(
     weight: Tensor | None,
     reduction: int,
 ) -> Tensor:
-    """Up for the classes within the margin, down for the target's."""
+    """The gradient: positive for the classes within the margin, negative for the target."""
     args = (grad_output, self, target, p, margin, weight, reduction)
     return multi_margin_loss_backward_out(*args, _empty(self))
 
@@ -127,7 +127,7 @@ def multi_margin_loss_backward_out(
     reduction: int,
     grad_input: Tensor,
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``multi_margin_loss_backward`` into ``grad_input``."""
     rows, classes = _check_multi(self, target, p, weight)
     ops.resize_as_.call(grad_input, self, None)
     if not grad_input._is_contiguous:
@@ -155,12 +155,15 @@ def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tens
 
 
 def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``multilabel_margin_loss``."""
     return ops.multilabel_margin_loss_forward_output.call(self, target, reduction, out, _empty(self))[0]
 
 
 def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
-    """How far other classes come within 1 of each of the target's, which end at -1; and which are the target's."""
+    """The total amount by which other classes come within 1 of each target class, and a mask of the target classes.
+
+    Targets end at -1.
+    """
     output = _empty(self)
     return multilabel_margin_loss_forward_out(self, target, reduction, output, _empty(self))
 
@@ -168,7 +171,7 @@ def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int)
 def multilabel_margin_loss_forward_out(
     self: Tensor, target: Tensor, reduction: int, output: Tensor, is_target: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Into both."""
+    """Write ``multilabel_margin_loss_forward`` into both outputs."""
     rows, classes = _check_multilabel(self, target)
     ops.resize_.call(output, (rows,) if reduction == NONE and len(target._size) > 1 else (), None)
     ops.resize_as_.call(is_target, target, None)
@@ -211,13 +214,13 @@ def _check_range(given: TensorArg, least: int, most: int) -> None:
 
 
 def _listed(xp: Any, target: Any) -> tuple[Any, Any]:
-    """The classes that targets list, and which of them come before the -1."""
+    """The classes that the targets list, and a mask that is True before the first -1."""
     listed = xp.cumsum(target < 0, 1) == 0
     return xp.where(listed, target, 0), listed
 
 
 def _all_gaps(xp: Any, values: Any, indices: Any, listed: Any, marks: Any) -> Any:
-    """(row, listed class, other class): by how much the other one is within the margin, else 0."""
+    """(row, listed class, other class): the amount by which the other class violates the margin, else 0."""
     z = 1 - xp.take_along_axis(values, indices, 1)[:, :, None] + values[:, None]
     return xp.where((z > 0) & listed[:, :, None] & (marks == 0)[:, None], z, values.dtype.type(0))
 
@@ -225,7 +228,7 @@ def _all_gaps(xp: Any, values: Any, indices: Any, listed: Any, marks: Any) -> An
 def multilabel_margin_loss_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
 ) -> Tensor:
-    """Up for the classes within the margin, down for the target's."""
+    """The gradient: positive for the classes within the margin, negative for the target classes."""
     grad_input = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
     return multilabel_margin_loss_backward_out(grad_output, self, target, reduction, is_target, grad_input)
 
@@ -233,7 +236,7 @@ def multilabel_margin_loss_backward(
 def multilabel_margin_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``multilabel_margin_loss_backward`` into ``grad_input``."""
     rows, classes = _check_multilabel(self, target)
     given = TensorArg(target, "target", 3)
     check_same_size("multilabel_margin_loss_backward_cpu_template", given, TensorArg(is_target, "is_target", 5))

@@ -32,9 +32,9 @@ NONE, MEAN, SUM = 0, 1, 2
 
 
 def mse_loss_meta(op: Structured, self: Tensor, target: Tensor, reduction: int) -> None:
-    """The common shape, or 0-dim."""
+    """The common shape, or 0-dim if the loss is reduced."""
     elementwise(op, self, target)
-    if reduction != NONE:  # it has room for the squares, which are then kept elsewhere
+    if reduction != NONE:  # the squares are computed in another tensor
         ops.resize_.call(op.output, (), None)
 
 
@@ -58,7 +58,7 @@ def _square_of_difference(a: Any, b: Any) -> Any:
 
 
 def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """2 * (self - target) * grad, divided by the count for a mean."""
+    """2 * (self - target) * grad, divided by the number of elements for a mean."""
     grad_input = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
     return ops.mse_loss_backward_grad_input.call(grad_output, self, target, reduction, grad_input)
 
@@ -66,7 +66,7 @@ def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reducti
 def mse_loss_backward_out(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``mse_loss_backward`` into ``grad_input``."""
     factor = 2.0 / max(numel(self._size), 1) if reduction == MEAN else 2.0
     if grad_input._array is not None:
         dtype = grad_input._dtype
@@ -80,7 +80,7 @@ def mse_loss_backward_out(
 def nll_loss_nd_symint(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
-    """Of one example or several."""
+    """``nll_loss`` of one example or a batch."""
     if len(self._size) < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {len(self._size)})")
     if len(self._size) != 1 and self._size[0] != (target._size or (0,))[0]:
@@ -91,11 +91,16 @@ def nll_loss_nd_symint(
         return ops.nll_loss.call(self, target, weight, reduction, ignore_index)
     if len(self._size) == 4:
         return ops.nll_loss2d.call(self, target, weight, reduction, ignore_index)
-    return _of_other_rank(self, target, weight, reduction, ignore_index)
+    return _nll_loss_as_images(self, target, weight, reduction, ignore_index)
 
 
-def _of_other_rank(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
-    """As images one element high. ValueError for a target of another shape."""
+def _nll_loss_as_images(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> Tensor:
+    """``nll_loss`` of examples of other ranks, as images one element high.
+
+    Raise RuntimeError for a target of another shape.
+    """
     count, classes, space = self._size[0], self._size[1], self._size[2:]
     if target._size[1:] != space:
         raise RuntimeError(f"Expected target size {[count, *space]}, got {list(target._size)}")
@@ -119,7 +124,7 @@ def nll_loss_forward_meta(
     reduction: int,
     ignore_index: int,
 ) -> None:
-    """The loss and the sum of the weights."""
+    """The loss and the total weight."""
     if not 1 <= len(self._size) <= 2:
         raise RuntimeError("input tensor should be 1D or 2D")
     if len(target._size) > 1:
@@ -143,7 +148,7 @@ def nll_loss_forward_out(
     output: Tensor,
     total_weight: Tensor,
 ) -> None:
-    """-weight * the number at the target, reduced"""
+    """-weight * self at the target, reduced"""
     check_numbers(self, target, weight, "nll_loss_out_frame")
     each = reduction == NONE and len(self._size) == 2
     on_cuda = self._device.type == "cuda"
@@ -167,13 +172,16 @@ def nll_loss_forward_out(
 def side_by_side(
     self: Tensor, target: Tensor, weight: Tensor | None, whole: bool
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Loops walk over contiguous weights; those that come to one number over contiguous tensors, as CUDA's all do."""
+    """The tensors as the loops read them: the weight is contiguous, and with ``whole`` all of them are."""
     weight = None if weight is None else in_format(weight)
     return (in_format(self), in_format(target), weight) if whole else (self, target, weight)
 
 
 def _weighted(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Any, Any, Any]:
-    """Rows, their classes (0 where ignored), their weights (0 where ignored). IndexError for a class out of range."""
+    """The row numbers, classes (0 where ignored) and weights (0 where ignored).
+
+    Raise IndexError for a class out of range.
+    """
     xp: Any = array_module(self._device.type)
     classes = target._array.reshape(-1)
     ignored = classes == ignore_index

@@ -26,7 +26,7 @@ def nll_loss2d_symint(self: Tensor, target: Tensor, weight: Tensor | None, reduc
 def nll_loss2d_forward(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
-    """The loss and the sum of the weights."""
+    """The loss and the total weight."""
     output = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     total_weight = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     _check(self, target, weight)
@@ -64,7 +64,10 @@ def _check(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
 
 
 def _weighted(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Any, Any]:
-    """Where the targets' numbers are (class 0 where ignored), and weights (0 where ignored). IndexError if outside."""
+    """The index of each target's element (class 0 where ignored) and its weight (0 where ignored).
+
+    Raise IndexError for a class out of range.
+    """
     xp: Any = array_module(self._device.type)
     classes = target._array
     ignored = classes == ignore_index

@@ -9,8 +9,11 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def check_numbers(self: Tensor, target: Tensor, weight: Tensor | None, kernel: str) -> None:
-    """NotImplementedError for scores without fractions; RuntimeError for classes of another dtype than int64 or uint8,
-    and for weights of another dtype than the scores'."""
+    """Check the dtypes of scores, target and weight.
+
+    Raise NotImplementedError for scores that are not floating. Raise RuntimeError for classes of another dtype than
+    int64 or uint8, and for weights of another dtype than the scores.
+    """
     if not self._dtype.is_floating_point:
         raise not_implemented(kernel, self._dtype)
     check_classes(target)
@@ -19,13 +22,13 @@ def check_numbers(self: Tensor, target: Tensor, weight: Tensor | None, kernel: s
 
 
 def check_classes(target: Tensor) -> None:
-    """RuntimeError for classes of another dtype than int64 or uint8."""
+    """Raise RuntimeError for classes of another dtype than int64 or uint8."""
     if target._dtype not in (int64, uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target._dtype.legacy}")
 
 
 def check_weights(self: Tensor, weight: Tensor | None) -> None:
-    """RuntimeError unless there is one weight for each class."""
+    """Raise RuntimeError unless there is one weight for each class."""
     classes = self._size[-1]
     if weight is not None and weight._size != (classes,):
         raise RuntimeError(

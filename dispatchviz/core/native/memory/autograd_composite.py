@@ -1,8 +1,7 @@
 """``_make_dual``, ``_fw_primal``, ``_unpack_dual``, ``_new_zeros_with_same_feature_meta`` without autograd's kernels
 (``aten/src/ATen/native/AutogradComposite.cpp``).
 
-Mirrors ``aten/src/ATen/native/AutogradComposite.cpp``. Autograd's own kernels of ``_make_dual`` and ``_fw_primal`` are
-in ``autograd/kernels/variable_type_manual.py``.
+Autograd's own kernels of ``_make_dual`` and ``_fw_primal`` are in ``autograd/kernels/variable_type_manual.py``.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 def _make_dual(primal: Tensor, tangent: Tensor, level: int) -> Tensor:
-    """An alias: inference tensors have no tangents. RuntimeError outside of inference mode."""
+    """An alias of the primal: inference tensors have no tangents. Raise RuntimeError outside of inference mode."""
     _only_in_inference_mode(primal, "function", "_make_dual")
     return ops.alias.call(primal)
 
 
 def _fw_primal(self: Tensor, level: int) -> Tensor:
-    """An alias: inference tensors have no tangents. RuntimeError outside of inference mode."""
+    """An alias: inference tensors have no tangents. Raise RuntimeError outside of inference mode."""
     _only_in_inference_mode(self, "method", "_fw_primal")
     return ops.alias.call(self)
 
 
 def _unpack_dual(dual: Tensor, level: int) -> tuple[Tensor, Any]:
-    """The tensor without its tangent, and the tangent; C++ asks for the latter first."""
+    """The tensor without its tangent, and the tangent. C++ evaluates the tangent first."""
     tangent = fw_grad(dual, level)
     return ops._fw_primal.call(dual, level), tangent
 
 
 def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, self_num_batch_dims: int = 0) -> Tensor:
-    """Zeros laid out in memory as ``other`` is, one behind the other for every index of ``self``'s first dimensions."""
+    """Zeros with the memory layout of ``other``, repeated for every index of the first dimensions of ``self``."""
     batch, each = self._size[:self_num_batch_dims], _storage_numel(other)
     zeros = ops.zeros.call((each * numel(batch),), other._dtype, "strided", other._device, None)
     steps = (each * numel(batch[i + 1 :]) for i in range(len(batch)))
@@ -42,24 +41,24 @@ def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, self_num_batc
 
 
 def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:
-    """Their storages hold as many elements."""
+    """Return whether the storages hold the same number of elements."""
     return _storage_numel(self) == _storage_numel(other)
 
 
 def is_distributed(self: Tensor) -> bool:
-    """No tensor is."""
+    """Return False: there are no distributed tensors."""
     return False
 
 
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Their sizes are equal."""
+    """Return whether the sizes are equal."""
     return self._size == other._size
 
 
 def _storage_numel(tensor: Tensor) -> int:
-    """Elements of the whole storage, of the tensor's own dtype.
+    """The number of elements of the dtype that the whole storage holds.
 
-    NB: in PyTorch, tensors without memory have a storage too, which views share; here it ends where the tensor ends.
+    NB: in PyTorch, tensors without memory also have a storage, which views share. Here it ends where the tensor ends.
     """
     buffer = tensor._storage.buffer
     if buffer is None:

@@ -22,7 +22,7 @@ from dispatchviz.core.thread.warning import warn_once
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write the elements of src, broadcast and cast, into self."""
+    """Write the elements of ``src``, broadcast and cast, into self."""
     if _is_plain_copy(self, src):
         self._array[...] = converted(src._array, self._dtype)
         return self
@@ -54,8 +54,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 
 def _is_plain_copy(self: Tensor, src: Tensor) -> bool:
-    """The common case, in which there is nothing to check: two tensors on the CPU of one geometry, whose elements have
-    memory of their own."""
+    """Return whether no check is needed: both tensors are on the CPU, with the same geometry and separate memory."""
     return (
         self._device is CPU
         and src._device is CPU
@@ -92,14 +91,17 @@ def _check_copy(self: Tensor, src: Tensor) -> None:
 
 
 def write(self: Tensor, values: Any, ks: int = 0) -> None:
-    """An array into a tensor's memory, cast as in C++; ``ks``: the key set that the array has its bits from."""
+    """Write an array into a tensor's memory, cast as in C++.
+
+    ``ks``: the key set with the conj and neg bits of the array.
+    """
     values = converted(values, self._dtype)
     differing = (self._ks ^ ks) & (CONJUGATE | NEGATIVE)
     self._array[...] = with_bits(values, differing) if differing else values
 
 
 def _array_on(src: Tensor, device: Device) -> Any:
-    """The array of src in the library of a device."""
+    """The array of ``src`` in the array library of a device."""
     xp = array_module(device.type)
     if type(src._array) is xp.ndarray:
         return src._array
@@ -110,7 +112,7 @@ _BLOCK = 60
 
 
 def _is_transposed(self: Tensor, src: Tensor) -> bool:
-    """Large matrices of one dtype, one row-major, the other column-major, are copied block by block."""
+    """Return whether to copy block by block: large matrices of one dtype, one row-major and the other column-major."""
     return (
         len(src._size) == 2
         and src._size == self._size
@@ -123,7 +125,7 @@ def _is_transposed(self: Tensor, src: Tensor) -> bool:
 
 
 def _copy_transposed(self: Tensor, src: Tensor) -> None:
-    """Through a small buffer, as ``copy_same_type_transpose_`` does for the sake of the cache."""
+    """Copy through a small buffer, as ``copy_same_type_transpose_`` does for the sake of the cache."""
     block = 2 * _BLOCK if self._dtype is uint8 else _BLOCK
     buffer = ops.empty_memory_format.call((block, block), self._dtype, None, self._device, None, None)._array
     rows, columns = self._size
@@ -136,15 +138,15 @@ def _copy_transposed(self: Tensor, src: Tensor) -> None:
 
 
 def _can_copy_memory(self: Tensor, src: Tensor) -> bool:
-    """Between CPU and GPU, a block of memory of one dtype can be copied as it is."""
+    """Return whether a block of memory can be copied as it is between CPU and GPU."""
     same = self._dtype is src._dtype and self._size == src._size
     return same and (numel(self._size) == 1 or (self._stride == src._stride and is_dense(self._size, self._stride)))
 
 
 def _copy_by_temporaries(self: Tensor, src: Tensor, non_blocking: bool) -> None:
-    """Between CPU and GPU, anything else is first made contiguous and of one dtype.
+    """Copy between CPU and GPU through contiguous tensors of one dtype.
 
-    The dtype is converted where src is, or on the other side if that is the CPU; with ``non_blocking`` on the GPU.
+    The dtype is converted on the CPU, or with ``non_blocking`` on the GPU.
     """
     same = self._dtype is src._dtype
     dense = self._is_contiguous
@@ -162,7 +164,7 @@ def _copy_by_temporaries(self: Tensor, src: Tensor, non_blocking: bool) -> None:
 
 
 def as_contiguous(tensor: Tensor) -> Tensor:
-    """``Tensor::contiguous``: itself if contiguous, without dispatch."""
+    """``Tensor::contiguous``: self if contiguous, without dispatch; otherwise a copy."""
     return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 
@@ -170,7 +172,7 @@ def as_contiguous(tensor: Tensor) -> Tensor:
 
 
 def clone(self: Tensor, memory_format: str | None = None) -> Tensor:
-    """A copy; by default with the strides of self if they are dense."""
+    """A copy; by default it keeps the strides of self if they are dense."""
     if memory_format in (None, "preserve_format") and is_dense(self._size, self._stride):
         result = ops.empty_strided.call(self._size, self._stride, self._dtype, None, self._device, None)
     else:
@@ -179,7 +181,7 @@ def clone(self: Tensor, memory_format: str | None = None) -> Tensor:
 
 
 def contiguous(self: Tensor, memory_format: str = "contiguous_format") -> Tensor:
-    """Itself if it is contiguous already, else a copy."""
+    """self if it is contiguous, else a copy."""
     if is_in_format(self, memory_format):
         return self
     if memory_format == "preserve_format":
@@ -187,32 +189,34 @@ def contiguous(self: Tensor, memory_format: str = "contiguous_format") -> Tensor
     return ops.clone.call(self, memory_format)
 
 
-# -- the same memory ---------------------------------------------------------------------------------------------------
+# -- alias, detach, resize_ --------------------------------------------------------------------------------------------
 
 
 def alias(self: Tensor) -> Tensor:
-    """A new tensor on the same memory."""
+    """A new tensor that shares the memory of self."""
     return alias_of(self, self._size, self._stride, self._offset)
 
 
 def detach(self: Tensor) -> Tensor:
-    """A new tensor on the same memory; that it has no history is autograd's part."""
+    """A new tensor that shares the memory of self. Autograd's kernel removes the history."""
     return alias_of(self, self._size, self._stride, self._offset)
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Itself; that it loses its history is autograd's part."""
+    """self. Autograd's kernel removes the history."""
     return self
 
 
 def lift_fresh(self: Tensor) -> Tensor:
-    """Itself: a place for transforms to step in after ``torch.tensor``."""
+    """self: a hook at which function transforms can intercept the result of ``torch.tensor``."""
     return self
 
 
 def resize_(self: Tensor, size: Size, memory_format: str | None = None) -> Tensor:
-    """Another shape on the same storage, contiguous or in a memory format; a storage that is too small is replaced by a
-    larger one."""
+    """Give self another shape on the same storage, contiguous or in a memory format.
+
+    A storage that is too small is replaced by a larger one.
+    """
     size = tuple(size)
     if any(length < 0 for length in size):
         raise RuntimeError("numel: integer multiplication overflow")
@@ -225,7 +229,10 @@ def resize_(self: Tensor, size: Size, memory_format: str | None = None) -> Tenso
 
 
 def _restride(self: Tensor, memory_format: str) -> None:
-    """``empty_tensor_restride``. RuntimeError for images of another rank, and for a format that names no order."""
+    """Set the strides of a memory format (``empty_tensor_restride``).
+
+    Raise RuntimeError for a tensor of another rank and for ``preserve_format``.
+    """
     if memory_format == "preserve_format":
         raise RuntimeError("Unsupported memory formatPreserve")
     check_rank(memory_format, self._size)
@@ -235,7 +242,7 @@ def _restride(self: Tensor, memory_format: str) -> None:
 
 
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: str | None = None) -> Tensor:
-    """The shape of another tensor."""
+    """Give self the shape of another tensor."""
     ops.resize_.call(self, the_template._size, None)
     if memory_format is not None:
         _restride(self, suggested(the_template) if memory_format == "preserve_format" else memory_format)
@@ -243,5 +250,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: str | None = N
 
 
 def _has_compatible_shallow_copy_type(self: Tensor, source: Tensor) -> bool:
-    """Return whether ``self.data = source`` may take over the memory: if both have some, or the same keys."""
+    """Return whether ``self.data = source`` may take over the memory: neither is a meta tensor, or both have the same
+    keys.
+    """
     return self._ks == source._ks or "meta" not in (self._device.type, source._device.type)

@@ -20,13 +20,16 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 
 def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
-    """Write a number everywhere; expanded tensors are fine. RuntimeError if it does not fit the dtype."""
+    """Write a number into every element; expanded tensors are allowed.
+
+    Raise RuntimeError if it does not fit the dtype.
+    """
     self._array[...] = convert(value, self._dtype)
     return self
 
 
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    """Write the number of a 0-dim tensor everywhere."""
+    """Write the number of a 0-dim tensor into every element."""
     _check_fill_value(value)
     if self._device != value._device:
         return fill__Scalar(self, ops.item.call(value))
@@ -50,7 +53,7 @@ def _check_fill_value(value: Tensor) -> None:
 
 
 def zero_(self: Tensor) -> Tensor:
-    """Write zeros: at once into dense memory that is not large (on the CPU), else by ``fill_``."""
+    """Write zeros: directly into dense CPU memory that is not large, otherwise by ``fill_``."""
     small = 0 < numel(self._size) < GRAIN_SIZE
     if self._device.type == "cpu" and small and is_dense(self._size, self._stride):
         self._array[...] = 0

@@ -17,13 +17,13 @@ def item(self: Tensor) -> Scalar:
 
 
 def _local_scalar_dense(self: Tensor) -> Scalar:
-    """Read the element; from a GPU this waits for it."""
+    """Read the element. For a GPU tensor this waits for the GPU."""
     value: Scalar = self._array.item()
     return value
 
 
 def is_nonzero(self: Tensor) -> bool:
-    """What ``bool(tensor)`` asks."""
+    """Return ``bool(tensor)``."""
     count = numel(self._size)
     if count == 0:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")

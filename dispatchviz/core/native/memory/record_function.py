@@ -1,6 +1,6 @@
-"""``profiler::_record_function_*``: a name for what runs between two calls (``record_function_ops.cpp``).
+"""``profiler::_record_function_*``: a name for the code that runs between two calls (``record_function_ops.cpp``).
 
-There is no profiler here, so the names go nowhere; the calls are made, and a dispatch mode sees them.
+There is no profiler here, so the names are not used. The calls are made, and a dispatch mode can observe them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dispatchviz.core.table.operator_entry import OperatorEntry
 
 
 class RecordFunction:
-    """The custom class ``profiler::_RecordFunction``: what has been entered and not been left."""
+    """An entry that has not been exited yet: the custom class ``profiler::_RecordFunction``."""
 
     def __init__(self, name: str, args: str | None) -> None:
         self.name = name
@@ -32,4 +32,4 @@ BOXED_KERNELS: dict[str, Callable[[OperatorEntry, int, list[Any]], None]] = {
     "_record_function_enter_new (record_function_ops.cpp)": _record_function_enter_new,
     "_record_function_exit__RecordFunction (record_function_ops.cpp)": _record_function_exit,
 }
-"""PyTorch's name of a kernel to ours."""
+"""The boxed kernels by PyTorch's names."""

@@ -8,5 +8,5 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def record_stream_cuda(self: Tensor, s: Stream) -> None:
-    """The memory of ``self`` is in use on ``s`` as well."""
-    streams.record_stream(self, s, "the program says so")
+    """Record that the memory of ``self`` is also in use on the stream ``s``."""
+    streams.record_stream(self, s, "the program asks for it")

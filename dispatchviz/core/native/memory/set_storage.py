@@ -11,7 +11,7 @@ from dispatchviz.core.tensor.tensor import Size, Storage, Tensor, contiguous_str
 
 
 def set_(self: Tensor, source: Storage) -> Tensor:
-    """All of a storage, as a vector."""
+    """View a whole storage as a vector."""
     buffer = source.buffer
     length = 0 if buffer is None else int(buffer.nbytes) // self._dtype.itemsize
     return ops.set__source_Storage_storage_offset.call(self, source, 0, (length,), ())
@@ -29,7 +29,7 @@ def _check_storage_geometry(size: Size, stride: Size, offset: int) -> None:
 
 
 def set_storage_cpu_(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size) -> Tensor:
-    """A geometry on a storage, which grows where it is too small. RuntimeError for a geometry that cannot be."""
+    """Set storage, size and strides; a storage that is too small grows. Raise RuntimeError for an invalid geometry."""
     size = tuple(size)
     _check_storage_geometry(size, tuple(stride), storage_offset)
     stride = tuple(stride) or contiguous_strides(size)
@@ -46,7 +46,7 @@ def set_storage_cpu_(self: Tensor, source: Storage, storage_offset: int, size: S
 
 
 def _grow(storage: Storage, size: int) -> None:
-    """At least so many bytes. NB: other tensors on this storage keep the old memory."""
+    """Grow a storage to at least ``size`` bytes. NB: other tensors on this storage keep the old memory."""
     old = storage.buffer.reshape(-1)
     if old.nbytes >= size:
         return
@@ -55,17 +55,20 @@ def _grow(storage: Storage, size: int) -> None:
 
 
 def set_storage_cuda_(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size) -> Tensor:
-    """The same."""
+    """Set storage, size and strides, as on the CPU."""
     return set_storage_cpu_(self, source, storage_offset, size, stride)
 
 
 def set_storage_meta__symint(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size) -> Tensor:
-    """Without memory."""
+    """Set storage, size and strides of a tensor without memory."""
     return set_storage_cpu_(self, source, storage_offset, size, stride)
 
 
 def set__symint(self: Tensor, source: Tensor, storage_offset: int, size: Size, stride: Size = ()) -> Tensor:
-    """A geometry on another tensor's memory, from its first element on. RuntimeError unless that is contiguous."""
+    """Set a geometry on another tensor's memory, from its first element on.
+
+    Raise RuntimeError unless that tensor is contiguous.
+    """
     if not source._is_contiguous:
         raise RuntimeError("passed in tensor to be used as storage must be contiguous")
     _check_one_device(self, source)
@@ -74,7 +77,7 @@ def set__symint(self: Tensor, source: Tensor, storage_offset: int, size: Size, s
 
 
 def set_tensor_(self: Tensor, source: Tensor) -> Tensor:
-    """Another tensor's memory and geometry. RuntimeError if it is on another device."""
+    """Take over another tensor's memory and geometry. Raise RuntimeError if it is on another device."""
     if self is source:
         return self
     _check_one_device(self, source)
@@ -91,17 +94,17 @@ def _check_one_device(self: Tensor, source: Tensor) -> None:
 
 
 def set_cpu_(self: Tensor) -> Tensor:
-    """No memory at all: a vector of no elements."""
+    """Make self a vector of no elements, with an empty storage."""
     buffer = self._storage.buffer
     empty = Storage(None if buffer is None else type(buffer)((0,), buffer.dtype))
     return ops.set__source_Storage_storage_offset.call(self, empty, 0, (0,), ())
 
 
 def set_cuda_(self: Tensor) -> Tensor:
-    """The same."""
+    """Make self a vector of no elements, as on the CPU."""
     return set_cpu_(self)
 
 
 def set_meta_(self: Tensor) -> Tensor:
-    """The same."""
+    """Make self a vector of no elements, as on the CPU."""
     return set_cpu_(self)

@@ -22,7 +22,7 @@ def to_dtype_layout(
     copy: bool,
     memory_format: str | None,
 ) -> Tensor:
-    """With other options; itself if nothing changes and no copy is requested."""
+    """self with other options; self itself if nothing changes and no copy is requested."""
     device = None if device is None else ensure_has_index(device)
     same = dtype in (None, self._dtype) and device in (None, self._device)
     if same and not copy and memory_format in (None, "preserve_format", suggested(self)):  # to_will_alias
@@ -33,19 +33,19 @@ def to_dtype_layout(
 def to_device(
     self: Tensor, device: Device, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    """On another device and with another dtype."""
+    """self on another device and with another dtype."""
     return to_dtype_layout(self, dtype, None, device, None, non_blocking, copy, memory_format)
 
 
 def to_dtype(self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None) -> Tensor:
-    """With another dtype."""
+    """self with another dtype."""
     if dtype is self._dtype and not copy and memory_format is None:
         return self
     return to_dtype_layout(self, dtype, None, None, None, non_blocking, copy, memory_format)
 
 
 def to_other(self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: str | None) -> Tensor:
-    """With the options of another tensor."""
+    """self with the options of another tensor."""
     return to_dtype_layout(self, other._dtype, "strided", other._device, None, non_blocking, copy, memory_format)
 
 
@@ -58,7 +58,7 @@ def _to_copy(
     non_blocking: bool,
     memory_format: str | None,
 ) -> Tensor:
-    """A copy with other options; by default dense, in the same order of dimensions."""
+    """A copy with other options; by default dense, with the same order of dimensions."""
     options = (dtype or self._dtype, layout, ensure_has_index(device or self._device), pin_memory)
     if memory_format in (None, "preserve_format"):
         result = ops.empty_strided.call(self._size, dense_strides_like(self._size, self._stride), *options)
@@ -68,6 +68,6 @@ def _to_copy(
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """With the dtype and the device of another tensor."""
+    """self with the dtype and device of another tensor."""
     options = options_of(other)
     return ops.to_dtype_layout.call(self, options.dtype, "strided", options.device, None, False, False, None)

@@ -1,7 +1,7 @@
-"""``batch_norm``, ``_batch_norm_impl_index``, ``instance_norm``, made of other operators
+"""``batch_norm``, ``_batch_norm_impl_index``, ``instance_norm``, composed of other operators
 (``aten/src/ATen/native/Normalization.cpp``).
 
-NB: in PyTorch, a GPU leaves most of these to cuDNN's operators; here the native ones run there too.
+NB: in PyTorch, a GPU passes most calls to cuDNN's operators. Here the native ones run there too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _batch_norm_impl_index(
     eps: float,
     cudnn_enabled: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
-    """By the native kernel, which is number 0; a copy that is scaled and shifted if there are no elements."""
+    """Normalize by the native kernel, whose index is 0. An input without elements is copied, scaled and shifted."""
     if not numel(input._size):
         return _empty_batch_norm(input, weight, bias)
     features = input._size[1]
@@ -87,7 +87,7 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """Batch normalization of one example whose channels are those of all."""
+    """Batch normalization of one example with the channels of all examples."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     count, channels = input._size[:2]

@@ -25,7 +25,7 @@ Three = tuple[Any, Any, Any]
 
 
 class _Channels(NamedTuple):
-    """What there is of each channel, as arrays."""
+    """The parameters and statistics of each channel, as arrays."""
 
     weight: Any
     mean: Any
@@ -44,7 +44,7 @@ def batch_norm_backward_cpu(
     eps: float,
     output_mask: tuple[bool, ...],
 ) -> Three:
-    """The gradients of input, weight and bias that are requested."""
+    """The requested gradients of input, weight and bias."""
     if not input._dtype.is_floating_point:
         raise not_implemented("batch_norm_backward_cpu", input._dtype)
     dtype = param_scalar_type(input, weight, running_mean, running_var, save_mean, save_invstd)
@@ -57,7 +57,7 @@ def batch_norm_backward_cpu(
         if output_mask[0]:
             memory_format = CONTIGUOUS if input._is_contiguous else CHANNELS_LAST
             of_input = ops.empty_like.call(input, None, None, None, None, memory_format)
-        _made_by_backward(input, weight, train)
+        _allocate_intermediates(input, weight, train)
         total = None
         within = accumulated(input._dtype)
     else:
@@ -84,10 +84,10 @@ def batch_norm_backward_cuda(
     eps: float,
     output_mask: tuple[bool, ...],
 ) -> Three:
-    """The same. In training, one kernel for all three gradients, but of inputs whose channels lie side by side
-    (``cuda/Normalization.cu``).
+    """The requested gradients of input, weight and bias (``cuda/Normalization.cu``).
 
-    NB: in PyTorch, a kernel of its own sums where the channels of the gradient lie side by side too.
+    In training, one kernel computes all three gradients, unless the input is channels-last. NB: in PyTorch, a special
+    kernel sums if the gradient is channels-last too.
     """
     if not input._dtype.is_floating_point:
         raise not_implemented("batch_norm_backward_cuda", input._dtype)
@@ -99,7 +99,7 @@ def batch_norm_backward_cuda(
     flat = (input._size[0], input._size[1], -1)
     ops.reshape.call(grad_out, ops.reshape.call(input, flat)._size)
     at_once = output_mask[0] and not (is_dense(input) and is_flat(input))
-    outputs = (_made_at_once if at_once else _made_one_by_one)(
+    outputs = (_allocate_for_one_kernel if at_once else _allocate_for_separate_kernels)(
         grad_out, input, weight, (save_mean, save_invstd), output_mask
     )
     statistics = (save_mean, save_invstd)
@@ -108,10 +108,10 @@ def batch_norm_backward_cuda(
     return outputs
 
 
-def _made_at_once(
+def _allocate_for_one_kernel(
     grad_out: Tensor, input: Tensor, weight: Optional, statistics: tuple[Tensor, Tensor], output_mask: tuple[bool, ...]
 ) -> Three:
-    """``batch_norm_backward_cuda_template``"""
+    """Allocate the gradients of one kernel for all three (``batch_norm_backward_cuda_template``)."""
     of_input = ops.empty_like.call(input, None, None, None, None, CONTIGUOUS)
     ops.view.call(of_input, (input._size[0], input._size[1], -1))
     of_weight, of_bias = (_like_weight(input, weight, statistics[0], wanted) for wanted in output_mask[1:])
@@ -126,10 +126,12 @@ def _like_weight(input: Tensor, weight: Optional, mean: Tensor, wanted: bool) ->
     return ops.empty_like.call(weight, None, None, None, None, CONTIGUOUS)
 
 
-def _made_one_by_one(
+def _allocate_for_separate_kernels(
     grad_out: Tensor, input: Tensor, weight: Optional, statistics: tuple[Tensor, Tensor], output_mask: tuple[bool, ...]
 ) -> Three:
-    """``batch_norm_backward_reduce_cuda``, then ``batch_norm_elementwise_backward_train``"""
+    """Allocate the gradients of separate kernels (``batch_norm_backward_reduce_cuda``,
+    ``batch_norm_elementwise_backward_train``).
+    """
     mean, invstd = statistics
     sums = []
     if output_mask[0]:
@@ -162,13 +164,13 @@ def _new_batch_norm_backward(
     output_mask: tuple[bool, ...],
     reserve: Tensor,
 ) -> Three:
-    """The same, with memory that other backends reserve."""
+    """``native_batch_norm_backward`` with the reserved memory of other backends as an argument."""
     kept = (running_mean, running_var, save_mean, save_var)
     return batch_norm_backward_cpu(grad_out, input, weight, *kept, update, eps, output_mask)
 
 
-def _made_by_backward(input: Tensor, weight: Optional, train: bool) -> None:
-    """Tensors that PyTorch's kernel for flat inputs makes on the way."""
+def _allocate_intermediates(input: Tensor, weight: Optional, train: bool) -> None:
+    """Allocate the intermediate tensors of PyTorch's kernel for flat inputs."""
     if not is_flat(input) or input._device.type != "cpu":
         return
     features = input._size[1]
@@ -205,7 +207,10 @@ def _put_gradients(
     train: bool,
     outputs: tuple[Optional, ...],
 ) -> None:
-    """``total``: the sum of grad_out over each channel if a strided input has it taken beforehand."""
+    """Write the requested gradients.
+
+    ``total``: the sum of grad_out over each channel, if a strided input computes it first.
+    """
     weight, mean, invstd = (across(input, one) for one in channels)
     plain = accumulated(input._dtype).numpy
     grad, values = (t._array.astype(invstd.dtype) for t in (grad_out, input))
@@ -225,7 +230,7 @@ def _put_gradients(
 
 
 def _centred(grad: Any, distance: Any, dot: Any, sums: Any, invstd: Any, step: Any, count: int) -> Any:
-    """The gradient without its mean and its part along the input; ``step``: the dtype that holds what is between."""
+    """The gradient without its mean and its component along the input; ``step``: the dtype of intermediate results."""
     slope = (dot.astype(step) * invstd * invstd / invstd.dtype.type(count)).astype(step)
     along = (distance * slope).astype(step)
     return grad.astype(step) - sums.astype(step) / step.type(count) - along

@@ -1,9 +1,9 @@
 """``native_batch_norm``, ``_native_batch_norm_legit``, ``_batch_norm_with_update``: forward kernels
 (``Normalization.cpp``, ``cpu/batch_norm_kernel.cpp``).
 
-What rounds where: statistics are float64 of float32 inputs and float32 of half ones. Those of bfloat16 are rounded
-between the steps, those of half are not, nor those of either beside float32 parameters ("mixed"). Strided inputs are
-normalized by a plain loop in the parameters' dtype, each step of it rounded.
+Rounding: statistics are float64 for float32 inputs and float32 for half-precision inputs. Those of bfloat16 are rounded
+between the steps; those of half are not, nor those of either next to float32 parameters ("mixed"). Strided inputs are
+normalized by a plain loop in the parameters' dtype, which rounds each step.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def batch_norm_cpu(
     momentum: float,
     eps: float,
 ) -> Three:
-    """Each channel less its mean, over its standard deviation; with mean and 1 / std of a batch in training."""
+    """Each channel minus its mean, divided by its standard deviation; in training also the batch's mean and 1 / std."""
     parameters = (weight, bias, running_mean, running_var)
     dense = is_dense(input) and all(one is None or one._is_contiguous for one in parameters)
     memory_format = (CONTIGUOUS if input._is_contiguous else CHANNELS_LAST) if dense else suggested(input)
@@ -67,7 +67,7 @@ def batch_norm_out(
     save_mean: Tensor,
     save_invstd: Tensor,
 ) -> Three:
-    """The same, into ``out``; the mean of a strided input is read from ``save_mean``."""
+    """Write ``native_batch_norm`` into ``out``. The mean of a strided input is read from ``save_mean``."""
     resize_in_order(out, input._size)
     if not input._dtype.is_floating_point:
         raise not_implemented("batch_norm", input._dtype)
@@ -93,7 +93,7 @@ def _batch_norm_legit(
     momentum: float,
     eps: float,
 ) -> Three:
-    """``native_batch_norm`` whose schema marks the running statistics as written."""
+    """``native_batch_norm`` with a schema that marks the running statistics as written."""
     return batch_norm_cpu(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -110,7 +110,7 @@ def _batch_norm_legit_out(
     save_mean: Tensor,
     save_invstd: Tensor,
 ) -> Three:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``_batch_norm_legit``."""
     parameters = (weight, bias, running_mean, running_var)
     return batch_norm_out(input, *parameters, training, momentum, eps, out, save_mean, save_invstd)
 
@@ -118,7 +118,7 @@ def _batch_norm_legit_out(
 def _batch_norm_legit_no_stats(
     input: Tensor, weight: Optional, bias: Optional, training: bool, momentum: float, eps: float
 ) -> Three:
-    """By the statistics of the batch alone."""
+    """Normalize by the statistics of the batch alone."""
     return batch_norm_cpu(input, weight, bias, None, None, training, momentum, eps)
 
 
@@ -133,7 +133,7 @@ def _batch_norm_legit_no_stats_out(
     save_mean: Tensor,
     save_invstd: Tensor,
 ) -> Three:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``_batch_norm_legit_no_stats``."""
     return batch_norm_out(input, weight, bias, None, None, training, momentum, eps, out, save_mean, save_invstd)
 
 
@@ -146,7 +146,7 @@ def _batch_norm_legit_no_training(
     momentum: float,
     eps: float,
 ) -> Three:
-    """By the running statistics."""
+    """Normalize by the running statistics."""
     found: Three = ops._native_batch_norm_legit.call(
         input, weight, bias, running_mean, running_var, False, momentum, eps
     )
@@ -162,7 +162,7 @@ def _batch_norm_with_update(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """In training; with memory that other backends reserve."""
+    """Normalize in training; also return the reserved memory of other backends."""
     found = batch_norm_cpu(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return (*found, empty_on_device_of(input, (0,), uint8))
 
@@ -180,7 +180,7 @@ def _batch_norm_with_update_out(
     save_invstd: Tensor,
     reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The same, into ``out``."""
+    """The ``out=`` version of ``_batch_norm_with_update``."""
     parameters = (weight, bias, running_mean, running_var)
     return (*batch_norm_out(input, *parameters, True, momentum, eps, out, save_mean, save_invstd), reserve)
 
@@ -194,7 +194,7 @@ def _batch_norm_no_update(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """By the running statistics; with memory that other backends reserve."""
+    """Normalize by the running statistics; also return the reserved memory of other backends."""
     found = batch_norm_cpu(input, weight, bias, running_mean, running_var, False, momentum, eps)
     return (*found, empty_on_device_of(input, (0,), uint8))
 
@@ -203,7 +203,7 @@ def _batch_norm_no_update(
 
 
 def is_dense(tensor: Tensor) -> bool:
-    """Contiguous, or channels_last."""
+    """Return whether a tensor is contiguous or channels-last."""
     return tensor._is_contiguous or is_channels_last(tensor._size, tensor._stride)
 
 
@@ -212,22 +212,24 @@ def _all_dense(input: Tensor, out: Tensor, *parameters: Optional) -> bool:
 
 
 def is_flat(input: Tensor) -> bool:
-    """Of a dense tensor: one element per channel, or channels last; a kernel of its own."""
+    """Return whether a dense tensor has one element per channel or is channels-last, for which PyTorch has a separate
+    kernel.
+    """
     return not input._is_contiguous or math.prod(input._size[2:]) == 1
 
 
 def axes_of(input: Tensor) -> Size:
-    """All dimensions but that of the channels."""
+    """All dimensions except the channels."""
     return (0, *range(2, len(input._size)))
 
 
 def across(input: Tensor, array: Any) -> Any:
-    """One number per channel, in a shape that broadcasts."""
+    """One number per channel, in a shape that broadcasts over the input."""
     return array.reshape(1, -1, *(1 for _ in input._size[2:]))
 
 
 def empty_on_device_of(input: Tensor, size: Size, dtype: DType | None = None) -> Tensor:
-    """A new tensor where the input is."""
+    """A new tensor on the device of the input."""
     return ops.empty_memory_format.call(size, dtype or input._dtype, "strided", input._device, None, None)
 
 
@@ -242,7 +244,7 @@ def _update_statistics(
     running: tuple[Optional, Optional],
     momentum: float,
 ) -> None:
-    """Mean and 1 / std of the batch, and of what came before. RuntimeError for no elements."""
+    """Update mean and 1 / std of the batch, and the running statistics. Raise RuntimeError if there are no elements."""
     if not numel(input._size):
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input._size)}")
     check_accessible((*saved, *running), dtype, 1)
@@ -262,20 +264,20 @@ def _update_statistics(
 
 
 def _summed(input: Tensor) -> DType:
-    """The dtype of sums (``acc_type``): double for float, float for half."""
+    """The dtype of sums (``acc_type``): double for float, float for half and bfloat16."""
     return float32 if input._dtype in REDUCED else float64
 
 
 def _inverse_std(xp: Any, var: Any, eps: float) -> Any:
-    """1 / sqrt(var + eps) in double; 0 where both are 0."""
+    """1 / sqrt(var + eps) in double; 0 if both are 0."""
     wide = var.astype(xp.float64)
     return xp.where((wide != 0) | (eps != 0), 1 / xp.sqrt(wide + eps), 0.0)
 
 
 def _update_of_dense(input: Tensor, dtype: DType, save_mean: Tensor, momentum: float) -> tuple[Any, Any, Any]:
-    """Mean, sum of squares and momentum, in the dtype of parameters."""
+    """The mean, the sum of squares and the momentum, in the dtype of the parameters."""
     if input._device.type == "cpu":
-        _made_by_statistics(input, dtype)
+        _allocate_intermediates(input, dtype)
     within, summed, axes = accumulated(input._dtype), _summed(input), axes_of(input)
     values = input._array.astype(within.numpy)
     count = numel(input._size) // input._size[1]
@@ -295,8 +297,8 @@ def _update_of_strided(input: Tensor, dtype: DType, save_mean: Tensor, momentum:
     return mean.astype(float64.numpy), total, float64.numpy.type(momentum)
 
 
-def _made_by_statistics(input: Tensor, dtype: DType) -> None:
-    """Tensors that PyTorch's kernel makes on the way."""
+def _allocate_intermediates(input: Tensor, dtype: DType) -> None:
+    """Allocate the intermediate tensors of PyTorch's kernel."""
     features = input._size[1]
     for _ in range(2):  # mean and sum of squares
         empty_on_device_of(input, (features,), dtype)
@@ -319,7 +321,7 @@ def _transform_dense(
     training: bool,
     out: Tensor,
 ) -> None:
-    """input * alpha + beta, one of each per channel."""
+    """Write input * alpha + beta, with one alpha and beta per channel."""
     check_accessible(affine, dtype)
     check_accessible((*saved, *(() if training else statistics)), dtype, 1)
     within = accumulated(input._dtype)
@@ -352,7 +354,7 @@ def _transform_strided(
     training: bool,
     out: Tensor,
 ) -> None:
-    """(input - mean) * invstd * weight + bias, each step rounded."""
+    """Write (input - mean) * invstd * weight + bias, rounding each step."""
     mean, invstd_or_var = statistics
     assert mean is not None
     assert invstd_or_var is not None
@@ -371,7 +373,7 @@ def _stepwise(input: Tensor, dtype: DType, parts: list[Any]) -> Any:
 
 
 def as_nd(input: Tensor, tensor: Tensor) -> Tensor:
-    """One number per channel as a view with the input's dimensions."""
+    """One number per channel, as a view with the input's number of dimensions."""
     shape = tuple(tensor._size[0] if dim == 1 else 1 for dim in range(len(input._size)))
     strides = tuple(tensor._stride[0] if dim == 1 else 0 for dim in range(len(shape)))
     return ops.as_strided.call(tensor, shape, strides, None)
@@ -387,5 +389,5 @@ def _inverse_of(running_var: Tensor, eps: float) -> Tensor:
 
 
 def batch_norm_cuda(*args: Any) -> Three:
-    """The same."""
+    """``native_batch_norm`` on CUDA, computed as on the CPU."""
     return batch_norm_cpu(*args)

@@ -62,7 +62,7 @@ def _format(input: Tensor) -> str:
 def native_group_norm(
     input: Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Each group of channels less its mean, over its standard deviation; with mean and 1 / std."""
+    """Each group of channels minus its mean, divided by its standard deviation; also the mean and 1 / std."""
     _check_groups(input, C, group, weight, bias)
     if math.prod(input._size) != N * C * HxW:
         raise RuntimeError(f"Expected X.numel() == N * C * HxW to be true, but got false.  {IMPROVABLE}")
@@ -90,7 +90,7 @@ def _normalized(
     eps: float,
     outputs: tuple[Tensor, Tensor, Tensor],
 ) -> None:
-    """input * scale + shift, one of each per example and channel."""
+    """Write input * scale + shift, with one scale and shift per example and channel."""
     count, channels, group = sizes
     xp: Any = array_module(x._device.type)
     within = accumulated(x._dtype).numpy
@@ -122,7 +122,7 @@ def native_group_norm_backward(
     group: int,
     output_mask: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias that are requested."""
+    """The requested gradients of input, weight and bias."""
     if input._dtype is not grad_out._dtype:
         raise RuntimeError("Expected scalar types of X and dY are same.")
     kept = param_scalar_type(input, mean, rstd)
@@ -132,7 +132,7 @@ def native_group_norm_backward(
     of_weight, of_bias = (empty_on_device_of(input, (C,), dtype) if wanted else None for wanted in output_mask[1:])
     check_accessible((mean, rstd, weight), kept)
     if input._device.type == "cpu":
-        _made_by_backward(input, (N, C, group))
+        _allocate_intermediates(input, (N, C, group))
     outputs = (of_input, of_weight, of_bias)
     if math.prod(input._size):
         quiet.run(_put_gradients, grad_out, input, mean, rstd, weight, (N, C, group), outputs)
@@ -143,8 +143,8 @@ def native_group_norm_backward(
     return outputs
 
 
-def _made_by_backward(x: Tensor, sizes: tuple[int, int, int]) -> None:
-    """Tensors that PyTorch's kernels make on the way: the sums of each channel."""
+def _allocate_intermediates(x: Tensor, sizes: tuple[int, int, int]) -> None:
+    """Allocate the intermediate tensors of PyTorch's kernels: the sums of each channel."""
     count, channels, _ = sizes
     within = accumulated(x._dtype)
     for _ in range(2):
@@ -185,7 +185,7 @@ def _put(out: Tensor, values: Any) -> None:
 
 
 def rms_norm_symint(input: Tensor, normalized_shape: Size, weight: Optional, eps: float | None) -> Tensor:
-    """The first result of ``_fused_rms_norm``. RuntimeError for a shape that is not that of the last dimensions."""
+    """The first result of ``_fused_rms_norm``. Raise RuntimeError unless the input ends in ``normalized_shape``."""
     shape = tuple(normalized_shape)
     check_layer_norm_inputs(shape, weight=weight)
     check_last_dimensions(input, shape, "*")
@@ -195,7 +195,7 @@ def rms_norm_symint(input: Tensor, normalized_shape: Size, weight: Optional, eps
 def rms_norm_composite(
     input: Tensor, normalized_shape: Size, weight: Optional, eps: float | None
 ) -> tuple[Tensor, Tensor]:
-    """self / root of the mean of squares, times weight; computed in float32 for half and bfloat16."""
+    """self / sqrt(mean of squares), times the weight; computed in float32 for half and bfloat16."""
     if not input._dtype.can_require_grad:
         raise not_implemented("rms_norm", input._dtype)
     rank = len(input._size)

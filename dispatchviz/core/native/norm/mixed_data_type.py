@@ -8,13 +8,13 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def is_mixed_type(input: Tensor, *parameters: Tensor | None) -> bool:
-    """Return whether the first parameter that is given has another dtype than the input."""
+    """Return whether the first given parameter has another dtype than the input."""
     first = next((parameter for parameter in parameters if parameter is not None), None)
     return first is not None and first._dtype is not input._dtype
 
 
 def check_mixed_data_type(input: Tensor, *parameters: Tensor | None) -> None:
-    """RuntimeError unless the parameters are float32 and the input is half or bfloat16."""
+    """Raise RuntimeError unless the parameters are float32 and the input is half or bfloat16."""
     if any(parameter is not None and parameter._dtype is not float32 for parameter in parameters):
         raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
     if input._dtype not in REDUCED:
@@ -22,7 +22,10 @@ def check_mixed_data_type(input: Tensor, *parameters: Tensor | None) -> None:
 
 
 def param_scalar_type(input: Tensor, *parameters: Tensor | None) -> DType:
-    """The dtype of what is kept: float32 beside mixed inputs. RuntimeError for dtypes that do not go together."""
+    """The dtype of saved statistics: float32 for mixed inputs.
+
+    Raise RuntimeError for dtypes that do not fit together.
+    """
     if not is_mixed_type(input, *parameters):
         return input._dtype
     check_mixed_data_type(input, *parameters)
@@ -30,7 +33,7 @@ def param_scalar_type(input: Tensor, *parameters: Tensor | None) -> DType:
 
 
 def check_accessible(tensors: tuple[Tensor | None, ...], dtype: DType, rank: int | None = None) -> None:
-    """``accessor``, ``data_ptr`` of a dtype. RuntimeError for a tensor of another rank or dtype."""
+    """Raise RuntimeError for a tensor of another rank or dtype (``accessor``, ``data_ptr``)."""
     for tensor in tensors:
         if tensor is None:
             continue

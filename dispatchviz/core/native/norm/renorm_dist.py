@@ -20,7 +20,7 @@ def dist(self: Tensor, other: Tensor, p: Scalar) -> Tensor:
 
 
 def renorm_meta(op: Structured, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> None:
-    """Like self. RuntimeError for norms that are none, and for less than two dimensions."""
+    """The shape of self. Raise RuntimeError for an invalid ``p`` or ``maxnorm``, and for fewer than two dimensions."""
     if isinstance(p, complex):
         raise RuntimeError("renorm: p must be real-valued")
     if p <= 0:
@@ -35,7 +35,7 @@ def renorm_meta(op: Structured, self: Tensor, p: Scalar, dim: int, maxnorm: Scal
 
 
 def renorm_out(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> None:
-    """Parts along a dimension whose norm is larger than maxnorm are made that long"""
+    """Scale the slices along a dimension down to a norm of ``maxnorm``, if theirs is larger"""
     dim = wrap_dim(dim, len(self._size))
     others = tuple(at for at in range(len(self._size)) if at != dim)
     wide = float32 if self._dtype in REDUCED else None

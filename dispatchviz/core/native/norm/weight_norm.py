@@ -14,7 +14,7 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, empty_str
 
 
 def norm_except_dim(v: Tensor, pow: int, dim: int) -> Tensor:
-    """The norm of each slice along a dimension, shaped to be broadcast; of everything for -1."""
+    """The norm of each slice along a dimension, in a shape that broadcasts; for -1 the norm of all elements."""
     rank = len(v._size)
     if dim == -1:
         return ops.norm_Scalar.call(v, pow)
@@ -32,7 +32,7 @@ def _broadcast(v: Tensor, dim: int) -> tuple[int, ...]:
 
 
 def _weight_norm(v: Tensor, g: Tensor, dim: int) -> Tensor:
-    """v * g / norm of v. RuntimeError for tensors on two devices."""
+    """v * g / (norm of v). Raise RuntimeError for tensors on two devices."""
     if v._device != g._device:
         raise RuntimeError(
             f"weight_norm: expected v_in and g_in to be on the same device, but v_in is on {v._device} and g_in is on "
@@ -45,7 +45,7 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int) -> Tensor:
 
 
 def _summed(v: Tensor, dim: int) -> tuple[int, ...]:
-    """The dimensions that a norm takes together."""
+    """The dimensions over which a norm is taken."""
     return tuple(index for index in range(len(v._size)) if index != dim)
 
 
@@ -69,7 +69,7 @@ def weight_norm(v: Tensor, g: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 def _zero_buffer(v: Tensor, dim: int, rows: int = 1) -> None:
-    """Along the last dimension the CPU's threads add up in a buffer of theirs, with so many rows for each."""
+    """Allocate the buffer in which the CPU's threads sum along the last dimension, with ``rows`` rows."""
     if v._device.type == "cpu" and dim != 0:
         size = (rows, v._size[-1])
         ops.zero_.call(empty_strided(size, contiguous_strides(size), float32, v._device))
@@ -84,7 +84,7 @@ def _check_contiguous(**named: Tensor) -> None:
 def weight_norm_backward(
     grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norm: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of v and g. RuntimeError for what is not contiguous."""
+    """The gradients of v and g. Raise RuntimeError if a tensor is not contiguous."""
     _check_contiguous(saved_v=saved_v, saved_g=saved_g, saved_norm=saved_norm)
     grad_v = ops.empty_like.call(saved_v, None, None, None, None, "contiguous_format")
     grad_g = ops.empty_like.call(saved_g, None, None, None, None, "contiguous_format")
@@ -104,7 +104,10 @@ def weight_norm_backward(
 def _weight_norm_differentiable_backward(
     grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
-    """The same by operators, so that it has a derivative. RuntimeError for another dimension in the middle."""
+    """``_weight_norm_interface_backward`` composed of differentiable operators.
+
+    Raise RuntimeError unless ``dim`` is the first or last one.
+    """
     _check_contiguous(grad_w=grad_w, saved_v=saved_v, saved_g=saved_g, saved_norms=saved_norms)
     if dim not in (0, len(saved_v._size) - 1):
         raise RuntimeError("Expected dim to be the first or last dimension")

@@ -24,7 +24,7 @@ Two = tuple[Tensor, Tensor]
 
 
 def _regions(space: Size, output_size: Size) -> Iterator[tuple[Size, Any]]:
-    """The input region of each output element; regions may overlap."""
+    """Yield each output index with its input region; regions may overlap."""
     for at in product(*map(range, output_size)):
         lengths = zip(at, space, output_size, strict=True)
         yield at, tuple(slice(i * n // count, -(-(i + 1) * n // count)) for i, n, count in lengths)
@@ -45,7 +45,7 @@ def _check_not_empty(name: str, self: Tensor, ranks: tuple[int, int], colon: str
 
 
 def adaptive_avg_pool1d(self: Tensor, output_size: Size) -> Tensor:
-    """As images one element high."""
+    """Adaptive average pooling of rows, as images one element high."""
     check_dim_range("adaptive_avg_pool1d", TensorArg(self, "self", 1), 2, 4)
     check_1d("adaptive_avg_pool1d", "output_size", output_size)
     lines = ops.unsqueeze.call(self, -2)
@@ -53,7 +53,7 @@ def adaptive_avg_pool1d(self: Tensor, output_size: Size) -> Tensor:
 
 
 def adaptive_avg_pool2d_symint(self: Tensor, output_size: Size) -> Tensor:
-    """A plain mean for one element, else ``_adaptive_avg_pool2d``."""
+    """The mean if the output has one element, else ``_adaptive_avg_pool2d``."""
     _check_output_size("adaptive_avg_pool2d", output_size, 2)
     if tuple(output_size) != (1, 1):
         return ops._adaptive_avg_pool2d.call(self, output_size)
@@ -66,7 +66,7 @@ def adaptive_avg_pool2d_symint(self: Tensor, output_size: Size) -> Tensor:
 
 
 def adaptive_avg_pool3d_symint(self: Tensor, output_size: Size) -> Tensor:
-    """A plain mean for one element, else ``_adaptive_avg_pool3d``."""
+    """The mean if the output has one element, else ``_adaptive_avg_pool3d``."""
     _check_output_size("adaptive_avg_pool3d", output_size, 3)
     if tuple(output_size) == (1, 1, 1):
         return ops.mean_dim.call(self, (-1, -2, -3), True, None)
@@ -120,7 +120,7 @@ def _mean(part: Any, dims: int) -> Any:
 
 
 def _stepwise_mean(part: Any, dims: int) -> Any:
-    """Each addition and each division is rounded."""
+    """The mean of a region; each addition and each division is rounded."""
     space = part.shape[-dims:]
     total = part[(..., *(0 for _ in space))] * 0
     for at in product(*map(range, space)):
@@ -129,14 +129,14 @@ def _stepwise_mean(part: Any, dims: int) -> Any:
 
 
 def _divided(total: Any, space: Size) -> Any:
-    """By one length after the other."""
+    """A sum divided by one length of the region after the other."""
     for length in space:
         total = total / total.dtype.type(length)
     return total
 
 
 def adaptive_avg_pool2d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient divided, distributed over each region"""
+    """The gradient divided by the size of each region, added to its elements"""
     grad_input = empty_of(self)
     ops.resize_.call(grad_input, self._size, None)
     memory_format = suggested(self)
@@ -147,7 +147,7 @@ def adaptive_avg_pool2d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 def adaptive_avg_pool3d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient divided, distributed over each region"""
+    """The gradient divided by the size of each region, added to its elements"""
     grad_input = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
     _distribute(in_format(grad_output), grad_input, 3)
     return grad_input
@@ -161,26 +161,26 @@ def _distribute(grad: Tensor, out: Tensor, dims: int) -> None:
     store(out, found)
 
 
-# -- the largest -------------------------------------------------------------------------------------------------------
+# -- maxima ------------------------------------------------------------------------------------------------------------
 
 
 def adaptive_max_pool1d(self: Tensor, output_size: Size) -> Two:
-    """As images one element high."""
+    """Adaptive maximum pooling of rows, as images one element high."""
     check_dim_range("adaptive_max_pool1d", TensorArg(self, "self", 1), 2, 4)
     check_1d("adaptive_max_pool1d", "output_size", output_size)
     lines = ops.unsqueeze.call(self, -2)
     output, indices = ops.adaptive_max_pool2d.call(lines, (1, *output_size))
-    indices = ops.squeeze_dim.call(indices, -2)  # C++'s arguments, evaluated from the right
+    indices = ops.squeeze_dim.call(indices, -2)  # C++ evaluates the last argument first
     return ops.squeeze_dim.call(output, -2), indices
 
 
 def adaptive_max_pool2d_meta(op: tuple[Structured, Structured], self: Tensor, output_size: Size) -> None:
-    """One element per region, and its place in the image."""
+    """One element per region, and its index in the image."""
     _set_max_outputs("adaptive_max_pool2d", op, self, output_size, 2)
 
 
 def adaptive_max_pool3d_meta(op: tuple[Structured, Structured], self: Tensor, output_size: Size) -> None:
-    """One element per region, and its place in the volume."""
+    """One element per region, and its index in the volume."""
     _set_max_outputs("adaptive_max_pool3d", op, self, output_size, 3)
 
 
@@ -196,12 +196,12 @@ def _set_max_outputs(name: str, op: tuple[Structured, Structured], self: Tensor,
 
 
 def adaptive_max_pool2d_out(self: Tensor, output_size: Size, out: Tensor, indices: Tensor) -> None:
-    """The largest of each region; the first of several"""
+    """The maximum of each region, and the index of the first one"""
     _store_max("adaptive_max_pool2d", self, out, indices, 2)
 
 
 def adaptive_max_pool3d_out(self: Tensor, output_size: Size, out: Tensor, indices: Tensor) -> None:
-    """The largest of each region; the first of several"""
+    """The maximum of each region, and the index of the first one"""
     _store_max("adaptive_max_pool3d_cpu", self, out, indices, 3)
 
 
@@ -230,14 +230,14 @@ def adaptive_max_pool3d_backward_meta(op: Structured, grad_output: Tensor, self:
 
 
 def adaptive_max_pool2d_backward_out(grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor) -> None:
-    """Zeros with the gradient added at the maxima's indices"""
+    """Zeros with the gradient added at the indices of the maxima"""
     memory_format = suggested(self)
     ops.zero_.call(grad_input)
     add_at_indices(grad_input, in_format(indices, memory_format), in_format(grad_output, memory_format), 2)
 
 
 def adaptive_max_pool3d_backward_out(grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor) -> None:
-    """Zeros with the gradient added at the maxima's indices"""
+    """Zeros with the gradient added at the indices of the maxima"""
     contiguous = in_format(grad_output)
     ops.zero_.call(grad_input)
     add_at_indices(grad_input, in_format(indices), contiguous, 3)

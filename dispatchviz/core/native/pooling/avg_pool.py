@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 def avg_pool1d(
     self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool
 ) -> Tensor:
-    """As images one element high."""
+    """Average pooling of rows, as images one element high."""
     check_dim_range("avg_pool1d", TensorArg(self, "self", 1), 2, 4)
     lines = ops.unsqueeze.call(self, -2)
     output = ops.avg_pool2d.call(
@@ -133,7 +133,7 @@ def _put_means(
 
 
 def _in_order(out: Tensor) -> Any:
-    """Where the elements of a tensor would be if they lay in order: kernels write there that ignore its strides."""
+    """The memory of a tensor as a contiguous array, for kernels that write there regardless of its strides."""
     buffer = out._storage.buffer
     return buffer[out._offset : out._offset + numel(out._size)].reshape(out._size)
 
@@ -182,7 +182,7 @@ def avg_pool2d_backward_out(
     divisor_override: int | None,
     grad_input: Tensor,
 ) -> None:
-    """The gradient divided, distributed over each window"""
+    """The gradient divided by the divisor of each window, added to its elements"""
     if grad_input._device.type == "cuda":  # AveragePool2d.cu writes each element once, out of all its windows
         in_format(self, suggested(self))
     else:
@@ -203,7 +203,7 @@ def avg_pool3d_backward_out(
     divisor_override: int | None,
     grad_input: Tensor,
 ) -> None:
-    """The gradient divided, distributed over each window"""
+    """The gradient divided by the divisor of each window, added to its elements"""
     grad = in_format(grad_output)
     ops.zero_.call(grad_input)
     windows = windows_of("avg_pool3d", 3, kernel_size, stride, padding)
@@ -219,7 +219,7 @@ def _distribute(
     by = divisors(xp, lengths, windows, space, count_include_pad, divisor_override)
     part = (converted(grad._array, accumulated(out._dtype)) / by).astype(out._array.dtype)
     whole = padded(xp, xp.zeros(out._size, out._array.dtype), windows, space, 0)
-    for _, window in reversed(list(kernel_positions(windows, space))):  # as the results follow each other
+    for _, window in reversed(list(kernel_positions(windows, space))):  # in PyTorch's order of addition
         whole[window] += part
     inside = tuple(slice(pad, pad + length) for pad, length in zip(windows.padding, lengths, strict=True))
     store(out, whole[(..., *inside)])

@@ -1,9 +1,9 @@
 """``fractional_max_pool2d``, ``fractional_max_pool3d``: windows at random steps
 (``aten/src/ATen/native/FractionalMaxPooling.h``, ``FractionalMaxPool2d.cpp``, ``FractionalMaxPool3d.cpp``).
 
-Rule: a random number u per example, channel and dimension says where the windows begin: the i-th of n at
-``int((i + u) * a) - int(u * a)``, ``a`` being the room for windows over n - 1; the last one at the end. Images take
-their numbers for the width first, volumes last.
+Rule: a random number u per example, channel and dimension decides where the windows begin: the i-th of n at ``int((i +
+u) * a) - int(u * a)``, where ``a`` is the available length divided by n - 1. The last one begins at the end. Images
+draw their numbers for the width first, volumes draw them last.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Ops = tuple[Structured, Structured]
 
 _COUNTS = {2: "Ints", 3: "three Ints"}
 _DIMENSIONS = {2: ("height", "width"), 3: ("time", "width", "height")}
-"""In the order in which they are checked."""
+"""The dimensions in the order in which they are checked."""
 
 # -- forward -----------------------------------------------------------------------------------------------------------
 
@@ -33,14 +33,14 @@ _DIMENSIONS = {2: ("height", "width"), 3: ("time", "width", "height")}
 def fractional_max_pool2d_meta(
     op: Ops, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> None:
-    """(N, C, *output_size)"""
+    """The shape (N, C, *output_size)."""
     _outputs(op, self, kernel_size, output_size)
 
 
 def fractional_max_pool3d_meta(
     op: Ops, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> None:
-    """(N, C, *output_size)"""
+    """The shape (N, C, *output_size)."""
     _outputs(op, self, kernel_size, output_size)
 
 
@@ -74,7 +74,7 @@ def _check_input(where: str, dims: int, self: Tensor) -> None:
 
 
 def _check_room(where: str, dims: int, self: Tensor, kernel_size: Size, output_size: Size) -> None:
-    """A volume has to have one element more than an image."""
+    """Raise RuntimeError if the windows do not fit. A volume needs one element more than an image."""
     for name in _DIMENSIONS[dims]:
         at = ("time", "height", "width").index(name) - 3
         length = self._size[at]
@@ -85,14 +85,14 @@ def _check_room(where: str, dims: int, self: Tensor, kernel_size: Size, output_s
 def fractional_max_pool2d_out(
     self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> None:
-    """The maxima, and where they are in their plane."""
+    """The maxima, and their indices in their plane."""
     _pool(2, self, kernel_size, random_samples, output, indices)
 
 
 def fractional_max_pool3d_out(
     self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> None:
-    """The maxima, and where they are in their volume."""
+    """The maxima, and their indices in their volume."""
     _pool(3, self, kernel_size, random_samples, output, indices)
 
 
@@ -120,7 +120,7 @@ def _pool(dims: int, self: Tensor, kernel_size: Size, random_samples: Tensor, ou
 
 
 def _check_samples(dims: int, self: Tensor, random_samples: Tensor) -> None:
-    """RuntimeError unless there are enough of them (``fractional_max_pool_check_shape``)."""
+    """Raise RuntimeError unless there are enough samples (``fractional_max_pool_check_shape``)."""
     size = random_samples._size
     if self._dtype is not random_samples._dtype:
         raise RuntimeError("Expect _random_samples to have the same dtype as input")
@@ -135,7 +135,7 @@ def _check_samples(dims: int, self: Tensor, random_samples: Tensor) -> None:
 
 
 def _starts(xp: Any, samples: Any, length: int, count: int, kernel: int) -> Any:
-    """(N, C, count): where windows begin along one dimension."""
+    """The starts of the windows along one dimension: (N, C, count)."""
     kind = samples.dtype.type
     starts = xp.full((*samples.shape, count), length - kernel, "int64")
     if count > 1:
@@ -146,7 +146,7 @@ def _starts(xp: Any, samples: Any, length: int, count: int, kernel: int) -> Any:
 
 
 def _flat_indices(parts: list[Any], space: Size) -> Any:
-    """Places in a plane, (N, C, ...) with dimensions for each part's own."""
+    """The flat indices in a plane: (N, C, ...), with the dimensions of each part."""
     steps = list(accumulate(space[:0:-1], lambda a, b: a * b, initial=1))[::-1]
     total: Any = 0
     for d, (part, step) in enumerate(zip(parts, steps, strict=True)):
@@ -163,14 +163,14 @@ def _firsts(starts: list[Any], space: Size) -> Any:
 
 
 def _window_indices(xp: Any, starts: list[Any], space: Size, kernel_size: Size) -> Any:
-    """(N, C, *output_size, elements of a window)"""
+    """The flat indices of the elements of each window: (N, C, *output_size, elements)."""
     parts = [start[..., None] + xp.arange(kernel) for start, kernel in zip(starts, kernel_size, strict=True)]
     found = _flat_indices(parts, space)
     return found.reshape(*found.shape[: 2 + len(parts)], math.prod(kernel_size))
 
 
 def _argmax(xp: Any, values: Any) -> Any:
-    """The first maximum, or the last nan if there is one."""
+    """The index of the first maximum, or of the last nan if there is one."""
     missing = values != values
     last = values.shape[-1] - 1 - xp.argmax(missing[..., ::-1], -1)
     return xp.where(missing.any(-1), last, quiet.run(xp.argmax, values, -1))
@@ -182,7 +182,7 @@ def _argmax(xp: Any, values: Any) -> Any:
 def fractional_max_pool2d_backward_meta(
     op: Structured, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
 ) -> None:
-    """Like self. RuntimeError for a gradient of another size."""
+    """The shape of self. Raise RuntimeError for a gradient of another size."""
     if grad_output._size[-2:] != tuple(output_size):
         raise RuntimeError("fractional_max_pool2d_backward(): gradOutput sizes unexpected")
     op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
@@ -191,14 +191,14 @@ def fractional_max_pool2d_backward_meta(
 def fractional_max_pool2d_backward(
     grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input: Tensor
 ) -> None:
-    """Zeros with the gradient added where the maxima were."""
+    """Zeros with the gradient added at the maxima."""
     _scatter(2, in_format(grad_output), indices, grad_input)
 
 
 def fractional_max_pool3d_backward(
     grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
 ) -> Tensor:
-    """The same of volumes."""
+    """Zeros with the gradient added at the maxima of volumes."""
     grad_input = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     return fractional_max_pool3d_backward_out(grad_output, self, kernel_size, output_size, indices, grad_input)
 
@@ -206,7 +206,7 @@ def fractional_max_pool3d_backward(
 def fractional_max_pool3d_backward_out(
     grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``fractional_max_pool3d_backward`` into ``grad_input``."""
     for at, name in ((-3, "time"), (-2, "height"), (-1, "width")):
         if grad_output._size[at] != output_size[at]:
             raise RuntimeError(f"fractional_max_pool3d_backward_out(): gradOutput {name} unexpected")

@@ -27,7 +27,9 @@ Two = tuple[Tensor, Tensor]
 
 
 def max_pool1d(self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool) -> Tensor:
-    """With indices if a gradient or a tensor subclass needs them, else without."""
+    """Maximum pooling of rows; it calls ``max_pool1d_with_indices`` on CUDA and if a gradient or a tensor subclass
+    needs the indices.
+    """
     length = _checked_length(self, kernel_size, stride, padding, dilation, ceil_mode)
     if self._device.type != "cpu" or _needs_gradient(self):
         return ops.max_pool1d_with_indices.call(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
@@ -52,7 +54,7 @@ def _needs_gradient(self: Tensor) -> bool:
 def _checked_length(
     self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> int:
-    """``check_max_pool1d``; the length of the result."""
+    """The length of the result. Raise RuntimeError for invalid arguments (``check_max_pool1d``)."""
     name, rank = "max_pool1d()", len(self._size)
     if rank not in (2, 3) or 0 in self._size[-2:]:
         raise RuntimeError(
@@ -81,7 +83,7 @@ def _checked_length(
 def max_pool1d_with_indices(
     self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> Two:
-    """As images one element high."""
+    """Maximum pooling of rows, as images one element high."""
     check_dim_range("max_pool1d_with_indices", TensorArg(self, "self", 1), 2, 4)
     lines = ops.unsqueeze.call(self, -2)
     output, indices = ops.max_pool2d_with_indices.call(
@@ -107,7 +109,7 @@ def max_pool2d_with_indices_meta(
     dilation: Size,
     ceil_mode: bool,
 ) -> None:
-    """One element per window, and its place in the image."""
+    """One element per window, and its index in the image."""
     windows = windows_of("max_pool2d", 2, kernel_size, stride, padding, dilation)
     memory_format = suggested(self)
     if len(self._size) not in (3, 4):
@@ -130,7 +132,7 @@ def max_pool2d_with_indices_out(
     out: Tensor,
     indices: Tensor,
 ) -> None:
-    """The largest of each window; the first of several"""
+    """The maximum of each window, and the index of the first one"""
     windows = windows_of("max_pool2d", 2, kernel_size, stride, padding, dilation)
     _store_max(self, windows, "max_pool2d", out, indices)
 
@@ -172,7 +174,7 @@ def max_pool2d_with_indices_backward_out(
     indices: Tensor,
     grad_input: Tensor,
 ) -> None:
-    """Zeros with the gradient added at the maxima's indices"""
+    """Zeros with the gradient added at the indices of the maxima"""
     memory_format, on_cuda = suggested(self), grad_input._device.type == "cuda"
     if not on_cuda:
         ops.zero_.call(grad_input)
@@ -184,7 +186,7 @@ def max_pool2d_with_indices_backward_out(
 
 
 def add_at_indices(grad_input: Tensor, indices: Tensor, grad_output: Tensor, dims: int) -> None:
-    """Add a gradient at the flat indices of each plane."""
+    """Add a gradient at the flat indices of each plane, in place."""
     xp: Any = array_module(grad_input._device.type)
     found = xp.zeros(grad_input._size, grad_input._array.dtype)
     scattered(xp, found, xp.ascontiguousarray(indices._array), xp.ascontiguousarray(grad_output._array), dims)
@@ -202,7 +204,7 @@ def max_pool3d(self: Tensor, kernel_size: Size, stride: Size, padding: Size, dil
 def max_pool3d_with_indices(
     self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> Two:
-    """One element per window, and its place in the volume."""
+    """One element per window, and its index in the volume."""
     output, indices = empty_of(self), ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None)
     windows = windows_of("max_pool3d", 3, kernel_size, stride, padding, dilation)
     if len(self._size) not in (4, 5):
@@ -228,7 +230,7 @@ def max_pool3d_with_indices_backward(
     ceil_mode: bool,
     indices: Tensor,
 ) -> Tensor:
-    """Zeros with the gradient added at the maxima's indices"""
+    """Zeros with the gradient added at the indices of the maxima"""
     grad_input = empty_of(self)
     ops.resize_.call(grad_input, self._size, None)
     ops.zero_.call(grad_input)
@@ -238,21 +240,21 @@ def max_pool3d_with_indices_backward(
 
 
 def _as_batch(volume: Tensor) -> None:
-    """The CPU kernels work on batches; ours need none, so the view is dropped."""
+    """Call ``unsqueeze`` as PyTorch's CPU kernels do, which require a batch. The view is not used here."""
     if len(volume._size) == 4 and volume._device.type == "cpu":
         ops.unsqueeze.call(volume, 0)
 
 
 def empty_of(self: Tensor) -> Tensor:
-    """``at::empty({0}, self.options())``"""
+    """An empty tensor with the options of self (``at::empty({0}, self.options())``)."""
     return ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
 
 
-# -- back --------------------------------------------------------------------------------------------------------------
+# -- unpooling ---------------------------------------------------------------------------------------------------------
 
 
 def max_unpooling2d_forward(self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
-    """Zeros with each element at its index."""
+    """Zeros with each element written at its index."""
     output = empty_of(self)
     alert_not_deterministic("max_unpooling2d_forward_out")
     if len(output_size) != 2:
@@ -269,7 +271,7 @@ def max_unpooling2d_forward(self: Tensor, indices: Tensor, output_size: Size) ->
 
 
 def max_unpooling3d_forward(self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size) -> Tensor:
-    """Zeros with each element at its index."""
+    """Zeros with each element written at its index."""
     output = empty_of(self)
     alert_not_deterministic("max_unpooling3d_forward_out")
     if len(output_size) != 3:

@@ -10,7 +10,7 @@ _NUMERALS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
 class Windows(NamedTuple):
-    """How windows lie: one number for each spatial dimension."""
+    """The kernel size, stride, padding and dilation of the windows, with one number for each spatial dimension."""
 
     kernel: Size
     stride: Size
@@ -19,7 +19,10 @@ class Windows(NamedTuple):
 
 
 def windows_of(name: str, dims: int, kernel_size: Size, stride: Size, padding: Size, dilation: Size = (1,)) -> Windows:
-    """Single numbers repeated; no stride is the kernel's size. RuntimeError for lists of another length."""
+    """The windows, with single numbers repeated; without a stride it is the kernel size.
+
+    Raise RuntimeError for lists of another length.
+    """
     either = "either " if dims == 2 else ""
     _check_length(
         kernel_size, dims, f"{name}: kernel_size must {either}be a single int, or a tuple of {_NUMERALS[dims]}"
@@ -42,12 +45,12 @@ def _repeated(given: Size, dims: int) -> Size:
 
 
 def pooled_space(space: Size, windows: Windows, ceil_mode: bool) -> Size:
-    """``pooling_output_shape`` of each dimension. RuntimeError for settings that make no sense."""
+    """The output size of each dimension (``pooling_output_shape``). Raise RuntimeError for invalid settings."""
     return tuple(pooled_length(*lengths, ceil_mode) for lengths in zip(space, *windows, strict=True))
 
 
 def pooled_length(length: int, kernel: int, stride: int, pad: int, dilation: int, ceil_mode: bool) -> int:
-    """How many windows there are; with ``ceil_mode`` one more that sticks out, if it begins inside."""
+    """The number of windows. With ``ceil_mode`` the last one may extend beyond the end, but must begin inside."""
     if stride == 0:
         raise RuntimeError("stride should not be zero")
     if pad < 0:
@@ -66,7 +69,9 @@ _SIDES = {2: ("H", "W"), 3: ("T", "H", "W")}
 
 
 def check_pooled(self: Tensor, windows: Windows, space: Size, function: str = "") -> None:
-    """``pool2d_shape_check``, ``pool3d_shape_check``: RuntimeError; the message may name ``function``."""
+    """Raise RuntimeError for invalid shapes (``pool2d_shape_check``, ``pool3d_shape_check``); the message may name
+    ``function``.
+    """
     dims = len(space)
     rules = (("kernel size", "k", windows.kernel), ("stride", "d", windows.stride))
     for name, letter, lengths in (*rules, ("dilation", "dilation", windows.dilation)):
@@ -91,6 +96,6 @@ def check_pooled(self: Tensor, windows: Windows, space: Size, function: str = ""
 
 
 def check_1d(name: str, argument: str, given: Size) -> None:
-    """``check1d``. RuntimeError for more than one number."""
+    """Raise RuntimeError for more than one number (``check1d``)."""
     if len(given) != 1:
         raise RuntimeError(f"{name}() argument '{argument}' should contain one int (got {len(given)})")

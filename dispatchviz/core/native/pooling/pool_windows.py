@@ -13,12 +13,12 @@ from dispatchviz.core.tensor.tensor import Size
 
 
 def lower_bound(dtype: Any, xp: Any) -> Any:
-    """What no element is less than."""
+    """The smallest value of a dtype: minus infinity for floating ones."""
     return -xp.inf if dtype.kind == "f" or (dtype.itemsize == 2 and dtype.kind == "V") else xp.iinfo(dtype).min
 
 
 def padded(xp: Any, array: Any, windows: Windows, space: Size, value: Any) -> Any:
-    """The array with padding on both sides, and after it as far as the last window reaches."""
+    """The array padded on both sides, and as far as the last window reaches."""
     sides = [(0, 0)] * (array.ndim - len(space))
     lengths = zip(array.shape[array.ndim - len(space) :], space, *windows, strict=True)
     for length, count, kernel, stride, pad, by in lengths:
@@ -28,7 +28,7 @@ def padded(xp: Any, array: Any, windows: Windows, space: Size, value: Any) -> An
 
 
 def kernel_positions(windows: Windows, space: Size) -> Iterator[tuple[Size, Any]]:
-    """Of each kernel position: its coordinates, and the elements of the extended array that it meets."""
+    """Yield each kernel position with the index of the elements of the padded array that it meets."""
     for at in product(*map(range, windows.kernel)):
         slices = (
             slice(index * by, index * by + stride * (count - 1) + 1, stride)
@@ -38,7 +38,7 @@ def kernel_positions(windows: Windows, space: Size) -> Iterator[tuple[Size, Any]
 
 
 def flat_indices(xp: Any, lengths: Size, windows: Windows, space: Size) -> tuple[Any, Any]:
-    """For each kernel position: the flat index of the element it meets, and whether there is one."""
+    """The flat index of the element that each kernel position meets, and whether it is inside the array."""
     numbers, inside = [], []
     for at in product(*map(range, windows.kernel)):
         number: Any = 0
@@ -54,7 +54,7 @@ def flat_indices(xp: Any, lengths: Size, windows: Windows, space: Size) -> tuple
 
 
 def max_with_indices(xp: Any, array: Any, windows: Windows, space: Size) -> tuple[Any, Any]:
-    """The maximum of each window and its flat index: the first of several, the last nan."""
+    """The maximum of each window and its flat index: the first of several, or the last nan."""
     lengths = array.shape[array.ndim - len(space) :]
     whole = padded(xp, array, windows, space, lower_bound(array.dtype, xp))
     stacked = xp.stack([whole[window] for _, window in kernel_positions(windows, space)])
@@ -71,7 +71,7 @@ def max_with_indices(xp: Any, array: Any, windows: Windows, space: Size) -> tupl
 
 
 def scattered(xp: Any, zeros: Any, numbers: Any, grad: Any, dims: int) -> None:
-    """Add each gradient to the element with its number."""
+    """Add each gradient to the element with the given flat index, in place."""
     planes = zeros.reshape(-1, math.prod(zeros.shape[zeros.ndim - dims :]))
     flat = numbers.reshape(planes.shape[0], -1)
     add_at(planes, (xp.arange(planes.shape[0])[:, None], flat), grad.reshape(flat.shape))
@@ -80,7 +80,7 @@ def scattered(xp: Any, zeros: Any, numbers: Any, grad: Any, dims: int) -> None:
 def divisors(
     xp: Any, lengths: Size, windows: Windows, space: Size, count_include_pad: bool, divisor_override: int | None
 ) -> Any:
-    """By what the sum of each window is divided."""
+    """The divisor of each window's sum."""
     if divisor_override is not None:
         return xp.full(space, divisor_override)
     found: Any = 1

@@ -13,24 +13,24 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def bernoulli(self: Tensor, generator: Generator | None) -> Tensor:
-    """Each element is the probability of a 1."""
+    """A tensor of 1 and 0; each element of self is the probability of a 1."""
     result = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     return ops.bernoulli__Tensor.call(result, self, generator)
 
 
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    """A new tensor of the shape of self: 1 with probability p."""
+    """A new tensor of the shape of self that is 1 with probability p."""
     result = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     return ops.bernoulli__float.call(result, p, generator)
 
 
 def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    """Each element of self is the probability of a 1 in out."""
+    """Write 1 or 0 into ``out``; each element of self is the probability of a 1."""
     return bernoulli__Tensor(ops.resize_.call(out, self._size, None), self, generator)
 
 
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    """1 with probability p, else 0."""
+    """Fill with 1 with probability p, else 0."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if not numel(self._size):
@@ -42,7 +42,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
 
 
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    """1 with a probability of each element's own, by samples in float64 if p is, else in float32."""
+    """Fill with 1 with a separate probability for each element. Samples are float64 if p is, else float32."""
     if not numel(self._size):
         return self
     check_no_internal_overlap(self)
@@ -67,7 +67,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
 
 
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    """How many tries of probability p until the first success."""
+    """Fill with the number of trials with probability p until the first success."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     if not numel(self._size):

@@ -1,9 +1,9 @@
-"""Box-Muller transform: normal from uniform samples, 16 at a time (``NormalFill16`` of
+"""Box-Muller transform: normal samples from uniform ones, 16 at a time (``NormalFill16`` of
 ``cpu/DistributionTemplates.h``).
 
 Of 16 uniform numbers the first 8 give radii, the last 8 angles. In float32 PyTorch computes logarithm, sine and cosine
-by polynomials of its own (``cpu/avx_mathfun.h``, from the Cephes library), in float64 by the C library. Both are done
-here with PyTorch's own roundings, as its builds for x86 with AVX2 do them: equal bit for bit.
+by its own polynomials (``cpu/avx_mathfun.h``, from the Cephes library), in float64 by the C library. Both are computed
+here with PyTorch's own roundings on x86 with AVX2, so the results are equal bit for bit.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ _LOG = tuple(
 _COS = tuple(map(_single, (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)))
 _SIN = tuple(map(_single, (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)))
 _QUARTER_PI = tuple(map(_single, (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)))
-"""Pi / 4 in three pieces, so that multiples of it can be taken off without loss."""
+"""Pi / 4 in three parts, so that multiples of it can be subtracted exactly."""
 _FOUR_BY_PI, _TWO_PI = _single(1.27323954473516), _single(2 * math.pi)
 
 
 def normal_fill(uniform: Any, mean: float, std: float) -> Any:
-    """Turn uniform into normal samples in place: a float32 or float64 array of a multiple of 16 elements."""
+    """Transform uniform into normal samples in place.
+
+    The array is float32 or float64, with a multiple of 16 elements.
+    """
     blocks = uniform.reshape(-1, 2, 8)
     radius_and_angle = _single_blocks if uniform.dtype == _single else _double_blocks
     radius, sine, cosine = radius_and_angle(1 - blocks[:, 0], blocks[:, 1])
@@ -45,7 +48,7 @@ def normal_fill(uniform: Any, mean: float, std: float) -> Any:
 
 
 def by_c_library(function: Callable[[float], float], numbers: Any) -> Any:
-    """A function of the C library over float64 numbers; NumPy's own ones differ in the last bit."""
+    """A function of the C library applied to float64 numbers; NumPy's own differs in the last bit."""
     return numpy.fromiter(map(function, numbers.reshape(-1).tolist()), numpy.float64, numbers.size).reshape(
         numbers.shape
     )
@@ -62,7 +65,9 @@ def _single_blocks(first: Any, second: Any) -> tuple[Any, Any, Any]:
 
 
 def _log(x: Any) -> Any:
-    """Of normal numbers above 0: the exponent's share, and a polynomial in what is left, from sqrt(1/2) to sqrt(2)."""
+    """The logarithm of positive normal numbers: the exponent's part, and a polynomial of the mantissa, from sqrt(1/2)
+    to sqrt(2).
+    """
     bits = numpy.ascontiguousarray(x).view(numpy.uint32)
     exponent = (bits >> 23).astype(numpy.int32) - 126
     x = (bits & 0x807FFFFF | 0x3F000000).view(_single)
@@ -75,7 +80,7 @@ def _log(x: Any) -> Any:
 
 
 def _sincos(x: Any) -> tuple[Any, Any]:
-    """Of angles from 0 on: the octant decides signs and which polynomial is the sine."""
+    """The sine and cosine of non-negative angles. The octant determines the signs, and the polynomial of each."""
     octant = (x * _FOUR_BY_PI).astype(numpy.int32) + 1 & ~1
     turns = octant.astype(_single)
     for piece in _QUARTER_PI:

@@ -1,7 +1,7 @@
 """``_sample_dirichlet``, ``_dirichlet_grad`` (``aten/src/ATen/native/Distributions.h``).
 
-A sample changes with its concentration as a beta sample does: series near 0 and 1, an expansion for large
-concentrations, a rational approximation between.
+The gradient of a sample is that of a beta sample: series near 0 and 1, an expansion for large concentrations, and a
+rational approximation between them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from dispatchviz.core.tensor.dtype import float32, float64
 from dispatchviz.core.tensor.tensor import Tensor
 
 Number = Any
-"""A NumPy number of the tensor's dtype; what is computed of such ones is rounded at each step, as in C++."""
+"""A NumPy number of the tensor's dtype. Results are rounded at each step, as in C++."""
 
 
 def _s_dirichlet(self: Tensor, generator: Generator | None) -> Tensor:
-    """self holds the concentrations, along the last dimension: gamma samples in doubles, divided by their sum."""
+    """A Dirichlet sample; the last dimension of self holds the concentrations.
+
+    Gamma samples in double are divided by their sum.
+    """
     result = ops.zeros.call(self._size, self._dtype, "strided", self._device, None)
     if self._dtype not in (float32, float64):
         raise not_implemented("dirichlet", self._dtype)
@@ -44,7 +47,7 @@ def _s_dirichlet(self: Tensor, generator: Generator | None) -> Tensor:
 
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """The samples, their concentrations, the concentrations' sums."""
+    """The gradient, from the samples, their concentrations and the sums of the concentrations."""
     result = ops.empty_memory_format.call(x._size, x._dtype, "strided", x._device, None, None)
     if x._dtype not in (float32, float64):
         raise not_implemented("_dirichlet_grad_cpu", x._dtype)
@@ -63,7 +66,7 @@ def _gradient(x: Number, alpha: Number, total: Number) -> Number:
     if x >= 0.5 and boundary < 0.75:
         return -_beta_near_0(1 - x, beta, alpha)
     if alpha > 6 and beta > 6:
-        return _of_large(float(x), float(alpha), float(beta))
+        return _for_large_concentrations(float(x), float(alpha), float(beta))
     return _between(float(x), float(alpha), float(total))
 
 
@@ -73,7 +76,7 @@ def _digamma(x: Number) -> float:
 
 
 def _alpha_near_0(x: Number, alpha: Number, beta: Number) -> Number:
-    """Taylor's series, by the first concentration; nan is 0."""
+    """The derivative by a Taylor series near 0, for the first concentration; nan becomes 0."""
     dtype = type(x)
     factor = dtype(dtype(_digamma(alpha)) - dtype(_digamma(alpha + beta)) - numpy.log(x))
     above = dtype(1)
@@ -87,7 +90,7 @@ def _alpha_near_0(x: Number, alpha: Number, beta: Number) -> Number:
 
 
 def _beta_near_0(x: Number, alpha: Number, beta: Number) -> Number:
-    """The same by the second."""
+    """The derivative by a Taylor series near 0, for the second concentration; nan becomes 0."""
     dtype = type(x)
     factor = dtype(dtype(_digamma(alpha + beta)) - dtype(_digamma(beta)))
     above, product, derivative, series = dtype(1), dtype(1), dtype(0), factor / alpha
@@ -100,8 +103,8 @@ def _beta_near_0(x: Number, alpha: Number, beta: Number) -> Number:
     return dtype(0) if numpy.isnan(result) else result
 
 
-def _of_large(x: float, alpha: float, beta: float) -> float:
-    """Rice's saddle point expansion."""
+def _for_large_concentrations(x: float, alpha: float, beta: float) -> float:
+    """The derivative for large concentrations, by Rice's saddle point expansion."""
     total = alpha + beta
     mean, std = alpha / total, math.sqrt(alpha * beta / (total + 1)) / total
     if mean - 0.1 * std <= x <= mean + 0.1 * std:
@@ -123,7 +126,7 @@ def _stirling(x: float) -> float:
 
 
 def _at_mean(x: float, alpha: float, beta: float) -> float:
-    """Where the expansion divides by 0."""
+    """The derivative near the mean, where the expansion divides by 0."""
     total, square = alpha + beta, beta * beta
     inner = (453 + 1620 * beta * (1 - x) - 455 * x) * beta + alpha * (8 * (1 - x) * (135 * beta - 11))
     inner = 3 * (59 + 180 * beta - 90 * x) * square + alpha * inner
@@ -171,7 +174,7 @@ _RATIO = numpy.array(
         ),
     )
 )
-"""Above and below the line, by powers of three logarithms."""
+"""The coefficients of the numerator and the denominator, by powers of three logarithms."""
 
 
 def _between(x: float, alpha: float, total: float) -> float:

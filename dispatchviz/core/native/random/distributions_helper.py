@@ -1,8 +1,8 @@
-"""Uniform, normal, exponential, Cauchy and integer samples from random 32-bit outputs of a generator
+"""Uniform, normal, exponential, Cauchy and integer samples from the random 32-bit outputs of a generator
 (``aten/src/ATen/core/DistributionsHelper.h``).
 
-Each function takes a generator and a count and returns a flat NumPy array, in the order in which PyTorch's serial CPU
-loops draw. The C library's functions are called, not NumPy's, so that every bit is PyTorch's.
+Each function takes a generator and a count, and returns a flat NumPy array in the order in which PyTorch's serial CPU
+loops draw. It calls the functions of the C library, not NumPy's, so that every bit is PyTorch's.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dispatchviz.core.native.random.box_muller import by_c_library, normal_fill
 from dispatchviz.core.native.random.generator import Generator
 
 MANY_NUMBERS = 1 << 28
-"""From this range on an integer takes 64 bits, so that the remainder is skewed by little."""
+"""The range from which an integer uses 64 bits, so that the modulo bias is small."""
 
 
 def uniform(generator: Generator, count: int, wide: bool) -> Any:
-    """From [0, 1): 53 bits of ``random64`` as float64 (wide), or 24 bits of ``random`` as float32."""
+    """Uniform numbers in [0, 1): 53 bits of ``random64`` as float64 (``wide``), or 24 bits of ``random`` as float32."""
     if wide:
         outputs = generator.engine.random64(count) & numpy.uint64((1 << 53) - 1)
         return outputs.astype(numpy.float64) * 2.0**-53
@@ -31,7 +31,7 @@ def uniform(generator: Generator, count: int, wide: bool) -> Any:
 
 
 def uniform_between(generator: Generator, count: int, wide: bool, low: float, high: float) -> Any:
-    """From [low, high); rounding may give high itself."""
+    """Uniform numbers in [low, high); rounding may return ``high`` itself."""
     numbers = uniform(generator, count, wide)
     if (low, high) == (0, 1):
         return numbers
@@ -40,7 +40,7 @@ def uniform_between(generator: Generator, count: int, wide: bool, low: float, hi
 
 
 def normal(generator: Generator, count: int, mean: float, std: float) -> Any:
-    """Float64 numbers, one at a time: Box-Muller makes two, the second is cached in the generator."""
+    """Normal float64 numbers, one at a time. Box-Muller returns two; the generator caches the second."""
     kept = generator.next_double_normal_sample
     taken = [] if kept is None or not count else [kept]
     missing = count - len(taken)
@@ -58,9 +58,9 @@ def _pairs(numbers: Any) -> Any:
 
 
 def many_normal(generator: Generator, count: int, wide: bool, mean: float, std: float, rest: bool) -> Any:
-    """16 or more numbers: blocks of 16. If some are left over, 16 more are sampled for the last 16 elements.
+    """16 or more normal numbers, in blocks of 16. If some are left over, 16 more are sampled for the last 16 elements.
 
-    ``rest``: those left over are drawn first and thrown away, as float32 and float64 do it.
+    ``rest``: draw and discard the numbers that are left over first, as PyTorch does for float32 and float64.
     """
     whole = count - count % 16
     numbers = uniform(generator, count if rest else whole, wide)
@@ -72,23 +72,23 @@ def many_normal(generator: Generator, count: int, wide: bool, mean: float, std: 
 
 
 def exponential(generator: Generator, count: int, rate: float) -> Any:
-    """Float64 numbers."""
+    """Exponentially distributed float64 numbers."""
     return -1 / rate * by_c_library(math.log1p, -uniform(generator, count, True))
 
 
 def cauchy(generator: Generator, count: int, median: float, sigma: float) -> Any:
-    """Float64 numbers."""
+    """Cauchy-distributed float64 numbers."""
     angle = math.pi * (uniform(generator, count, True) - 0.5)
     return fma(by_c_library(math.tan, angle), sigma, median)
 
 
 def log_normal(generator: Generator, count: int, mean: float, std: float) -> Any:
-    """Float64 numbers; the normal ones share the cache of ``normal``."""
+    """Log-normal float64 numbers; they share the cache of ``normal``."""
     return by_c_library(_exp, normal(generator, count, mean, std))
 
 
 def geometric(generator: Generator, count: int, p: float) -> Any:
-    """Float64 numbers: how many tries until the first success."""
+    """Float64 numbers of trials until the first success."""
     return numpy.ceil(by_c_library(_log, uniform(generator, count, True)) / math.log1p(-p))
 
 
@@ -104,18 +104,18 @@ def _log(number: float) -> float:
 
 
 def integers_between(generator: Generator, count: int, base: int, range_: int) -> Any:
-    """Int64 numbers from [base, base + range)."""
+    """Int64 numbers in [base, base + range)."""
     outputs = _random_source(generator, range_ >= MANY_NUMBERS)(count)
     return (outputs % numpy.uint64(range_) + numpy.uint64(base % (1 << 64))).astype(numpy.int64)
 
 
 def integers(generator: Generator, count: int, range_: int, wide: bool) -> Any:
-    """Uint64 numbers from [0, range), of one word each or of two (wide)."""
+    """Uint64 numbers in [0, range), from one 32-bit word each, or from two (``wide``)."""
     return _random_source(generator, wide)(count) % numpy.uint64(range_)
 
 
 def all_integers(generator: Generator, count: int) -> Any:
-    """Int64 numbers, any."""
+    """Int64 numbers from the whole range."""
     return generator.engine.random64(count).astype(numpy.int64)
 
 

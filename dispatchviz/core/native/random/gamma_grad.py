@@ -1,8 +1,8 @@
-"""``_standard_gamma_grad``: derivative of a gamma sample by its concentration
+"""``_standard_gamma_grad``: derivative of a gamma sample with respect to its concentration
 (``aten/src/ATen/native/Distributions.h``).
 
-Minus the derivative of the distribution function by alpha, divided by the density: a series for small numbers, an
-expansion for large concentrations, a rational approximation between.
+It is minus the derivative of the distribution function with respect to alpha, divided by the density: a series for
+small numbers, an expansion for large concentrations, and a rational approximation between them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
-    """self holds the concentrations, output the samples."""
+    """The gradient; self holds the concentrations, ``output`` the samples."""
     result = ops.empty_memory_format.call(self._size, self._dtype, "strided", self._device, None, None)
     if self._dtype not in (float32, float64):
         raise not_implemented("_standard_gamma_grad_cpu", self._dtype)
     if result._array is not None:
         given = numpy.broadcast_arrays(on_host(self._array), on_host(output._array))
-        pairs = zip(*(array.astype("float64").flat for array in given), strict=True)  # NumPy's numbers divide by 0
+        pairs = zip(*(array.astype("float64").flat for array in given), strict=True)  # NumPy scalars can divide by 0
         found = quiet.run(lambda: [_gradient(alpha, x) for alpha, x in pairs])
         store(result, array_module(result._device.type).asarray(numpy.array(found).reshape(result._size)))
     return result
@@ -36,9 +36,9 @@ def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
 
 def _gradient(alpha: float, x: float) -> float:
     if x < 0.8:
-        return _of_small(alpha, x)
+        return _for_small_samples(alpha, x)
     if alpha > 8:
-        return _near_mean(alpha, x) if 0.9 * alpha <= x <= 1.1 * alpha else _of_large(alpha, x)
+        return _near_mean(alpha, x) if 0.9 * alpha <= x <= 1.1 * alpha else _for_large_concentrations(alpha, x)
     u, v = math.log(x / alpha), math.log(alpha)
     terms = [a + u * (b + u * c) for a, b, c in zip(*_COEFFICIENTS, strict=True)]
     return math.exp(_cubic(terms[:4], v) / _cubic(terms[4:], v))
@@ -58,15 +58,15 @@ _COEFFICIENTS = (
         -1.5247877e-07,
     ),
 )
-"""By powers of the logarithm of x / alpha: four terms above the line, four below."""
+"""The coefficients of the numerator (four) and the denominator (four), by powers of log(x / alpha)."""
 
 
 def _cubic(terms: Sequence[float], v: float) -> float:
     return terms[0] + v * (terms[1] + v * (terms[2] + v * terms[3]))
 
 
-def _of_small(alpha: float, x: float) -> float:
-    """Taylor's series of the distribution function; nan is 0."""
+def _for_small_samples(alpha: float, x: float) -> float:
+    """The derivative for small numbers, by a Taylor series of the distribution function; nan becomes 0."""
     above, below = 1.0, alpha
     first, second = above / below, above / (below * below)
     for i in range(1, 6):
@@ -93,14 +93,14 @@ def _digamma(x: float) -> float:
 
 
 def _near_mean(alpha: float, x: float) -> float:
-    """Where the expansion for large concentrations divides by 0."""
+    """The derivative near the mean, where the expansion for large concentrations divides by 0."""
     first = 1 + 24 * alpha * (1 + 12 * alpha)
     second = 1440 * (alpha * alpha) + 6 * x * (53 - 120 * x) - 65 * x * x / alpha + alpha * (107 + 3600 * x)
     return first * second / (1244160 * (alpha * alpha) * (alpha * alpha))
 
 
-def _of_large(alpha: float, x: float) -> float:
-    """Rice's saddle point expansion."""
+def _for_large_concentrations(alpha: float, x: float) -> float:
+    """The derivative for large concentrations, by Rice's saddle point expansion."""
     root = math.sqrt(8 * alpha)
     ratio, bend = root / (alpha - x), (x - alpha - alpha * math.log(x / alpha)) ** -1.5
     both = ratio - bend if x < alpha else ratio + bend

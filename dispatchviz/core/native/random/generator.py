@@ -1,9 +1,9 @@
 """``torch.Generator``, ``manual_seed`` (``aten/src/ATen/CPUGeneratorImpl.cpp``, ``torch/csrc/Generator.cpp``).
 
-A generator is a stream of random 32-bit outputs, and one cached normal sample. ``distributions_helper.py``
-makes samples of them. NB: in PyTorch, the default CPU generator is seeded at random until ``manual_seed`` is called;
-here each process starts from one seed, so that a program gives the same trace each time. NB: in PyTorch, CUDA
-generators are Philox, whose numbers a GPU's threads draw; here they draw as CPU generators do.
+A generator is a stream of random 32-bit outputs, and one cached normal sample. ``distributions_helper.py`` converts
+them to samples. NB: in PyTorch, the default CPU generator has a random seed until ``manual_seed`` is called. Here each
+process starts from one seed, so that a program gives the same trace each time. NB: in PyTorch, CUDA generators are
+Philox, whose numbers a GPU's threads draw. Here they draw like CPU generators.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HERE = frozenset({"cpu", "cuda"})
 NO_ACCELERATORS = frozenset(
     {"fpga", "ideep", "ipu", "lazy", "maia", "meta", "mkldnn", "opencl", "opengl", "ve", "vulkan"}
 )
-"""Types without hooks."""
+"""Device types without hooks."""
 
 TEXTS = {
     **dict.fromkeys(("hip", "hpu"), "Backend doesn`t support getNewGenerator()"),
@@ -37,13 +37,13 @@ TEXTS = {
     "libraries by `import torch_xla`",
     "xpu": "Cannot get XPU generator without ATen_xpu library.",
 }
-"""The message of hooks that no library has replaced."""
+"""The error messages of hooks that no library has replaced."""
 
 PRIVATE_USE = "Please register PrivateUse1HooksInterface by `RegisterPrivateUse1HooksInterface` first."
 
 
 def check_generator(device: Device) -> None:
-    """RuntimeError if a device has no generator."""
+    """Raise RuntimeError if a device has no generator."""
     kind = device.type
     if kind in HERE:
         return
@@ -53,12 +53,15 @@ def check_generator(device: Device) -> None:
 
 
 DEFAULT_SEED = 67280421310721
-"""``c10::default_rng_seed_val``."""
+"""The default seed, ``c10::default_rng_seed_val``."""
 
 _HEAD = struct.Struct("<QiiQ")
-"""Seed, words left, whether it is seeded, words drawn: before the words, which take 8 bytes each."""
+"""The header of the state: seed, words left, whether it is seeded, words drawn. The words follow, with 8 bytes each."""
 _TAIL = struct.Struct("<ddd i4x f ?3x")
-"""An unused normal number is the second float64; whether there is one; the same in float32, which no kernel uses."""
+"""The end of the state.
+
+The second float64 is an unused normal number, if the integer is 1. The float32 and its flag are not used.
+"""
 _BYTES = _HEAD.size + 8 * STATE_SIZE + _TAIL.size
 
 
@@ -71,11 +74,11 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
         self.device = concrete(Device(device) if isinstance(device, (str, int)) else device)
         check_generator(self.device)
         self.key_set = raw(DispatchKey.CUDA if self.device.type == "cuda" else DispatchKey.CPU)
-        """What a generator adds to the key set of a call."""
+        """The keys that a generator contributes to the key set of a call."""
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start over from a seed; a negative one counts from 2**64. ValueError if it has more than 64 bits."""
+        """Restart from a seed; a negative one counts from 2**64. Raise ValueError if it has more than 64 bits."""
         if not isinstance(seed, int):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         if not -(1 << 63) <= seed < 1 << 64:
@@ -87,25 +90,25 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
 
     @property
     def engine(self) -> MersenneTwister:
-        """Made when the first word is wanted."""
+        """The random number engine, created at the first use."""
         if self._engine is None:
             self._engine = MersenneTwister(self._seed)
         return self._engine
 
     def initial_seed(self) -> int:
-        """The seed that it started from."""
+        """The seed from which the generator started."""
         return self._seed
 
     def seed(self) -> int:
-        """Seed from the operating system's randomness; return the seed."""
-        import secrets  # which loads OpenSSL
+        """Set and return a seed from the operating system's randomness."""
+        import secrets  # imported here because it loads OpenSSL
 
         return self.manual_seed(secrets.randbits(64)).initial_seed()
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
     def state_bytes(self) -> bytes:
-        """PyTorch's layout, byte for byte (``CPUGeneratorImplState``)."""
+        """The state in PyTorch's layout, byte for byte (``CPUGeneratorImplState``)."""
         position, key = self.engine.state
         left = STATE_SIZE + 1 - position if position else 1
         sample = self.next_double_normal_sample
@@ -113,7 +116,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
         return b"".join((_HEAD.pack(self._seed, left, 1, position), key.astype("<u8").tobytes(), tail))
 
     def restore(self, state: bytes) -> None:
-        """RuntimeError for what no generator can have written."""
+        """Restore a state. Raise RuntimeError if no generator can have written it."""
         if len(state) != _BYTES:
             raise RuntimeError(
                 f"Expected a CPUGeneratorImplState of size {_BYTES} but found the input RNG state size to be "
@@ -135,7 +138,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
         return tensor
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go on as the generator that gave the state would. TypeError if it is no tensor of bytes."""
+        """Continue from the state of another generator. Raise TypeError unless it is a tensor of bytes."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state._dtype is not uint8 or new_state._device != CPU:
@@ -150,19 +153,19 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
         return generator
 
     def graphsafe_get_state(self) -> Generator:
-        """RuntimeError: only CUDA's generators have it, for CUDA graphs."""
+        """Raise NotImplementedError: only CUDA's generators support this, for CUDA graphs."""
         raise NotImplementedError("graphsafe_get_state is not supported in this Generator")
 
     def graphsafe_set_state(self, state: Generator) -> Generator:
-        """RuntimeError: only CUDA's generators have it, for CUDA graphs."""
+        """Raise NotImplementedError: only CUDA's generators support this, for CUDA graphs."""
         raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
 
     def get_offset(self) -> int:
-        """RuntimeError: a Mersenne twister has no place in its stream that could be named."""
+        """Raise RuntimeError: a Mersenne Twister has no offset in its stream."""
         raise RuntimeError("CPU Generator does not use offset")
 
     def set_offset(self, offset: int) -> Generator:
-        """RuntimeError: a Mersenne twister cannot jump."""
+        """Raise RuntimeError: a Mersenne Twister cannot jump to an offset."""
         raise RuntimeError("CPU Generator does not use offset")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -182,7 +185,7 @@ default_generators = {"cpu": Generator(CPU), "cuda": Generator(CUDA)}
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generators of all devices; return the CPU's."""
+    """Seed the default generators of all devices; return the CPU's generator."""
     seed = int(seed)
     for generator in default_generators.values():
         generator.manual_seed(seed)

@@ -1,5 +1,5 @@
-"""``mt19937``, the Mersenne Twister of PyTorch's CPU generator (``aten/src/ATen/core/MT19937RNGEngine.h``), by NumPy's
-mt19937.
+"""``mt19937``, the Mersenne Twister of PyTorch's CPU generator (``aten/src/ATen/core/MT19937RNGEngine.h``), computed by
+NumPy's mt19937.
 
 Both run the same recurrence over 624 words from the same seeding, so the raw streams are equal bit for bit.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 STATE_SIZE = 624
-"""Words of the state; regenerated when all were used."""
+"""The number of words in the state, which is regenerated when all have been used."""
 
 
 class MersenneTwister:
@@ -31,13 +31,13 @@ class MersenneTwister:
         return self._source.random_raw(count)
 
     def random64(self, count: int) -> Any:
-        """The next 64-bit outputs (``random64()``): of two 32-bit ones each, the first is the upper half."""
+        """The next 64-bit outputs (``random64()``), made of two 32-bit ones each; the first is the upper half."""
         outputs = self.random32(2 * count)
         return outputs[::2] << numpy.uint64(32) | outputs[1::2]
 
     @property
     def state(self) -> tuple[int, Any]:
-        """The position in the 624 state words, and these; 0 if there was no output since the seeding."""
+        """The position in the 624 state words, and the words; 0 if there was no output since the seeding."""
         inside: Any = self._source.state["state"]
         return 0 if self._fresh else int(inside["pos"]), inside["key"]
 

@@ -18,14 +18,14 @@ from dispatchviz.core.tensor.dtype import DType, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
 _MANY = 1 << 24
-"""Categories that float32 can count."""
+"""The largest number of categories that float32 can count."""
 _INVALID = "probability tensor contains either `inf`, `nan` or element < 0"
 _NO_WEIGHT = "invalid multinomial distribution (sum of probabilities <= 0)"
 _WRONG_ENTRY = "invalid multinomial distribution (encountering probability entry {})"
 
 
 def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
-    """Indices of columns, sampled for each row."""
+    """Column indices, sampled for each row by weight."""
     result = ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None)
     return multinomial_out(self, num_samples, replacement, generator, result)
 
@@ -33,7 +33,7 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: Ge
 def multinomial_out(
     self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    """Indices of columns, into out."""
+    """Write column indices, sampled for each row by weight, into ``out``."""
     _check(self, num_samples, replacement, out)
     ops.resize_.call(out, (*self._size[:-1], num_samples), None)
     if not numel(out._size):
@@ -80,7 +80,7 @@ def _rows(self: Tensor) -> Any:
 
 
 def _without_replacement(self: Tensor, num_samples: int, generator: Generator | None, out: Tensor) -> Tensor:
-    """The largest of p / q, where q is exponentially distributed, is a draw by weight."""
+    """Sample without replacement: the largest of p / q, with exponentially distributed q, is a draw by weight."""
     q = ops.empty_like.call(self, None, None, None, None, None)
     ops.exponential_.call(q, 1, generator)
     ops.div_out.call(self, q, q)
@@ -92,7 +92,7 @@ def _without_replacement(self: Tensor, num_samples: int, generator: Generator | 
 
 
 def _with_replacement(self: Tensor, num_samples: int, generator: Generator | None, out: Tensor) -> Tensor:
-    """Each uniform sample is searched in the cumulative sums of its row."""
+    """Sample with replacement: search each uniform sample in the cumulative sums of its row."""
     sums = accumulated(self._dtype)
     ops.empty_memory_format.call(self._size[-1:], sums, "strided", self._device, None, None)
     source = generator_of(self, generator)
@@ -105,7 +105,7 @@ def _with_replacement(self: Tensor, num_samples: int, generator: Generator | Non
 
 
 def _cumulative_sums(row: Any, dtype: DType) -> Any:
-    """From the first weight to 1, added up in the weights' own dtype, compared in float64."""
+    """The normalized cumulative sums, which end at 1; added up in the weights' dtype, compared in float64."""
     row = row.astype(dtype.numpy)
     _check_row(row)
     sums = numpy.add.accumulate(row)
@@ -117,7 +117,7 @@ def _cumulative_sums(row: Any, dtype: DType) -> Any:
 
 
 def _check_row(row: Any) -> None:
-    """RuntimeError of the first wrong weight."""
+    """Raise RuntimeError for the first invalid weight."""
     wrong = row[~(numpy.isfinite(row) & (row >= 0))]
     if len(wrong):
         raise RuntimeError(_WRONG_ENTRY.format("= infinity or NaN" if wrong[0] >= 0 else "< 0"))

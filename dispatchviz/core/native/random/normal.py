@@ -1,4 +1,4 @@
-"""``normal`` with means and standard deviations of each element's own (``DistributionTemplates.h``)."""
+"""``normal`` with a separate mean and standard deviation for each element (``DistributionTemplates.h``)."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ def normal_float_float(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """A new tensor with one mean and deviation for all."""
+    """A new tensor of normal numbers with one mean and standard deviation."""
     result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None)
     return ops.normal_.call(result, mean, std, generator)
 
 
 def normal_out_float_float_out(mean: float, std: float, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-    """The same in out."""
+    """Write normal numbers with one mean and standard deviation into ``out``."""
     return ops.normal_.call(ops.resize_.call(out, size, None), mean, std, generator)
 
 
 def normal_Tensor_float(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
-    """Means of each element's own."""
+    """Normal numbers with a separate mean for each element."""
     check_std(std)
     return normal_out_Tensor_float_out(mean, std, generator, _like(mean))
 
 
 def normal_float_Tensor(mean: float, std: Tensor, generator: Generator | None) -> Tensor:
-    """Deviations of each element's own."""
+    """Normal numbers with a separate standard deviation for each element."""
     _check_stds(std)
     return normal_out_float_Tensor_out(mean, std, generator, _like(std))
 
 
 def normal_Tensor_Tensor(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
-    """Both, broadcast to one shape."""
+    """Normal numbers with a separate mean and standard deviation for each element; both are broadcast."""
     _check_stds(std)
     size = broadcast_sizes(mean._size, std._size)
     options = (mean._dtype, "strided", mean._device, None)
@@ -53,7 +53,7 @@ def normal_Tensor_Tensor(mean: Tensor, std: Tensor, generator: Generator | None)
 
 
 def normal_out_Tensor_float_out(mean: Tensor, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    """Means of each element's own, into out."""
+    """Write normal numbers with a separate mean for each element into ``out``."""
     check_std(std)
     size = broadcast_sizes(mean._size, _like(out)._size)
     _resize_and_fill(out, size, std, generator)
@@ -61,7 +61,7 @@ def normal_out_Tensor_float_out(mean: Tensor, std: float, generator: Generator |
 
 
 def normal_out_float_Tensor_out(mean: float, std: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    """Deviations of each element's own, into out."""
+    """Write normal numbers with a separate standard deviation for each element into ``out``."""
     _check_stds(std)
     means = ops.full.call((), mean, out._dtype, "strided", out._device, None)
     _resize_and_fill(out, std._size, 1, generator)
@@ -69,7 +69,7 @@ def normal_out_float_Tensor_out(mean: float, std: Tensor, generator: Generator |
 
 
 def normal_out_Tensor_Tensor_out(mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    """Both, into out."""
+    """Write normal numbers with a separate mean and standard deviation for each element into ``out``."""
     _check_stds(std)
     size = broadcast_sizes(mean._size, std._size)
     _resize_and_fill(out, size, 1, generator)
@@ -88,7 +88,7 @@ def _resize_and_fill(out: Tensor, size: Size, std: float, generator: Generator |
 
 
 def _check_stds(std: Tensor) -> None:
-    """RuntimeError if one is negative or they are complex."""
+    """Raise RuntimeError if a standard deviation is negative or they are complex."""
     if std._dtype.is_complex:
         raise RuntimeError("normal expects standard deviation to be non-complex")
     if not numel(std._size) or std._device.type == "meta":

@@ -1,5 +1,6 @@
-"""``poisson``, ``binomial``, ``_standard_gamma`` (``aten/src/ATen/native/Distributions.cpp``): each element by its own
-parameters, one after the other in the order of memory."""
+"""``poisson``, ``binomial``, ``_standard_gamma`` (``aten/src/ATen/native/Distributions.cpp``): each element is sampled
+with its own parameters, in the order of memory.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +22,13 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def _s_poisson(self: Tensor, generator: Generator | None) -> Tensor:
-    """self holds the rates. RuntimeError for a negative one."""
+    """Poisson samples; self holds the rates. Raise RuntimeError for a negative rate."""
     source, result = generator_of(self, generator), _zeros_like(self)
     return _checked_samples("poisson_cpu", result, lambda rate: rejection_sampling.poisson(rate, source), self)
 
 
 def _s_binomial(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
-    """How many of count tries succeed."""
+    """Binomial samples: the number of successes in ``count`` trials."""
     source, result, rounded = generator_of(count, generator), _zeros_like(count), _rounding(count)
     common_device((count, prob))
     return _checked_samples(
@@ -36,7 +37,7 @@ def _s_binomial(count: Tensor, prob: Tensor, generator: Generator | None) -> Ten
 
 
 def _s_gamma(self: Tensor, generator: Generator | None) -> Tensor:
-    """self holds the concentrations. No result is 0."""
+    """Gamma samples; self holds the concentrations. No result is 0."""
     source, result, rounded = generator_of(self, generator), _zeros_like(self), _rounding(self)
     least = float(numpy.finfo(rounded_type(self)).tiny)
     return _checked_samples(
@@ -58,7 +59,10 @@ def _zeros_like(self: Tensor) -> Tensor:
 
 
 def _checked_samples(kernel: str, result: Tensor, sampler: Callable[..., float], *parameters: Tensor) -> Tensor:
-    """NotImplementedError for other dtypes than float32 and float64, RuntimeError for different ones."""
+    """The filled result.
+
+    Raise NotImplementedError for dtypes other than float32 and float64, RuntimeError for two dtypes.
+    """
     for parameter in parameters:
         if parameter._dtype is not result._dtype:
             raise RuntimeError(f"Found dtype {parameter._dtype.legacy} but expected {result._dtype.legacy}")
@@ -68,7 +72,7 @@ def _checked_samples(kernel: str, result: Tensor, sampler: Callable[..., float],
 
 
 def fill_samples(result: Tensor, sampler: Callable[..., float], *parameters: Tensor) -> Tensor:
-    """Fill ``result``, which takes the common size, with a sample for each element of the parameters."""
+    """Resize ``result`` to the common size and fill it with one sample for each element of the parameters."""
     if result._array is None:
         return result
     size = result._size
@@ -84,7 +88,7 @@ def fill_samples(result: Tensor, sampler: Callable[..., float], *parameters: Ten
 
 
 def _strides(tensor: Tensor, wide: Tensor) -> tuple[int, ...]:
-    """As they are when the tensor is expanded."""
+    """The strides of a tensor expanded to another one."""
     missing = len(wide._size) - len(tensor._size)
     own = (0 if length == 1 else stride for length, stride in zip(tensor._size, tensor._stride, strict=True))
     return (*(0 for _ in range(missing)), *own)

@@ -11,7 +11,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def rand(size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None) -> Tensor:
-    """Uniform on [0, 1)."""
+    """Uniform samples from [0, 1)."""
     return rand_generator(size, None, dtype, layout, device, pin_memory)
 
 
@@ -23,18 +23,18 @@ def rand_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Uniform on [0, 1), from a generator."""
+    """Uniform samples from [0, 1), drawn from a generator."""
     result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None)
     return ops.uniform_.call(result, 0, 1, generator)
 
 
 def rand_out(size: Size, out: Tensor) -> Tensor:
-    """Uniform on [0, 1), in out."""
+    """Write uniform samples from [0, 1) into ``out``."""
     return rand_generator_out(size, None, out)
 
 
 def rand_generator_out(size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-    """Uniform on [0, 1), from a generator, in out."""
+    """Write uniform samples from [0, 1), drawn from a generator, into ``out``."""
     return ops.uniform_.call(ops.resize_.call(out, size, None), 0, 1, generator)
 
 
@@ -46,7 +46,7 @@ def rand_like(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """Uniform on [0, 1), in the shape of self."""
+    """Uniform samples from [0, 1), in the shape of self."""
     return rand_like_generator(self, None, dtype, layout, device, pin_memory, memory_format)
 
 
@@ -59,7 +59,7 @@ def rand_like_generator(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """Uniform on [0, 1), from a generator, in the shape of self."""
+    """Uniform samples from [0, 1), drawn from a generator, in the shape of self."""
     result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return ops.uniform_.call(result, 0, 1, generator)
 
@@ -67,7 +67,7 @@ def rand_like_generator(
 def randn(
     size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    """Standard normal."""
+    """Standard normal samples."""
     return randn_generator(size, None, dtype, layout, device, pin_memory)
 
 
@@ -79,18 +79,18 @@ def randn_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """Standard normal, from a generator."""
+    """Standard normal samples, drawn from a generator."""
     result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None)
     return ops.normal_.call(result, 0, 1, generator)
 
 
 def randn_out(size: Size, out: Tensor) -> Tensor:
-    """Standard normal, in out."""
+    """Write standard normal samples into ``out``."""
     return randn_generator_out(size, None, out)
 
 
 def randn_generator_out(size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-    """Standard normal, from a generator, in out."""
+    """Write standard normal samples, drawn from a generator, into ``out``."""
     return ops.normal_.call(ops.resize_.call(out, size, None), 0, 1, generator)
 
 
@@ -102,7 +102,7 @@ def randn_like(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """Standard normal, in the shape of self."""
+    """Standard normal samples, in the shape of self."""
     return randn_like_generator(self, None, dtype, layout, device, pin_memory, memory_format)
 
 
@@ -115,6 +115,6 @@ def randn_like_generator(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """Standard normal, from a generator, in the shape of self."""
+    """Standard normal samples, drawn from a generator, in the shape of self."""
     result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return ops.normal_.call(result, 0, 1, generator)

@@ -21,7 +21,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 def randint(
     high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    """From [0, high)."""
+    """Integers from [0, high)."""
     return randint_low_generator(0, high, size, None, dtype, layout, device, pin_memory)
 
 
@@ -34,7 +34,7 @@ def randint_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From [0, high), from a generator."""
+    """Integers from [0, high), drawn from a generator."""
     return randint_low_generator(0, high, size, generator, dtype, layout, device, pin_memory)
 
 
@@ -47,7 +47,7 @@ def randint_low(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From [low, high)."""
+    """Integers from [low, high)."""
     return randint_low_generator(low, high, size, None, dtype, layout, device, pin_memory)
 
 
@@ -61,28 +61,28 @@ def randint_low_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From [low, high), from a generator."""
+    """Integers from [low, high), drawn from a generator."""
     result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None)
     return ops.random__from.call(result, low, high, generator)
 
 
 def randint_out(high: int, size: Size, out: Tensor) -> Tensor:
-    """From [0, high), in out."""
+    """Write integers from [0, high) into ``out``."""
     return randint_out_low_generator_out(0, high, size, None, out)
 
 
 def randint_out_generator_out(high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-    """From [0, high), from a generator, in out."""
+    """Write integers from [0, high), drawn from a generator, into ``out``."""
     return randint_out_low_generator_out(0, high, size, generator, out)
 
 
 def randint_out_low_out(low: int, high: int, size: Size, out: Tensor) -> Tensor:
-    """From [low, high), in out."""
+    """Write integers from [low, high) into ``out``."""
     return randint_out_low_generator_out(low, high, size, None, out)
 
 
 def randint_out_low_generator_out(low: int, high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-    """From [low, high), from a generator, in out."""
+    """Write integers from [low, high), drawn from a generator, into ``out``."""
     return ops.random__from.call(ops.resize_.call(out, size, None), low, high, generator)
 
 
@@ -98,7 +98,7 @@ def randint_like(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """From [0, high), in the shape of self."""
+    """Integers from [0, high), in the shape of self."""
     options = (dtype, layout, device, pin_memory, memory_format)
     return randint_like_low_generator_dtype(self, 0, high, None, *options)
 
@@ -113,7 +113,7 @@ def randint_like_generator(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """From [0, high), from a generator, in the shape of self."""
+    """Integers from [0, high), drawn from a generator, in the shape of self."""
     options = (dtype, layout, device, pin_memory, memory_format)
     return randint_like_low_generator_dtype(self, 0, high, generator, *options)
 
@@ -128,7 +128,7 @@ def randint_like_low_dtype(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """From [low, high), in the shape of self."""
+    """Integers from [low, high), in the shape of self."""
     options = (dtype, layout, device, pin_memory, memory_format)
     return randint_like_low_generator_dtype(self, low, high, None, *options)
 
@@ -144,7 +144,7 @@ def randint_like_low_generator_dtype(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """From [low, high), from a generator, in the shape of self."""
+    """Integers from [low, high), drawn from a generator, in the shape of self."""
     result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return ops.random__from.call(result, low, high, generator)
 
@@ -158,7 +158,7 @@ def randint_like_Tensor(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """From [0, high), in the shape of self."""
+    """Integers from [0, high), in the shape of self; ``high`` is a tensor."""
     return randint_like_Tensor_generator(self, high, None, dtype, layout, device, pin_memory, memory_format)
 
 
@@ -172,7 +172,9 @@ def randint_like_Tensor_generator(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """From [0, high), from a generator, in the shape of self. RuntimeError unless high is 0-dim and on the CPU."""
+    """Integers from [0, high), drawn from a generator, in the shape of self. Raise RuntimeError unless ``high`` is
+    0-dim and on the CPU.
+    """
     if high._size or high._device.type != "cpu":
         raise RuntimeError("high must be a scalar tensor and on CPU")
     options = (dtype, layout, device, pin_memory, memory_format)
@@ -183,7 +185,7 @@ def randint_like_Tensor_generator(
 
 
 def randperm(n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None) -> Tensor:
-    """0 to n - 1 in a random order."""
+    """The integers from 0 to n - 1 in random order."""
     return randperm_generator(n, None, dtype, layout, device, pin_memory)
 
 
@@ -195,21 +197,24 @@ def randperm_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """0 to n - 1 in a random order, from a generator."""
+    """The integers from 0 to n - 1 in random order, drawn from a generator."""
     result = ops.empty_memory_format.call((n,), dtype, layout, device, pin_memory, None)
     return ops.randperm_generator_out.call(n, generator, result)
 
 
 def randperm_out(n: int, out: Tensor) -> Tensor:
-    """0 to n - 1 in a random order, in out."""
+    """Write the integers from 0 to n - 1 in random order into ``out``."""
     return ops.randperm_generator_out.call(n, None, out)
 
 
 def randperm_out_generator_out(n: int, generator: Generator | None, out: Tensor) -> Tensor:
-    """Each place gets one of those that are left. RuntimeError if the dtype cannot hold n."""
+    """Write a random permutation into ``out``: each position gets one of the numbers that are left.
+
+    Raise RuntimeError if the dtype cannot hold n.
+    """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    ops.scalar_tensor.call(n, out._dtype, "strided", out._device, None)  # PyTorch asks whether the dtype holds n
+    ops.scalar_tensor.call(n, out._dtype, "strided", out._device, None)  # PyTorch checks that n fits the dtype
     ops.resize_.call(out, (n,), None)
     if out._device.type == "cpu":
         ops.resize_.call(out, (n,), None)
@@ -227,9 +232,10 @@ def randperm_out_generator_out(n: int, generator: Generator | None, out: Tensor)
 
 
 def _make_keys(n: int, generator: Generator | None, out: Tensor) -> None:
-    """CUDA sorts 0 to n - 1 by random keys of as many bits as make equal ones unlikely (``cuda/Randperm.cu``).
+    """Create the random keys by which CUDA sorts 0 to n - 1, with enough bits to make equal keys unlikely
+    (``cuda/Randperm.cu``).
 
-    NB: here the order is made as on the CPU, so the keys leave the generator as it was.
+    NB: here the order is computed as on the CPU, so the keys do not advance the generator.
     """
     ops.arange.call(n, out._dtype, "strided", out._device, None)
     bits = math.ceil(math.log2(n - (6 * n * n + 1) / (math.log(0.9) * 12)))

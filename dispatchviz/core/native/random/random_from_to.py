@@ -17,12 +17,12 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.thread.warning import warn
 
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-"""Bits of a mantissa: whole numbers up to ``2**digits`` are exact."""
+"""The number of bits of a mantissa; integers up to ``2**digits`` are exact."""
 _INT64_LOWEST = -(1 << 63)
 
 
 def random_(self: Tensor, generator: Generator | None) -> Tensor:
-    """Any whole number from 0 on that the dtype holds exactly."""
+    """Fill with integers from 0 to the largest one that the dtype holds exactly."""
     if not numel(self._size):
         return self
     check_no_internal_overlap(self)
@@ -34,12 +34,14 @@ def random_(self: Tensor, generator: Generator | None) -> Tensor:
 
 
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    """From [0, to)."""
+    """Fill with integers from [0, to)."""
     return random__from(self, 0, to, generator)
 
 
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    """From [from, to), or up to the maximum of the dtype. RuntimeError for bounds that the dtype cannot hold."""
+    """Fill with integers from [from, to), by default up to the maximum of the dtype. Raise RuntimeError for bounds that
+    the dtype cannot hold.
+    """
     check_no_internal_overlap(self)
     if to is None and from_ == _INT64_LOWEST:
         return _any_integers(self, generator)
@@ -82,7 +84,7 @@ def _any_integers(self: Tensor, generator: Generator | None) -> Tensor:
 
 
 def _max_integer(dtype: DType) -> int:
-    """The maximum sample: ``2**digits`` of a floating dtype."""
+    """The largest sample: ``2**digits`` for a floating dtype."""
     if dtype.is_floating_point:
         return 1 << _DIGITS[dtype.name]
     if dtype.is_complex:
@@ -91,34 +93,39 @@ def _max_integer(dtype: DType) -> int:
 
 
 def _check_casted(dtype: DType, low: int, high: int, to: str) -> None:
-    """``to``: what is said of the upper bound."""
+    """Raise RuntimeError if ``low``, cast to a floating dtype, is not below ``high``.
+
+    ``to`` is the message's text for ``high``.
+    """
     if dtype.is_floating_point and low >= high:
         raise RuntimeError(f"random_ expects 'from' casted to dtype to be less {to}={high}")
 
 
 def _next_above(dtype: DType, number: int) -> int:
-    """``update_from``: the closest bound that rounding does not move below it."""
+    """The closest bound that rounding does not move below the given one (``update_from``)."""
     if not dtype.is_floating_point or (rounded := _rounded(dtype, number + 1)) >= number:
         return number
     return rounded + (1 << (abs(number + 1).bit_length() - _DIGITS[dtype.name]))
 
 
 def _next_below(dtype: DType, number: int) -> int:
-    """``update_to``: the closest bound that rounding does not reach."""
+    """The closest bound that rounding does not reach (``update_to``)."""
     if not dtype.is_floating_point or (rounded := _rounded(dtype, number - 1)) < number:
         return number
     return rounded - (1 << (abs(number - 1).bit_length() - _DIGITS[dtype.name]))
 
 
 def _rounded(dtype: DType, number: int) -> int:
-    """There and back; C++ gives the lowest int64 for what does not fit."""
+    """A number cast to the dtype and back; C++ returns the lowest int64 if it does not fit."""
     value = float(numpy.int64(number).astype(dtype.numpy))
     fits = math.isfinite(value) and -(2.0**63) <= value < 2.0**63
     return int(value) if fits else _INT64_LOWEST
 
 
 def _check_in_range(dtype: DType, low: int, last: int) -> None:
-    """RuntimeError outside of the dtype's range; a warning where not every whole number is one of its own."""
+    """Raise RuntimeError for bounds outside of the dtype's range; warn if it cannot represent every integer between
+    them.
+    """
     if dtype.is_complex:
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     floating = dtype.is_floating_point

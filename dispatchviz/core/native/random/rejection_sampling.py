@@ -1,6 +1,6 @@
 """Poisson, binomial and gamma samples by rejection sampling (``aten/src/ATen/native/Distributions.h``).
 
-Poisson, binomial and gamma. Single numbers; arithmetic is in doubles but where C++ has it in the tensor's own dtype.
+Each function returns a single number. Arithmetic is in double, except where C++ uses the tensor's own dtype.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dispatchviz.core.native.random import distributions_helper
 from dispatchviz.core.native.random.generator import Generator
 
 Rounding = Callable[[float], float]
-"""To the dtype of the tensor."""
+"""A function that rounds a number to the dtype of the tensor."""
 
 
 def single(number: float) -> float:
-    """Rounded to float32."""
+    """A number rounded to float32."""
     return float(numpy.float32(number))
 
 
@@ -30,7 +30,10 @@ def _uniform(generator: Generator) -> float:
 
 
 def poisson(rate: float, generator: Generator) -> float:
-    """By products of uniform numbers, from 10 on by transformed rejection. RuntimeError for a negative rate."""
+    """A Poisson sample: products of uniform numbers below a rate of 10, transformed rejection from there.
+
+    Raise RuntimeError for a negative rate.
+    """
     if not rate >= 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     if rate >= 10:
@@ -65,7 +68,10 @@ def _poisson_transformed(rate: float, generator: Generator) -> float:
 
 
 def binomial(count: float, prob: float, generator: Generator, rounded: Rounding) -> float:
-    """How many of count tries succeed. Where success is likelier than not, the failures are counted."""
+    """A binomial sample: the number of successes in ``count`` trials.
+
+    If success is more likely than failure, failures are counted.
+    """
     if count <= 0 or prob <= 0:
         return 0.0
     if prob >= 1:
@@ -83,7 +89,7 @@ def _unlikely(count: float, prob: float, generator: Generator, rounded: Rounding
 
 
 def _waiting_times(count: float, prob: float, generator: Generator, rounded: Rounding) -> float:
-    """Try until the next success, added up."""
+    """A binomial sample by adding up the waiting times until the next success."""
     rate = rounded(math.log1p(-prob))
     tries, found = 0.0, 0.0
     while True:
@@ -95,7 +101,7 @@ def _waiting_times(count: float, prob: float, generator: Generator, rounded: Rou
 
 
 def _binomial_transformed(count: float, prob: float, generator: Generator, rounded: Rounding) -> float:
-    """Transformed rejection."""
+    """A binomial sample by transformed rejection."""
     mean, failure = rounded(count * prob), rounded(1 - prob)
     std = rounded(math.sqrt(rounded(mean * failure)))
     b = 1.15 + 2.53 * std
@@ -133,7 +139,7 @@ _TAILS = (
     0.00925546218271273,
     0.00833056343336287,
 )
-"""What Stirling's formula lacks of the logarithms of 0!, 1!, ..., 9!."""
+"""The differences between Stirling's formula and the logarithms of 0!, 1!, ..., 9!."""
 
 
 def _tail(k: float) -> float:
@@ -150,7 +156,7 @@ _SQUEEZE = single(0.0331)
 
 
 def gamma(alpha: float, generator: Generator, rounded: Rounding) -> float:
-    """With scale 1; below 1 it is sampled for alpha + 1 and scaled."""
+    """A gamma sample with scale 1. For alpha below 1 it is sampled for alpha + 1 and scaled."""
     scale = 1.0
     if alpha < 1:
         if alpha == 0:

@@ -1,7 +1,7 @@
 """``uniform_``, ``normal_``, ``exponential_``, ``cauchy_``, ``log_normal_``
 (``aten/src/ATen/native/Distributions.cpp``, ``DistributionTemplates.h``).
 
-Numbers are drawn one after the other and written in the order of memory; whole numbers are in ``random_from_to.py``.
+Numbers are drawn one after the other and written in the order of memory. Integers are in ``random_from_to.py``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ MAXIMUM = {
 
 
 def generator_of(self: Tensor, generator: Generator | None) -> Generator:
-    """The one given or the device's own. RuntimeError if a generator is for another kind of device."""
+    """The given generator, or the default one of the device.
+
+    Raise RuntimeError if it belongs to another type of device.
+    """
     if generator is None:
         return default_generators[self._device.type]
     if generator.device.type != self._device.type:
@@ -39,13 +42,15 @@ def generator_of(self: Tensor, generator: Generator | None) -> Generator:
 
 
 def fill(self: Tensor, numbers: Any) -> Tensor:
-    """Write a flat NumPy array into a tensor, in the order of its memory (``cpu_serial_kernel``)."""
+    """Write a flat NumPy array into a tensor in the order of its memory (``cpu_serial_kernel``)."""
     store(self, array_module(self._device.type).asarray(in_memory_order(numbers, self._size, [self._stride])))
     return self
 
 
 def in_memory_order(numbers: Any, size: Size, strides: list[Size]) -> Any:
-    """Flat numbers as an array of a shape, in the order in which TensorIterator visits memory of these strides."""
+    """Flat numbers as an array of a shape, in the order in which TensorIterator visits memory with the given
+    strides.
+    """
     slowest_first = memory_order(size, strides)[::-1]
     there = numbers.reshape([size[dim] for dim in slowest_first])
     return there.transpose(sorted(range(len(size)), key=slowest_first.__getitem__))
@@ -55,7 +60,7 @@ def in_memory_order(numbers: Any, size: Size, strides: list[Size]) -> Any:
 
 
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers from [from, to); complex ones through ``view_as_real``."""
+    """Fill with numbers from [from, to); complex tensors are filled through ``view_as_real``."""
     if self._dtype.is_complex:
         if numel(self._size):
             uniform_(ops.view_as_real.call(self), from_, to, generator)
@@ -98,7 +103,10 @@ def _check_bounds(self: Tensor, low: float, high: float) -> None:
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers; complex ones, through ``view_as_real``, have half the variance in each part."""
+    """Fill with normal numbers.
+
+    Complex tensors are filled through ``view_as_real``, with half the variance in each part.
+    """
     check_std(std)
     if not numel(self._size):
         return self
@@ -110,7 +118,10 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator 
 
 
 def _fill_normal(self: Tensor, mean: float, std: float, generator: Generator | None) -> None:
-    """Fewer than 16 numbers, or such that do not lie side by side, are sampled one at a time, in float64."""
+    """Fill with normal numbers.
+
+    Fewer than 16 numbers, or elements that are not contiguous, are sampled one at a time in float64.
+    """
     if not self._dtype.can_require_grad:
         raise not_implemented("normal_kernel_cpu", self._dtype)
     source, count = generator_of(self, generator), numel(self._size)
@@ -129,7 +140,7 @@ def normal_meta_(self: Tensor, mean: float = 0, std: float = 1, generator: Gener
 
 
 def check_std(std: float) -> None:
-    """RuntimeError if it is negative, or no number."""
+    """Raise RuntimeError if the standard deviation is negative or nan."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
@@ -138,7 +149,7 @@ def check_std(std: float) -> None:
 
 
 def exponential_(self: Tensor, lambd: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with exponentially distributed numbers of a rate above 0."""
+    """Fill with exponentially distributed numbers; the rate must be positive."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     if not numel(self._size):

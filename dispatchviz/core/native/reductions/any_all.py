@@ -1,7 +1,7 @@
 """``any``, ``all`` (``aten/src/ATen/native/ReduceOps.cpp``).
 
-A reduction, as sums are (``sum_mean.py``): it writes into a view of its output that has the reduced
-dimensions with a stride of 0.
+Both are reductions like sums (``sum_mean.py``): they write into a view of the output in which the reduced dimensions
+have a stride of 0.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, num
 
 
 def any_meta(op: Structured, self: Tensor) -> None:
-    """One bool."""
+    """A single bool."""
     op.set_output_raw_strided((), (), _checked_dtype("any", op, self), self._device)
 
 
 def all_meta(op: Structured, self: Tensor) -> None:
-    """One bool."""
+    """A single bool."""
     op.set_output_raw_strided((), (), _checked_dtype("all", op, self), self._device)
 
 
 def any_dim_meta(op: Structured, self: Tensor, dim: int, keepdim: bool) -> None:
-    """Without the dimension."""
+    """The shape of self without the reduced dimension."""
     set_reduced(op, self, (dim,), keepdim, _checked_dtype("any", op, self))
 
 
 def all_dim_meta(op: Structured, self: Tensor, dim: int, keepdim: bool) -> None:
-    """Without the dimension."""
+    """The shape of self without the reduced dimension."""
     set_reduced(op, self, (dim,), keepdim, _checked_dtype("all", op, self))
 
 
 def any_dims_meta(op: Structured, self: Tensor, dim: Size | None, keepdim: bool) -> None:
-    """Without some dimensions; None means all of them, and no dimension none."""
+    """The shape of self without the reduced dimensions; None means all of them, an empty list none."""
     _set_output(op, self, dim, keepdim, _checked_dtype("any", op, self))
 
 
 def all_dims_meta(op: Structured, self: Tensor, dim: Size | None, keepdim: bool) -> None:
-    """Without some dimensions; None means all of them, and no dimension none."""
+    """The shape of self without the reduced dimensions; None means all of them, an empty list none."""
     _set_output(op, self, dim, keepdim, _checked_dtype("all", op, self))
 
 
@@ -57,7 +57,10 @@ def _mask(self: Tensor, dim: Size | None) -> list[bool]:
 
 
 def _checked_dtype(name: str, op: Structured, self: Tensor) -> DType:
-    """uint8 stays uint8, as it came before bool; an out= tensor may be either."""
+    """The dtype of the result: bool, or uint8 for uint8, for backward compatibility.
+
+    An ``out=`` tensor may have either.
+    """
     if op.variant != "out":
         return uint8 if self._dtype is uint8 else bool_
     if op.output._dtype not in (bool_, uint8):
@@ -66,37 +69,40 @@ def _checked_dtype(name: str, op: Structured, self: Tensor) -> DType:
 
 
 def any_all_out(self: Tensor, out: Tensor) -> None:
-    """Whether an element is not zero."""
+    """True if an element is not zero"""
     _allany("any", self, out)
 
 
 def all_all_out(self: Tensor, out: Tensor) -> None:
-    """Whether no element is zero."""
+    """True if no element is zero"""
     _allany("all", self, out)
 
 
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> None:
-    """Whether an element along the dimension is not zero."""
+    """True if an element along the dimension is not zero"""
     _allany("any", self, out, (dim,), keepdim)
 
 
 def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> None:
-    """Whether no element along the dimension is zero."""
+    """True if no element along the dimension is zero"""
     _allany("all", self, out, (dim,), keepdim)
 
 
 def any_dims_out(self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> None:
-    """Whether an element along the dimensions is not zero."""
+    """True if an element along the dimensions is not zero"""
     _allany("any", self, out, dim, keepdim)
 
 
 def all_dims_out(self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> None:
-    """Whether no element along the dimensions is zero."""
+    """True if no element along the dimensions is zero"""
     _allany("all", self, out, dim, keepdim)
 
 
 def _allany(name: str, self: Tensor, out: Tensor, dim: Size | None = None, keepdim: bool = False) -> None:
-    """``allany_impl``: without elements the answer is that of no element; a single one is cast."""
+    """Write the result (``allany_impl``).
+
+    Without elements it is that of an empty reduction; a single element is cast.
+    """
     if not numel(self._size):
         ops.fill__Scalar.call(out, int(name == "all"))
     elif numel(self._size) == 1:
@@ -119,7 +125,7 @@ def _reduce(name: str, self: Tensor, out: Tensor, dim: Size | None, keepdim: boo
 
 
 def _is_any_true(self: Tensor) -> Tensor:
-    """RuntimeError for anything but bool."""
+    """``any`` of a bool tensor. Raise RuntimeError for any other dtype."""
     if self._dtype is not bool_:
         raise RuntimeError(
             'self.scalar_type() == at::kBool INTERNAL ASSERT FAILED at "aten/src/ATen/native/ReduceOps.cpp":2148, '
@@ -129,11 +135,11 @@ def _is_any_true(self: Tensor) -> Tensor:
     return result
 
 
-# -- for checks --------------------------------------------------------------------------------------------------------
+# -- _is_any_true, _is_all_true ----------------------------------------------------------------------------------------
 
 
 def _is_all_true(self: Tensor) -> Tensor:
-    """``all`` of bools. RuntimeError for others."""
+    """``all`` of a bool tensor. Raise RuntimeError for any other dtype."""
     _check_bools(self)
     return ops.all.call(self)
 

@@ -1,6 +1,6 @@
 """``cdist``, ``pdist``: pairwise distances between the rows of matrices (``aten/src/ATen/native/Distance.cpp``).
 
-``p`` is the norm's; of its gradients, 0 stands wherever a distance is 0.
+``p`` is the order of the norm. Its gradient is 0 wherever a distance is 0.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, qu
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 BY_PRODUCT, BY_PRODUCT_IF_MANY = 1, 0
-"""Values of ``compute_mode``: the Euclidean distance comes from a matrix product, or only for more than 25 rows."""
+"""The values of ``compute_mode`` that compute the Euclidean distance from a matrix product, always or only for more
+than 25 rows.
+"""
 
 # -- norms -------------------------------------------------------------------------------------------------------------
 
 
 def _norm(xp: Any, difference: Any, p: float) -> Any:
-    """Over the last dimension."""
+    """The norm over the last dimension."""
     length = xp.abs(difference)
     if p == 0:
         return xp.minimum(xp.ceil(length), 1).sum(-1)
@@ -57,16 +59,16 @@ def _difference_gradient(xp: Any, difference: Any, grad: Any, distance: Any, p: 
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    """(*, rows of x1, rows of x2). RuntimeError for tensors or a norm that do not fit."""
+    """The distances (*, rows of x1, rows of x2). Raise RuntimeError for tensors or a norm that do not fit."""
     _check_columns(x1, x2)
     _check_kinds(x1, x2, p)
-    if _by_product(x1, x2, p, compute_mode) and numel(x1._size) and numel(x2._size):
+    if _uses_product(x1, x2, p, compute_mode) and numel(x1._size) and numel(x2._size):
         return _cdist_impl(x1, x2, p, compute_mode)
     return ops._cdist_forward.call(x1, x2, p, compute_mode)
 
 
 def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    """The same."""
+    """The distances (*, rows of x1, rows of x2) of prepared tensors."""
     _check_columns(x1, x2)
     _check_kinds(x1, x2, p)
     return _cdist_impl(x1, x2, p, compute_mode)
@@ -88,7 +90,7 @@ def _check_kinds(x1: Tensor, x2: Tensor, p: float) -> None:
         raise RuntimeError("cdist only supports non-negative p values")
 
 
-def _by_product(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> bool:
+def _uses_product(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> bool:
     mode = compute_mode or BY_PRODUCT_IF_MANY
     if not 0 <= mode <= 2:
         raise RuntimeError(f"possible modes: 0, 1, 2, but was: {mode}")
@@ -104,7 +106,7 @@ def _cdist_impl(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> T
         return ops.empty_memory_format.call(size, x1._dtype, "strided", x1._device, None, None)
     if not x1._size[-1]:
         return ops.zeros.call(size, x1._dtype, "strided", x1._device, None)
-    if _by_product(x1, x2, p, compute_mode):
+    if _uses_product(x1, x2, p, compute_mode):
         alone = math.prod(batch) == 1
         distances = ops._euclidean_dist.call(x1, x2) if alone else ops._euclidean_dist.call(first, second)
         return ops.view.call(distances, size)
@@ -128,12 +130,12 @@ def _check_alike(x1: Tensor, x2: Tensor) -> None:
 
 
 def _differences(first: Any, second: Any) -> Any:
-    """Of every two rows of a batch."""
+    """The differences of each row of one batch with each row of the other."""
     return first[..., :, None, :] - second[..., None, :, :]
 
 
 def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
-    """The gradient of x1. RuntimeError if a tensor is not contiguous."""
+    """The gradient of x1. Raise RuntimeError if a tensor is not contiguous."""
     batch = broadcast_sizes(x1._size[:-2], x2._size[:-2])
     rows, columns = x1._size[-2:]
     first, second = (_expanded(x, batch) for x in (x1, x2))
@@ -156,14 +158,14 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
 
 
 def _expanded(x: Tensor, batch: Size) -> Tensor:
-    """In one piece of memory."""
+    """A tensor expanded to the batch, contiguous."""
     if x._size[:-2] == batch:
         return x
     return in_format(ops.expand.call(x, (*batch, *x._size[-2:]), False))
 
 
 def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
-    """The root of ``x1 * x1 - 2 * x1 @ x2^T + x2 * x2``, from one matrix product."""
+    """The square root of ``x1 * x1 - 2 * x1 @ x2^T + x2 * x2``, from one matrix product."""
     sums, ones = [], []
     for x in (x1, x2):
         sums.append(ops.sum_dim_IntList.call(ops.pow_Tensor_Scalar.call(x, 2), (-1,), True, None))
@@ -178,7 +180,7 @@ def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def pdist(self: Tensor, p: float) -> Tensor:
-    """Of every two rows of a matrix. RuntimeError for anything else."""
+    """The distances between every two rows of a matrix. Raise RuntimeError for anything else."""
     if len(self._size) != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {len(self._size)}D")
     if not self._dtype.is_floating_point:
@@ -189,7 +191,7 @@ def pdist(self: Tensor, p: float) -> Tensor:
 
 
 def _pdist_forward(self: Tensor, p: float) -> Tensor:
-    """The same, of a contiguous matrix."""
+    """The distances between every two rows of a contiguous matrix."""
     if not self._is_contiguous:
         raise RuntimeError("_pdist_forward requires contiguous input")
     result = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, "contiguous_format")

@@ -10,7 +10,9 @@ from dispatchviz.core.thread.warning import warn_python
 
 
 def cov(self: Tensor, correction: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor:
-    """Of variables in rows, with their observations in columns, which may count more than once or less."""
+    """The covariance matrix of variables in rows, with observations in columns; weights may count an observation
+    several times or less.
+    """
     _check_rank("cov", self)
     if self._dtype is bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
@@ -74,7 +76,7 @@ def _check_weights(name: str, weights: Tensor, count: int, kind: str, fits: bool
 def _factor(
     total: Tensor, count: int, rows: Tensor, weights: Tensor | None, aweights: Tensor | None, correction: int
 ) -> Tensor:
-    """What the products are divided by; 0, with a warning, if it is less."""
+    """The divisor of the products. If it would be negative or 0, warn and return 0."""
     if weights is None:
         factor = _whole(count - correction, rows)
     elif correction == 0:
@@ -95,7 +97,7 @@ def _factor(
 
 
 def corrcoef(self: Tensor) -> Tensor:
-    """The covariances divided by both deviations."""
+    """The covariances divided by both standard deviations."""
     _check_rank("corrcoef", self)
     found = ops.cov.call(self, 1, None, None)
     if not found._size:

@@ -18,13 +18,13 @@ ValuesAndIndices = tuple[Tensor, Tensor]
 
 
 def cummax(self: Tensor, dim: int) -> ValuesAndIndices:
-    """Cumulative maximum, and its last index."""
+    """The cumulative maximum, and its last index."""
     values, indices = _empty(self, self._size, self._dtype), _empty(self, self._size, int64)
     return ops.cummax_out.call(self, dim, values, indices)
 
 
 def cummin(self: Tensor, dim: int) -> ValuesAndIndices:
-    """Cumulative minimum, and its last index."""
+    """The cumulative minimum, and its last index."""
     values, indices = _empty(self, self._size, self._dtype), _empty(self, self._size, int64)
     return ops.cummin_out.call(self, dim, values, indices)
 
@@ -34,12 +34,12 @@ def _empty(like: Tensor, size: Size, dtype: DType) -> Tensor:
 
 
 def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> ValuesAndIndices:
-    """Into two tensors. RuntimeError for other dtypes or devices."""
+    """Write ``cummax`` into two tensors. Raise RuntimeError for other dtypes or devices."""
     return _cumulative("cummax", self, dim, values, indices)
 
 
 def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> ValuesAndIndices:
-    """Into two tensors. RuntimeError for other dtypes or devices."""
+    """Write ``cummin`` into two tensors. Raise RuntimeError for other dtypes or devices."""
     return _cumulative("cummin", self, dim, values, indices)
 
 
@@ -61,7 +61,7 @@ def _cumulative(name: str, self: Tensor, dim: int, values: Tensor, indices: Tens
 
 
 def _check_like(out: Tensor, like: Tensor) -> None:
-    """``check_scalar_type_device_layout_equal``"""
+    """Raise RuntimeError if ``out`` has another dtype or device (``check_scalar_type_device_layout_equal``)."""
     if out._dtype is not like._dtype:
         raise RuntimeError(f"expected scalar_type {like._dtype.legacy} but found {out._dtype.legacy}")
     if out._device != like._device:
@@ -93,12 +93,12 @@ def _loop(self: Tensor, values: Tensor, indices: Tensor, dim: int, name: str) ->
 
 
 def _cumulative_extrema(name: str, array: Any, dim: int) -> Any:
-    """``ufunc.accumulate``. CuPy accumulates sums and products only: the host does it for it."""
+    """The result of ``ufunc.accumulate``. CuPy accumulates only sums and products, so the host computes."""
     return module_of(array).asarray(getattr(numpy, name).accumulate(on_host(array), dim))
 
 
 def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """What each element was taken for, added up."""
+    """Zeros with the gradient added at the index of each extremum."""
     if not numel(input._size):
         return input
     zeros = ops.zeros.call(input._size, input._dtype, "strided", input._device, None)

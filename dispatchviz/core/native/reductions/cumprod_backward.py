@@ -1,6 +1,6 @@
 """``cumprod_backward``: gradient of the cumulative product (``aten/src/ATen/native/ReduceOps.cpp``).
 
-It calls operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+Operators are called in PyTorch's order, in which C++ evaluates the arguments of a call from right to left.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
-    """The reversed cumsum of output * grad, over input.
+    """The reversed cumulative sum of output * grad, divided by input.
 
-    Zeros are not divided by: the running sum serves up to the first one of a row, at which the products after it
-    count; or, where this is to be differentiated again, each element's products are multiplied without it.
+    Zeros are not divided by. The running sum is used up to the first zero of a row, whose gradient counts the products
+    after it. If the gradient must be differentiable, the products without each element are multiplied instead.
     """
     if numel(input._size) <= 1:
         return grad
@@ -41,7 +41,7 @@ def _reversed_cumsum(tensor: Tensor, dim: int) -> Tensor:
 def _up_to_the_first_zero(
     grad: Tensor, factors: Tensor, products: Tensor, weighted: Tensor, zeros_met: Tensor, grad_input: Tensor, dim: int
 ) -> Tensor:
-    """``zeros_met`` counts the zeros up to each element."""
+    """The gradient up to the first zero of each row; ``zeros_met`` counts the zeros up to each element."""
     mask = ops.eq_Scalar.call(zeros_met, 0)
     before = ops.masked_fill_Scalar.call(weighted, ops.bitwise_not.call(mask), 0.0)
     grad_input = ops.where_self.call(mask, ops.div__Tensor.call(_reversed_cumsum(before, dim), factors), grad_input)
@@ -61,7 +61,7 @@ def _up_to_the_first_zero(
 
 
 def _products_without_each(grad: Tensor, factors: Tensor, dim: int) -> Tensor:
-    """For each element the products that it is part of, without it, multiplied again each time."""
+    """The gradient of each element from the products that contain it, multiplied without it."""
     length = factors._size[dim]
     grad_input = ops.zeros.call(factors._size, grad._dtype, "strided", grad._device, None)
     one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)
@@ -75,7 +75,7 @@ def _products_without_each(grad: Tensor, factors: Tensor, dim: int) -> Tensor:
 
 
 def _omitted_products(factors: Tensor, ones: Tensor, dim: int, index: int, length: int) -> Tensor:
-    """The cumulative products from an index on, without its own factor."""
+    """The cumulative products from an index on, without the factor at that index."""
     if index == 0:
         rest = ops.cumprod.call(ops.slice_Tensor.call(factors, dim, 1, None, 1), dim, None)
         return ops.cat.call([ones, rest], dim)

@@ -1,6 +1,7 @@
 """``prod``, ``cumsum``, ``cumprod``, ``logsumexp``, ``norm``, ``linalg_vector_norm``
 (``aten/src/ATen/native/ReduceOps.cpp``, ``LinearAlgebra.cpp``). Sums and means are in ``sum_mean.py``, variances in
-``variance.py``."""
+``variance.py``.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def _summed(dtype: DType) -> DType:
 
 
 def prod_dim_int_meta(op: Structured, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> None:
-    """Without the dimension; integers and bool become int64."""
+    """The shape without the reduced dimension; integers and bool become int64."""
     set_reduced(op, self, (dim,), keepdim, dtype or output_dtype(op) or _summed(self._dtype))
 
 
@@ -61,12 +62,14 @@ def _product(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
 
 
 _BLOCK = 64
-"""Four vectors of 16 elements."""
+"""The number of elements in four vectors of 16."""
 
 
 def _rounded_product(self: Tensor, axes: tuple[int, ...]) -> Any:
-    """Half and bfloat16 are rounded after each step: four vectors at a time where the elements lie side by side, what
-    is left one by one (``vectorized_inner_reduction``)."""
+    """The product of half or bfloat16, rounded after each step (``vectorized_inner_reduction``).
+
+    Contiguous elements are multiplied in blocks of four vectors, the rest one by one.
+    """
     rank = len(self._size)
     count = math.prod(self._size[axis] for axis in axes)
     reduced_last = numpy.moveaxis(self._array, axes, tuple(range(rank - len(axes), rank)))
@@ -89,16 +92,16 @@ def _chain(numbers: Any, axis: int) -> Any:
     return first
 
 
-# -- running sums and products -----------------------------------------------------------------------------------------
+# -- cumulative sums and products --------------------------------------------------------------------------------------
 
 
 def cumsum_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
-    """Same shape; integers and bool become int64."""
+    """The shape of self; integers and bool become int64."""
     _cumulative_meta(op, self, dim, dtype)
 
 
 def cumprod_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
-    """Same shape; integers and bool become int64."""
+    """The shape of self; integers and bool become int64."""
     _cumulative_meta(op, self, dim, dtype)
 
 
@@ -110,12 +113,12 @@ def _cumulative_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None
 
 
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> None:
-    """The sum of all up to each"""
+    """The cumulative sum"""
     _cumulative("cumsum", self, dim, out)
 
 
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> None:
-    """The product of all up to each"""
+    """The cumulative product"""
     _cumulative("cumprod", self, dim, out)
 
 
@@ -143,7 +146,7 @@ def logsumexp(self: Tensor, dim: Size, keepdim: bool) -> Tensor:
 
 
 def logsumexp_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    """Into out. The maximum is subtracted first, against overflow."""
+    """Write ``logsumexp`` into ``out``. The maximum is subtracted first to avoid overflow."""
     if not out._dtype.can_require_grad:
         raise RuntimeError(f"logsumexp(): Expected floating point type for result tensor, but got: {out._dtype.legacy}")
     if not self._dtype.can_require_grad:
@@ -164,7 +167,7 @@ def logsumexp_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor
 def linalg_vector_norm_meta(
     op: Structured, self: Tensor, ord: Scalar, dim: Dims, keepdim: bool, dtype: DType | None
 ) -> None:
-    """Without the reduced dimensions."""
+    """The shape without the reduced dimensions."""
     if not self._dtype.can_require_grad:
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {self._dtype.legacy}"
@@ -175,7 +178,7 @@ def linalg_vector_norm_meta(
 
 
 def _check_has_norm(self: Tensor, ord: Scalar, dims: Size) -> None:
-    """RuntimeError for the infinity or a negative norm of no elements."""
+    """Raise RuntimeError for an infinity norm or a negative norm of no elements."""
     order = float(ord)  # type: ignore[arg-type]
     if numel(self._size) or not (order < 0 or order == math.inf):
         return
@@ -190,7 +193,7 @@ def _check_has_norm(self: Tensor, ord: Scalar, dims: Size) -> None:
 
 
 def _check_norm_dtype(own: DType, dtype: DType | None) -> None:
-    """RuntimeError for a dtype that is narrower, or real for complex numbers or the other way round."""
+    """Raise RuntimeError for a narrower dtype, and for a real dtype with complex numbers or the reverse."""
     if dtype is None:
         return
     name = "linalg.vector_norm: "
@@ -209,7 +212,10 @@ def _check_norm_dtype(own: DType, dtype: DType | None) -> None:
 def linalg_vector_norm_out(
     self: Tensor, ord: Scalar, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> None:
-    """(sum of |self| ** ord) ** (1 / ord); over single elements their size, or whether they are not 0"""
+    """(sum of abs(self) ** ord) ** (1 / ord)
+
+    The norm of single elements is their absolute value, or, for ord 0, whether they are not 0.
+    """
     mask = reduced_mask(dim, len(self._size))
     if all(length == 1 for length, reduced in zip(self._size, mask, strict=True) if reduced) and (
         self._size or not dim
@@ -239,7 +245,9 @@ def linalg_vector_norm_out(
 
 
 def _own_sizes(self: Tensor, power: float, dtype: DType | None) -> Tensor:
-    """On the CPU, ``abs`` of complex numbers where one of them is chosen, for the gradient compares with these."""
+    """The absolute values of complex numbers for an infinity norm on the CPU, because the gradient compares with
+    them.
+    """
     if not (self._dtype.is_complex and math.isinf(power) and self._device.type == "cpu"):
         return self
     return ops.abs.call(self if dtype is None else ops.to_dtype.call(self, dtype, False, False, None))
@@ -266,7 +274,7 @@ def _norm_of_single_elements(
 
 
 def norm_ScalarOpt_dim_meta(op: Structured, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool) -> None:
-    """Without the reduced dimensions."""
+    """The shape without the reduced dimensions."""
     if not self._dtype.can_require_grad:
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {self._dtype.legacy} instead."
@@ -275,10 +283,10 @@ def norm_ScalarOpt_dim_meta(op: Structured, self: Tensor, p: Scalar | None, dim:
 
 
 def norm_out(self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> None:
-    """By ``linalg_vector_norm``; the second norm if none is named."""
+    """``linalg_vector_norm`` of the given order, by default 2."""
     ops.linalg_vector_norm_out.call(self, 2.0 if p is None else p, dim, keepdim, None, out)
 
 
 def norm_Scalar(self: Tensor, p: Scalar) -> Tensor:
-    """Over all dimensions."""
+    """The norm over all dimensions."""
     return ops.norm_ScalarOpt_dim.call(self, p, (), False)

@@ -1,7 +1,6 @@
 """``diff``, ``gradient``: finite differences (``aten/src/ATen/native/ReduceOps.cpp``).
 
-Where C++ evaluates the operands of a sign or the arguments of a call from right to left, the lines here stand in that
-order.
+C++ evaluates the operands of an operator and the arguments of a call from right to left. Lines are in that order here.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
 
 def diff(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None) -> Tensor:
-    """Each element less the one before it, n times over."""
+    """The difference of each element and its predecessor, applied n times."""
     _check(self, n, dim, prepend, append)
     if n:
         self = _extended(self, prepend, append, dim)
@@ -27,7 +26,7 @@ def diff(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor 
 
 
 def diff_out(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``diff``."""
     _check(self, n, dim, prepend, append)
     if n == 0:
         if out._size != self._size:
@@ -70,7 +69,7 @@ def _check_other(self: Tensor, other: Tensor, dim: int) -> None:
 
 
 def _extended(self: Tensor, prepend: Tensor | None, append: Tensor | None, dim: int) -> Tensor:
-    """``prepend_append_on_dim``"""
+    """The tensor with ``prepend`` and ``append`` concatenated along a dimension (``prepend_append_on_dim``)."""
     parts = [part for part in (prepend, self, append) if part is not None]
     return self if len(parts) == 1 else ops.cat.call(parts, dim)
 
@@ -94,46 +93,46 @@ def _differences(self: Tensor, n: int, dim: int) -> Tensor:
 
 
 def gradient_scalarint(self: Tensor, spacing: Scalar | None, dim: int | None, edge_order: int) -> list[Tensor]:
-    """Along one dimension or all, the same distance between all elements."""
+    """The gradient along one dimension or all, with one distance between elements."""
     dims = None if dim is None else (dim,)
     _check_gradient(self, None, dims, edge_order)
     return _even(self, _dims(self, dims), [1.0 if spacing is None else spacing] * len(_dims(self, dims)), edge_order)
 
 
 def gradient_scalararray(self: Tensor, spacing: Scalar, dim: Size, edge_order: int) -> list[Tensor]:
-    """Along some dimensions."""
+    """The gradient along some dimensions, with one distance between elements."""
     _check_gradient(self, None, dim, edge_order)
     return _even(self, dim, [spacing] * len(dim), edge_order)
 
 
 def gradient_array(self: Tensor, dim: Size, edge_order: int) -> list[Tensor]:
-    """Along some dimensions, elements 1 apart."""
+    """The gradient along some dimensions, with a distance of 1 between elements."""
     _check_gradient(self, None, dim, edge_order)
     return _even(self, dim, [1.0] * len(dim), edge_order)
 
 
 def gradient_scalarrayint(self: Tensor, spacing: Sequence[Scalar], dim: int | None, edge_order: int) -> list[Tensor]:
-    """A distance for each dimension."""
+    """The gradient with a distance for each dimension."""
     dims = None if dim is None else (dim,)
     _check_gradient(self, len(spacing), dims, edge_order)
     return _even(self, _dims(self, dims), spacing, edge_order)
 
 
 def gradient_scalarrayarray(self: Tensor, spacing: Sequence[Scalar], dim: Size, edge_order: int) -> list[Tensor]:
-    """A distance for each of some dimensions."""
+    """The gradient with a distance for each of some dimensions."""
     _check_gradient(self, len(spacing), dim, edge_order)
     return _even(self, dim, spacing, edge_order)
 
 
 def gradient_tensorarrayint(self: Tensor, spacing: Sequence[Tensor], dim: int | None, edge_order: int) -> list[Tensor]:
-    """A tensor of coordinates for each dimension."""
+    """The gradient with a tensor of coordinates for each dimension."""
     dims = None if dim is None else (dim,)
     _check_gradient(self, len(spacing), dims, edge_order)
     return _uneven(self, _dims(self, dims), spacing, edge_order)
 
 
 def gradient_tensorarray(self: Tensor, spacing: Sequence[Tensor], dim: Size, edge_order: int) -> list[Tensor]:
-    """A tensor of coordinates for each of some dimensions."""
+    """The gradient with a tensor of coordinates for each of some dimensions."""
     _check_gradient(self, len(spacing), dim, edge_order)
     return _uneven(self, dim, spacing, edge_order)
 
@@ -143,7 +142,7 @@ def _dims(self: Tensor, dims: Size | None) -> Size:
 
 
 def _check_gradient(self: Tensor, spacings: int | None, dims: Size | None, edge_order: int) -> None:
-    """``pre_check_gradient``"""
+    """Raise RuntimeError for arguments that do not fit (``pre_check_gradient``)."""
     if self._dtype is uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if spacings is not None and dims is None and spacings != len(self._size):
@@ -167,7 +166,7 @@ def _check_gradient(self: Tensor, spacings: int | None, dims: Size | None, edge_
 
 
 def _even(self: Tensor, dims: Size, spacing: Sequence[Scalar], edge_order: int) -> list[Tensor]:
-    """``gradient_helper_float``"""
+    """The gradients at evenly spaced points (``gradient_helper_float``)."""
     found = []
     for dim, step in zip(dims, spacing, strict=True):
         part = _slices(self, wrap_dim(dim, len(self._size)))
@@ -207,7 +206,7 @@ def _times(tensor: Tensor, factor: Scalar) -> Tensor:
 
 
 def _uneven(self: Tensor, dims: Size, coordinates: Sequence[Tensor], edge_order: int) -> list[Tensor]:
-    """``gradient_helper``"""
+    """The gradients at given coordinates (``gradient_helper``)."""
     found = []
     for dim, indices in zip(dims, coordinates, strict=True):
         if indices._device != self._device:
@@ -249,7 +248,7 @@ def _edges(part: Slices, steps: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _wide_edges(part: Slices, steps: Tensor) -> tuple[Tensor, Tensor]:
-    """Through three points: the weights follow from the two steps at that end."""
+    """The gradient at both edges through three points, weighted by the two steps at that edge."""
 
     def step(index: int) -> Tensor:
         return ops.select_int.call(steps, 0, index)

@@ -1,5 +1,7 @@
-"""``histc``, ``histogram``, ``histogramdd`` (``aten/src/ATen/native/Histogram.cpp``, ``cpu/HistogramKernel.cpp``). All
-of them count in ``_count``, points of N coordinates into boxes."""
+"""``histc``, ``histogram``, ``histogramdd`` (``aten/src/ATen/native/Histogram.cpp``, ``cpu/HistogramKernel.cpp``).
+
+All of them count in ``_count``, which assigns points of N coordinates to N-dimensional bins.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,12 @@ Range = list[float] | None
 
 
 def histogram_histc(self: Tensor, bins: int, min: Scalar, max: Scalar) -> Tensor:
-    """How many elements lie in each of some bins of one width."""
+    """The number of elements in each of ``bins`` bins of equal width."""
     return histogram_histc_out(self, bins, min, max, _empty(self))
 
 
 def histogram_histc_out(self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``histogram_histc``."""
     edges = _empty(self)
     points = ops.reshape.call(self, (numel(self._size), 1))
     _prepare(points, [bins], out, [edges])
@@ -40,17 +42,20 @@ def histogram_histc_out(self: Tensor, bins: int, min: Scalar, max: Scalar, out: 
 
 
 def _histc(self: Tensor, bins: int, min: Scalar, max: Scalar) -> Tensor:
-    """On CUDA."""
+    """The number of elements in each bin of equal width, on CUDA."""
     return histogram_histc(self, bins, min, max)
 
 
 def _histc_out(self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
-    """On CUDA, into out."""
+    """Write the CUDA version of ``histc`` into ``out``."""
     return histogram_histc_out(self, bins, min, max, out)
 
 
 def _finite_range(self: Tensor, low: float, high: float) -> tuple[float, float]:
-    """``histc_select_outer_bin_edges``: of all elements if none is given."""
+    """The given range, or that of all elements (``histc_select_outer_bin_edges``).
+
+    Raise RuntimeError for an invalid range.
+    """
     if low == high and numel(self._size):
         bounds = ops.aminmax.call(self, None, False)
         low, high = (float(ops.item.call(bound)) for bound in bounds)  # type: ignore[arg-type]
@@ -67,14 +72,14 @@ def _finite_range(self: Tensor, low: float, high: float) -> tuple[float, float]:
 
 
 def histogram_bins_tensor(self: Tensor, bins: Tensor, weight: Tensor | None, density: bool) -> tuple[Tensor, Tensor]:
-    """How many elements lie between each two edges."""
+    """The number of elements between each two edges, and the edges."""
     return histogram_out_bins_tensor_out(self, bins, weight, density, _empty(self), _empty(self))
 
 
 def histogram_out_bins_tensor_out(
     self: Tensor, bins: Tensor, weight: Tensor | None, density: bool, hist: Tensor, bin_edges: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Into two tensors."""
+    """Write ``histogram`` into two tensors."""
     points, weights = _as_points(self, weight)
     _between(points, [bins], weights, density, hist, [bin_edges])
     return hist, bin_edges
@@ -83,14 +88,14 @@ def histogram_out_bins_tensor_out(
 def histogram_bin_ct(
     self: Tensor, bins: int, range: Range, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, Tensor]:
-    """How many elements lie in each of some bins of one width."""
+    """The number of elements in each of ``bins`` bins of equal width, and the edges."""
     return histogram_out_bin_ct_out(self, bins, range, weight, density, _empty(self), _empty(self))
 
 
 def histogram_out_bin_ct_out(
     self: Tensor, bins: int, range: Range, weight: Tensor | None, density: bool, hist: Tensor, bin_edges: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Into two tensors."""
+    """Write ``histogram`` into two tensors."""
     points, weights = _as_points(self, weight)
     _prepare(points, [bins], hist, [bin_edges])
     [(low, high)] = _outer_edges(points, range)
@@ -111,13 +116,13 @@ Edges = tuple[Tensor, list[Tensor]]
 
 
 def histogramdd(self: Tensor, bins: Size, range: Range, weight: Tensor | None, density: bool) -> Edges:
-    """Of points, the number of bins along each coordinate given."""
+    """The histogram of points, with a number of bins for each coordinate."""
     edges = ops._histogramdd_bin_edges.call(self, bins, range, weight, density)
     return ops._histogramdd_from_bin_cts.call(self, bins, range, weight, density), edges
 
 
 def histogramdd_int_bins(self: Tensor, bins: int, range: Range, weight: Tensor | None, density: bool) -> Edges:
-    """The same number along each coordinate."""
+    """The histogram of points, with the same number of bins for each coordinate."""
     counts = (bins,) * self._size[-1]
     edges = ops._histogramdd_bin_edges.call(self, counts, range, weight, density)
     return ops._histogramdd_from_bin_cts.call(self, counts, range, weight, density), edges
@@ -126,7 +131,7 @@ def histogramdd_int_bins(self: Tensor, bins: int, range: Range, weight: Tensor |
 def histogramdd_TensorList_bins(
     self: Tensor, bins: list[Tensor], range: Range, weight: Tensor | None, density: bool
 ) -> Edges:
-    """The edges given."""
+    """The histogram of points, with given edges."""
     return ops._histogramdd_from_bin_tensors.call(self, bins, weight, density), list(bins)
 
 
@@ -142,8 +147,10 @@ def histogramdd_bin_edges(self: Tensor, bins: Size, range: Range, weight: Tensor
 
 
 def _histogramdd(self: Tensor, bins: Any, *how: Any) -> Tensor:
-    """How many points lie in each box: of the overloads that take numbers of bins (then range, weight, density) and
-    edges (then weight, density)."""
+    """The number of points in each N-dimensional bin.
+
+    ``how`` is range, weight, density if ``bins`` are numbers, and weight, density if they are edges.
+    """
     hist, edges = _empty(self), _empty_edges(self)
     *given, weight, density = how
     if not given:
@@ -174,7 +181,7 @@ def _empty(like: Tensor) -> Tensor:
 def _between(
     points: Tensor, bins: Sequence[Tensor], weight: Tensor | None, density: bool, hist: Tensor, edges: list[Tensor]
 ) -> None:
-    """Counts between given edges."""
+    """Count points between given edges."""
     _check(points, bins, weight)
     _prepare(points, [numel(each._size) - 1 for each in bins], hist, edges)
     for edge, each in zip(edges, bins, strict=True):
@@ -183,7 +190,7 @@ def _between(
 
 
 def _prepare(points: Tensor, bins: Sequence[int], hist: Tensor, edges: Sequence[Tensor]) -> None:
-    """``histogramdd_prepare_out``"""
+    """Resize the outputs. Raise RuntimeError for arguments that do not fit (``histogramdd_prepare_out``)."""
     for dim, count in enumerate(bins):
         if count <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {dim}")
@@ -198,7 +205,7 @@ def _prepare(points: Tensor, bins: Sequence[int], hist: Tensor, edges: Sequence[
 
 
 def _check(points: Tensor, bins: Sequence[Tensor], weight: Tensor | None) -> None:
-    """``histogramdd_check_inputs``"""
+    """Raise RuntimeError for arguments that do not fit (``histogramdd_check_inputs``)."""
     if len(points._size) < 2:
         raise RuntimeError(
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {len(points._size)}"
@@ -248,7 +255,7 @@ def _check_weight(points: Tensor, weight: Tensor) -> None:
 
 
 def _outer_edges(points: Tensor, given: Range) -> list[tuple[float, float]]:
-    """``select_outer_bin_edges``: the range of each coordinate, given or found."""
+    """The range of each coordinate, given or found (``select_outer_bin_edges``)."""
     count = points._size[-1]
     pairs = [(0.0, 1.0)] * count
     if given is not None:
@@ -279,7 +286,7 @@ def _widened(dim: int, low: float, high: float) -> tuple[float, float]:
 # -- counting ----------------------------------------------------------------------------------------------------------
 
 Search = Callable[[Any, Any], Any]
-"""Coordinates and edges to the bin of each; the last edge belongs to the last bin."""
+"""A function from coordinates and edges to the bin of each coordinate; the last edge belongs to the last bin."""
 
 
 def _searched(values: Any, edges: Any) -> Any:
@@ -287,13 +294,13 @@ def _searched(values: Any, edges: Any) -> Any:
 
 
 def _evenly(values: Any, edges: Any) -> Any:
-    """By a division: the edges lie evenly."""
+    """The bins of evenly spaced edges, by a division."""
     last = values.dtype.type(len(edges) - 1)
     return ((values - edges[0]) * last / (edges[-1] - edges[0])).astype("int64")
 
 
 def _evenly_searched(values: Any, edges: Any) -> Any:
-    """By a division, which may be one off."""
+    """The bins of evenly spaced edges, by a division whose result is corrected by one if needed."""
     indices = _evenly(values, edges)
     first = numpy.maximum(indices - 1, 0)
     stop = numpy.minimum(indices + 2, len(edges))
@@ -321,7 +328,7 @@ def _count(
 
 
 def _add_up(counts: Tensor, rows: Tensor, weights: Tensor | None, edges: Sequence[Tensor], search: Search) -> None:
-    """Points outside, and nan, count nowhere."""
+    """Add up the points in each bin. Points outside, and nan, are not counted."""
     values = on_host(rows._array)
     inside, indices = numpy.ones(len(values), bool), []
     limits = [on_host(edge._array) for edge in edges]
@@ -336,7 +343,7 @@ def _add_up(counts: Tensor, rows: Tensor, weights: Tensor | None, edges: Sequenc
 
 
 def _divide(hist: Tensor, edges: Sequence[Tensor]) -> None:
-    """By the total, and the size of each box."""
+    """Divide by the total and by the size of each bin."""
     ops.div__Scalar.call(hist, ops.item.call(ops.sum.call(hist, None)))
     for dim, edge in enumerate(edges):
         widths = ops.diff.call(edge, 1, -1, None, None)

@@ -16,25 +16,25 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 
 
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """The logarithm of the sum of the exponentials of all up to each."""
+    """The logarithm of the cumulative sum of exponentials."""
     return ops._logcumsumexp.call(self, dim)
 
 
 def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    """Into out. RuntimeError if that is of another dtype."""
+    """The ``out=`` version of ``logcumsumexp``. Raise RuntimeError if ``out`` has another dtype."""
     if out._dtype is not self._dtype:
         raise RuntimeError(f"expected scalar_type {self._dtype.legacy} but found {out._dtype.legacy}")
     return ops._logcumsumexp_out.call(self, dim, out)
 
 
 def _logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """Into a new tensor."""
+    """The logarithm of the cumulative sum of exponentials, in a new tensor."""
     result = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     return _logcumsumexp_out(self, dim, result)
 
 
 def _logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    """Term by term, in a wider dtype, the larger one taken out of each sum."""
+    """Add up term by term in a wider dtype, with the larger term factored out of each sum."""
     dim = wrap_dim(dim, len(self._size))
     if out._size != self._size:
         resize_output(out, self._size, contiguous_strides(self._size))
@@ -55,11 +55,11 @@ def _logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
 
 
 _WIDER = {float16: float32, bfloat16: float32, float32: float64}
-"""In what dtype a CPU loop adds up (``acc_type``)."""
+"""The dtype in which a CPU loop adds up (``acc_type``)."""
 
 
 def _log_add_exp(x: Any, y: Any) -> Any:
-    """That of complex numbers, the larger real part taken out. Not-a-number spreads."""
+    """log(exp(x) + exp(y)) of complex numbers, with the larger real part factored out; nan propagates."""
     xp: Any = module_of(x)
     unknown = xp.isnan(x) | xp.isnan(y)
     swapped = x.real < y.real

@@ -1,6 +1,7 @@
 """Minimum and maximum: ``max``, ``min``, ``amax``, ``amin``, ``argmax``, ``argmin``, ``aminmax``
-(``aten/src/ATen/native/ReduceAllOps.cpp``, ``TensorCompare.cpp``, ``ReduceOps.cpp``). Of two tensors, element by
-element: ``clamp.py``."""
+(``aten/src/ATen/native/ReduceAllOps.cpp``, ``TensorCompare.cpp``, ``ReduceOps.cpp``). Those of two tensors, element by
+element, are in ``clamp.py``.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from dispatchviz.core.native.reductions.sum_mean import Dims, set_reduced, with_
 from dispatchviz.core.tensor.dtype import can_cast, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
-# -- over everything ---------------------------------------------------------------------------------------------------
+# -- over all elements -------------------------------------------------------------------------------------------------
 
 
 def max(self: Tensor) -> Tensor:
@@ -41,7 +42,7 @@ def _reduce_all(name: str, self: Tensor) -> Tensor:
 
 
 def _store_reduced(name: str, self: Tensor, out: Tensor) -> Tensor:
-    """``max_all_stub``"""
+    """Write the maximum or minimum of all elements into ``out`` (``max_all_stub``)."""
     if self._dtype.is_complex:
         raise not_implemented(f"{name}_all", self._dtype)
     if self._device.type == "cpu":
@@ -53,12 +54,12 @@ def _store_reduced(name: str, self: Tensor, out: Tensor) -> Tensor:
 
 
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
-    """The largest element, into out; there is no check that there is one."""
+    """Write the largest element into ``out``, without checking that there is one."""
     return _reduce_all_out("max", self, out)
 
 
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
-    """The smallest element, into out; there is no check that there is one."""
+    """Write the smallest element into ``out``, without checking that there is one."""
     return _reduce_all_out("min", self, out)
 
 
@@ -76,22 +77,22 @@ def _reduce_all_out(name: str, self: Tensor, out: Tensor) -> Tensor:
 
 
 def max_other(self: Tensor, other: Tensor) -> Tensor:
-    """The larger one of two, element by element."""
+    """The larger element of two tensors."""
     return ops.maximum.call(self, other)
 
 
 def max_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """The larger one of two, into out."""
+    """Write the larger element of two tensors into ``out``."""
     return ops.maximum_out.call(self, other, out)
 
 
 def min_other(self: Tensor, other: Tensor) -> Tensor:
-    """The smaller one of two, element by element."""
+    """The smaller element of two tensors."""
     return ops.minimum.call(self, other)
 
 
 def min_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    """The smaller one of two, into out."""
+    """Write the smaller element of two tensors into ``out``."""
     return ops.minimum_out.call(self, other, out)
 
 
@@ -99,12 +100,12 @@ def min_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 
 def amax_meta(op: Structured, self: Tensor, dim: Size, keepdim: bool) -> None:
-    """Without the reduced dimensions, same dtype."""
+    """The shape without the reduced dimensions, and the dtype of self."""
     _reduced_same(op, "amax", self, dim, keepdim)
 
 
 def amin_meta(op: Structured, self: Tensor, dim: Size, keepdim: bool) -> None:
-    """Without the reduced dimensions, same dtype."""
+    """The shape without the reduced dimensions, and the dtype of self."""
     _reduced_same(op, "amin", self, dim, keepdim)
 
 
@@ -128,19 +129,19 @@ def _reduced_same(op: Structured, name: str, self: Tensor, dim: Size, keepdim: b
 
 
 def check_not_empty(name: str, self: Tensor, dim: int) -> None:
-    """``zero_numel_check_dims``. IndexError for a dimension without elements."""
+    """Raise IndexError for a dimension without elements (``zero_numel_check_dims``)."""
     wrapped = wrap_dim(dim, len(self._size))
     if self._size and not self._size[wrapped]:
         raise IndexError(f"{name}: Expected reduction dim {wrapped} to have non-zero size.")
 
 
 def amax_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> None:
-    """The largest over the dimensions"""
+    """The maximum over the dimensions"""
     _reduce("max", self, dim, keepdim, out)
 
 
 def amin_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> None:
-    """The smallest over the dimensions"""
+    """The minimum over the dimensions"""
     _reduce("min", self, dim, keepdim, out)
 
 
@@ -161,12 +162,12 @@ def _reduce(function: str, self: Tensor, dim: Dims, keepdim: bool, out: Tensor) 
 
 
 def argmax_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
-    """int64, without the reduced dimension."""
+    """An int64 result without the reduced dimension."""
     _arg_meta(op, "argmax", self, dim, keepdim)
 
 
 def argmin_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
-    """int64, without the reduced dimension."""
+    """An int64 result without the reduced dimension."""
     _arg_meta(op, "argmin", self, dim, keepdim)
 
 
@@ -181,12 +182,12 @@ def _arg_meta(op: Structured, name: str, self: Tensor, dim: int | None, keepdim:
 
 
 def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
-    """The index of the maximum; the first one of several"""
+    """The index of the maximum; the first of several"""
     _arg_out("argmax", self, dim, keepdim, out)
 
 
 def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
-    """The index of the minimum; the first one of several"""
+    """The index of the minimum; the first of several"""
     _arg_out("argmin", self, dim, keepdim, out)
 
 
@@ -202,16 +203,16 @@ def _arg_out(name: str, self: Tensor, dim: int | None, keepdim: bool, out: Tenso
         out._array[...] = found.reshape(out._size)
 
 
-# -- along one dimension, with places ----------------------------------------------------------------------------------
+# -- along one dimension, with indices ---------------------------------------------------------------------------------
 
 
 def max_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
-    """Values and int64 indices, without the dimension."""
+    """Values and int64 indices, without the reduced dimension."""
     _values_and_indices_meta(op, "max", self, dim, keepdim)
 
 
 def min_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
-    """Values and int64 indices, without the dimension."""
+    """Values and int64 indices, without the reduced dimension."""
     _values_and_indices_meta(op, "min", self, dim, keepdim)
 
 
@@ -247,7 +248,7 @@ def _values_and_indices(function: str, self: Tensor, dim: int, keepdim: bool, va
     if self._device.type == "cuda":
         for tensor in (values, indices):
             with_reduced_dims(tensor, self, reduced_mask((axis,), len(self._size)), keepdim)
-    elif not keepdim:  # the loop wants the dimension
+    elif not keepdim:  # the loop needs the reduced dimension
         for tensor in (values, indices):
             ops.unsqueeze_.call(tensor, dim)
         for tensor in (values, indices):
@@ -275,7 +276,7 @@ def value_selecting_reduction_backward_symint(
 
 
 def aminmax_meta(op: tuple[Structured, Structured], self: Tensor, dim: int | None, keepdim: bool) -> None:
-    """Minimum and maximum, of all or along a dimension."""
+    """The minimum and maximum of all elements or along a dimension."""
     if dim is not None:
         check_not_empty("aminmax", self, dim)
         dims: Dims = (dim,)
@@ -290,7 +291,7 @@ def aminmax_meta(op: tuple[Structured, Structured], self: Tensor, dim: int | Non
 
 
 def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor) -> None:
-    """Both in one walk"""
+    """The minimum and maximum in one pass"""
     on_cpu = self._device.type == "cpu"
     if dim is None and not self._is_contiguous:
         self = ops.contiguous.call(self, "contiguous_format")

@@ -1,7 +1,7 @@
 """Loop order of a reduction: reordered and coalesced dimensions (``reorder_dimensions`` and ``coalesce_dimensions`` of
 ``aten/src/ATen/TensorIterator.cpp``).
 
-Elementwise results have their own, simpler order in ``strides.py``.
+The simpler order of elementwise results is in ``strides.py``.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from dispatchviz.core.tensor.tensor import Size
 
 Loop = tuple[int, int, int]
-"""One dimension: length, step of the output (0: reduced), step of the input."""
+"""One dimension: length, step of the output (0 if reduced), step of the input."""
 
 
 def loops(size: Size, output: Size, input: Size) -> list[Loop]:
-    """The dimensions that are left, the innermost first; ``size`` is the input's."""
+    """The remaining dimensions, the innermost first; ``size`` is the input's."""
     dims = list(zip(size, output, input, strict=True))
     joined: list[Loop] = []
     for dim in (dims[at] for at in _order(dims)):
@@ -27,7 +27,7 @@ def loops(size: Size, output: Size, input: Size) -> list[Loop]:
 
 
 def _order(dims: list[Loop]) -> list[int]:
-    """By insertion, from the last dimension to the first, as PyTorch sorts them."""
+    """The order of the dimensions by PyTorch's insertion sort, from the last to the first."""
     order = list(reversed(range(len(dims))))
     for i in range(1, len(order)):
         at = i
@@ -42,7 +42,10 @@ def _order(dims: list[Loop]) -> list[int]:
 
 
 def _compare(a: Loop, b: Loop) -> int:
-    """1: ``a`` should come after ``b``; -1: it is right as it is; 0: cannot tell. Reduced dimensions come first."""
+    """Compare two dimensions: 1 if ``a`` must come after ``b``, -1 if not, 0 if undecided.
+
+    Reduced dimensions come first.
+    """
     if (a[1] == 0) != (b[1] == 0):
         return 1 if b[1] == 0 else -1
     for step_a, step_b in zip(a[1:], b[1:], strict=True):

@@ -1,7 +1,7 @@
 """``segment_reduce``: reductions of consecutive segments (``aten/src/ATen/native/SegmentReduce.cpp``).
 
-``lengths`` says how long they are, or ``offsets`` where each begins and the last one ends; both have a row for each
-index of the dimensions before ``axis``.
+``lengths`` are the lengths of the segments; ``offsets`` are the starts of the segments and the end of the last one.
+Both have a row for each index of the dimensions before ``axis``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dispatchviz.core.tensor.dtype import int32, int64
 from dispatchviz.core.tensor.tensor import Tensor
 
 Segment = tuple[int, int, slice]
-"""A row of segments, one of them, where it lies."""
+"""The row of a segment, its number, and its slice of the data."""
 Step = Callable[[Any, Any, Any], Any]
-"""Of the array library, what is there already, and the next row of numbers."""
+"""A function of the array library, the result so far, and the next row of numbers."""
 
 _NEUTRAL = {
     "sum": 0.0,
@@ -67,10 +67,10 @@ def segment_reduce_kernel(
     unsafe: bool,
     initial: Scalar | None,
 ) -> Tensor:
-    """One row for each segment; of an empty one ``initial``, or the identity, or nan for a mean.
+    """One row for each segment; for an empty one ``initial``, or the identity, or nan for a mean.
 
-    RuntimeError for another reduction, for lengths that do not fill ``axis`` (unless ``unsafe``), for segments that run
-    backwards, and where ``axis`` is not the last dimension of the segments.
+    Raise RuntimeError for an unknown reduction, for lengths that do not add up to the size of ``axis`` (unless
+    ``unsafe``), for segments of negative length, and if ``axis`` is not the last dimension of the segments.
     """
     axis = wrap_dim(axis, len(data._size))
     if indices is not None:
@@ -123,7 +123,7 @@ def _check_dtypes(data: Tensor, name: str, segments: Tensor, kernel: str) -> Non
 
 
 def _rows(tensor: Tensor, axis: int) -> Any:
-    """The memory, with one dimension before ``axis`` and one behind."""
+    """The memory with one dimension before ``axis`` and one after it."""
     size = tensor._size
     return tensor._array.reshape(math.prod(size[:axis]), size[axis], math.prod(size[axis + 1 :]))
 
@@ -139,7 +139,7 @@ def _segments(name: str, segments: Tensor) -> Iterator[Segment]:
 
 
 def _reduce(xp: Any, data: Any, out: Any, indices: Iterable[Segment], reduce: str, initial: Scalar | None) -> None:
-    """Add up in the dtype, one row after the other."""
+    """Reduce each segment in the dtype of the data, one row after the other."""
     step = _STEPS[reduce]
     for row, i, index in indices:
         rows = data[row, index]
@@ -166,7 +166,7 @@ def _segment_reduce_backward_kernel(
     axis: int,
     initial: Scalar | None,
 ) -> Tensor:
-    """The gradient of the data. RuntimeError without lengths and offsets, and for another word."""
+    """The gradient of the data. Raise RuntimeError without lengths and offsets, and for an unknown reduction."""
     axis = wrap_dim(axis, len(data._size))
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
@@ -187,21 +187,24 @@ def _segment_reduce_backward_kernel(
 
 
 def _gradient(xp: Any, reduce: str, grad: Any, output: Any, rows: Any, initial: Scalar | None) -> Any:
-    """Of one segment. Ties divide a positive gradient; as in PyTorch, each gets all of a negative one."""
+    """The gradient of one segment.
+
+    Ties share a positive gradient; as in PyTorch, each gets the whole of a negative one.
+    """
     if reduce == "sum":
         return grad
     if reduce == "mean":
         return grad / rows.dtype.type(len(rows))
     if reduce == "prod":
-        return _of_products(xp, grad, output, rows, 1.0 if initial is None else initial)
+        return _gradient_of_product(xp, grad, output, rows, 1.0 if initial is None else initial)
     selected = xp.isnan(rows) | (rows == output)
     gradient = xp.where(selected, grad, xp.zeros_like(rows))
     count = selected.sum(0).astype(rows.dtype)
     return xp.where((count >= 2) & (gradient > 0), (gradient / count).astype(rows.dtype), gradient)
 
 
-def _of_products(xp: Any, grad: Any, output: Any, rows: Any, initial: Scalar) -> Any:
-    """Where a number is zero or nan, the others are multiplied again."""
+def _gradient_of_product(xp: Any, grad: Any, output: Any, rows: Any, initial: Scalar) -> Any:
+    """The gradient of a product. Where a number is zero or nan, the other factors are multiplied again."""
     found = (grad * output) / rows
     for j in range(len(rows)):
         others = xp.full_like(grad, initial)

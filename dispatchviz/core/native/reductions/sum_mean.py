@@ -1,7 +1,7 @@
 """``sum``, ``mean``, ``nansum``, ``nanmean``, ``count_nonzero`` (``aten/src/ATen/native/ReduceOps.cpp``).
 
-A reduction writes into a view of its output that keeps the reduced dimensions with a stride of 0. The CPU sum first
-fills that view with zeros, since it adds up in pieces (``SumKernel.cpp``); the CUDA one does not.
+A reduction writes into a view of its output in which the reduced dimensions have a stride of 0. The CPU sum first fills
+that view with zeros, because it adds up in parts (``SumKernel.cpp``). The CUDA sum does not.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Dims = Size | None
 
 
 def sum(self: Tensor, dtype: DType | None) -> Tensor:
-    """Over all dimensions, by the overload that takes them."""
+    """The sum over all dimensions; it calls the overload with dimensions."""
     return ops.sum_dim_IntList.call(self, (), False, dtype)
 
 
 def sum_dim_IntList_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> None:
-    """Without the reduced dimensions; integers and bool are summed as int64."""
+    """The shape without the reduced dimensions; integers and bool are summed as int64."""
     inferred = dtype or output_dtype(op)
     if inferred is None:
         inferred = int64 if self._dtype.category <= Category.INTEGRAL else self._dtype
@@ -36,7 +36,7 @@ def sum_dim_IntList_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool,
 
 
 def sum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
-    """Add up over the dimensions."""
+    """The sum over the dimensions."""
     mask = reduced_mask(dim, len(self._size))
     viewed = with_reduced_dims(out, self, mask, keepdim)
     source = _cast_input(self, out._dtype)
@@ -56,8 +56,10 @@ def sum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Te
 
 
 def _needs_wide_buffer(viewed: Tensor, source: Tensor) -> bool:
-    """Half and bfloat16 on the CPU, two reduced dimensions that the loop cannot walk as one: it would round in between
-    (``should_use_acc_buffer``)."""
+    """Return whether half or bfloat16 needs a wider buffer on the CPU (``should_use_acc_buffer``).
+
+    This is so for two reduced dimensions that the loop cannot treat as one: it would round between them.
+    """
     if viewed._dtype not in REDUCED or viewed._device.type != "cpu":
         return False
     steps = tuple(0 if a != b else step for a, b, step in zip(viewed._size, source._size, viewed._stride, strict=True))
@@ -69,12 +71,12 @@ def _needs_wide_buffer(viewed: Tensor, source: Tensor) -> bool:
 
 
 def mean(self: Tensor, dtype: DType | None) -> Tensor:
-    """Over all dimensions, by the overload that takes them."""
+    """The mean over all dimensions; it calls the overload with dimensions."""
     return ops.mean_dim.call(self, (), False, dtype)
 
 
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    """Over all dimensions, into out."""
+    """Write the mean over all dimensions into ``out``."""
     if not can_cast(self._dtype, out._dtype):
         raise RuntimeError(
             f"mean.dtype_out(): input types can't be cast to the desired output type {out._dtype.legacy}"
@@ -83,7 +85,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 
 def mean_dim_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> None:
-    """Without the reduced dimensions; only floating and complex dtypes have means."""
+    """The shape without the reduced dimensions. Raise RuntimeError unless the dtype is floating or complex."""
     computed = dtype or self._dtype
     if not computed.can_require_grad:
         raise RuntimeError(
@@ -94,7 +96,7 @@ def mean_dim_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype:
 
 
 def mean_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
-    """On the CPU the sum divided by the count, through other operators; on CUDA one loop."""
+    """The mean: on the CPU the sum divided by the count, by other operators; on CUDA one loop."""
     if out._device.type == "cpu":
         _mean_by_sum(self, dim, keepdim, out)
     else:
@@ -127,25 +129,25 @@ def _mean_at_once(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
 
 
 def output_dtype(op: Structured) -> DType | None:
-    """An out= tensor decides the dtype if none is given."""
+    """The dtype of an ``out=`` tensor, which applies if none is given."""
     return op.output._dtype if op.variant == "out" else None
 
 
 def set_reduced(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType) -> None:
-    """The output of a reduction: shape without the reduced dimensions, contiguous."""
+    """Set the output of a reduction: contiguous, without the reduced dimensions."""
     size = reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim)
     op.set_output_raw_strided(size, contiguous_strides(size), dtype, self._device)
 
 
 def reduced_size(size: Size, mask: list[bool], keepdim: bool) -> Size:
-    """A shape without the dimensions of the mask, or with size 1 there."""
+    """The shape without the dimensions of the mask, or with size 1 there."""
     if keepdim:
         return tuple(1 if reduced else length for length, reduced in zip(size, mask, strict=True))
     return tuple(length for length, reduced in zip(size, mask, strict=True) if not reduced)
 
 
 def with_reduced_dims(out: Tensor, self: Tensor, mask: list[bool], keepdim: bool) -> Tensor:
-    """The output with a dimension of size 1 and stride 0 wherever one was reduced (``review_reduce_result``)."""
+    """The output with size 1 and stride 0 in each reduced dimension (``review_reduce_result``)."""
     if keepdim:
         return out
     kept = iter(zip(out._size, out._stride, strict=True))
@@ -154,7 +156,7 @@ def with_reduced_dims(out: Tensor, self: Tensor, mask: list[bool], keepdim: bool
 
 
 def _cast_input(self: Tensor, dtype: DType) -> Tensor:
-    """The input in the dtype of the output; on CUDA half is summed to float without a cast."""
+    """The input in the dtype of the output. On CUDA, half and bfloat16 are summed to float without a cast."""
     if self._dtype is dtype or (self._device.type == "cuda" and self._dtype in REDUCED and dtype is float32):
         return self
     return ops.to_dtype.call(self, dtype, False, False, None)
@@ -170,7 +172,7 @@ def _reduced_count(size: Size, dim: Dims) -> int:
 
 
 def nansum(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
-    """The sum of what is not nan."""
+    """The sum of the elements that are not nan."""
     inferred = dtype or (int64 if self._dtype.category <= Category.INTEGRAL else self._dtype)
     size = reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim)
     out = ops.empty_memory_format.call(size, inferred, "strided", self._device, None, None)
@@ -178,7 +180,7 @@ def nansum(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> Tenso
 
 
 def nansum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    """Into out; the sum where there can be no nan."""
+    """Write ``nansum`` into ``out``; it is ``sum`` for dtypes without nan."""
     if self._dtype.is_complex:
         raise RuntimeError(f"nansum on {self._device.type.upper()} does not support complex inputs")
     if self._dtype.category <= Category.INTEGRAL:
@@ -206,21 +208,21 @@ def nansum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out:
 
 
 def nanmean(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
-    """The mean of what is not nan. RuntimeError for integers."""
+    """The mean of the elements that are not nan. Raise RuntimeError for integers."""
     _check_nanmean(self)
     count = _numbers(ops.detach.call(self), dim, keepdim)
     return ops.div_Tensor.call(ops.nansum.call(self, dim, keepdim, dtype), count)
 
 
 def nanmean_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``nanmean``."""
     _check_nanmean(self)
     count = _numbers(self, dim, keepdim)
     return ops.div__Tensor.call(ops.nansum_out.call(self, dim, keepdim, dtype, out), count)
 
 
 def _numbers(self: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """How many are not nan."""
+    """The number of elements that are not nan."""
     missing = ops.ne_Tensor.call(self, self)
     return ops.sum_dim_IntList.call(ops.logical_not_.call(missing), dim, keepdim, None)
 
@@ -236,7 +238,7 @@ def _check_nanmean(self: Tensor) -> None:
 
 
 def count_nonzero_dim_IntList(self: Tensor, dim: Size) -> Tensor:
-    """How many elements are not 0, along dimensions; of all of them without any."""
+    """The number of nonzero elements along dimensions, or of all elements."""
     if dim:
         return ops.sum_dim_IntList.call(ops.ne_Scalar.call(self, 0), dim, False, None)
     out = ops.empty_memory_format.call((), int64, "strided", self._device, None, None)
@@ -246,5 +248,5 @@ def count_nonzero_dim_IntList(self: Tensor, dim: Size) -> Tensor:
 
 
 def count_nonzero(self: Tensor, dim: int | None) -> Tensor:
-    """Along one dimension, or of all."""
+    """The number of nonzero elements along one dimension, or of all elements."""
     return ops.count_nonzero_dim_IntList.call(self, () if dim is None else (dim,))

@@ -1,6 +1,6 @@
 """``trapezoid``, ``trapz``, ``cumulative_trapezoid`` (``aten/src/ATen/native/Integration.cpp``).
 
-Where C++ evaluates the operands of a sign from right to left, the lines here stand in that order.
+C++ evaluates the operands of an operator from right to left. Lines are in that order here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def trapezoid_x(y: Tensor, x: Tensor, dim: int) -> Tensor:
-    """Over points. RuntimeError for bool, or if x does not fit y."""
+    """The integral over the points x. Raise RuntimeError for bool, or if x does not fit y."""
     dim = wrap_dim(dim, len(y._size))
     if y._size[dim] == 0:
         return _zeros_without(y, dim)
@@ -24,7 +24,7 @@ def trapezoid_x(y: Tensor, x: Tensor, dim: int) -> Tensor:
 
 
 def trapezoid_dx(y: Tensor, dx: Scalar, dim: int) -> Tensor:
-    """Over points that lie dx apart."""
+    """The integral over points with the distance dx."""
     if y._size[wrap_dim(dim, len(y._size))] == 0:
         return _zeros_without(y, dim)
     _check_step("trapezoid", y, dx)
@@ -36,17 +36,17 @@ def trapezoid_dx(y: Tensor, dx: Scalar, dim: int) -> Tensor:
 
 
 def trapz_x(y: Tensor, x: Tensor, dim: int) -> Tensor:
-    """``trapezoid``"""
+    """An alias of ``trapezoid``."""
     return trapezoid_x(y, x, dim)
 
 
 def trapz_dx(y: Tensor, dx: float, dim: int) -> Tensor:
-    """``trapezoid``"""
+    """An alias of ``trapezoid``."""
     return trapezoid_dx(y, dx, dim)
 
 
 def cumulative_trapezoid_x(y: Tensor, x: Tensor, dim: int) -> Tensor:
-    """Over points, up to each."""
+    """The cumulative integral over the points x."""
     dim = wrap_dim(dim, len(y._size))
     _check_tensors("cumulative_trapezoid", x, y)
     widths = _widths("cumulative_trapezoid", x, y, dim)
@@ -55,7 +55,7 @@ def cumulative_trapezoid_x(y: Tensor, x: Tensor, dim: int) -> Tensor:
 
 
 def cumulative_trapezoid_dx(y: Tensor, dx: Scalar, dim: int) -> Tensor:
-    """Over points that lie dx apart, up to each."""
+    """The cumulative integral over points with the distance dx."""
     _check_step("cumulative_trapezoid", y, dx)
     areas = ops.mul_Scalar.call(_pairs(y, dim), float(dx) / 2.0)  # type: ignore[arg-type]
     return ops.cumsum.call(areas, dim, None)

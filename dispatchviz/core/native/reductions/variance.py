@@ -19,52 +19,52 @@ from dispatchviz.core.thread import warning
 
 
 def var_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
-    """The mean square distance from the mean."""
+    """The variance with a correction."""
     return _std_var("var", _empty(self), self, dim, correction, keepdim)
 
 
 def var_out_correction_out(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``var``."""
     return _std_var("var", out, self, dim, correction, keepdim)
 
 
 def std_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
-    """The root of the mean square distance from the mean."""
+    """The standard deviation with a correction."""
     return _std_var("std", _empty(self), self, dim, correction, keepdim)
 
 
 def std_out_correction_out(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``std``."""
     return _std_var("std", out, self, dim, correction, keepdim)
 
 
 def var(self: Tensor, unbiased: bool) -> Tensor:
-    """Over everything."""
+    """The variance of all elements."""
     return ops.var_correction.call(self, None, 1 if unbiased else 0, False)
 
 
 def var_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Tensor:
-    """Over some dimensions."""
+    """The variance along some dimensions."""
     return ops.var_correction.call(self, dim, 1 if unbiased else 0, keepdim)
 
 
 def var_out(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
-    """Over some dimensions, into out."""
+    """Write the variance along some dimensions into ``out``."""
     return ops.var_correction_out.call(self, dim, 1 if unbiased else 0, keepdim, out)
 
 
 def std(self: Tensor, unbiased: bool) -> Tensor:
-    """Over everything."""
+    """The standard deviation of all elements."""
     return ops.std_correction.call(self, None, 1 if unbiased else 0, False)
 
 
 def std_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Tensor:
-    """Over some dimensions."""
+    """The standard deviation along some dimensions."""
     return ops.std_correction.call(self, dim, 1 if unbiased else 0, keepdim)
 
 
 def std_out(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
-    """Over some dimensions, into out."""
+    """Write the standard deviation along some dimensions into ``out``."""
     return ops.std_correction_out.call(self, dim, 1 if unbiased else 0, keepdim, out)
 
 
@@ -72,32 +72,32 @@ Pair = tuple[Tensor, Tensor]
 
 
 def var_mean_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
-    """The mean square distance from the mean, and the mean."""
+    """The variance with a correction, and the mean."""
     return _std_var_mean("var_mean", self, dim, correction, keepdim)
 
 
 def std_mean_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
-    """Its root, and the mean."""
+    """The standard deviation with a correction, and the mean."""
     return _std_var_mean("std_mean", self, dim, correction, keepdim)
 
 
 def var_mean(self: Tensor, unbiased: bool) -> Pair:
-    """Over everything."""
+    """The variance and the mean of all elements."""
     return ops.var_mean_correction.call(self, None, 1 if unbiased else 0, False)
 
 
 def var_mean_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Pair:
-    """Over some dimensions."""
+    """The variance and the mean along some dimensions."""
     return ops.var_mean_correction.call(self, dim, 1 if unbiased else 0, keepdim)
 
 
 def std_mean(self: Tensor, unbiased: bool) -> Pair:
-    """Over everything."""
+    """The standard deviation and the mean of all elements."""
     return ops.std_mean_correction.call(self, None, 1 if unbiased else 0, False)
 
 
 def std_mean_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Pair:
-    """Over some dimensions."""
+    """The standard deviation and the mean along some dimensions."""
     return ops.std_mean_correction.call(self, dim, 1 if unbiased else 0, keepdim)
 
 
@@ -141,7 +141,7 @@ def _std_var(name: str, out: Tensor, self: Tensor, dim: Dims, correction: Scalar
 def _std_var_of_complex(
     name: str, out: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
-    """The variance of both parts, added."""
+    """The variance of complex numbers: the sum of the variances of both parts."""
     dtype = real_type(out._dtype)
     real = ops.real.call(self)
     of_real = _std_var("var", _empty(self, dtype), real, dim, correction, keepdim)

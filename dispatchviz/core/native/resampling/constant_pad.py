@@ -9,7 +9,10 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def constant_pad_nd(self: Tensor, pad: Size, value: Scalar) -> Tensor:
-    """Padded with a number; the last dimension's two lengths come first, negative ones cut. RuntimeError if wrong."""
+    """The tensor padded with a number.
+
+    The two lengths of the last dimension come first; negative ones crop. Raise RuntimeError for invalid lengths.
+    """
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     rank, padded = len(self._size), len(pad) // 2
@@ -51,7 +54,7 @@ def _padded_size(self: Tensor, sides: list[tuple[int, int, int]]) -> Size:
 
 
 def _cropped(tensor: Tensor, dim: int, left: int, right: int) -> Tensor:
-    """Without so many elements at both ends."""
+    """The tensor without some elements at both ends of a dimension."""
     if left:
         tensor = ops.narrow.call(tensor, dim, left, tensor._size[dim] - left)
     if right:
@@ -59,28 +62,28 @@ def _cropped(tensor: Tensor, dim: int, left: int, right: int) -> Tensor:
     return tensor
 
 
-# -- by mode -----------------------------------------------------------------------------------------------------------
+# -- padding modes -----------------------------------------------------------------------------------------------------
 
 MODES = ("reflect", "replicate", "circular", "constant")
-"""``padding_mode`` of ``aten/src/ATen/native/PadNd.h``: a mode's number is its place."""
+"""The padding modes, indexed by their numbers (``padding_mode`` of ``aten/src/ATen/native/PadNd.h``)."""
 
 _OPERATORS = {
     "reflect": ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"),
     "replicate": ("replication_pad1d", "replication_pad2d", "replication_pad3d"),
     "circular": ("_pad_circular",) * 3,
 }
-"""Of one, two and three dimensions."""
+"""The operators for one, two and three dimensions."""
 
 
 def pad_symint(self: Tensor, pad: Size, mode: str, value: float | None) -> Tensor:
-    """By one of four operators. NotImplementedError for another mode."""
+    """Pad by a mode's name. Raise NotImplementedError for an unknown mode."""
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     return _pad_enum_symint(self, pad, MODES.index(mode), value)
 
 
 def _pad_enum_symint(self: Tensor, pad: Size, mode: int, value: float | None) -> Tensor:
-    """The same, by a mode's number. RuntimeError or NotImplementedError for lengths that do not fit."""
+    """Pad by a mode's number. Raise RuntimeError or NotImplementedError for lengths that do not fit."""
     rank, count = len(self._size), len(pad) // 2
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
@@ -107,7 +110,7 @@ def _pad_enum_symint(self: Tensor, pad: Size, mode: int, value: float | None) ->
 
 
 def _pad_circular_symint(self: Tensor, pad: Size) -> Tensor:
-    """With the other end. RuntimeError for padding longer than a dimension."""
+    """The tensor padded with its other end. Raise RuntimeError for padding longer than a dimension."""
     inside = self._size
     count = len(pad) // 2
     first = len(inside) - count
@@ -127,7 +130,7 @@ def _pad_circular_symint(self: Tensor, pad: Size) -> Tensor:
 
 
 def _copy_middle(self: Tensor, out: Tensor, pad: Size) -> None:
-    """The tensor itself, less what negative lengths cut off."""
+    """Copy the tensor, without what negative lengths crop, to the middle of ``out``."""
     inner, outer = self, out
     for i in range(len(pad) // 2):
         left, right, dim = pad[2 * i], pad[2 * i + 1], len(self._size) - 1 - i
@@ -137,7 +140,7 @@ def _copy_middle(self: Tensor, out: Tensor, pad: Size) -> None:
 
 
 def _copy_ends(out: Tensor, size: list[int], dim: int, left: int, right: int) -> None:
-    """Copy the elements at one end to the padding at the other."""
+    """Copy the elements at one end to the padding at the other end."""
     length, low, high = size[dim], max(left, 0), max(right, 0)
     ends = ((left, 0, length - low - high), (right, length - high, low))
     for count, target, source in ends:

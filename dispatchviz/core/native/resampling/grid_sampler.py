@@ -1,10 +1,10 @@
 """``grid_sampler_2d``, ``grid_sampler_3d``, ``affine_grid_generator`` and their backward passes
 (``aten/src/ATen/native/GridSampler.cpp``, ``AffineGridGenerator.cpp``).
 
-An input is (N, C, height, width) or (N, C, depth, height, width); the last dimension of a grid names a place, width
-first. Every step is rounded to the input's dtype, half precision too.
+An input is (N, C, height, width) or (N, C, depth, height, width). The last dimension of a grid holds coordinates, width
+first. Every step is rounded to the input's dtype, also in half precision.
 
-NB: on CUDA, PyTorch's ``grid_sampler`` takes cuDNN's operator where it can (bilinear, zeros, corners aligned).
+NB: on CUDA, PyTorch's ``grid_sampler`` calls cuDNN's operator where possible (bilinear, zeros, corners aligned).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """Of images if the input has four dimensions, else of volumes."""
+    """Sample images if the input has four dimensions, else volumes."""
     operator = ops.grid_sampler_2d if len(input._size) == 4 else ops.grid_sampler_3d
     return operator.call(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -33,7 +33,7 @@ def grid_sampler(
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """Of images."""
+    """Sample images."""
     _check(input, grid, 2, interpolation_mode)
     output = _empty((*input._size[:2], *grid._size[1:3]), input)
     if numel(output._size):
@@ -45,7 +45,7 @@ def grid_sampler_2d(
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """Of volumes."""
+    """Sample volumes."""
     _check(input, grid, 3, interpolation_mode)
     _check_dtypes(input, input, "grid_sampler3d_cpu")
     output = _empty((*input._size[:2], *grid._size[1:4]), input)
@@ -60,7 +60,7 @@ def _empty(size: Size, like: Tensor) -> Tensor:
 
 
 def _check(input: Tensor, grid: Tensor, dims: int, interpolation_mode: int) -> None:
-    """RuntimeError for shapes and devices that do not fit."""
+    """Raise RuntimeError for shapes and devices that do not fit."""
     sizes = f"input with sizes {list(input._size)} and grid with sizes {list(grid._size)}"
     rank = len(input._size)
     if input._device != grid._device:
@@ -112,7 +112,7 @@ def grid_sampler_2d_backward(
     align_corners: bool,
     output_mask: tuple[bool, ...],
 ) -> tuple[Any, Tensor]:
-    """Of the input if it is requested, and of the grid."""
+    """The gradients of the input, if requested, and of the grid."""
     _check(input, grid, 2, interpolation_mode)
     grad_input = _zeros_like(input) if output_mask[0] else None
     grad_grid = ops.empty_like.call(grid, None, None, None, None, "contiguous_format")
@@ -134,7 +134,7 @@ def grid_sampler_3d_backward(
     align_corners: bool,
     output_mask: tuple[bool, ...],
 ) -> tuple[Any, Tensor]:
-    """The same of volumes."""
+    """The gradients of a volume, if requested, and of the grid."""
     _check(input, grid, 3, interpolation_mode)
     _check_dtypes(input, input, "grid_sampler_3d_backward_cpu")
     grad_input = _zeros_like(input) if output_mask[0] else None
@@ -167,7 +167,10 @@ def _gradients(grad_output: Tensor, input: Tensor, grid: Tensor, mode: Mode, of_
 
 
 def affine_grid_generator(theta: Tensor, size: Size, align_corners: bool) -> Tensor:
-    """(N, *space, coordinates): each point of a base grid, times theta. RuntimeError for other sizes than of 4 or 5."""
+    """The grid (N, *space, coordinates): each point of a base grid times theta.
+
+    Raise RuntimeError unless ``size`` has 4 or 5 numbers.
+    """
     space, dims = _space(size)
     base = _base_grid(theta, size, align_corners)
     rows = ops.view.call(base, (size[0], numel(space), dims + 1))
@@ -176,7 +179,7 @@ def affine_grid_generator(theta: Tensor, size: Size, align_corners: bool) -> Ten
 
 
 def affine_grid_generator_backward(grad: Tensor, size: Size, align_corners: bool) -> Tensor:
-    """Of theta."""
+    """The gradient of theta."""
     space, dims = _space(size)
     base = _base_grid(grad, size, align_corners)
     rows = ops.view.call(base, (size[0], numel(space), dims + 1))
@@ -192,12 +195,12 @@ def _space(size: Size) -> tuple[Size, int]:
 
 
 def _base_grid(like: Tensor, size: Size, align_corners: bool) -> Tensor:
-    """(N, *space, coordinates and 1): from -1 to 1."""
+    """The base grid (N, *space, coordinates and 1), with coordinates from -1 to 1."""
     space, dims = _space(size)
     base = _empty((size[0], *space, dims + 1), like)
     for d in range(dims):
         target = ops.select_int.call(base, -1, d)
-        line = _from_minus_one(like, space[dims - 1 - d], align_corners)
+        line = _linspace_from_minus_one(like, space[dims - 1 - d], align_corners)
         for _ in range(d):
             line = ops.unsqueeze_.call(line, -1)
         ops.copy_.call(target, line, False)
@@ -205,7 +208,7 @@ def _base_grid(like: Tensor, size: Size, align_corners: bool) -> Tensor:
     return base
 
 
-def _from_minus_one(like: Tensor, steps: int, align_corners: bool) -> Tensor:
+def _linspace_from_minus_one(like: Tensor, steps: int, align_corners: bool) -> Tensor:
     if steps <= 1:
         zero = _empty((1,), like)
         if zero._array is not None:

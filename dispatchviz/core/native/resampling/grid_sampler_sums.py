@@ -1,8 +1,8 @@
 """Grid sampling of arrays: weighted sums over taps, and their gradients
 (``aten/src/ATen/native/cpu/GridSamplerKernel.cpp``).
 
-Every step is rounded to the input's dtype, so that in half precision the order of the steps shows: an image's taps are
-added up all at once, but a cubic's row by row; gradients of a grid, channel by channel.
+Every step is rounded to the input's dtype, so the order of the steps affects the result in half precision. The taps of
+an image are added up all at once, those of cubic interpolation row by row, and gradients of a grid channel by channel.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from dispatchviz.core.native.resampling.grid_sampler_taps import BICUBIC, NEARES
 from dispatchviz.core.tensor.tensor import Size
 
 Mode = tuple[int, int, bool]
-"""Interpolation, padding, align_corners."""
+"""The interpolation, the padding, and align_corners."""
 _VECTOR = 32
-"""Bytes that the kernel for images reads at once; PyTorch does not compile it for AVX-512."""
+"""The bytes that the kernel for images reads at once. PyTorch does not compile it for AVX-512."""
 
 
 class Samples(NamedTuple):
-    """What is sampled, where."""
+    """The array to sample, and the taps of each sample."""
 
     xp: Any
     values: Any
     by_dim: list[Taps]
-    """The taps of each dimension of the input, as arrays of (N, 1, *places)."""
+    """The taps of each dimension of the input, as arrays of (N, 1, *output size)."""
     mode: Mode
 
     @property
     def space(self) -> Size:
-        """Of the input."""
+        """The spatial size of the input."""
         return tuple(self.values.shape[2:])
 
     def at(self, element: Element) -> Any:
-        """The element of every sample, as (N, C, *output size); 0 where it is outside."""
+        """The element for every sample, as (N, C, *output size); 0 where it is outside."""
         found = self.values[self.positions(element)]
         kept = self.xp.where(element.inside, found, found.dtype.type(0))
-        return kept.astype(found.dtype, copy=False)  # CuPy chooses among float32 numbers for bfloat16
+        return kept.astype(found.dtype, copy=False)  # CuPy computes where() of bfloat16 in float32
 
     def positions(self, element: Element) -> tuple[Any, ...]:
-        """Where an element is in the input, with batch and channel."""
+        """The index of an element in the input, with batch and channel."""
         count, channels = self.values.shape[:2]
         more = (1,) * len(self.space)
         batch = self.xp.arange(count).reshape(-1, 1, *more)
@@ -59,7 +59,7 @@ def samples(xp: Any, values: Any, grid: Any, mode: Mode) -> Samples:
 
 
 def sampled(given: Samples) -> Any:
-    """(N, C, *output size)"""
+    """The sampled values (N, C, *output size)."""
     if given.mode[0] != BICUBIC:
         return reduce(add, (given.at(each) * each.weight for each in elements(given.by_dim, given.space)))
     height, width = given.by_dim
@@ -75,7 +75,7 @@ def sampled(given: Samples) -> Any:
 
 
 def input_gradient(given: Samples, grad: Any) -> Any:
-    """Each sample's gradient, handed back to its elements."""
+    """The gradient of the input: each sample's gradient is added to its elements."""
     xp, total = given.xp, given.xp.zeros(given.values.shape, given.values.dtype)
     each = list(_columns_first(given) if given.mode[0] == BICUBIC else elements(given.by_dim, given.space))
     indices = [xp.ravel_multi_index(xp.broadcast_arrays(*given.positions(one)), total.shape) for one in each]
@@ -100,7 +100,10 @@ def _weighted(given: Samples, grad: Any, element: Element) -> Any:
 
 
 def _order_of_adding(given: Samples, taps: int, indices: int) -> Any:
-    """As many samples as fit into a vector, tap by tap, then the next; volumes sample by sample."""
+    """The order of addition: as many samples as fit into a vector, tap by tap, then the next ones.
+
+    Volumes are added sample by sample.
+    """
     lanes = _VECTOR // given.values.itemsize if len(given.space) == 2 else 1
     index = given.xp.arange(indices)
     ranks = index // lanes * (lanes * taps) + index % lanes + given.xp.arange(taps)[:, None] * lanes
@@ -123,18 +126,18 @@ def _count(shape: Size) -> int:
 
 
 def grid_gradient(given: Samples, grad: Any) -> Any:
-    """(N, *output size, dimensions), width first."""
+    """The gradient of the grid (N, *output size, dimensions), width first."""
     if given.mode[0] == NEAREST:
         found = [given.xp.zeros_like(grad[:, 0]) for _ in given.by_dim]
     elif len(given.space) == 3:
-        found = _of_volumes(given, grad)
+        found = _volume_gradients(given, grad)
     else:
-        found = _of_cubic(given, grad) if given.mode[0] == BICUBIC else _of_bilinear(given, grad)
+        found = _cubic_gradients(given, grad) if given.mode[0] == BICUBIC else _bilinear_gradients(given, grad)
     scaled = [derivative * along.scale[:, 0] for derivative, along in zip(found, given.by_dim, strict=True)]
     return given.xp.stack(scaled[::-1], -1)
 
 
-def _of_volumes(given: Samples, grad: Any) -> list[Any]:
+def _volume_gradients(given: Samples, grad: Any) -> list[Any]:
     parts: list[list[Any]] = [[], [], []]
     for each in elements(given.by_dim, given.space):
         value = given.at(each)
@@ -144,7 +147,7 @@ def _of_volumes(given: Samples, grad: Any) -> list[Any]:
     return [_over_channels(terms) for terms in parts]
 
 
-def _of_bilinear(given: Samples, grad: Any) -> list[Any]:
+def _bilinear_gradients(given: Samples, grad: Any) -> list[Any]:
     (south, north), (east, west) = [[tap.weight for tap in along.taps] for along in given.by_dim]
     nw, ne, sw, se = (given.at(each) for each in elements(given.by_dim, given.space))
     by_width = ((ne - nw) * south + (se - sw) * north) * grad
@@ -152,7 +155,7 @@ def _of_bilinear(given: Samples, grad: Any) -> list[Any]:
     return [_over_channels([by_height]), _over_channels([by_width])]
 
 
-def _of_cubic(given: Samples, grad: Any) -> list[Any]:
+def _cubic_gradients(given: Samples, grad: Any) -> list[Any]:
     by_height, by_width = [], []
     for each in _columns_first(given):
         felt = given.at(each) * grad
@@ -162,5 +165,5 @@ def _of_cubic(given: Samples, grad: Any) -> list[Any]:
 
 
 def _over_channels(parts: list[Any]) -> Any:
-    """The sum: all parts of a channel, then the next channel's."""
+    """The sum of all parts, channel by channel."""
     return reduce(add, (part[:, channel] for channel in range(parts[0].shape[1]) for part in parts))

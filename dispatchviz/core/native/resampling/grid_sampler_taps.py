@@ -1,10 +1,10 @@
-"""Grid sampling of arrays: the indices and weights of the taps that a sample is made of
-(``aten/src/ATen/native/GridSampler.h``, ``cpu/GridSamplerKernel.cpp``).
+"""Grid sampling of arrays: the indices and weights of the taps of each sample (``aten/src/ATen/native/GridSampler.h``,
+``cpu/GridSamplerKernel.cpp``).
 
-Rule: along each dimension a sample is a sum of a few elements, its taps: the nearest one, the two around it, or four of
-a cubic. A sample of an image is the sum over all pairs of taps, one of each dimension, of a volume over all triples.
-Coordinates from -1 to 1 span the input, between the centers of the outermost elements (``align_corners``) or their
-edges.
+Rule: along each dimension a sample is a weighted sum of a few elements, its taps: the nearest one, the two neighbors,
+or four for cubic interpolation. A sample of an image is the sum over all pairs of taps, one of each dimension; a sample
+of a volume is the sum over all triples. Coordinates from -1 to 1 span the input between the centers of the outermost
+elements (``align_corners``) or their edges.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ CUBIC = -0.75
 
 
 class Tap(NamedTuple):
-    """One of the elements along a dimension, for every sample."""
+    """One of the taps along a dimension, for every sample."""
 
     index: Any
     weight: Any
     derivative: Any
-    """Of the weight, by the sample's coordinate."""
+    """The derivative of the weight with respect to the sample's coordinate."""
 
 
 class Taps(NamedTuple):
-    """Along one dimension."""
+    """The taps along one dimension."""
 
     taps: list[Tap]
     scale: Any
-    """What a step of the grid's coordinate changes of the sample's; 0 where padding clips it."""
+    """The change of the sample's coordinate per unit of the grid's coordinate; 0 where padding clips it."""
 
 
 def taps(xp: Any, coordinate: Any, size: int, mode: tuple[int, int, bool], dims: int) -> Taps:
-    """Of one dimension; ``mode``: interpolation, padding, align_corners."""
+    """The taps of one dimension; ``mode`` is interpolation, padding, align_corners."""
     interpolation, padding, corners = mode
     position = _unnormalized(coordinate, size, corners, dims)
     scale = xp.full(position.shape, (size - 1) / 2 if corners else size / 2, position.dtype)
@@ -55,7 +55,7 @@ def taps(xp: Any, coordinate: Any, size: int, mode: tuple[int, int, bool], dims:
 
 
 def _unnormalized(coordinate: Any, size: int, corners: bool, dims: int) -> Any:
-    """Volumes are rounded at other steps than images."""
+    """The coordinate in elements. Volumes are rounded at other steps than images."""
     kind = coordinate.dtype.type
     if dims == 3:
         if corners:
@@ -90,7 +90,7 @@ def _reflected(xp: Any, coordinate: Any, size: int, corners: bool) -> tuple[Any,
 
 
 def _cubic_taps(xp: Any, coordinate: Any, size: int, padding: int, corners: bool) -> list[Tap]:
-    """Padding moves each of the four, not the sample."""
+    """The four taps of cubic interpolation. Padding is applied to each of them, not to the sample."""
     low = xp.floor(coordinate)
     t = coordinate - low
     made = []
@@ -100,37 +100,37 @@ def _cubic_taps(xp: Any, coordinate: Any, size: int, padding: int, corners: bool
 
 
 def _cubic(t: Any) -> list[tuple[Any, Any]]:
-    """Weights and their slopes of the elements at -1, 0, 1, 2 from the one before the sample."""
+    """The weights, and their derivatives, of the elements at -1, 0, 1 and 2 from the one before the sample."""
     far, near = _outer(2 - t), _inner(1 - t)
     return [_outer(t + 1), _inner(t), (near[0], -near[1]), (far[0], -far[1])]
 
 
 def _inner(x: Any) -> tuple[Any, Any]:
-    """At most 1 away."""
+    """The weight and derivative of an element at a distance of at most 1."""
     two, three, derivative, more = _numbers(x, CUBIC + 2, CUBIC + 3, 3 * (CUBIC + 2), 2 * (CUBIC + 3))
     return (two * x - three) * x * x + 1, (derivative * x - more) * x
 
 
 def _outer(x: Any) -> tuple[Any, Any]:
-    """1 to 2 away."""
+    """The weight and derivative of an element at a distance from 1 to 2."""
     one, four, five, eight = _numbers(x, CUBIC, 4 * CUBIC, 5 * CUBIC, 8 * CUBIC)
     derivative, more = _numbers(x, 3 * CUBIC, 10 * CUBIC)
     return ((one * x - five) * x + eight) * x - four, (derivative * x - more) * x + eight
 
 
 def _numbers(like: Any, *numbers: float) -> list[Any]:
-    """Of an array's dtype: Python's numbers would make float32 of bfloat16."""
+    """The numbers in the dtype of an array; Python's numbers would convert bfloat16 to float32."""
     return [like.dtype.type(number) for number in numbers]
 
 
 def _to_indices(xp: Any, coordinates: Any) -> Any:
-    """As integers; what is no number, or too large, is outside."""
+    """Coordinates as integers. Infinite, nan and too large ones are outside."""
     fits = xp.isfinite(coordinates) & (xp.abs(coordinates) < 2**31)
     return xp.where(fits, coordinates, -100).astype("int64")
 
 
 class Element(NamedTuple):
-    """One element of the input for every sample, with what it counts."""
+    """One element of the input for every sample, with its weights."""
 
     indices: tuple[Any, ...]
     inside: Any
@@ -139,12 +139,12 @@ class Element(NamedTuple):
 
     @property
     def weight(self) -> Any:
-        """Of all dimensions, the width's first."""
+        """The product of the weights of all dimensions, the width's first."""
         return math.prod(self.weights[-2::-1], start=self.weights[-1])
 
 
 def elements(by_dim: list[Taps], sizes: tuple[int, ...]) -> Iterator[Element]:
-    """All combinations; dimensions in the input's order. Places outside are 0."""
+    """Yield all combinations of taps; dimensions are in the input's order. Indices outside are 0."""
     for combination in product(*(each.taps for each in by_dim)):
         inside: Any = True
         for tap, size in zip(combination, sizes, strict=True):

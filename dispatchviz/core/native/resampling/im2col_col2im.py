@@ -18,7 +18,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def im2col(self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size) -> Tensor:
-    """(N, C * kernel, windows); also of one image."""
+    """The windows as columns (N, C * kernel, windows), also of a single image."""
     _check_lengths(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     output = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     _check_positive(kernel_size=kernel_size, dilation=dilation, stride=stride)
@@ -41,7 +41,7 @@ def im2col(self: Tensor, kernel_size: Size, dilation: Size, padding: Size, strid
 
 
 def col2im(self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding: Size, stride: Size) -> Tensor:
-    """(N, C, *output_size): overlapping windows are added up."""
+    """The image (N, C, *output_size) in which overlapping windows are added up."""
     output = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     _check_lengths(output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     _check_positive(kernel_size=kernel_size, dilation=dilation, stride=stride)
@@ -73,11 +73,11 @@ def _select_each(input: Tensor, output: Tensor) -> None:
         ops.select_int.call(output, 0, index)
 
 
-# -- numbers -----------------------------------------------------------------------------------------------------------
+# -- windows -----------------------------------------------------------------------------------------------------------
 
 
 def _windows(size: Size, dilation: Size, stride: Size, blocks: Size) -> Any:
-    """For each kernel position, the elements that it meets."""
+    """An index of the padded image that selects the elements of each kernel position."""
     for y in range(size[0]):
         for x in range(size[1]):
             starts = (y * dilation[0], x * dilation[1])

@@ -8,7 +8,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def padded_size(size: Size, padding: Size) -> Size:
-    """The last dimensions with both lengths of padding."""
+    """The size with both lengths of padding added to the last dimensions."""
     found = list(size)
     for i in range(len(padding) // 2):
         found[-1 - i] += padding[2 * i] + padding[2 * i + 1]
@@ -16,7 +16,7 @@ def padded_size(size: Size, padding: Size) -> Size:
 
 
 def check_padded(name: str, self: Tensor, padding: Size) -> None:
-    """``name`` is the operator's. RuntimeError for a shape or padding that it does not take."""
+    """Raise RuntimeError for a shape or padding that the operator ``name`` does not support."""
     count = int(name[-2])
     reflects = name.startswith("reflection")
     if len(padding) != 2 * count:
@@ -46,7 +46,7 @@ def _check_reflected(size: Size, padding: Size) -> None:
 
 
 def _check_left(name: str, size: Size, padding: Size) -> None:
-    """That something is left after cutting."""
+    """Raise RuntimeError if nothing is left after cropping."""
     count = len(padding) // 2
     whole = padded_size(size, padding)
     if all(length < 1 for length in whole[-count:]):
@@ -65,7 +65,7 @@ def _lengths(size: Size, count: int) -> str:
 
 
 def check_gradient(name: str, grad_output: Tensor, self: Tensor, padding: Size) -> None:
-    """RuntimeError for a gradient of another shape than the padded tensor's."""
+    """Raise RuntimeError if the gradient does not have the shape of the padded tensor."""
     whole = padded_size(self._size, padding)
     count, rank = len(padding) // 2, len(self._size)
     if name == "reflection_pad3d" and len(grad_output._size) != rank:

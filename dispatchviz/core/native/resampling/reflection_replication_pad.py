@@ -1,7 +1,7 @@
 """``reflection_pad1d/2d/3d``, ``replication_pad1d/2d/3d`` and their backward passes.
 
 Mirrors ``aten/src/ATen/native/ReflectionPad.cpp`` and ``ReplicationPadding.cpp``. Lengths of padding come in pairs, the
-last dimension first; negative ones cut.
+last dimension first. Negative lengths crop.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, st
 from dispatchviz.core.native.resampling.pad_checks import check_gradient, check_padded, padded_size
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
-# -- both --------------------------------------------------------------------------------------------------------------
+# -- shared ------------------------------------------------------------------------------------------------------------
 
 
 def _sources(xp: Any, name: str, length: int, left: int, right: int) -> Any:
-    """For every padded place along a dimension, the index inside."""
+    """The index of the source element for every padded position along a dimension."""
     indices = xp.arange(-left, length + right)
     if name.startswith("replication"):
         return xp.clip(indices, 0, length - 1)
@@ -80,12 +80,12 @@ def _zeroed(self: Tensor, grad_input: Tensor) -> None:
 
 
 def reflection_pad1d_meta(op: Structured, self: Tensor, padding: Size) -> None:
-    """The last dimension grow. RuntimeError for shapes that do not fit."""
+    """The shape with a padded last dimension. Raise RuntimeError for shapes that do not fit."""
     _structured_meta("reflection_pad1d", op, self, padding)
 
 
 def reflection_pad1d_out(self: Tensor, padding: Size, out: Tensor) -> None:
-    """The last dimension, mirrored"""
+    """The last dimension padded by reflection"""
     _put("reflection_pad1d", self, padding, out, "contiguous_format")
 
 
@@ -95,19 +95,19 @@ def reflection_pad1d_backward_meta(op: Structured, grad_output: Tensor, self: Te
 
 
 def reflection_pad1d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> None:
-    """Each element's gradients, added up"""
+    """The gradients of each element, added up"""
     ops.zero_.call(grad_input)
     _put_backward("reflection_pad1d", grad_output, padding, grad_input, "contiguous_format")
 
 
 def reflection_pad2d(self: Tensor, padding: Size) -> Tensor:
-    """The last two dimensions, mirrored. RuntimeError for shapes that do not fit."""
+    """The last two dimensions padded by reflection. Raise RuntimeError for shapes that do not fit."""
     output = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     return reflection_pad2d_out(self, padding, output)
 
 
 def reflection_pad2d_out(self: Tensor, padding: Size, out: Tensor) -> Tensor:
-    """Into ``out``."""
+    """The ``out=`` version of ``reflection_pad2d``."""
     check_padded("reflection_pad2d", self, padding)
     ops.resize_.call(out, padded_size(self._size, padding), None if len(self._size) == 3 else suggested(self))
     _put("reflection_pad2d", self, padding, out, suggested(self))
@@ -115,13 +115,13 @@ def reflection_pad2d_out(self: Tensor, padding: Size, out: Tensor) -> Tensor:
 
 
 def reflection_pad2d_backward(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
-    """Each element's gradients, added up."""
+    """The gradients of each element, added up."""
     grad_input = _zeros(grad_output, self)
     return _reflection_pad2d_backward_into(grad_output, self, padding, grad_input)
 
 
 def reflection_pad2d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``reflection_pad2d_backward`` into ``grad_input``."""
     _zeroed(self, grad_input)
     return _reflection_pad2d_backward_into(grad_output, self, padding, grad_input)
 
@@ -133,12 +133,12 @@ def _reflection_pad2d_backward_into(grad_output: Tensor, self: Tensor, padding: 
 
 
 def reflection_pad3d_meta(op: Structured, self: Tensor, padding: Size) -> None:
-    """The last three dimensions grow. RuntimeError for shapes that do not fit."""
+    """The shape with three padded last dimensions. Raise RuntimeError for shapes that do not fit."""
     _structured_meta("reflection_pad3d", op, self, padding)
 
 
 def reflection_pad3d_out(self: Tensor, padding: Size, out: Tensor) -> None:
-    """The last three dimensions, mirrored"""
+    """The last three dimensions padded by reflection"""
     ops.resize_.call(out, out._size, suggested(self))
     _put("reflection_pad3d", self, padding, out, suggested(self))
 
@@ -149,7 +149,7 @@ def reflection_pad3d_backward_meta(op: Structured, grad_output: Tensor, self: Te
 
 
 def reflection_pad3d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> None:
-    """Each element's gradients, added up"""
+    """The gradients of each element, added up"""
     ops.resize_.call(grad_input, self._size, suggested(self))
     ops.zero_.call(grad_input)
     _put_backward("reflection_pad3d", grad_output, padding, grad_input, suggested(self))
@@ -159,12 +159,12 @@ def reflection_pad3d_backward_out(grad_output: Tensor, self: Tensor, padding: Si
 
 
 def replication_pad1d_meta(op: Structured, self: Tensor, padding: Size) -> None:
-    """The last dimension grow. RuntimeError for shapes that do not fit."""
+    """The shape with a padded last dimension. Raise RuntimeError for shapes that do not fit."""
     _structured_meta("replication_pad1d", op, self, padding)
 
 
 def replication_pad1d_out(self: Tensor, padding: Size, out: Tensor) -> None:
-    """The last dimension, edges repeated"""
+    """The last dimension padded with its edges"""
     _put("replication_pad1d", self, padding, out, "contiguous_format")
 
 
@@ -174,30 +174,30 @@ def replication_pad1d_backward_meta(op: Structured, grad_output: Tensor, self: T
 
 
 def replication_pad1d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> None:
-    """Each element's gradients, added up"""
+    """The gradients of each element, added up"""
     ops.zero_.call(grad_input)
     _put_backward("replication_pad1d", grad_output, padding, grad_input, "contiguous_format")
 
 
 def replication_pad2d_meta(op: Structured, self: Tensor, padding: Size) -> None:
-    """The last two dimensions grow. RuntimeError for shapes that do not fit."""
+    """The shape with two padded last dimensions. Raise RuntimeError for shapes that do not fit."""
     _structured_meta("replication_pad2d", op, self, padding)
 
 
 def replication_pad2d_out(self: Tensor, padding: Size, out: Tensor) -> None:
-    """The last two dimensions, edges repeated"""
+    """The last two dimensions padded with their edges"""
     ops.resize_.call(out, out._size, suggested(self))
     _put("replication_pad2d", self, padding, out, suggested(self))
 
 
 def replication_pad2d_backward(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
-    """Each element's gradients, added up."""
+    """The gradients of each element, added up."""
     grad_input = _zeros(grad_output, self)
     return _replication_pad2d_backward_into(grad_output, self, padding, grad_input)
 
 
 def replication_pad2d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``replication_pad2d_backward`` into ``grad_input``."""
     _zeroed(self, grad_input)
     return _replication_pad2d_backward_into(grad_output, self, padding, grad_input)
 
@@ -209,24 +209,24 @@ def _replication_pad2d_backward_into(grad_output: Tensor, self: Tensor, padding:
 
 
 def replication_pad3d_meta(op: Structured, self: Tensor, padding: Size) -> None:
-    """The last three dimensions grow. RuntimeError for shapes that do not fit."""
+    """The shape with three padded last dimensions. Raise RuntimeError for shapes that do not fit."""
     _structured_meta("replication_pad3d", op, self, padding)
 
 
 def replication_pad3d_out(self: Tensor, padding: Size, out: Tensor) -> None:
-    """The last three dimensions, edges repeated"""
+    """The last three dimensions padded with their edges"""
     ops.resize_.call(out, out._size, suggested(self))
     _put("replication_pad3d", self, padding, out, suggested(self))
 
 
 def replication_pad3d_backward(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
-    """Each element's gradients, added up."""
+    """The gradients of each element, added up."""
     grad_input = _zeros(grad_output, self)
     return _replication_pad3d_backward_into(grad_output, self, padding, grad_input)
 
 
 def replication_pad3d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
-    """Into ``grad_input``."""
+    """Write the result of ``replication_pad3d_backward`` into ``grad_input``."""
     _zeroed(self, grad_input)
     return _replication_pad3d_backward_into(grad_output, self, padding, grad_input)
 

@@ -1,8 +1,8 @@
 """Shared parts of upsampling: output sizes, scales, weights, checks (``aten/src/ATen/native/UpSample.h``,
 ``cpu/UpSampleKernel.cpp``).
 
-Each dimension is resized by itself: every new element is a weighted sum of a few old ones, its taps. The backward hands
-each gradient to the same ones. ``scales`` are factors that a user gave, or None where only sizes are known.
+Each dimension is resized separately: every new element is a weighted sum of a few old ones, its taps. The backward pass
+adds each gradient to the same taps. ``scales`` are factors that a user gave, or None if only sizes are known.
 """
 
 from __future__ import annotations
@@ -23,18 +23,21 @@ from dispatchviz.core.tensor.dtype import REDUCED, DType, float32, float64, int6
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 Factor = float | None
-"""How much larger a dimension gets, if a user said so."""
+"""The scale factor of a dimension, or None if the user gave none."""
 Scales = Sequence[Factor]
 Taps = list[tuple[Any, Any]]
-"""For each new element along a dimension, the index of an old one and its weight (None: 1)."""
+"""The index of an old element, and its weight (None means 1), for each new element along a dimension."""
 AxisTaps = Callable[[Any, DType, int, int, float | None], Taps]
-"""``(xp, dtype, old length, new length, scale)``"""
+"""A function of ``(xp, dtype, old length, new length, scale)`` that returns the taps."""
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
 
 
 def output_size_of(input: Tensor, output_size: Size | None, scale_factors: Sequence[float] | None) -> Size:
-    """``compute_output_size``: the size that is given, or the factors times the input's. RuntimeError for both."""
+    """The given size, or the factors times the input's size (``compute_output_size``).
+
+    Raise RuntimeError if both are given.
+    """
     space = input._size[2:]
     if (output_size is None) == (scale_factors is None):
         raise RuntimeError("Must specify exactly one of output_size and scale_factors")
@@ -48,19 +51,19 @@ def output_size_of(input: Tensor, output_size: Size | None, scale_factors: Seque
 
 
 def _whole(length: float) -> int:
-    """RuntimeError for what 64 bits do not hold."""
+    """A length as an integer. Raise RuntimeError if it does not fit into 64 bits."""
     if not -(2.0**63) <= length < 2.0**63:
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return int(length)
 
 
 def scale(scale_factors: Sequence[float] | None, dim: int) -> float | None:
-    """``get_scale_value``"""
+    """The scale factor of a dimension, or None if there are none (``get_scale_value``)."""
     return None if scale_factors is None else scale_factors[dim]
 
 
 def check_sizes(input_size: Size, output_size: Size, count: int) -> Size:
-    """``upsample_*_common_check``: the new size of the whole. RuntimeError if it is none."""
+    """The new size of the whole tensor (``upsample_*_common_check``). Raise RuntimeError if it is invalid."""
     if len(output_size) != count:
         raise RuntimeError(f"It is expected output_size equals to {count}, but got size {len(output_size)}")
     if len(input_size) != count + 2:
@@ -83,7 +86,10 @@ def _lengths(space: Size) -> str:
 
 
 def set_upsampled(op: Structured, self: Tensor, output_size: Size, count: int) -> None:
-    """The meta of a forward. RuntimeError for sizes that do not fit, and for nothing but a batch of none."""
+    """The meta of a forward kernel.
+
+    Raise RuntimeError for sizes that do not fit, and for an empty input unless only the batch is empty.
+    """
     size = check_sizes(self._size, output_size, count)
     if not numel(self._size) and not all(self._size[1:]):
         raise RuntimeError(
@@ -93,7 +99,7 @@ def set_upsampled(op: Structured, self: Tensor, output_size: Size, count: int) -
 
 
 def set_downsampled(op: Structured, grad_output: Tensor, output_size: Size, input_size: Size, count: int) -> None:
-    """The meta of a backward. RuntimeError for a gradient of another size."""
+    """The meta of a backward kernel. Raise RuntimeError for a gradient of another size."""
     _check_gradient(grad_output._size, check_sizes(input_size, output_size, count), count)
     _set_output(op, grad_output, input_size)
 
@@ -125,13 +131,13 @@ def _check_gradient(found: Size, size: Size, count: int) -> None:
 
 
 def is_small(self: Tensor, out: Tensor) -> bool:
-    """Return whether the CPU takes the loop for images (``_use_vectorized_kernel_cond_2d``)."""
+    """Return whether the CPU uses the loop for images (``_use_vectorized_kernel_cond_2d``)."""
     many_channels = is_channels_last(self._size, self._stride) and self._size[1] > 3
     return many_channels or sum(out._size[-2:]) <= 128
 
 
 def put_images(kernel: str, self: Tensor, out: Tensor, taps: AxisTaps, scales: Scales) -> None:
-    """Resize in the loop for channels side by side; the CPU brings other images into that format and back."""
+    """Resize by the loop for channels-last images. On the CPU, other images are converted to that format and back."""
     if out._device.type == "cpu":
         given, result = in_format(self, CHANNELS_LAST), in_format(out, CHANNELS_LAST)
     else:
@@ -145,7 +151,7 @@ def put_images(kernel: str, self: Tensor, out: Tensor, taps: AxisTaps, scales: S
 
 
 def prepare_generic(self: Tensor, out: Tensor, count: int, per_dim: int, ones: bool = False) -> None:
-    """The tensors of indices and weights that the CPU's loop for any number of dimensions makes."""
+    """Allocate the tensors of indices and weights of the CPU's loop for any number of dimensions."""
     if self._device.type != "cpu" or (self._dtype is uint8 and not ones):
         return
     weights = float32 if self._dtype is uint8 else self._dtype
@@ -164,7 +170,7 @@ def prepare_generic(self: Tensor, out: Tensor, count: int, per_dim: int, ones: b
 def put_upsampled(
     kernel: str, self: Tensor, out: Tensor, taps: AxisTaps, scales: Scales, dtypes: Sequence[str] = ()
 ) -> None:
-    """Resize the last dimensions. NotImplementedError for other dtypes than floating ones and ``dtypes``."""
+    """Resize the last dimensions. Raise NotImplementedError unless the dtype is floating or listed in ``dtypes``."""
     dtype = self._dtype
     if not dtype.is_floating_point and dtype.name not in dtypes:
         raise not_implemented(kernel, dtype)
@@ -185,7 +191,9 @@ def put_upsampled(
 
 
 def _resized_bytes(xp: Any, values: Any, axis: int, taps: Taps) -> Any:
-    """With weights of 15 bits, as many fractional ones as the maximum leaves (``compute_index_ranges_int16``)."""
+    """Resize uint8 with 15-bit weights; the largest weight decides the number of fractional bits
+    (``compute_index_ranges_int16``).
+    """
     if taps[0][1] is None:
         return xp.take(values, taps[0][0], axis)
     taps = _merged(xp, taps)
@@ -201,7 +209,9 @@ def _resized_bytes(xp: Any, values: Any, axis: int, taps: Taps) -> Any:
 
 
 def _merged(xp: Any, taps: Taps) -> Taps:
-    """An element that is met twice, at an edge, with both weights the second time: they are rounded as one."""
+    """Taps in which an element that occurs twice, at an edge, has both weights at its second position, so they are
+    rounded together.
+    """
     found = list(taps)
     for i, ((index, _), (following, more)) in enumerate(itertools.pairwise(taps)):
         twice = xp.where(index == following, found[i][1], 0)
@@ -221,7 +231,10 @@ def _resized(xp: Any, values: Any, axis: int, taps: Taps) -> Any:
 
 
 def put_gradients(kernel: str, grad_output: Tensor, grad_input: Tensor, taps: AxisTaps, scales: Scales) -> None:
-    """Add up the gradients of what each old element went into. NotImplementedError for integers."""
+    """Add up the gradients of the new elements that each old element contributed to.
+
+    Raise NotImplementedError for integers.
+    """
     ops.zero_.call(grad_input)
     dtype = grad_output._dtype
     if not dtype.is_floating_point:
@@ -260,12 +273,12 @@ def real_type(xp: Any, dtype: DType) -> Any:
 
 
 def factor(real: Any, old: int, new: int, given: float | None) -> Any:
-    """``compute_scales_value``: how far old elements lie apart, in new ones."""
+    """The distance of new elements in units of old ones (``compute_scales_value``)."""
     return real(1.0 / given) if given is not None and given > 0 else real(old) / real(new)
 
 
 def nearest(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:
-    """The element at or before the place."""
+    """The old element at or before the position of each new one."""
     indices = xp.arange(new)
     if new == old:
         return [(indices, None)]
@@ -276,7 +289,7 @@ def nearest(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> T
 
 
 def nearest_exact(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:
-    """The element whose middle is nearest."""
+    """The old element whose center is nearest to that of each new one."""
     middles = xp.arange(new).astype(xp.float32) + xp.float32(0.5)
     found = xp.floor(middles * factor(xp.float32, old, new, given)).astype(xp.int64)
     return [(xp.minimum(found, old - 1), None)]
@@ -285,7 +298,7 @@ def nearest_exact(xp: Any, dtype: DType, old: int, new: int, given: float | None
 def sources(
     xp: Any, dtype: DType, old: int, new: int, given: float | None, align_corners: bool, below_zero: bool
 ) -> Any:
-    """``area_pixel_compute_source_index``: where the new elements lie among the old ones."""
+    """The positions of the new elements among the old ones (``area_pixel_compute_source_index``)."""
     real = real_type(xp, dtype)
     indices = xp.arange(new).astype(real)
     if align_corners:
@@ -295,7 +308,10 @@ def sources(
 
 
 def linear_taps(align_corners: bool, rounded: bool = False) -> AxisTaps:
-    """The two neighbors, by their distance; ``rounded``: one is rounded to the dtype, the other is the rest."""
+    """The two neighbors, weighted by distance.
+
+    ``rounded``: one weight is rounded to the dtype, the other is 1 minus it.
+    """
 
     def taps(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:
         real = real_type(xp, dtype)
@@ -313,7 +329,7 @@ def linear_taps(align_corners: bool, rounded: bool = False) -> AxisTaps:
 
 
 def cubic(align_corners: bool) -> AxisTaps:
-    """Four neighbors, by a cubic polynomial of their distance."""
+    """Four neighbors, weighted by a cubic polynomial of their distance."""
 
     def taps(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:
         real = real_type(xp, dtype)
@@ -327,18 +343,18 @@ def cubic(align_corners: bool) -> AxisTaps:
 
 
 def _cubic_weight(xp: Any, x: Any, a: float) -> Any:
-    """Keys' kernel at a distance below 2."""
+    """Keys' cubic kernel at a distance below 2."""
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return xp.where(x < 1, near, xp.where(x < 2, far, 0))
 
 
 LINEAR_WIDTH, CUBIC_WIDTH = 2, 4
-"""The number of old elements that a new one of their size takes (``interp_size``)."""
+"""The number of old elements in the kernel of a new one (``interp_size``)."""
 
 
 def linear_smooth(align_corners: bool) -> AxisTaps:
-    """A triangle as wide as the new elements (antialias)."""
+    """A triangular kernel as wide as the new elements (antialias)."""
     return _smooth(align_corners, LINEAR_WIDTH, lambda xp, x: xp.where(x < 1, 1 - x, 0))
 
 
@@ -369,20 +385,21 @@ def _smooth(align_corners: bool, width: int, kernel: Callable[[Any, Any], Any]) 
 
 
 def _apart(real: Any, old: int, new: int, align_corners: bool, given: float | None) -> Any:
-    """``area_pixel_compute_scale``: how far new elements lie apart, in old ones."""
+    """The distance of new elements in units of old ones (``area_pixel_compute_scale``)."""
     if not align_corners:
         return factor(real, old, new, given)
     return real(old - 1) / real(new - 1) if new > 1 else real(0)
 
 
 def _support(real: Any, apart: Any, width: int) -> Any:
-    """How far a new element looks to either side."""
+    """The distance from a new element within which old ones count."""
     return (width * 0.5) * apart if apart >= 1 else real(width * 0.5)
 
 
 def prepare_smooth(self: Tensor, out: Tensor, width: int, align_corners: bool, scales: Scales) -> None:
-    """The tensors that the CPU's loop for smooth resizing makes, dimension by dimension: the result between, ranges and
-    weights."""
+    """Allocate the tensors of the CPU's loop for smooth resizing, dimension by dimension: the intermediate result,
+    ranges and weights.
+    """
     if self._dtype in REDUCED:
         raise not_implemented("compute_index_ranges_weights", self._dtype)
     if self._device.type != "cpu" or self._dtype is uint8:
@@ -396,8 +413,10 @@ def prepare_smooth(self: Tensor, out: Tensor, width: int, align_corners: bool, s
 
 
 def _resized_between(given: Tensor, out: Tensor, dim: int, most: int, is_last: bool) -> Tensor:
-    """``_separable_upsample_generic_Nd_kernel_impl_single_dim``: the tensor whose one dimension is new. A new element
-    takes at most so many old ones."""
+    """The tensor with one resized dimension (``_separable_upsample_generic_Nd_kernel_impl_single_dim``).
+
+    A new element uses at most ``most`` old ones.
+    """
     new = out._size[dim]
     size = (*given._size[:dim], new, *given._size[dim + 1 :])
     result = out if is_last else _empty(given, size)

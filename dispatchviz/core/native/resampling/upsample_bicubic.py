@@ -14,7 +14,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 def upsample_bicubic2d_vec(
     input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    """Images resized, to a size or by factors."""
+    """Resize images, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(2)]
     return ops.upsample_bicubic2d.call(input, size, align_corners, *scales)
@@ -23,14 +23,14 @@ def upsample_bicubic2d_vec(
 def upsample_bicubic2d_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
 def upsample_bicubic2d_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
-    """Images resized"""
+    """The resized images"""
     upsample.prepare_generic(self, out, 2, 8)
     upsample.put_upsampled(
         "compute_indices_weights_cubic",
@@ -54,7 +54,7 @@ def upsample_bicubic2d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -67,7 +67,7 @@ def upsample_bicubic2d_backward_out(
     scales_w: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_bicubic2d_backward",
         grad_output,
@@ -83,7 +83,7 @@ def upsample_bicubic2d_backward_out(
 def _upsample_bicubic2d_aa_vec(
     input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    """Images resized without aliasing, to a size or by factors."""
+    """Resize images without aliasing, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(2)]
     return ops._upsample_bicubic2d_aa.call(input, size, align_corners, *scales)
@@ -92,14 +92,14 @@ def _upsample_bicubic2d_aa_vec(
 def _upsample_bicubic2d_aa_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
 def _upsample_bicubic2d_aa_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
-    """Images resized without aliasing"""
+    """The images, resized without aliasing"""
     upsample.prepare_smooth(self, out, upsample.CUBIC_WIDTH, align_corners, (scales_h, scales_w))
     upsample.put_upsampled(
         "compute_index_ranges_weights",
@@ -123,7 +123,7 @@ def _upsample_bicubic2d_aa_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -136,7 +136,7 @@ def _upsample_bicubic2d_aa_backward_out(
     scales_w: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_bicubic2d_aa_backward",
         grad_output,

@@ -14,7 +14,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 def upsample_linear1d_vec(
     input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    """Rows resized, to a size or by factors."""
+    """Resize rows, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(1)]
     return ops.upsample_linear1d.call(input, size, align_corners, *scales)
@@ -23,12 +23,12 @@ def upsample_linear1d_vec(
 def upsample_linear1d_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 1)
 
 
 def upsample_linear1d_out(self: Tensor, output_size: Size, align_corners: bool, scales: Factor, out: Tensor) -> None:
-    """Rows resized"""
+    """The resized rows"""
     upsample.prepare_generic(self, out, 1, 4)
     upsample.put_upsampled(
         "compute_indices_weights_linear", self, out, upsample.linear_taps(align_corners, rounded=True), (scales,)
@@ -38,7 +38,7 @@ def upsample_linear1d_out(self: Tensor, output_size: Size, align_corners: bool, 
 def upsample_linear1d_backward_meta(
     op: Structured, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: Factor
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 1)
 
 
@@ -50,7 +50,7 @@ def upsample_linear1d_backward_out(
     scales: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_linear1d_backward", grad_output, grad_input, upsample.linear_taps(align_corners), (scales,)
     )
@@ -59,7 +59,7 @@ def upsample_linear1d_backward_out(
 def upsample_bilinear2d_vec(
     input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    """Images resized, to a size or by factors."""
+    """Resize images, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(2)]
     return ops.upsample_bilinear2d.call(input, size, align_corners, *scales)
@@ -68,14 +68,14 @@ def upsample_bilinear2d_vec(
 def upsample_bilinear2d_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
 def upsample_bilinear2d_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
-    """Images resized"""
+    """The resized images"""
     taps, scales = upsample.linear_taps(align_corners), (scales_h, scales_w)
     if upsample.is_small(self, out):
         upsample.put_images("upsample_bilinear2d_channels_last", self, out, taps, scales)
@@ -93,7 +93,7 @@ def upsample_bilinear2d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -106,7 +106,7 @@ def upsample_bilinear2d_backward_out(
     scales_w: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_bilinear2d_backward",
         grad_output,
@@ -122,7 +122,7 @@ def upsample_bilinear2d_backward_out(
 def upsample_trilinear3d_vec(
     input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    """Volumes resized, to a size or by factors."""
+    """Resize volumes, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(3)]
     return ops.upsample_trilinear3d.call(input, size, align_corners, *scales)
@@ -137,7 +137,7 @@ def upsample_trilinear3d_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 3)
 
 
@@ -150,7 +150,7 @@ def upsample_trilinear3d_out(
     scales_w: Factor,
     out: Tensor,
 ) -> None:
-    """Volumes resized"""
+    """The resized volumes"""
     upsample.prepare_generic(self, out, 3, 4)
     upsample.put_upsampled(
         "compute_indices_weights_linear",
@@ -175,7 +175,7 @@ def upsample_trilinear3d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 3)
 
 
@@ -189,7 +189,7 @@ def upsample_trilinear3d_backward_out(
     scales_w: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_trilinear3d_backward",
         grad_output,
@@ -206,7 +206,7 @@ def upsample_trilinear3d_backward_out(
 def _upsample_bilinear2d_aa_vec(
     input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    """Images resized without aliasing, to a size or by factors."""
+    """Resize images without aliasing, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(2)]
     return ops._upsample_bilinear2d_aa.call(input, size, align_corners, *scales)
@@ -215,14 +215,14 @@ def _upsample_bilinear2d_aa_vec(
 def _upsample_bilinear2d_aa_meta(
     op: Structured, self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
 def _upsample_bilinear2d_aa_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
-    """Images resized without aliasing"""
+    """The images, resized without aliasing"""
     upsample.prepare_smooth(self, out, upsample.LINEAR_WIDTH, align_corners, (scales_h, scales_w))
     upsample.put_upsampled(
         "compute_index_ranges_weights",
@@ -246,7 +246,7 @@ def _upsample_bilinear2d_aa_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -259,7 +259,7 @@ def _upsample_bilinear2d_aa_backward_out(
     scales_w: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_bilinear2d_aa_backward",
         grad_output,

@@ -12,19 +12,19 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def upsample_nearest1d_vec(input: Tensor, output_size: Size | None, scale_factors: Sequence[float] | None) -> Tensor:
-    """Rows resized, to a size or by factors."""
+    """Resize rows, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(1)]
     return ops.upsample_nearest1d.call(input, size, *scales)
 
 
 def upsample_nearest1d_meta(op: Structured, self: Tensor, output_size: Size, scales: Factor) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 1)
 
 
 def upsample_nearest1d_out(self: Tensor, output_size: Size, scales: Factor, out: Tensor) -> None:
-    """Rows resized"""
+    """The resized rows"""
     upsample.prepare_generic(self, out, 1, 2, ones=True)
     upsample.put_upsampled("compute_indices_weights_nearest", self, out, upsample.nearest, (scales,), ("uint8",))
 
@@ -32,19 +32,19 @@ def upsample_nearest1d_out(self: Tensor, output_size: Size, scales: Factor, out:
 def upsample_nearest1d_backward_meta(
     op: Structured, grad_output: Tensor, output_size: Size, input_size: Size, scales: Factor
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 1)
 
 
 def upsample_nearest1d_backward_out(
     grad_output: Tensor, output_size: Size, input_size: Size, scales: Factor, grad_input: Tensor
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients("upsample_nearest1d_backward", grad_output, grad_input, upsample.nearest, (scales,))
 
 
 def upsample_nearest2d_vec(input: Tensor, output_size: Size | None, scale_factors: Sequence[float] | None) -> Tensor:
-    """Images resized, to a size or by factors."""
+    """Resize images, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(2)]
     return ops.upsample_nearest2d.call(input, size, *scales)
@@ -53,12 +53,12 @@ def upsample_nearest2d_vec(input: Tensor, output_size: Size | None, scale_factor
 def upsample_nearest2d_meta(
     op: Structured, self: Tensor, output_size: Size, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
 def upsample_nearest2d_out(self: Tensor, output_size: Size, scales_h: Factor, scales_w: Factor, out: Tensor) -> None:
-    """Images resized"""
+    """The resized images"""
     taps, scales = upsample.nearest, (scales_h, scales_w)
     if upsample.is_small(self, out):
         upsample.put_images("upsample_nearest2d_channels_last", self, out, taps, scales)
@@ -75,7 +75,7 @@ def upsample_nearest2d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -87,7 +87,7 @@ def upsample_nearest2d_backward_out(
     scales_w: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_nearest2d_backward",
         grad_output,
@@ -101,7 +101,7 @@ def upsample_nearest2d_backward_out(
 
 
 def upsample_nearest3d_vec(input: Tensor, output_size: Size | None, scale_factors: Sequence[float] | None) -> Tensor:
-    """Volumes resized, to a size or by factors."""
+    """Resize volumes, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(3)]
     return ops.upsample_nearest3d.call(input, size, *scales)
@@ -115,14 +115,14 @@ def upsample_nearest3d_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 3)
 
 
 def upsample_nearest3d_out(
     self: Tensor, output_size: Size, scales_d: Factor, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
-    """Volumes resized"""
+    """The resized volumes"""
     upsample.prepare_generic(self, out, 3, 2, ones=True)
     upsample.put_upsampled(
         "compute_indices_weights_nearest",
@@ -147,7 +147,7 @@ def upsample_nearest3d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 3)
 
 
@@ -160,7 +160,7 @@ def upsample_nearest3d_backward_out(
     scales_w: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_nearest3d_backward",
         grad_output,
@@ -177,19 +177,19 @@ def upsample_nearest3d_backward_out(
 def _upsample_nearest_exact1d_vec(
     input: Tensor, output_size: Size | None, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    """Rows resized, to a size or by factors."""
+    """Resize rows, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(1)]
     return ops._upsample_nearest_exact1d.call(input, size, *scales)
 
 
 def _upsample_nearest_exact1d_meta(op: Structured, self: Tensor, output_size: Size, scales: Factor) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 1)
 
 
 def _upsample_nearest_exact1d_out(self: Tensor, output_size: Size, scales: Factor, out: Tensor) -> None:
-    """Rows resized"""
+    """The resized rows"""
     upsample.prepare_generic(self, out, 1, 2, ones=True)
     upsample.put_upsampled("compute_indices_weights_nearest", self, out, upsample.nearest_exact, (scales,), ("uint8",))
 
@@ -197,14 +197,14 @@ def _upsample_nearest_exact1d_out(self: Tensor, output_size: Size, scales: Facto
 def _upsample_nearest_exact1d_backward_meta(
     op: Structured, grad_output: Tensor, output_size: Size, input_size: Size, scales: Factor
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 1)
 
 
 def _upsample_nearest_exact1d_backward_out(
     grad_output: Tensor, output_size: Size, input_size: Size, scales: Factor, grad_input: Tensor
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_nearest_exact1d_backward", grad_output, grad_input, upsample.nearest_exact, (scales,)
     )
@@ -213,7 +213,7 @@ def _upsample_nearest_exact1d_backward_out(
 def _upsample_nearest_exact2d_vec(
     input: Tensor, output_size: Size | None, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    """Images resized, to a size or by factors."""
+    """Resize images, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(2)]
     return ops._upsample_nearest_exact2d.call(input, size, *scales)
@@ -222,14 +222,14 @@ def _upsample_nearest_exact2d_vec(
 def _upsample_nearest_exact2d_meta(
     op: Structured, self: Tensor, output_size: Size, scales_h: Factor, scales_w: Factor
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 2)
 
 
 def _upsample_nearest_exact2d_out(
     self: Tensor, output_size: Size, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
-    """Images resized"""
+    """The resized images"""
     taps, scales = upsample.nearest_exact, (scales_h, scales_w)
     if upsample.is_small(self, out):
         upsample.put_images("upsample_nearest2d_channels_last", self, out, taps, scales)
@@ -246,7 +246,7 @@ def _upsample_nearest_exact2d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 2)
 
 
@@ -258,7 +258,7 @@ def _upsample_nearest_exact2d_backward_out(
     scales_w: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_nearest_exact2d_backward",
         grad_output,
@@ -274,7 +274,7 @@ def _upsample_nearest_exact2d_backward_out(
 def _upsample_nearest_exact3d_vec(
     input: Tensor, output_size: Size | None, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    """Volumes resized, to a size or by factors."""
+    """Resize volumes, to a size or by factors."""
     size = upsample.output_size_of(input, output_size, scale_factors)
     scales = [upsample.scale(scale_factors, dim) for dim in range(3)]
     return ops._upsample_nearest_exact3d.call(input, size, *scales)
@@ -288,14 +288,14 @@ def _upsample_nearest_exact3d_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The new size. RuntimeError if it does not fit."""
+    """The new size. Raise RuntimeError if it is invalid."""
     upsample.set_upsampled(op, self, output_size, 3)
 
 
 def _upsample_nearest_exact3d_out(
     self: Tensor, output_size: Size, scales_d: Factor, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
-    """Volumes resized"""
+    """The resized volumes"""
     upsample.prepare_generic(self, out, 3, 2, ones=True)
     upsample.put_upsampled(
         "compute_indices_weights_nearest",
@@ -320,7 +320,7 @@ def _upsample_nearest_exact3d_backward_meta(
     scales_h: Factor,
     scales_w: Factor,
 ) -> None:
-    """The old size. RuntimeError for a gradient of another size."""
+    """The old size. Raise RuntimeError for a gradient of another size."""
     upsample.set_downsampled(op, grad_output, output_size, input_size, 3)
 
 
@@ -333,7 +333,7 @@ def _upsample_nearest_exact3d_backward_out(
     scales_w: Factor,
     grad_input: Tensor,
 ) -> None:
-    """Each old element's gradients, added up"""
+    """The gradients of each old element, added up"""
     upsample.put_gradients(
         "upsample_nearest_exact3d_backward",
         grad_output,

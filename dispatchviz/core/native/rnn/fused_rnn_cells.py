@@ -1,5 +1,6 @@
-"""``_thnn_fused_lstm_cell``, ``_thnn_fused_gru_cell``: fused cells of CUDA (``aten/src/ATen/native/cuda/RNN.cu``), and
-their differentiable backward functions (``native/RNN.cpp``)."""
+"""``_thnn_fused_lstm_cell``, ``_thnn_fused_gru_cell``: CUDA's fused cells (``aten/src/ATen/native/cuda/RNN.cu``) and
+their differentiable backward functions (``native/RNN.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from dispatchviz.core.native.rnn.rnn_arrays import sigmoid
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 _GRU_PARTS = 5
-"""Of the workspace: the three gates, the hidden state, and what the new gate got from it."""
+"""The parts of the workspace: the three gates, the hidden state, and its contribution to the new gate."""
 
 
 def _like(tensor: Tensor) -> Tensor:
@@ -32,7 +33,7 @@ def _with_bias(gates: Tensor, bias: Tensor | None) -> Any:
 def _thnn_fused_lstm_cell(
     input_gates: Tensor, hidden_gates: Tensor, cx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(hidden state, cell state, the gates)."""
+    """Hidden state, cell state, and the gates."""
     workspace, hy, cy = _like(input_gates), _like(cx), _like(cx)
     xp: Any = array_module(cx._device.type)
     gates = _with_bias(input_gates, input_bias) + _with_bias(hidden_gates, hidden_bias)
@@ -47,7 +48,7 @@ def _thnn_fused_lstm_cell(
 def _thnn_fused_lstm_cell_backward_impl(
     grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Any, Any, Any]:
-    """Gradients of the gates, the cell state and a bias; none without a gradient."""
+    """The gradients of the gates, the cell state and a bias; None if no gradient is given."""
     if grad_hy is None and grad_cy is None:
         return None, None, None
     grad_gates, grad_cx = _like(workspace), _like(cx)
@@ -74,7 +75,9 @@ def _summed(gates: Tensor) -> Tensor:
 def _thnn_fused_lstm_cell_backward(
     grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Any, Any, Any, Any, Any]:
-    """Both gates and both biases have the same gradient."""
+    """The gradients of both gates, the cell state and both biases; those of the gates are equal, and so are those of
+    the biases.
+    """
     gates, cell, bias = ops._thnn_fused_lstm_cell_backward_impl.call(grad_hy, grad_cy, cx, cy, workspace, has_bias)
     return gates, gates, cell, bias, bias
 
@@ -89,7 +92,7 @@ def _thnn_differentiable_lstm_cell_backward(
     cx: Tensor,
     cy: Tensor,
 ) -> tuple[Any, Any, Any, Any, Any]:
-    """The same out of operators with derivatives."""
+    """``_thnn_fused_lstm_cell_backward`` composed of operators that have derivatives."""
     if grad_hy is None and grad_cy is None:
         return (None,) * 5
     gates = ops.add_Tensor.call(input_gates, hidden_gates, 1)
@@ -114,7 +117,7 @@ def _thnn_differentiable_lstm_cell_backward(
 def _through_output(
     grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, o: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of the output gate and of the new cell state."""
+    """The gradients of the output gate and of the new cell state."""
     squashed = ops.tanh.call(cy)
     if grad_hy is None:
         assert grad_cy is not None
@@ -130,7 +133,7 @@ def _through_output(
 def _thnn_fused_gru_cell(
     input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """(hidden state, what the backward kernel needs)."""
+    """The hidden state, and the workspace of the backward kernel."""
     workspace = _empty(hx, (hx._size[0], hx._size[1] * _GRU_PARTS))
     hy = _like(hx)
     xp: Any = array_module(hx._device.type)
@@ -146,7 +149,7 @@ def _thnn_fused_gru_cell(
 def _thnn_fused_gru_cell_backward(
     grad_hy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Any, Any]:
-    """Gradients of both gates, the hidden state and both biases."""
+    """The gradients of both gates, the hidden state and both biases."""
     hidden_size = workspace._size[1] // _GRU_PARTS
     grad_input_gates = _empty(workspace, (workspace._size[0], hidden_size * 3))
     grad_hidden_gates = _empty(workspace, (workspace._size[0], hidden_size * 3))
@@ -174,7 +177,7 @@ def _thnn_differentiable_gru_cell_backward(
     input_bias: Tensor | None,
     hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Any, Any]:
-    """The same out of operators with derivatives."""
+    """``_thnn_fused_gru_cell_backward`` composed of operators that have derivatives."""
     mul, add = ops.mul_Tensor.call, ops.add_Tensor.call
     in_g = input_gates if input_bias is None else add(input_gates, input_bias, 1)
     h_g = hidden_gates if hidden_bias is None else add(hidden_gates, hidden_bias, 1)

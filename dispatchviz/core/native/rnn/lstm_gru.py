@@ -1,7 +1,7 @@
 """``lstm``, ``gru``, ``rnn_tanh``, ``rnn_relu`` (``aten/src/ATen/native/RNN.cpp``).
 
-Layer for layer through cells (``rnn_cells.py``, ``rnn_layers.py``), unless a library does it: oneDNN an LSTM of floats
-on the CPU (``rnn_mkldnn.py``), cuDNN everything on CUDA (``rnn_cudnn.py``).
+A network runs layer by layer through cells (``rnn_cells.py``, ``rnn_layers.py``) unless a library computes it: oneDNN a
+float LSTM on the CPU (``rnn_mkldnn.py``), cuDNN every network on CUDA (``rnn_cudnn.py``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Tensors = Sequence[Tensor]
 _PROJECTIONS = "LSTM with projections is not supported with oneDNN. Using default implementation."
 
 
-# -- one hidden state --------------------------------------------------------------------------------------------------
+# -- gru, rnn_tanh, rnn_relu -------------------------------------------------------------------------------------------
 
 
 def gru_input(
@@ -48,9 +48,9 @@ def gru_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
-    """(output, last hidden states) of a padded batch."""
+    """The output and the last hidden states of a padded batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_input("gru", gru_step, input, hx, params, has_biases, stack, batch_first)
+    return _run_padded("gru", gru_step, input, hx, params, has_biases, stack, batch_first)
 
 
 def gru_data(
@@ -64,9 +64,9 @@ def gru_data(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
-    """(output, last hidden states) of a packed batch."""
+    """The output and the last hidden states of a packed batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_data("gru", gru_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
+    return _run_packed("gru", gru_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
 
 
 def rnn_tanh_input(
@@ -80,9 +80,9 @@ def rnn_tanh_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
-    """(output, last hidden states) of a padded batch."""
+    """The output and the last hidden states of a padded batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_input("rnn_tanh", tanh_step, input, hx, params, has_biases, stack, batch_first)
+    return _run_padded("rnn_tanh", tanh_step, input, hx, params, has_biases, stack, batch_first)
 
 
 def rnn_tanh_data(
@@ -96,9 +96,9 @@ def rnn_tanh_data(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
-    """(output, last hidden states) of a packed batch."""
+    """The output and the last hidden states of a packed batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_data("rnn_tanh", tanh_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
+    return _run_packed("rnn_tanh", tanh_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
 
 
 def rnn_relu_input(
@@ -112,9 +112,9 @@ def rnn_relu_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
-    """(output, last hidden states) of a padded batch."""
+    """The output and the last hidden states of a padded batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_input("rnn_relu", relu_step, input, hx, params, has_biases, stack, batch_first)
+    return _run_padded("rnn_relu", relu_step, input, hx, params, has_biases, stack, batch_first)
 
 
 def rnn_relu_data(
@@ -128,12 +128,12 @@ def rnn_relu_data(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
-    """(output, last hidden states) of a packed batch."""
+    """The output and the last hidden states of a packed batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
-    return _of_data("rnn_relu", relu_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
+    return _run_packed("rnn_relu", relu_step, Packed(data, batch_sizes), hx, params, has_biases, stack)
 
 
-def _of_input(
+def _run_padded(
     mode: str,
     cell: Cell,
     input: Tensor,
@@ -154,7 +154,7 @@ def _of_input(
     return (ops.transpose_.call(result, 0, 1) if batch_first else result), hidden
 
 
-def _of_data(
+def _run_packed(
     mode: str, cell: Cell, input: Packed, hx: Tensor, params: Tensors, has_biases: bool, stack: Stack
 ) -> tuple[Tensor, Tensor]:
     refuse_cudnn(input.data)
@@ -179,7 +179,7 @@ def lstm_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(output, last hidden states, last cell states) of a padded batch."""
+    """The output, the last hidden states and the last cell states of a padded batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
     _check_two_states(hx)
     refuse_cudnn(input)
@@ -208,7 +208,7 @@ def lstm_data(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(output, last hidden states, last cell states) of a packed batch."""
+    """The output, the last hidden states and the last cell states of a packed batch."""
     stack = Stack(num_layers, dropout, train, bidirectional)
     _check_two_states(hx)
     refuse_cudnn(data)
@@ -222,7 +222,7 @@ def lstm_data(
 def _lstm(layer: Layer, input: Any, layers: list[CellParams], hx: Tensors, stack: Stack) -> tuple[Any, Tensor, Tensor]:
     first, second = ops.unbind_int.call(hx[0], 0), ops.unbind_int.call(hx[1], 0)
     result, finals = stacked(layer, lstm_step, input, list(zip(first, second, strict=True)), layers, stack)
-    cy = ops.stack.call([cell for _, cell in finals], 0)  # arguments are evaluated from the right
+    cy = ops.stack.call([cell for _, cell in finals], 0)  # C++ evaluates the last argument first
     return result, ops.stack.call([hidden for hidden, _ in finals], 0), cy
 
 
@@ -232,7 +232,7 @@ def _check_two_states(hx: Tensors) -> None:
 
 
 def _check_lstm_states(hx: Tensors, stack: Stack) -> None:
-    """RuntimeError unless there is a state for every layer and direction."""
+    """Raise RuntimeError unless there is one state for every layer and direction."""
     names = ("h_0", "c_0")
     for index, name in enumerate(names):
         rank = len(hx[index]._size)
@@ -246,11 +246,14 @@ def _check_lstm_states(hx: Tensors, stack: Stack) -> None:
             )
 
 
-# -- which library -----------------------------------------------------------------------------------------------------
+# -- choosing the library ----------------------------------------------------------------------------------------------
 
 
 def _use_mkldnn(input: Tensor, params: Tensors, hx: Tensors) -> bool:
-    """NB: oneDNN takes bfloat16 and half on some processors."""
+    """Return whether oneDNN computes the network: float32 on the CPU.
+
+    NB: on some processors it takes bfloat16 and half too.
+    """
     on_cpu = all(tensor._device.type == "cpu" for tensor in (input, *params, *hx))
     return context.user_enabled_mkldnn and on_cpu and input._dtype is float32 and numel(input._size) != 0
 
@@ -259,7 +262,7 @@ def _use_mkldnn(input: Tensor, params: Tensors, hx: Tensors) -> bool:
 
 
 def gather_params(params: Tensors, has_biases: bool, has_projections: bool = False) -> list[CellParams]:
-    """The flat parameters as CellParams. RuntimeError unless the number fits."""
+    """The flat list of parameters as CellParams. Raise RuntimeError if their number does not fit."""
     each = (4 if has_biases else 2) + has_projections
     if len(params) % each:
         raise RuntimeError("got an incorrect number of RNN parameters")
@@ -274,7 +277,7 @@ def gather_params(params: Tensors, has_biases: bool, has_projections: bool = Fal
 
 
 def check_attributes(input: Tensor, params: Tensors, hiddens: Tensors) -> None:
-    """RuntimeError unless all are on one device (``RNN.h``)."""
+    """Raise RuntimeError unless all tensors are on one device (``RNN.h``)."""
     for name, tensors in (("hidden", hiddens), ("parameter", params)):
         for tensor in tensors:
             on_cpu = tensor._device.type == "cpu" and not tensor._size

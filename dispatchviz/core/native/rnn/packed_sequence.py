@@ -33,9 +33,9 @@ def _slice(tensor: Tensor, dim: int, start: int, end: int) -> Tensor:
 
 
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
-    """All first steps, all second steps, ...; and how many there are of each.
+    """The packed data (all first steps, then all second steps, ...) and the number of sequences at each step.
 
-    RuntimeError for lengths that do not fit, fall below 1 or rise.
+    Raise RuntimeError if the lengths do not fit, are below 1, or are not in descending order.
     """
     padded = ops.transpose_int.call(input, 0, 1) if batch_first else input
     given = as_contiguous(lengths)
@@ -77,7 +77,7 @@ def _check_packable(padded: Tensor, lengths: list[int]) -> None:
 def _pack_padded_sequence_backward_symint(
     grad: Tensor, input_size: Size, batch_sizes: Tensor, batch_first: bool
 ) -> Tensor:
-    """The gradient padded with zeros."""
+    """The gradient as a padded batch, with zeros as padding."""
     first, second, *rest = input_size
     size = (second, first, *rest) if batch_first else tuple(input_size)
     padded = ops.zeros.call(size, grad._dtype, "strided", grad._device, None)
@@ -97,7 +97,10 @@ def _pack_padded_sequence_backward_symint(
 def _pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
 ) -> tuple[Tensor, Tensor]:
-    """A padded batch and the lengths of its sequences. RuntimeError for a total length below the longest."""
+    """A padded batch and the lengths of its sequences.
+
+    Raise RuntimeError if ``total_length`` is smaller than the longest sequence.
+    """
     given = as_contiguous(batch_sizes)
     _check_lengths(given)
     counts = _numbers(given)
@@ -124,7 +127,7 @@ def _pad_packed_sequence(
 
 
 def pad_sequence(sequences: Sequence[Tensor], batch_first: bool, padding_value: float, padding_side: str) -> Tensor:
-    """Sequences beside each other, filled up at one side. RuntimeError for none or another side."""
+    """The sequences as one batch, padded at one side. Raise RuntimeError if there are none, or for an unknown side."""
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):

@@ -1,6 +1,6 @@
-"""An LSTM layer of NumPy or CuPy arrays, forward and backward, for kernels that do all time steps at once.
+"""An LSTM layer of NumPy or CuPy arrays, forward and backward, for kernels that compute all time steps in one call.
 
-Gates lie beside each other in PyTorch's order: input, forget, cell, output. Arrays are of one dtype.
+Gates are concatenated in PyTorch's order: input, forget, cell, output. All arrays have one dtype.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Array = Any
 
 @dataclass(frozen=True)
 class Weights:
-    """Of one direction; ``bias`` is the sum of both."""
+    """The weights of one direction; ``bias`` is the sum of both biases."""
 
     ih: Array
     hh: Array
@@ -22,7 +22,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Step:
-    """What one step went in with, and its gates."""
+    """The states before one time step, its gates, and tanh of its cell state."""
 
     hidden: Array
     cell: Array
@@ -42,7 +42,7 @@ def _order(length: int, reverse: bool) -> list[int]:
 def lstm_forward(
     xp: Any, x: Array, weights: Weights, hidden: Array, cell: Array, reverse: bool
 ) -> tuple[Array, Array, Array, dict[int, Step]]:
-    """Outputs of (time, batch, features), the last hidden state and cell state, and the steps by their time."""
+    """The outputs (time, batch, features), the last hidden and cell state, and the steps by their time."""
     inputs = x @ weights.ih.T + weights.bias
     outputs = xp.empty((x.shape[0], *hidden.shape), x.dtype)
     steps: dict[int, Step] = {}
@@ -60,7 +60,7 @@ def lstm_forward(
 def lstm_backward(
     xp: Any, x: Array, weights: Weights, steps: dict[int, Step], grads: tuple[Array, Array, Array], reverse: bool
 ) -> tuple[Array, Weights, Array, Array]:
-    """Gradients of the input, the weights, the first hidden state and the first cell state."""
+    """The gradients of the input, the weights, the initial hidden state and the initial cell state."""
     of_output, of_hidden, of_cell = grads
     of_gates = xp.empty((x.shape[0], x.shape[1], weights.ih.shape[0]), x.dtype)
     for time in reversed(_order(x.shape[0], reverse)):

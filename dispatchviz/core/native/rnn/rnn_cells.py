@@ -1,5 +1,7 @@
 """``lstm_cell``, ``gru_cell``, ``rnn_tanh_cell``, ``rnn_relu_cell``: one time step (``aten/src/ATen/native/RNN.cpp``).
-CUDA's fused kernels are in ``fused_rnn_cells.py``."""
+
+CUDA's fused kernels are in ``fused_rnn_cells.py``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 @dataclass(frozen=True)
 class CellParams:
-    """Weights of one direction of one layer; ``w_hr`` projects an LSTM's hidden state."""
+    """The weights of one direction of one layer; ``w_hr`` projects the hidden state of an LSTM."""
 
     w_ih: Tensor
     w_hh: Tensor
@@ -23,23 +25,23 @@ class CellParams:
     w_hr: Tensor | None = None
 
     def linear_ih(self, input: Tensor) -> Tensor:
-        """What the input gives to the gates."""
+        """The input's contribution to the gates, with bias."""
         return _linear(input, self.w_ih, self.b_ih)
 
     def linear_hh(self, hidden: Tensor) -> Tensor:
-        """What the hidden state gives to the gates."""
+        """The hidden state's contribution to the gates, with bias."""
         return _linear(hidden, self.w_hh, self.b_hh)
 
     def matmul_ih(self, input: Tensor) -> Tensor:
-        """Without bias."""
+        """The input's contribution to the gates, without bias."""
         return ops.matmul.call(input, ops.t.call(self.w_ih))
 
     def matmul_hh(self, hidden: Tensor) -> Tensor:
-        """Without bias."""
+        """The hidden state's contribution to the gates, without bias."""
         return ops.matmul.call(hidden, ops.t.call(self.w_hh))
 
     def matmul_hr(self, hidden: Tensor) -> Tensor:
-        """Projected, if there is something to project with."""
+        """The hidden state, projected if there is a projection."""
         return hidden if self.w_hr is None else ops.matmul.call(hidden, ops.t.call(self.w_hr))
 
 
@@ -65,7 +67,10 @@ def _simple_step(name: str) -> Callable[..., Tensor]:
 
 tanh_step = _simple_step("tanh")
 relu_step = _simple_step("relu")
-"""The next hidden state of a simple network. ``pre_compute_input``: the input went through its weights already."""
+"""The next hidden state of a simple RNN.
+
+``pre_compute_input``: the input has already been multiplied by its weights.
+"""
 
 
 def lstm_step(
@@ -119,7 +124,7 @@ def _fused(operator: Any, igates: Tensor, hgates: Tensor, state: Tensor, params:
 def lstm_cell(
     input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """(hidden state, cell state). RuntimeError for sizes that do not fit."""
+    """The hidden state and the cell state. Raise RuntimeError if sizes do not fit."""
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
     hidden_size = w_hh._size[1]
@@ -131,7 +136,7 @@ def lstm_cell(
 
 
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None) -> Tensor:
-    """The hidden state. RuntimeError for sizes that do not fit."""
+    """The next hidden state. Raise RuntimeError if sizes do not fit."""
     _check_input(input, w_ih)
     _check_hidden(input, hx, w_hh._size[1], 0)
     _check_weights(3, w_ih, w_hh, w_hh._size[1])
@@ -141,7 +146,7 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
 ) -> Tensor:
-    """The hidden state. RuntimeError for sizes that do not fit."""
+    """The next hidden state. Raise RuntimeError if sizes do not fit."""
     _check_simple(input, hx, w_ih, w_hh)
     return tanh_step(input, hx, CellParams(w_ih, w_hh, b_ih, b_hh))
 
@@ -149,7 +154,7 @@ def rnn_tanh_cell(
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
 ) -> Tensor:
-    """The hidden state. RuntimeError for sizes that do not fit."""
+    """The next hidden state. Raise RuntimeError if sizes do not fit."""
     _check_simple(input, hx, w_ih, w_hh)
     return relu_step(input, hx, CellParams(w_ih, w_hh, b_ih, b_hh))
 

@@ -1,7 +1,7 @@
-"""``_cudnn_rnn``: whether cuDNN computes a recurrent network (``aten/src/ATen/native/cudnn/RNN.cpp``).
+"""``_cudnn_rnn``: detects the networks that cuDNN computes (``aten/src/ATen/native/cudnn/RNN.cpp``).
 
-NB: ``_cudnn_rnn`` is not part of the model. Without cuDNN (``torch.backends.cudnn.enabled``), kernels of PyTorch's own
-run.
+NB: ``_cudnn_rnn`` is not part of the model. If cuDNN is disabled (``torch.backends.cudnn.enabled``), PyTorch's own
+kernels run.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dispatchviz.core.thread.context import context
 
 
 def cudnn_is_acceptable(self: Tensor) -> bool:
-    """Return whether cuDNN takes such a tensor (``TensorProperties.cpp``)."""
+    """Return whether cuDNN accepts the tensor (``TensorProperties.cpp``)."""
     if not context.user_enabled_cudnn or self._device.type != "cuda":
         return False
     return self._dtype in (float64, float32, float16, bfloat16) and numel(self._size) != 0
 
 
 def refuse_cudnn(input: Tensor) -> None:
-    """NotImplementedError where PyTorch would call cuDNN."""
+    """Raise NotImplementedError where PyTorch would call cuDNN."""
     if ops.cudnn_is_acceptable.call(input):
         raise NotImplementedError(
-            "recurrent networks computed by cuDNN are not in dispatchviz's model of PyTorch; "
-            "torch.backends.cudnn.enabled = False has PyTorch's own CUDA kernels run"
+            "recurrent networks of cuDNN are not part of dispatchviz's model of PyTorch; "
+            "set torch.backends.cudnn.enabled = False to run PyTorch's own CUDA kernels"
         )

@@ -1,7 +1,7 @@
 """Recurrent layers: a cell run over a sequence, bidirectional, stacked (``aten/src/ATen/native/RNN.cpp``).
 
-A layer takes (cell, input, hidden state, weights) and gives (outputs, last hidden state). Hidden states are tensors, or
-pairs of them for an LSTM; a bidirectional layer takes pairs of everything but the input.
+A layer takes (cell, input, hidden state, weights) and returns (outputs, last hidden state). Hidden states are tensors,
+or pairs of tensors for an LSTM. A bidirectional layer takes a pair of everything but the input.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dispatchviz.core.native.rnn.rnn_cells import CellParams
 from dispatchviz.core.tensor.tensor import Tensor
 
 Hidden = Any
-"""``Tensor``, or (hidden state, cell state)."""
+"""A tensor, or the pair (hidden state, cell state)."""
 
 Cell = Callable[..., Hidden]
 Layer = Callable[[Cell, Any, Any, Any], tuple[Any, Any]]
@@ -23,19 +23,19 @@ Layer = Callable[[Cell, Any, Any, Any], tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class Packed:
-    """A PackedSequence: all first time steps, then all second ones of the sequences that have one, ..."""
+    """A PackedSequence: all first time steps, then the second ones of the sequences that have one, and so on."""
 
     data: Tensor
     batch_sizes: Tensor
 
     def lengths(self) -> list[int]:
-        """How many sequences there are at each step."""
+        """The number of sequences at each time step."""
         return [int(size) for size in self.batch_sizes._array]
 
 
 @dataclass(frozen=True)
 class Stack:
-    """How layers are put upon each other."""
+    """The settings of a stack of layers."""
 
     num_layers: int
     dropout: float
@@ -51,7 +51,7 @@ def _as_output(hidden: Hidden) -> Tensor:
 
 
 def _concatenated(hiddens: Sequence[Hidden]) -> Hidden:
-    if isinstance(hiddens[0], tuple):  # arguments are evaluated from the right
+    if isinstance(hiddens[0], tuple):  # C++ evaluates the last argument first
         cells = ops.cat.call([cell for _, cell in hiddens], 0)
         return ops.cat.call([hidden for hidden, _ in hiddens], 0), cells
     return ops.cat.call(list(hiddens), 0)
@@ -80,12 +80,14 @@ def _run(
 
 
 def _on_cpu(tensor: Tensor) -> bool:
-    """There, the input of all steps goes through its weights at once."""
+    """Return whether the tensor is on the CPU, where the inputs of all steps are multiplied by their weights at
+    once.
+    """
     return tensor._device.type == "cpu"
 
 
 def full_layer(cell: Cell, input: Tensor, hidden: Hidden, params: CellParams) -> tuple[Tensor, Hidden]:
-    """From the first step to the last."""
+    """Run the cell from the first step to the last."""
     computed = _on_cpu(input)
     steps = ops.unbind_int.call(params.linear_ih(input) if computed else input, 0)
     outputs, last = _run(cell, steps, hidden, params, computed)
@@ -95,7 +97,7 @@ def full_layer(cell: Cell, input: Tensor, hidden: Hidden, params: CellParams) ->
 def full_bidirectional_layer(
     cell: Cell, input: Tensor, hidden: tuple[Hidden, Hidden], params: tuple[CellParams, CellParams]
 ) -> tuple[Tensor, tuple[Hidden, Hidden]]:
-    """Both ways, beside each other in the output."""
+    """Run the cells in both directions; their outputs are concatenated."""
     computed = _on_cpu(input)
     steps = ops.unbind_int.call(params[0].linear_ih(input) if computed else input, 0)
     forward, first = _run(cell, steps, hidden[0], params[0], computed)
@@ -111,7 +113,7 @@ def full_bidirectional_layer(
 
 
 def packed_layer(cell: Cell, input: Packed, hidden: Hidden, params: CellParams) -> tuple[Packed, Hidden]:
-    """From the first step to the last; fewer and fewer sequences are left."""
+    """Run the cell from the first step to the last; the batch shrinks as sequences end."""
     outputs, finished, offset = [], [], 0
     lengths = input.lengths()
     before = lengths[0]
@@ -131,7 +133,7 @@ def packed_layer(cell: Cell, input: Packed, hidden: Hidden, params: CellParams) 
 
 
 def _reversed_packed_layer(cell: Cell, input: Packed, given: Hidden, params: CellParams) -> tuple[Packed, Hidden]:
-    """From the last time step to the first, with a growing batch size."""
+    """Run the cell from the last step to the first; the batch grows."""
     outputs, offset = [], input.data._size[0]
     lengths = input.lengths()
     before = lengths[-1]
@@ -152,7 +154,7 @@ def _reversed_packed_layer(cell: Cell, input: Packed, given: Hidden, params: Cel
 def packed_bidirectional_layer(
     cell: Cell, input: Packed, hidden: tuple[Hidden, Hidden], params: tuple[CellParams, CellParams]
 ) -> tuple[Packed, tuple[Hidden, Hidden]]:
-    """Both ways, beside each other in the output."""
+    """Run the cells in both directions; their outputs are concatenated."""
     forward, first = packed_layer(cell, input, hidden[0], params[0])
     back, second = _reversed_packed_layer(cell, input, hidden[1], params[1])
     return Packed(ops.cat.call([forward.data, back.data], -1), input.batch_sizes), (first, second)
@@ -164,9 +166,9 @@ def packed_bidirectional_layer(
 def stacked(
     layer: Layer, cell: Cell, input: Any, hiddens: Sequence[Hidden], params: Sequence[CellParams], stack: Stack
 ) -> tuple[Any, list[Hidden]]:
-    """The last layer's outputs, and the last hidden state of every layer and direction.
+    """The outputs of the last layer, and the last hidden state of every layer and direction.
 
-    RuntimeError unless there are a hidden state and weights for each.
+    Raise RuntimeError unless there are a hidden state and weights for each of them.
     """
     states, weights = (_pairs(hiddens), _pairs(params)) if stack.bidirectional else (hiddens, params)
     if stack.num_layers != len(states):

@@ -1,8 +1,8 @@
-"""``mkldnn_rnn_layer``: float LSTMs on the CPU, a call of oneDNN per layer and direction
+"""``mkldnn_rnn_layer``: float LSTMs on the CPU, one call of oneDNN per layer and direction
 (``aten/src/ATen/native/mkldnn/RNN.cpp``).
 
-NB: oneDNN's own rounding is not modeled; the workspace, which nobody but oneDNN can read, has the size that it has for
-small layers on a processor with AVX-512, and the backward kernel computes the forward one again.
+NB: oneDNN's own rounding is not modeled. The workspace, which only oneDNN can read, has the size that it has for small
+layers on a processor with AVX-512. The backward kernel recomputes the forward one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 from dispatchviz.core.thread.thread_state import thread
 
 _LSTM = 2
-"""``ideep::rnn_kind``"""
+"""The value of ``ideep::rnn_kind`` for an LSTM."""
 _WORKSPACE = 7 * 4096
 
 
@@ -35,7 +35,7 @@ def mkldnn_rnn(
     stack: Stack,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A function behind ``lstm``, no operator."""
+    """The layers of ``lstm``; a plain function, not an operator."""
     hidden_size = hidden[0]._size[2]
     layer_input = as_contiguous(ops.transpose_int.call(input, 0, 1) if batch_first else input)
     hx, cx = as_contiguous(hidden[0]), as_contiguous(hidden[1])
@@ -46,7 +46,7 @@ def mkldnn_rnn(
         for direction in range(directions):
             index = layer * directions + direction
             weights = list(params[index * each : (index + 1) * each])
-            state = (_at(hx, index), _at(cx, index))
+            state = (_select(hx, index), _select(cx, index))
             weights += [] if has_biases else _no_biases(weights)
             options = (hidden_size, stack.num_layers, has_biases, stack.bidirectional, batch_first, stack.train)
             arguments: tuple[Any, ...] = (layer_input, *weights, *state, direction > 0, (), _LSTM, *options)
@@ -61,12 +61,12 @@ def mkldnn_rnn(
     return (ops.transpose_int.call(layer_input, 0, 1) if batch_first else layer_input), final, cells
 
 
-def _at(tensor: Tensor, index: int) -> Tensor:
+def _select(tensor: Tensor, index: int) -> Tensor:
     return ops.select_int.call(tensor, 0, index)
 
 
 def _no_biases(weights: list[Tensor]) -> list[Tensor]:
-    """Zeros in their place; arguments are evaluated from the right."""
+    """Zeros in place of the biases, created from right to left as C++ evaluates the arguments."""
     return [_zeros(weight, weight._size) for weight in reversed(weights)][::-1]
 
 
@@ -108,7 +108,7 @@ def mkldnn_rnn_layer(
     batch_first: bool,
     train: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Any]:
-    """(output, hidden state, cell state, workspace); without gradients, there is no workspace."""
+    """The output, hidden state, cell state and workspace; the workspace is None if gradients are disabled."""
     output = _empty(input, (*input._size[:2], hidden_size))
     hy, cy = _empty(hx_), _empty(cx_)
     weight_ih, weight_hh = as_contiguous(weight0), as_contiguous(weight1)
@@ -147,7 +147,9 @@ def mkldnn_rnn_layer_backward(
     batch_first: bool,
     workspace: Tensor,
 ) -> tuple[Any, ...]:
-    """Gradients of the input, both weights, both biases, hidden state and cell state; none without a gradient."""
+    """The gradients of the input, both weights, both biases, hidden state and cell state; None if no gradient is
+    given.
+    """
     if grad_output is None and grad_hy is None and grad_cy is None:
         return (None,) * 7
     given = ((grad_output, output), (grad_hy, hx_), (grad_cy, cx_tmp))
@@ -172,7 +174,7 @@ def mkldnn_rnn_layer_backward(
 
 
 def gradient_or_zeros(grad: Tensor | None, like: Tensor) -> Tensor:
-    """Contiguous."""
+    """The gradient, or zeros like the tensor; contiguous."""
     if grad is None:
         return ops.zeros_like.call(like, None, None, None, None, "contiguous_format")
     return as_contiguous(grad)

@@ -21,7 +21,10 @@ from dispatchviz.core.thread.context import GRAIN_SIZE, context
 
 
 def cat_meta(op: Structured, tensors: Sequence[Tensor], dim: int) -> None:
-    """Sizes must agree except in ``dim``; dtypes are promoted. Tensors of size [0] are skipped, whatever the others."""
+    """The size of the result and the promoted dtype.
+
+    Sizes must be equal except in ``dim``; tensors of size [0] are skipped.
+    """
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for position, tensor in enumerate(tensors):
@@ -47,7 +50,7 @@ def cat_meta(op: Structured, tensors: Sequence[Tensor], dim: int) -> None:
 
 
 def _common_format(tensors: Sequence[Tensor]) -> str:
-    """The format that all suggest, else the contiguous one (``cat_compute_output_memory_format``)."""
+    """The memory format that all tensors suggest, else the contiguous one (``cat_compute_output_memory_format``)."""
     formats = {suggested(tensor) for tensor in tensors}
     return formats.pop() if len(formats) == 1 else CONTIGUOUS
 
@@ -68,7 +71,7 @@ def _check_joinable(first: Size, size: Size, dim: int, position: int) -> None:
 
 
 def cat_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> None:
-    """One after the other along ``dim``."""
+    """The tensors concatenated along ``dim``."""
     if 0 in out._size:
         return
     dim = wrap_dim(dim, len(out._size))
@@ -88,8 +91,9 @@ def cat_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> None:
 
 
 def _narrowed(tensors: Sequence[Tensor], parts: list[Tensor], dim: int, out: Tensor) -> int:
-    """How many parts of the result the CPU kernel cuts out before it writes: none where one loop copies everything,
-    on one thread."""
+    """The number of slices of the result that the CPU kernel creates before it writes: none if one single-threaded loop
+    copies everything.
+    """
     first = parts[0]
     same_dtype = all(tensor._dtype is out._dtype for tensor in tensors)
     memory_format = _common_format(tensors)
@@ -106,7 +110,10 @@ def _narrowed(tensors: Sequence[Tensor], parts: list[Tensor], dim: int, out: Ten
 
 
 def stack(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """Along a new dimension. A dimension that is not the last is split off the joined one."""
+    """The tensors stacked along a new dimension.
+
+    Unless it is the last one, it is split off the concatenated dimension by a view.
+    """
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     size = tensors[0]._size
@@ -118,7 +125,7 @@ def stack(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 def stack_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
-    """Into the caller's tensor; where its strides allow it, the tensors are joined in a view of it."""
+    """Stack into ``out``; if its strides allow, the tensors are concatenated in a view of it."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     size = tensors[0]._size

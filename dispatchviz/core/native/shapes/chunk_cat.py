@@ -1,5 +1,6 @@
-"""``_chunk_cat``: tensors padded, chunked and concatenated chunk by chunk
-(``aten/src/ATen/native/TensorShape.cpp``)."""
+"""``_chunk_cat``: tensors that are padded, chunked and concatenated chunk by chunk
+(``aten/src/ATen/native/TensorShape.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -9,19 +10,24 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
-    """The first chunks of all, then the second ones. RuntimeError for tensors that do not go together."""
+    """The first chunks of all tensors, then the second ones, and so on.
+
+    Raise RuntimeError for tensors that do not fit together.
+    """
     dim = _checked(tensors, dim, num_chunks)
     return ops.cat.call([_chunks(tensor, dim, num_chunks) for tensor in tensors], dim + 1)
 
 
 def _chunk_cat_out(tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``_chunk_cat``."""
     dim = _checked(tensors, dim, num_chunks)
     return ops.cat_out.call([_chunks(tensor, dim, num_chunks) for tensor in tensors], dim + 1, out)
 
 
 def _chunks(tensor: Tensor, dim: int, num_chunks: int) -> Tensor:
-    """``_pad_chunk``: with zeros at the end until it can be chunked; a dimension of chunks in place of ``dim``."""
+    """The tensor, padded with zeros until it can be chunked, with a dimension of chunks instead of ``dim``
+    (``_pad_chunk``).
+    """
     length = tensor._size[dim]
     padded = (length + num_chunks - 1) // num_chunks * num_chunks
     if padded != length:
@@ -33,7 +39,7 @@ def _chunks(tensor: Tensor, dim: int, num_chunks: int) -> Tensor:
 
 
 def _checked(tensors: list[Tensor], dim: int, num_chunks: int) -> int:
-    """The dimension, from 0 on."""
+    """The dimension, counted from 0. Raise RuntimeError for invalid arguments."""
     if num_chunks < 1:
         raise RuntimeError("_chunk_cat expects positive num_chunks")
     if not tensors:

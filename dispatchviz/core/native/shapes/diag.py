@@ -11,14 +11,14 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
 def diag(self: Tensor, diagonal: int) -> Tensor:
-    """A vector on the diagonal of a matrix, or the diagonal of a matrix."""
+    """The matrix with a vector on its diagonal, or the diagonal of a matrix."""
     if _rank(self) == 1:
         return ops.diag_embed.call(self, diagonal, -2, -1)
     return ops.diagonal_copy.call(self, diagonal, 0, 1)
 
 
 def diag_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``diag``."""
     if _rank(self) == 2:
         return ops.diagonal_copy_out.call(self, diagonal, 0, 1, out)
     if not can_cast(self._dtype, out._dtype):
@@ -35,18 +35,18 @@ def _rank(self: Tensor) -> int:
 
 
 def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``diag_embed``."""
     return into_out(out, ops.diag_embed.call(self, offset, dim1, dim2))
 
 
 def diagflat(self: Tensor, offset: int) -> Tensor:
-    """All elements on the diagonal of a matrix."""
+    """The matrix with all elements of self on its diagonal."""
     dense = self if self._is_contiguous else ops.contiguous.call(self, "contiguous_format")
     return ops.diag.call(ops.view.call(dense, (-1,)), offset)
 
 
 def fill_diagonal_(self: Tensor, fill_value: Scalar, wrap: bool) -> Tensor:
-    """The main diagonal becomes one number; ``wrap``: in a tall matrix it begins again after its end."""
+    """Fill the main diagonal with a number, in place. ``wrap``: in a tall matrix it starts again after its end."""
     if len(self._size) < 2:
         raise RuntimeError("dimensions must larger than 1")
     height, width = self._size[:2]

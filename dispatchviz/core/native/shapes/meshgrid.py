@@ -20,7 +20,7 @@ from dispatchviz.core.thread.warning import first_time, warn_python
 
 
 def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
-    """With the indexing "ij"."""
+    """``meshgrid`` with the indexing "ij"."""
     if first_time("meshgrid"):
         warn_python(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
@@ -30,7 +30,7 @@ def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
 
 
 def meshgrid_indexing(tensors: list[Tensor], indexing: str) -> list[Tensor]:
-    """Each vector along a dimension of its own, over the shape of all; "xy" exchanges the first two."""
+    """Each vector along a dimension of its own, expanded to the shape of all; "xy" swaps the first two."""
     _check_vectors(tensors)
     swapped = indexing == "xy" and len(tensors) >= 2
     if indexing not in ("xy", "ij"):
@@ -63,7 +63,7 @@ def _check_1d(tensor: Tensor) -> None:
 
 
 def cartesian_prod(tensors: list[Tensor]) -> Tensor:
-    """Every choice of one element of each vector, one a row."""
+    """The Cartesian product of the vectors, one combination per row."""
     for tensor in tensors:
         _check_1d(tensor)
     if len(tensors) == 1:
@@ -73,7 +73,7 @@ def cartesian_prod(tensors: list[Tensor]) -> Tensor:
 
 
 def combinations(self: Tensor, r: int, with_replacement: bool) -> Tensor:
-    """Every choice of ``r`` elements in their order, one a row."""
+    """All combinations of ``r`` elements in their order, one per row."""
     _check_1d(self)
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
@@ -85,7 +85,7 @@ def combinations(self: Tensor, r: int, with_replacement: bool) -> Tensor:
 
 
 def _rising(self: Tensor, dims: int, with_replacement: bool) -> Tensor:
-    """``_triu_mask``: where the indices grow from dimension to dimension."""
+    """A mask of the positions whose indices rise from dimension to dimension (``_triu_mask``)."""
     indices = ops.arange.call(numel(self._size), int64, "strided", self._device, None)
     grids = ops.meshgrid_indexing.call([indices] * dims, "ij")
     mask = ops.full.call(grids[0]._size, True, bool_, "strided", self._device, None)
@@ -99,7 +99,7 @@ def _rising(self: Tensor, dims: int, with_replacement: bool) -> Tensor:
 
 
 def block_diag(tensors: list[Tensor]) -> Tensor:
-    """Matrices along the diagonal, 0 elsewhere; a vector is a row, a number a matrix of one."""
+    """The matrices along the diagonal, 0 elsewhere; a vector is a row, a 0-dim tensor a 1x1 matrix."""
     if not tensors:
         return ops.empty_memory_format.call((1, 0), None, None, None, None, None)
     _check_blocks(tensors)
@@ -137,7 +137,7 @@ def _as_matrix(tensor: Tensor) -> Tensor:
 
 
 def diag_embed(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    """The last dimension as a diagonal of two, 0 elsewhere."""
+    """The last dimension as a diagonal of two dimensions, 0 elsewhere."""
     rank = len(self._size) + 1
     first, second = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
     if first == second:
@@ -151,20 +151,20 @@ def diag_embed(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return result
 
 
-# -- places in triangles -----------------------------------------------------------------------------------------------
+# -- tril_indices, triu_indices ----------------------------------------------------------------------------------------
 
 
 def tril_indices(
     row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None, pin: bool | None
 ) -> Tensor:
-    """Rows and columns of the elements on and below a diagonal."""
+    """The rows and columns of the elements on and below a diagonal."""
     return _triangle("tril", row, col, offset, dtype, device)
 
 
 def triu_indices(
     row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None, pin: bool | None
 ) -> Tensor:
-    """Rows and columns of the elements on and above a diagonal."""
+    """The rows and columns of the elements on and above a diagonal."""
     return _triangle("triu", row, col, offset, dtype, device)
 
 

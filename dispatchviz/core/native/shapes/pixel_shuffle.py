@@ -16,7 +16,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
-    """(*, C r r, H, W) to (*, C, H r, W r). RuntimeError if that is not possible."""
+    """(*, C r r, H, W) rearranged to (*, C, H r, W r). Raise RuntimeError if that is not possible."""
     size, r = _check_pixels("pixel_shuffle", self, "upscale_factor", upscale_factor), upscale_factor
     *batch, channels, height, width = size
     if channels % (r * r):
@@ -33,7 +33,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
-    """(*, C, H r, W r) to (*, C r r, H, W). RuntimeError if that is not possible."""
+    """(*, C, H r, W r) rearranged to (*, C r r, H, W). Raise RuntimeError if that is not possible."""
     size, r = _check_pixels("pixel_unshuffle", self, "downscale_factor", downscale_factor), downscale_factor
     *batch, channels, height, width = size
     for name, index, length in (("height", -2, height), ("width", -1, width)):
@@ -53,7 +53,7 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
 
 
 def math_pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
-    """By views and copies."""
+    """``pixel_shuffle`` by views and copies."""
     r = upscale_factor
     _check_pixels("pixel_shuffle", self, "upscale_factor", r)
     *batch, channels, height, width = self._size
@@ -61,21 +61,21 @@ def math_pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     parts = ops.reshape.call(self, (*batch, c, r, r, height, width))
     rank = len(batch)
     order = (*range(rank), rank, rank + 3, rank + 1, rank + 4, rank + 2)
-    return _in_shape(ops.permute.call(parts, order), (*batch, c, height * r, width * r))
+    return _reshaped_copy(ops.permute.call(parts, order), (*batch, c, height * r, width * r))
 
 
 def math_pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
-    """By views and copies."""
+    """``pixel_unshuffle`` by views and copies."""
     r = downscale_factor
     _check_pixels("pixel_unshuffle", self, "downscale_factor", r)
     *batch, channels, height, width = self._size
     parts = ops.reshape.call(self, (*batch, channels, height // r, r, width // r, r))
     rank = len(batch)
     order = (*range(rank), rank, rank + 2, rank + 4, rank + 1, rank + 3)
-    return _in_shape(ops.permute.call(parts, order), (*batch, channels * r * r, height // r, width // r))
+    return _reshaped_copy(ops.permute.call(parts, order), (*batch, channels * r * r, height // r, width // r))
 
 
-def _in_shape(permuted: Tensor, size: Size) -> Tensor:
+def _reshaped_copy(permuted: Tensor, size: Size) -> Tensor:
     return ops.view.call(ops.clone.call(permuted, "contiguous_format"), size)
 
 
@@ -90,7 +90,7 @@ def _check_pixels(name: str, self: Tensor, factor_name: str, factor: int) -> Siz
 
 
 def _rearranged(self: Tensor, size: Size, function: Any) -> Tensor:
-    """A new tensor in the suggested memory format, with the elements as an array function moves them."""
+    """A new tensor in the suggested memory format, with the elements rearranged by an array function."""
     memory_format = suggested(self)
     output = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     ops.resize_.call(output, size, memory_format)
@@ -103,7 +103,10 @@ def _rearranged(self: Tensor, size: Size, function: Any) -> Tensor:
 
 
 def channel_shuffle(self: Tensor, groups: int) -> Tensor:
-    """Channels of ``groups`` groups, the first of each before the second. RuntimeError if that is not possible."""
+    """The channels of ``groups`` groups interleaved: the first of each group, then the second ones.
+
+    Raise RuntimeError if that is not possible.
+    """
     return ops.native_channel_shuffle.call(_check_channels(self, groups), groups)
 
 
@@ -120,7 +123,7 @@ def _check_channels(self: Tensor, groups: int) -> Tensor:
 
 
 def channel_shuffle_cpu(self: Tensor, groups: int) -> Tensor:
-    """The same, by one loop."""
+    """``channel_shuffle`` by one loop."""
     _check_channels(self, groups)
     if not numel(self._size):
         return ops.alias.call(self)
@@ -130,7 +133,7 @@ def channel_shuffle_cpu(self: Tensor, groups: int) -> Tensor:
 
 
 def math_channel_shuffle(self: Tensor, groups: int) -> Tensor:
-    """The same, by views and a copy."""
+    """``channel_shuffle`` by views and a copy."""
     _check_channels(self, groups)
     batch, channels = self._size[:2]
     parts = ops.view.call(self, (batch, groups, channels // groups, -1))

@@ -14,7 +14,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 
 def repeat_interleave(repeats: Tensor, output_size: int | None) -> Tensor:
-    """Each place as often as it is said there."""
+    """Each index of ``repeats``, repeated as often as its element says."""
     if repeats._dtype not in (int64, int32):
         raise not_implemented(f"repeat_interleave_{repeats._device.type}", repeats._dtype)
     if len(repeats._size) != 1:
@@ -55,7 +55,7 @@ def repeat_interleave_symint_self_Tensor(
 
 
 def repeat_interleave_symint_self_int(self: Tensor, repeats: int, dim: int | None, output_size: int | None) -> Tensor:
-    """Each index of a dimension equally often."""
+    """Repeat each index of a dimension equally often."""
     source = ops.flatten_using_ints.call(self, 0, -1) if dim is None else self
     dim = wrap_dim(dim or 0, len(self._size))
     if repeats < 0:
@@ -91,7 +91,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 def unfold_backward(grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int) -> Tensor:
-    """Zeros with the windows added where they were."""
+    """Zeros with the gradient of each window added to its elements."""
     grad = ops.zeros.call(input_sizes, grad_in._dtype, "strided", grad_in._device, None)
     if step >= size:
         ops.copy_.call(ops.unfold.call(grad, dim, size, step), grad_in, False)
@@ -109,7 +109,9 @@ def unfold_backward(grad_in: Tensor, input_sizes: Size, dim: int, size: int, ste
 
 
 def _prepare(grad: Tensor, grad_in: Tensor, dim: int, size: int, step: int) -> None:
-    """``_make_unfold_backward_iter_over_grad_out``: views by which one loop goes over the input's elements."""
+    """Create the views in which one loop goes over the elements of the input
+    (``_make_unfold_backward_iter_over_grad_out``).
+    """
     dim = wrap_dim(dim, len(grad._size))
     count = min(grad._size[dim], (grad_in._size[dim] - 1) * step + size)
     ops.as_strided.call(grad, (*grad._size[:dim], count, *grad._size[dim + 1 :]), grad._stride, None)
@@ -126,6 +128,6 @@ def _prepare(grad: Tensor, grad_in: Tensor, dim: int, size: int, step: int) -> N
 
 
 def tile_symint(self: Tensor, dims: Size) -> Tensor:
-    """``repeat``, as often as 1 along the first dimensions if there are more of them."""
+    """``repeat``, with repeats of 1 for leading dimensions that are not listed."""
     missing = max(len(self._size) - len(dims), 0)
     return ops.repeat.call(self, ((1,) * missing + tuple(dims)))

@@ -11,7 +11,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 
 def roll(self: Tensor, shifts: Size, dims: Size) -> Tensor:
-    """Elements moved along dimensions, those at the end to the front. Without dimensions the tensor is one vector."""
+    """The elements shifted along dimensions, cyclically. Without dimensions the tensor is treated as one vector."""
     if len(dims) != 1 or len(shifts) != 1:
         return _roll_several(self, shifts, dims)
     if not numel(self._size):
@@ -42,7 +42,7 @@ def _roll_several(self: Tensor, shifts: Size, dims: Size) -> Tensor:
 
 
 def rot90(self: Tensor, k: int, dims: Size) -> Tensor:
-    """Quarter turns in the plane of two dimensions."""
+    """The tensor rotated by ``k`` * 90 degrees in the plane of two dimensions."""
     _check_plane(len(self._size), dims)
     turns = k % 4
     if turns == 0:
@@ -68,47 +68,47 @@ def _check_plane(rank: int, dims: Size) -> None:
 
 
 def fliplr(self: Tensor) -> Tensor:
-    """The columns from the end."""
+    """The columns in reverse order."""
     if len(self._size) < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return ops.flip.call(self, (1,))
 
 
 def flipud(self: Tensor) -> Tensor:
-    """The rows from the end."""
+    """The rows in reverse order."""
     if not self._size:
         raise RuntimeError("Input must be >= 1-d.")
     return ops.flip.call(self, (0,))
 
 
-# -- NumPy's names -----------------------------------------------------------------------------------------------------
+# -- NumPy aliases -----------------------------------------------------------------------------------------------------
 
 
 def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """``transpose``"""
+    """An alias of ``transpose``."""
     return ops.transpose_int.call(self, axis0, axis1)
 
 
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """``transpose_``"""
+    """An alias of ``transpose_``."""
     return ops.transpose_.call(self, axis0, axis1)
 
 
 def swapdims(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """``transpose``"""
+    """An alias of ``transpose``."""
     return ops.transpose_int.call(self, dim0, dim1)
 
 
 def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """``transpose_``"""
+    """An alias of ``transpose_``."""
     return ops.transpose_.call(self, dim0, dim1)
 
 
 def moveaxis_int(self: Tensor, source: int, destination: int) -> Tensor:
-    """``movedim``"""
+    """An alias of ``movedim``."""
     return ops.movedim_intlist.call(self, (source,), (destination,))
 
 
 def moveaxis_intlist(self: Tensor, source: Size, destination: Size) -> Tensor:
-    """``movedim``"""
+    """An alias of ``movedim``."""
     return ops.movedim_intlist.call(self, source, destination)

@@ -60,7 +60,7 @@ def split(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
 
 
 def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
-    """Pieces of the given sizes along a dimension. RuntimeError if they do not sum to its size."""
+    """Pieces of the given sizes along a dimension. Raise RuntimeError if they do not sum to its size."""
     if not self._size:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     wrapped = wrap_dim(dim, len(self._size))
@@ -72,7 +72,7 @@ def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
                 f"split_sizes={[*split_sizes]}"
             )
         start = end - size
-        inside = max(min(size, self._size[wrapped] - start), 0)  # the sum is looked at in the end
+        inside = max(min(size, self._size[wrapped] - start), 0)  # the sum is checked at the end
         shape = (*self._size[:wrapped], inside, *self._size[wrapped + 1 :])
         offset = self._offset + start * self._stride[wrapped]
         pieces.append(ops.as_strided.call(self, shape, self._stride, offset))
@@ -85,7 +85,7 @@ def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
 
 
 def chunk(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
-    """As many pieces of one size along a dimension, or fewer."""
+    """``chunks`` pieces of one size along a dimension, or fewer."""
     split_size = chunk_sizes(self, chunks, dim)
     if isinstance(split_size, tuple):
         return ops.split_with_sizes.call(self, split_size, dim)
@@ -93,7 +93,7 @@ def chunk(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
 
 
 def chunk_sizes(self: Tensor, chunks: int, dim: int) -> int | Size:
-    """The size of the pieces; sizes of 0 one by one if there is nothing to cut."""
+    """The size of each piece, or a tuple of zeros if the dimension is empty."""
     if not self._size:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -107,7 +107,7 @@ def chunk_sizes(self: Tensor, chunks: int, dim: int) -> int | Size:
 
 
 def flatten_using_ints(self: Tensor, start_dim: int, end_dim: int) -> Tensor:
-    """Dimensions made into one; a 0-dim tensor gets one."""
+    """The tensor with several dimensions flattened into one; a 0-dim tensor becomes 1-dim."""
     rank = len(self._size)
     start, end = wrap_dim(start_dim, rank), wrap_dim(end_dim, rank)
     if start > end:
@@ -124,7 +124,7 @@ def flatten_using_ints(self: Tensor, start_dim: int, end_dim: int) -> Tensor:
 
 
 def flip(self: Tensor, dims: Size) -> Tensor:
-    """Some dimensions read from their end, in a new tensor. The loop reads through a view with negative steps."""
+    """A new tensor with some dimensions reversed. The loop reads through a view with negative strides."""
     mask = dim_mask(dims, len(self._size))
     out = ops.empty_like.call(self, None, None, None, None, "preserve_format")
     if out._array is None or not _is_flip_needed(self, mask):
@@ -136,13 +136,16 @@ def flip(self: Tensor, dims: Size) -> Tensor:
 
 
 def _is_flip_needed(self: Tensor, mask: Sequence[bool]) -> bool:
-    """Return whether anything is to be flipped: some dimension with several elements in memory."""
+    """Return whether a flipped dimension has several elements in memory."""
     parts = zip(mask, self._size, self._stride, strict=True)
     return numel(self._size) > 1 and any(flipped and length > 1 and step for flipped, length, step in parts)
 
 
 def repeat(self: Tensor, repeats: Size) -> Tensor:
-    """As often as said along each dimension: the copies are windows of the result, of the tensor's size each."""
+    """The tensor repeated along each dimension.
+
+    The copies are written through windows of the result, each with the tensor's size.
+    """
     if len(repeats) < len(self._size):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     padded = (*(1,) * (len(repeats) - len(self._size)), *self._size)
@@ -160,8 +163,9 @@ def repeat(self: Tensor, repeats: Size) -> Tensor:
 
 
 def _alternating(count: int) -> Tensor:
-    """0, count, 1, count + 1, ...: which window, then where in it, for each dimension; on the CPU, wherever the tensor
-    is."""
+    """The order 0, count, 1, count + 1, ... that pairs the window and the position in it for each dimension; always on
+    the CPU.
+    """
     first = ops.arange.call(count, int64, "strided", CPU, None)
     second = ops.add_Scalar.call(first, count, 1)
     pairs = ops.cat.call([ops.unsqueeze.call(first, 1), ops.unsqueeze.call(second, 1)], 1)
@@ -169,12 +173,12 @@ def _alternating(count: int) -> Tensor:
 
 
 def tril_meta(op: Structured, self: Tensor, diagonal: int) -> None:
-    """Same shape, contiguous."""
+    """A contiguous result of the shape of self."""
     _triangular(op, "tril", self)
 
 
 def triu_meta(op: Structured, self: Tensor, diagonal: int) -> None:
-    """Same shape, contiguous."""
+    """A contiguous result of the shape of self."""
     _triangular(op, "triu", self)
 
 
@@ -185,14 +189,14 @@ def _triangular(op: Structured, name: str, self: Tensor) -> None:
 
 
 def tril(self: Tensor, diagonal: int, out: Tensor) -> None:
-    """The elements on and below a diagonal, else 0"""
+    """The elements on and below a diagonal, 0 elsewhere"""
     if out._array is not None:
         row, column = _row_and_column_indices(self)
         out._array[...] = _masked(self, column - row <= diagonal)
 
 
 def triu(self: Tensor, diagonal: int, out: Tensor) -> None:
-    """The elements on and above a diagonal, else 0"""
+    """The elements on and above a diagonal, 0 elsewhere"""
     if out._array is not None:
         row, column = _row_and_column_indices(self)
         out._array[...] = _masked(self, column - row >= diagonal)
@@ -205,13 +209,14 @@ def _row_and_column_indices(self: Tensor) -> tuple[Any, Any]:
 
 
 def _masked(self: Tensor, indices: Any) -> Any:
-    """Zeros elsewhere, also in place of nan."""
+    """The elements at the indices, zeros elsewhere, also in place of nan."""
     source = _batch_contiguous(self) if self._device.type == "cpu" and 0 not in self._size else self
     return array_module(self._device.type).where(indices, source._array, self._dtype.numpy.type(0))
 
 
 def _batch_contiguous(self: Tensor) -> Tensor:
-    """``checkTrilTriuBatchContiguous``: the CPU's loop wants matrices one behind the other, whatever their strides.
+    """The tensor with contiguous strides between its matrices, which the CPU's loop requires
+    (``checkTrilTriuBatchContiguous``).
 
     NB: in PyTorch, a tensor that is written in place may also have a first dimension of stride 0.
     """

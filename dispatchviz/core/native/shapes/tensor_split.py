@@ -18,17 +18,17 @@ def split_symint(self: Tensor, split_size: Size, dim: int) -> list[Tensor]:
 
 
 def unsafe_split(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    """``split`` whose pieces count their writes each for itself, and are no views to autograd."""
+    """``split`` whose pieces have their own version counters and are not views for autograd."""
     return _with_own_version_counters(split(self, split_size, dim))
 
 
 def unsafe_split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
-    """``split_with_sizes``, likewise."""
+    """``split_with_sizes`` whose pieces have their own version counters and are not views for autograd."""
     return _with_own_version_counters(split_with_sizes(self, split_sizes, dim))
 
 
 def unsafe_chunk(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
-    """``chunk``, likewise."""
+    """``chunk`` whose pieces have their own version counters and are not views for autograd."""
     split_size = chunk_sizes(self, chunks, dim)
     if isinstance(split_size, tuple):
         return ops.unsafe_split_with_sizes.call(self, split_size, dim)
@@ -45,7 +45,7 @@ def _with_own_version_counters(pieces: list[Tensor]) -> list[Tensor]:
 
 
 def tensor_split_sections_symint(self: Tensor, sections: int, dim: int) -> list[Tensor]:
-    """As many pieces; the first ones have one index more if they cannot be alike."""
+    """``sections`` pieces; the first ones are longer by one if the length is not divisible."""
     if not self._size:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = wrap_dim(dim, len(self._size))
@@ -61,7 +61,7 @@ def tensor_split_sections_symint(self: Tensor, sections: int, dim: int) -> list[
 
 
 def tensor_split_tensor_indices_or_sections(self: Tensor, tensor_indices_or_sections: Tensor, dim: int) -> list[Tensor]:
-    """A tensor of one number is their count, one of several the indices to cut before."""
+    """``tensor_split`` with a tensor: a 0-dim one is the number of pieces, a vector holds the indices to cut before."""
     given = tensor_indices_or_sections
     what = "tensor_split expected tensor_indices_or_sections to"
     if not self._size:
@@ -100,7 +100,7 @@ def _into_sections(name: str, self: Tensor, least: int, dim: int, sections: int)
     return ops.tensor_split_sections.call(self, sections, dim)
 
 
-def _at_indices(name: str, self: Tensor, least: int, dim: int, indices: Size) -> list[Tensor]:
+def _split_at_indices(name: str, self: Tensor, least: int, dim: int, indices: Size) -> list[Tensor]:
     _check_rank(name, self, least)
     return ops.tensor_split_indices.call(self, indices, dim)
 
@@ -110,30 +110,30 @@ def _horizontal(self: Tensor) -> int:
 
 
 def hsplit_int(self: Tensor, sections: int) -> list[Tensor]:
-    """Along the columns, a vector along itself."""
+    """Split along the second dimension, or a vector along its only one."""
     return _into_sections("hsplit", self, 1, _horizontal(self), sections)
 
 
 def hsplit_array(self: Tensor, indices: Size) -> list[Tensor]:
-    """Along the columns, a vector along itself."""
-    return _at_indices("hsplit", self, 1, _horizontal(self), indices)
+    """Split along the second dimension, or a vector along its only one."""
+    return _split_at_indices("hsplit", self, 1, _horizontal(self), indices)
 
 
 def vsplit_int(self: Tensor, sections: int) -> list[Tensor]:
-    """Along the rows."""
+    """Split along the first dimension."""
     return _into_sections("vsplit", self, 2, 0, sections)
 
 
 def vsplit_array(self: Tensor, indices: Size) -> list[Tensor]:
-    """Along the rows."""
-    return _at_indices("vsplit", self, 2, 0, indices)
+    """Split along the first dimension."""
+    return _split_at_indices("vsplit", self, 2, 0, indices)
 
 
 def dsplit_int(self: Tensor, sections: int) -> list[Tensor]:
-    """Along the third dimension."""
+    """Split along the third dimension."""
     return _into_sections("dsplit", self, 3, 2, sections)
 
 
 def dsplit_array(self: Tensor, indices: Size) -> list[Tensor]:
-    """Along the third dimension."""
-    return _at_indices("dsplit", self, 3, 2, indices)
+    """Split along the third dimension."""
+    return _split_at_indices("dsplit", self, 3, 2, indices)

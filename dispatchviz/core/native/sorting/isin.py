@@ -18,7 +18,7 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 def isin_Tensor_Tensor_meta(
     op: Structured, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> None:
-    """bool, like the elements. RuntimeError for bool and complex."""
+    """A bool result of the shape of ``elements``. Raise RuntimeError for bool and complex."""
     _check(elements._dtype)
     _check(test_elements._dtype)
     op.set_output_raw_strided(elements._size, contiguous_strides(elements._size), bool_, elements._device)
@@ -27,7 +27,7 @@ def isin_Tensor_Tensor_meta(
 def isin_Tensor_Scalar_meta(
     op: Structured, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool
 ) -> None:
-    """bool, like the elements. RuntimeError for bool and complex."""
+    """A bool result of the shape of ``elements``. Raise RuntimeError for bool and complex."""
     _check(elements._dtype)
     _check(wrapped_scalar_tensor(test_element)._dtype)
     op.set_output_raw_strided(elements._size, contiguous_strides(elements._size), bool_, elements._device)
@@ -36,7 +36,10 @@ def isin_Tensor_Scalar_meta(
 def isin_Scalar_Tensor_meta(
     op: Structured, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> None:
-    """bool, of no elements: that of tensors makes it 0-dim. RuntimeError for bool and complex."""
+    """A bool result without elements; the Tensor overload resizes it to 0-dim.
+
+    Raise RuntimeError for bool and complex.
+    """
     _check(wrapped_scalar_tensor(element)._dtype)
     _check(test_elements._dtype)
     op.set_output_raw_strided((0,), (1,), bool_, test_elements._device)
@@ -50,7 +53,7 @@ def _check(dtype: DType) -> None:
 def isin_Tensor_Tensor_out(
     elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> None:
-    """Few by comparing each with each, many by sorting"""
+    """True where an element is among the others: few are compared with each other, many are sorted"""
     count = numel(elements._size)
     if not count:
         return
@@ -63,20 +66,20 @@ def isin_Tensor_Tensor_out(
 def isin_Tensor_Scalar_out(
     elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
 ) -> None:
-    """Whether it is the number"""
+    """True where an element is the number"""
     (ops.ne_Scalar_out if invert else ops.eq_Scalar_out).call(elements, test_element, out)
 
 
 def isin_Scalar_Tensor_out(
     element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> None:
-    """Whether the number is there"""
+    """True if the number is among the elements"""
     number = wrapped_scalar_tensor(element)
     ops.isin_Tensor_Tensor_out.call(number, test_elements, assume_unique, invert, out)
 
 
 def _by_comparing(elements: Tensor, test_elements: Tensor, invert: bool, out: Tensor) -> None:
-    """``isin_default_kernel``"""
+    """Search by comparing each element with each other (``isin_default_kernel``)."""
     ops.fill__Scalar.call(out, invert)
     dtype = result_type(elements, test_elements)
     values = ops.to_dtype.call(elements, dtype, False, False, None)
@@ -88,7 +91,7 @@ def _by_comparing(elements: Tensor, test_elements: Tensor, invert: bool, out: Te
 
 
 def _by_sorting(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor) -> None:
-    """``isin_sorting``: an element that is among the others has its equal beside it."""
+    """Search by sorting (``isin_sorting``): an element that is among the others has its equal next to it."""
     if assume_unique:
         values, tests = ops.ravel.call(elements), ops.ravel.call(test_elements)
     else:

@@ -1,5 +1,7 @@
 """``kthvalue``, ``median``, ``nanmedian``, ``mode`` (``aten/src/ATen/native/Sorting.cpp``, ``TensorCompare.cpp``).
-``sort`` and ``topk`` are in ``sort_topk.py``."""
+
+``sort`` and ``topk`` are in ``sort_topk.py``.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from dispatchviz.core.tensor.dtype import Category, DType, bool_, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
 ValuesAndIndices = tuple[Tensor, Tensor]
-"""Values and where they are."""
+"""The values and their indices."""
 
 
 def _empty(like: Tensor, dtype: DType) -> Tensor:
@@ -32,7 +34,9 @@ def _empty(like: Tensor, dtype: DType) -> Tensor:
 
 
 def _with_unit_dim(values: Tensor, indices: Tensor, self: Tensor, dim: int, keepdim: bool) -> None:
-    """``_reduction_with_indices_allocate_or_resize_output``: the reduced dimension has size 1."""
+    """Resize the outputs with size 1 in the reduced dimension
+    (``_reduction_with_indices_allocate_or_resize_output``).
+    """
     size = tuple(1 if at == dim else length for at, length in enumerate(self._size))
     if values._dtype is not self._dtype or values._device != self._device:
         raise RuntimeError("output values must be of same type as input")
@@ -40,7 +44,7 @@ def _with_unit_dim(values: Tensor, indices: Tensor, self: Tensor, dim: int, keep
         raise RuntimeError("output indices must be of scalar type Long")
     for out in (values, indices):
         if not keepdim and len(out._size) == len(self._size) - 1:
-            ops.unsqueeze_.call(out, dim)  # keeps the strides of a given tensor
+            ops.unsqueeze_.call(out, dim)  # keeps the strides of the caller's tensor
         resize_in_order(out, size)
 
 
@@ -52,7 +56,7 @@ def _without_unit_dim(values: Tensor, indices: Tensor, dim: int, keepdim: bool) 
 
 
 def _put(values: Tensor, indices: Tensor, self: Tensor, positions: Any, dim: int) -> None:
-    """Gather values by indices, which have the reduced dimension."""
+    """Gather values by indices that have the reduced dimension."""
     xp: Any = array_module(self._device.type)
     values._array[...] = xp.take_along_axis(self._array, positions, dim).reshape(values._size)
     indices._array[...] = positions.reshape(indices._size)
@@ -62,13 +66,13 @@ def _put(values: Tensor, indices: Tensor, self: Tensor, positions: Any, dim: int
 
 
 def kthvalue(self: Tensor, k: int, dim: int, keepdim: bool) -> ValuesAndIndices:
-    """The k-th smallest along a dimension, nan last, and one of its indices."""
+    """The k-th smallest element along a dimension, with nan last, and one of its indices."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.kthvalue_values.call(self, k, dim, keepdim, values, indices)
 
 
 def kthvalue_out(self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> ValuesAndIndices:
-    """Into two tensors. IndexError for an empty dimension, RuntimeError for k out of range."""
+    """Write ``kthvalue`` into two tensors. Raise IndexError for an empty dimension, RuntimeError for k out of range."""
     dim = wrap_dim(dim, len(self._size))
     check_not_empty("kthvalue()", self, dim)
     if not 1 <= k <= (self._size[dim] if self._size else 1):
@@ -89,7 +93,7 @@ def kthvalue_out(self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, 
 
 
 def _along(self: Tensor, dim: int, function: Any) -> Any:
-    """A function of every row, with the dimension kept."""
+    """The results of a function of every row, with the dimension kept."""
     rows = numpy.moveaxis(on_host(self._array), dim, -1)
     found = numpy.array([function(row) for row in rows.reshape(-1, rows.shape[-1])], "int64")
     return array_module(self._device.type).asarray(numpy.expand_dims(found.reshape(rows.shape[:-1]), dim))
@@ -99,12 +103,12 @@ def _along(self: Tensor, dim: int, function: Any) -> Any:
 
 
 def median(self: Tensor) -> Tensor:
-    """The middle one of all elements, the lower one of two; nan if there is one."""
+    """The median of all elements, the lower one of two; nan if there is one."""
     return _median(self, ignore_nan=False)
 
 
 def nanmedian(self: Tensor) -> Tensor:
-    """The middle one of all elements that are not nan."""
+    """The median of all elements that are not nan."""
     return _median(self, ignore_nan=True)
 
 
@@ -125,7 +129,7 @@ def _check_ordered(kernel: str, self: Tensor) -> None:
 
 
 def _middle(row: Any, ignore_nan: bool) -> int:
-    """Where the median is; of equal elements in order, the first ones are the smaller."""
+    """The index of the median. Equal elements count in their order."""
     missing = (row != row).nonzero()[0]
     if not ignore_nan and len(missing):
         return int(missing[0])
@@ -135,31 +139,31 @@ def _middle(row: Any, ignore_nan: bool) -> int:
 
 
 def _first_of_equals(count: int) -> int:
-    """Which one of as many nans C++ puts first: no nan comes before another one."""
+    """The index of the first of ``count`` nans after C++'s ``std::nth_element``; no nan precedes another one."""
     indices = list(range(count))
     standard_nth_element(indices, [0] * count, 0)
     return indices[0]
 
 
 def median_dim(self: Tensor, dim: int, keepdim: bool) -> ValuesAndIndices:
-    """The middle one along a dimension, and where it is; the first nan if there is one."""
+    """The median along a dimension and its index; the first nan if there is one."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.median_dim_values.call(self, dim, keepdim, values, indices)
 
 
 def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> ValuesAndIndices:
-    """The middle one along a dimension of those that are not nan, and where it is."""
+    """The median along a dimension of the elements that are not nan, and its index."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.nanmedian_dim_values.call(self, dim, keepdim, values, indices)
 
 
 def median_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> ValuesAndIndices:
-    """Into two tensors."""
+    """The ``out=`` version of ``median``, with two outputs."""
     return _median_with_indices(self, dim, keepdim, values, indices, ignore_nan=False)
 
 
 def nanmedian_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> ValuesAndIndices:
-    """Into two tensors."""
+    """The ``out=`` version of ``nanmedian``, with two outputs."""
     return _median_with_indices(self, dim, keepdim, values, indices, ignore_nan=True)
 
 
@@ -177,7 +181,7 @@ def _median_with_indices(
     results = (values, indices)
     if not keepdim or not self._size:
         results = ops.unsqueeze.call(values, dim), ops.unsqueeze.call(indices, dim)
-    if rows._stride[dim] > 1:  # the loop wants the elements of a row side by side
+    if rows._stride[dim] > 1:  # the loop needs contiguous rows
         rows = ops.contiguous.call(_dim_to_last(rows, dim), "contiguous_format")
         results = _dim_to_last(results[0], dim), _dim_to_last(results[1], dim)
         dim = len(rows._size) - 1
@@ -204,13 +208,15 @@ def _dim_to_last(tensor: Tensor, dim: int) -> Tensor:
 
 
 def mode(self: Tensor, dim: int, keepdim: bool) -> ValuesAndIndices:
-    """The most frequent one along a dimension, the smallest of several, and its index that sorting brings last."""
+    """The most frequent element along a dimension, the smallest of several, and the index of its last occurrence in the
+    sorted order.
+    """
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return mode_out(self, dim, keepdim, values, indices)
 
 
 def mode_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> ValuesAndIndices:
-    """Into two tensors."""
+    """The ``out=`` version of ``mode``, with two outputs."""
     for name, out in (("values", values), ("indices", indices)):
         if out._device != self._device:
             raise RuntimeError(f"expected device '{self._device}' but got '{out._device}' for {name} output")

@@ -14,48 +14,48 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, num
 
 
 def quantile(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    """The q-th quantiles, q being probabilities; nan if there is one."""
+    """The q-th quantiles, where q are probabilities; nan if an element is nan."""
     _check(self, q)
     return _computed(self, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
 def quantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    """Of one share."""
+    """The quantile of one probability."""
     return quantile(self, _scalar_q(self, q), dim, keepdim, interpolation)
 
 
 def quantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``quantile``."""
     return _into(out, self, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
 def quantile_scalar_out(
     self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
 ) -> Tensor:
-    """Of one share, into out."""
+    """Write the quantile of one probability into ``out``."""
     return quantile_out(self, _scalar_q(self, q), dim, keepdim, interpolation, out)
 
 
 def nanquantile(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    """The same of what is not nan."""
+    """The q-th quantiles of the elements that are not nan."""
     _check(self, q)
     return _computed(self, q, dim, keepdim, interpolation, ignore_nan=True)
 
 
 def nanquantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    """Of one share."""
+    """The quantile of one probability, ignoring nan."""
     return nanquantile(self, _scalar_q(self, q), dim, keepdim, interpolation)
 
 
 def nanquantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``nanquantile``."""
     return _into(out, self, q, dim, keepdim, interpolation, ignore_nan=True)
 
 
 def nanquantile_scalar_out(
     self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
 ) -> Tensor:
-    """Of one share, into out."""
+    """Write the quantile of one probability, ignoring nan, into ``out``."""
     return nanquantile_out(self, _scalar_q(self, q), dim, keepdim, interpolation, out)
 
 
@@ -80,7 +80,7 @@ def _into(
 
 
 def _check(self: Tensor, q: Tensor) -> None:
-    """``quantile_checks``"""
+    """Raise RuntimeError for arguments that do not fit (``quantile_checks``)."""
     if not numel(self._size):
         raise RuntimeError("quantile() input tensor must be non-empty")
     if len(q._size) > 1:
@@ -94,7 +94,7 @@ def _check(self: Tensor, q: Tensor) -> None:
 
 
 def _result_size(self: Tensor, q: Tensor, dim: int | None, keepdim: bool) -> Size:
-    """One more dimension in front if q has one."""
+    """The size of the result, with a leading dimension if q has one."""
     if dim is None or not self._size:
         if dim is not None:
             wrap_dim(dim, 0)
@@ -108,14 +108,14 @@ def _result_size(self: Tensor, q: Tensor, dim: int | None, keepdim: bool) -> Siz
 # -- the computation ---------------------------------------------------------------------------------------------------
 
 MODES = ("linear", "lower", "higher", "midpoint", "nearest")
-"""What is taken between two elements."""
+"""The interpolation modes between two elements."""
 _ROUNDED: dict[str, Any] = {"lower": ops.floor_, "higher": ops.ceil_, "nearest": ops.round_}
 
 
 def _computed(
     self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
 ) -> Tensor:
-    """``quantile_compute``: the sorted elements at ranks that need not be whole."""
+    """The sorted elements at fractional ranks (``quantile_compute``)."""
     if interpolation not in MODES:
         raise RuntimeError(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
@@ -131,7 +131,7 @@ def _computed(
     ranks = (_ranks_of_numbers if ignore_nan else _ranks)(ordered, q)
     if interpolation in _ROUNDED:
         _ROUNDED[interpolation].call(ranks)
-    found = _at(ordered, ranks, interpolation)
+    found = _values_at(ordered, ranks, interpolation)
     if not q._size:
         return ops.squeeze__dim.call(found, -1)
     return ops.squeeze__dim.call(ops.transpose_.call(ops.unsqueeze_.call(found, 0), 0, -1), -1)
@@ -146,12 +146,12 @@ def _check_q(q: Tensor) -> None:
 
 
 def is_scalar_tensor_true(tensor: Tensor) -> bool:
-    """Return whether a 0-dim bool tensor is true, by ``equal``."""
+    """Return whether a 0-dim bool tensor is true, computed by ``equal``."""
     return ops.equal.call(tensor, ops.new_ones.call(tensor, (), bool_, "strided", tensor._device, None))
 
 
 def _ordered(self: Tensor, dim: int | None) -> Tensor:
-    """Sorted along the last dimension, which is the one that is reduced."""
+    """The tensor sorted along the reduced dimension, which becomes the last one."""
     if dim is None:
         self = ops.flatten_using_ints.call(self, 0, -1)
     elif wrap_dim(dim, len(self._size)) != len(self._size) - 1:
@@ -160,7 +160,7 @@ def _ordered(self: Tensor, dim: int | None) -> Tensor:
 
 
 def _ranks(ordered: Tensor, q: Tensor) -> Tensor:
-    """The last one where there is nan, which is last."""
+    """The ranks of the quantiles; the last one if there is a nan, which is sorted last."""
     last = ordered._size[-1] - 1
     scaled = ops.mul_Scalar.call(q, last)
     missing = ops.any_dim.call(ops.isnan.call(ordered), -1, True)
@@ -169,14 +169,14 @@ def _ranks(ordered: Tensor, q: Tensor) -> Tensor:
 
 
 def _ranks_of_numbers(ordered: Tensor, q: Tensor) -> Tensor:
-    """Among what is not nan; the first one where there is nothing else."""
+    """The ranks of the quantiles among the elements that are not nan; the first one if there are none."""
     count = ops.sum_dim_IntList.call(ops.logical_not_.call(ops.isnan.call(ordered)), (-1,), True, None)
     ranks = ops.mul_Tensor.call(q, ops.sub_Scalar.call(count, 1, 1))
     return ops.masked_fill__Scalar.call(ranks, ops.lt_Scalar.call(ranks, 0), 0)
 
 
-def _at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
-    """The elements at the ranks, or between two of them."""
+def _values_at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
+    """The elements at the ranks, interpolated between two of them if a rank is fractional."""
     below = _as_indices(ranks)
     found = ops.gather.call(ordered, -1, below, False)
     if interpolation not in ("linear", "midpoint"):
@@ -190,5 +190,5 @@ def _at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
 
 
 def _as_indices(ranks: Tensor) -> Tensor:
-    """``toType(kLong)``"""
+    """The ranks as int64 indices (``toType(kLong)``)."""
     return ops.to_dtype_layout.call(ranks, int64, "strided", ranks._device, None, False, False, None)

@@ -1,5 +1,6 @@
-"""Quickselect: which of several equal elements ``kthvalue`` finds (``quick_select_template`` in
-``native/Sorting.cpp``)."""
+"""Quickselect, which determines the index that ``kthvalue`` returns among equal elements (``quick_select_template`` in
+``native/Sorting.cpp``).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from dispatchviz.core.tensor.dtype import bfloat16
 
 
 def index_of_rank(row: Any, rank: int) -> int:
-    """The index of the k-th smallest element of a 1-dim array; nan counts as larger than all numbers."""
+    """The index of the k-th smallest element of a 1-dim array; nan is larger than all numbers."""
     order = stable_argsort(row)
     index = int(order[rank])
     if (row == row[index]).sum() == 1:
@@ -20,7 +21,7 @@ def index_of_rank(row: Any, rank: int) -> int:
 
 
 def _selected(values: list[Any], indices: list[int], rank: int) -> int:
-    """Partition both lists until the element of the rank is at its position; return its index."""
+    """Partition both lists until the element of the rank is at its position, and return its index."""
     left, right = 0, len(values) - 1
     while right > left + 1:
         low, high = _partition(values, indices, left, right)
@@ -34,7 +35,9 @@ def _selected(values: list[Any], indices: list[int], rank: int) -> int:
 
 
 def _partition(values: list[Any], indices: list[int], left: int, right: int) -> tuple[int, int]:
-    """Round the median of the first, the middle and the last element: where the two walks met."""
+    """Partition around the median of the first, the middle and the last element; return the positions where the two
+    walks met.
+    """
     _swap(values, indices, (left + right) // 2, left + 1)
     for one, other in ((left + 1, right), (left, right), (left + 1, left)):
         if _is_greater(values[one], values[other]):
@@ -64,10 +67,10 @@ def _swap(values: list[Any], indices: list[int], one: int, other: int) -> None:
 
 
 def stable_argsort(array: Any, axis: int = -1) -> Any:
-    """Where the smallest is, then the next, equal ones as they come, nan last. For NumPy's arrays and CuPy's.
+    """The indices that sort an array stably, nan last, for NumPy's and CuPy's arrays.
 
-    bfloat16 is sorted as float32, which has all its numbers in the same order: CuPy does not sort it, and NumPy puts
-    no nan behind the others.
+    bfloat16 is sorted as float32, which represents all its numbers: CuPy does not sort bfloat16, and NumPy does not
+    sort its nans last.
     """
     comparable = array.astype(numpy.float32) if array.dtype == bfloat16.numpy else array
     return comparable.argsort(axis=axis, kind="stable")

@@ -22,7 +22,7 @@ from dispatchviz.core.thread.warning import first_time, warn_python
 def searchsorted_Tensor(
     sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None
 ) -> Tensor:
-    """Where each value could be put into the sequence, or into that of its row."""
+    """The index at which each value would be inserted into the sequence, or into that of its row."""
     dtype = int32 if out_int32 else int64
     result = ops.empty_memory_format.call((0,), dtype, "strided", self._device, None, "contiguous_format")
     return searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, result)
@@ -31,7 +31,7 @@ def searchsorted_Tensor(
 def searchsorted_Scalar(
     sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None
 ) -> Tensor:
-    """The same for a number."""
+    """The index at which a number would be inserted into the sequence."""
     number = _number(self, sorted_sequence)
     return searchsorted_Tensor(sorted_sequence, number, out_int32, right, side, sorter)
 
@@ -45,7 +45,7 @@ def searchsorted_out_Scalar_out(
     sorter: Tensor | None,
     out: Tensor,
 ) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``searchsorted``."""
     number = _number(self, sorted_sequence)
     return searchsorted_out_Tensor_out(sorted_sequence, number, out_int32, right, side, sorter, out)
 
@@ -66,7 +66,7 @@ def searchsorted_out_Tensor_out(
     sorter: Tensor | None,
     out: Tensor,
 ) -> Tensor:
-    """Into out, which is resized."""
+    """Write ``searchsorted`` into ``out``, which is resized."""
     _check_side(side, right)
     _check_devices(sorted_sequence, self)
     _check_sorter(sorted_sequence, sorter)
@@ -147,7 +147,7 @@ def _check_output(out: Tensor, out_int32: bool) -> None:
 
 
 def _trimmed(values: Tensor, boundaries: Tensor, sorter: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """``searchsorted_maybe_trim_input_tensors``: contiguous, and of one dtype."""
+    """The arguments, contiguous and of one dtype (``searchsorted_maybe_trim_input_tensors``)."""
     dtype = values._dtype if values._dtype is boundaries._dtype else result_type(boundaries, values)
     values = _dense(values, "input value", "input value ", 32)
     boundaries = _dense(boundaries, "boundary", "boundary ", 38)
@@ -173,7 +173,7 @@ def _dense(tensor: Tensor, name: str, wanted: str, line: int) -> Tensor:
 
 
 def _searched(values: Tensor, boundaries: Tensor, sorter: Tensor | None, right: bool) -> Any:
-    """Which boundary each value stands before, in its row."""
+    """The index of the boundary before which each value would be inserted, in its row."""
     xp: Any = array_module(values._device.type)
     bounds = boundaries._array if sorter is None else xp.take_along_axis(boundaries._array, sorter._array, -1)
     columns = values._array.reshape((1, -1) if len(boundaries._size) == 1 else (-1, values._size[-1]))
@@ -181,8 +181,8 @@ def _searched(values: Tensor, boundaries: Tensor, sorter: Tensor | None, right: 
 
 
 def _bound(rows: Any, values: Any, right: bool) -> Any:
-    """``cus_lower_bound`` or ``cus_upper_bound`` of all values at once. Compared with nan, nothing is larger."""
-    low = numpy.zeros_like(values, "int64")  # of CuPy where it is one of CuPy's
+    """The bounds of all values at once (``cus_lower_bound`` or ``cus_upper_bound``). Comparisons with nan are false."""
+    low = numpy.zeros_like(values, "int64")  # a CuPy array for a CuPy array
     high, last = low + rows.shape[-1], rows.shape[-1] - 1
     for _ in range(rows.shape[-1].bit_length()):
         middle = (low + high) // 2
@@ -203,12 +203,12 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
 
 
 def bucketize_Scalar(self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    """The same for a number."""
+    """``bucketize`` of a number."""
     return bucketize_Tensor(_number(self, boundaries), boundaries, out_int32, right)
 
 
 def bucketize_out_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``bucketize``."""
     if len(boundaries._size) != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({len(boundaries._size)})")
     return searchsorted_out_Tensor_out(boundaries, self, out_int32, right, None, None, out)

@@ -1,5 +1,7 @@
-"""``sort``, ``argsort``, ``msort``, ``topk`` (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``). Order statistics
-are in ``kthvalue_median.py``."""
+"""``sort``, ``argsort``, ``msort``, ``topk`` (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``).
+
+Order statistics are in ``kthvalue_median.py``.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,19 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 
 
 def sort(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    """``sort.stable`` with stable=False."""
+    """Call ``sort.stable`` with stable=False."""
     return ops.sort_stable.call(self, False, dim, descending)
 
 
 def sort_out(self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    """Into two tensors."""
+    """The ``out=`` version of ``sort``, with two outputs."""
     return ops.sort_values_stable.call(self, False, dim, descending, values, indices)
 
 
 def sort_stable_meta(
     op: tuple[Structured, Structured], self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> None:
-    """Values and int64 indices in the shape and strides of self, without gaps."""
+    """Values and int64 indices with the shape and dense strides of self."""
     wrap_dim(dim, len(self._size))
     _refuse_complex(" Sort", self)
     stride = dense_strides_like(self._size, self._stride)
@@ -41,7 +43,7 @@ def sort_stable_meta(
         resized = each.variant == "out" and each.output._size != self._size
         each.set_output_raw_strided(self._size, stride, dtype, self._device)
         if resized and stride == contiguous_strides(self._size):
-            ops.as_strided_.call(each.output, self._size, stride, None)  # strides were requested, if the usual ones
+            ops.as_strided_.call(each.output, self._size, stride, None)  # strides are requested even if contiguous
 
 
 def _refuse_complex(name: str, self: Tensor) -> None:
@@ -52,7 +54,7 @@ def _refuse_complex(name: str, self: Tensor) -> None:
 def sort_stable_out(
     self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> None:
-    """Sorted along a dimension, nan last."""
+    """Sort along a dimension, nan last."""
     ops.copy_.call(values, self, False)
     if not self._size:
         ops.zero_.call(indices)
@@ -62,14 +64,14 @@ def sort_stable_out(
         _fill_indices(indices, axis)
     if values._array is not None and numel(self._size):
         positions = _stable_argsort(self, axis, descending)
-        if not stable and self._device.type == "cpu" and self._stride[axis]:  # one number repeated is left alone
+        if not stable and self._device.type == "cpu" and self._stride[axis]:  # a stride of 0 means equal elements
             positions = _argsort_like_std_sort(self, axis, descending, positions)
         indices._array[...] = positions
         values._array[...] = array_module(self._device.type).take_along_axis(self._array, positions, axis)
 
 
 def _fill_indices(indices: Tensor, axis: int) -> None:
-    """``arange`` along the dimension, before sorting."""
+    """Write ``arange`` along the dimension into the indices, before sorting."""
     positions = ops.arange_start.call(0, indices._size[axis], int64, "strided", indices._device, None)
     size = tuple(length if dim == axis else 1 for dim, length in enumerate(indices._size))
     stride = tuple(int(dim == axis) for dim in range(len(indices._size)))
@@ -77,7 +79,7 @@ def _fill_indices(indices: Tensor, axis: int) -> None:
 
 
 def _stable_argsort(self: Tensor, axis: int, descending: bool) -> Any:
-    """A stable argsort, descending too."""
+    """The indices of a stable sort, also in descending order."""
     if not descending:
         return stable_argsort(self._array, axis)
     xp: Any = array_module(self._device.type)
@@ -86,7 +88,7 @@ def _stable_argsort(self: Tensor, axis: int, descending: bool) -> Any:
 
 
 def _argsort_like_std_sort(self: Tensor, axis: int, descending: bool, indices: Any) -> Any:
-    """The same as ``std::sort`` has it, for rows with equal elements that are long enough."""
+    """The indices as ``std::sort`` returns them, for long enough rows with equal elements."""
     if self._size[axis] <= std_sort.SHORT:
         return indices
     rows = numpy.moveaxis(self._array, axis, -1).reshape(-1, self._size[axis])
@@ -103,7 +105,7 @@ def _all_differ(ranks: list[int]) -> bool:
 
 
 def ranks_of(row: Any, descending: bool = False) -> list[int]:
-    """How many different elements come before each, or minus how many come after it; nan is the largest."""
+    """The number of different smaller elements for each one, or minus the number of larger ones; nan is the largest."""
     order = stable_argsort(row)
     ordered = row[order]
     is_new = (ordered[1:] != ordered[:-1]) & ((ordered[1:] == ordered[1:]) | (ordered[:-1] == ordered[:-1]))
@@ -116,28 +118,28 @@ def ranks_of(row: Any, descending: bool = False) -> list[int]:
 
 
 def argsort(self: Tensor, dim: int, descending: bool) -> Tensor:
-    """The indices that ``sort`` gives."""
+    """The indices of ``sort``."""
     return ops.sort.call(self, dim, descending)[1]
 
 
 def argsort_stable(self: Tensor, stable: bool, dim: int, descending: bool) -> Tensor:
-    """The indices that ``sort`` gives, stable if requested."""
+    """The indices of ``sort``, stable if requested."""
     return ops.sort_stable.call(self, stable, dim, descending)[1]
 
 
 def argsort_stable_out(self: Tensor, stable: bool, dim: int, descending: bool, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``argsort_stable``."""
     values = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     return ops.sort_values_stable.call(self, stable, dim, descending, values, out)[1]
 
 
 def msort(self: Tensor) -> Tensor:
-    """Sorted along the first dimension."""
+    """The tensor sorted along the first dimension."""
     return ops.sort.call(self, 0, False)[0]
 
 
 def msort_out(self: Tensor, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``msort``."""
     indices = ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None)
     return ops.sort_values.call(self, 0, False, out, indices)[0]
 
@@ -146,7 +148,7 @@ def msort_out(self: Tensor, out: Tensor) -> Tensor:
 
 
 def topk_meta(op: tuple[Structured, Structured], self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> None:
-    """k along the dimension."""
+    """Values and indices of size ``k`` along the dimension."""
     axis = wrap_dim(dim, len(self._size))
     if k < 0 or k > (self._size[axis] if self._size else 1):
         raise RuntimeError("selected index k out of range")
@@ -157,10 +159,10 @@ def topk_meta(op: tuple[Structured, Structured], self: Tensor, k: int, dim: int,
 
 
 def topk_out(self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor) -> None:
-    """The k largest or smallest along a dimension, in order. On the CPU which of several equal elements are taken, and
-    in what order what is not ``sorted`` comes out, is the C++ library's.
+    """Write the k largest or smallest elements along a dimension, in order.
 
-    NB: on CUDA they come in the order of a stable sort.
+    On the CPU, the C++ library decides which of several equal elements are taken, and their order if not ``sorted``.
+    NB: on CUDA they have the order of a stable sort.
     """
     if not self._size and k:
         ops.copy_.call(values, self, False)
@@ -178,7 +180,7 @@ def topk_out(self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values
 
 
 def _topk_indices(self: Tensor, k: int, axis: int, largest: bool, sorted: bool) -> Any:
-    """Indices of the first k, row by row as the CPU takes them."""
+    """The indices of the first k elements, row by row, as the CPU returns them."""
     length = self._size[axis]
     rows = numpy.moveaxis(self._array, axis, -1)
     found = [_first_k(ranks_of(row, largest), k, sorted) for row in rows.reshape(-1, length)]

@@ -1,5 +1,5 @@
-"""``std::sort``, ``std::nth_element`` and ``std::partial_sort`` of GCC's C++ library: the order that they give equal
-elements, with which PyTorch's CPU sorts; none of them is stable.
+"""``std::sort``, ``std::nth_element`` and ``std::partial_sort`` of GCC's C++ library, which PyTorch's CPU kernels use.
+None of them is stable; these versions reproduce the order of equal elements.
 
 All work on a list of indices, compared by their ``ranks``.
 """
@@ -12,25 +12,25 @@ Indices = list[int]
 Ranks = Sequence[int]
 
 SHORT = 16
-"""Ranges up to this length are left to the insertion sort that comes last, which keeps the order of equal elements."""
+"""The length up to which ranges are left to the final insertion sort, which keeps the order of equal elements."""
 
 
 def standard_sort(indices: Indices, ranks: Ranks, end: int | None = None) -> None:
-    """``std::sort`` of the first ``end`` elements."""
+    """Sort the first ``end`` indices like ``std::sort``, in place."""
     end = len(indices) if end is None else end
     _introsort(indices, ranks, 0, end, 2 * (end.bit_length() - 1))
     indices[:end] = sorted(indices[:end], key=ranks.__getitem__)
 
 
 def sorted_indices(ranks: Ranks) -> Indices:
-    """An argsort by ``std::sort``."""
+    """The indices sorted by ``std::sort``."""
     indices = list(range(len(ranks)))
     standard_sort(indices, ranks)
     return indices
 
 
 def standard_nth_element(indices: Indices, ranks: Ranks, nth: int) -> None:
-    """``std::nth_element``: the nth element in sorted position, nothing larger before it."""
+    """Put the nth index into its sorted position, with nothing larger before it (``std::nth_element``)."""
     first, last = 0, len(indices)
     depth = 2 * (last.bit_length() - 1)
     while last - first > 3:
@@ -45,7 +45,7 @@ def standard_nth_element(indices: Indices, ranks: Ranks, nth: int) -> None:
 
 
 def standard_partial_sort(indices: Indices, ranks: Ranks, middle: int) -> None:
-    """``std::partial_sort``: the first ``middle`` elements sorted, then the others."""
+    """Sort the first ``middle`` indices; the others follow in any order (``std::partial_sort``)."""
     _partial_sort(indices, ranks, 0, middle, len(indices))
 
 
@@ -61,7 +61,7 @@ def _introsort(indices: Indices, ranks: Ranks, first: int, last: int, depth: int
 
 
 def _partition(indices: Indices, ranks: Ranks, first: int, last: int) -> int:
-    """Around the median of the second, the middle and the last element, which is swapped to the front."""
+    """Partition around the median of the second, the middle and the last element, which is swapped to the front."""
     _swap(indices, first, _median(indices, ranks, first + 1, first + (last - first) // 2, last - 1))
     pivot, low, high = ranks[indices[first]], first + 1, last
     while True:
@@ -111,7 +111,7 @@ def _pop(indices: Indices, ranks: Ranks, first: int, last: int, result: int) -> 
 
 
 def _sink(indices: Indices, ranks: Ranks, first: int, hole: int, length: int, value: int) -> None:
-    """Down to the bottom along the larger children, then up to where it belongs."""
+    """Move an element down to the bottom along the larger children, then up to its position."""
     top = child = hole
     while child < (length - 1) // 2:
         child = 2 * (child + 1)

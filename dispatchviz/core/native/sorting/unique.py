@@ -15,24 +15,24 @@ from dispatchviz.core.tensor.dtype import DType, bool_, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 Three = tuple[Tensor, Tensor, Tensor]
-"""The elements, where each one of the input is among them, how often each was there."""
+"""The elements, the index among them of each input element, and the count of each."""
 
 
 def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
-    """Each element once, sorted whether that is requested or not; with the inverse indices."""
+    """Each element once, always sorted, and the inverse indices."""
     output, inverse, _ = _unique2(self, sorted, return_inverse, return_counts=False)
     return output, inverse
 
 
 def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> Three:
-    """The same, and how often each was there."""
+    """Each element once, always sorted, the inverse indices, and the counts."""
     if not self._is_contiguous:
         self = ops.contiguous.call(self, "contiguous_format")
     output, inverse, counts = _empty(self, self._dtype), _empty(self, int64), _empty(self, int64)
     if self._dtype.is_complex:
         raise not_implemented("unique", self._dtype)
     if self._dtype is bool_:
-        order, groups = _in_order(self)
+        order, groups = _sorted_groups(self)
         _put(output, self._array.reshape(-1)[order[_firsts(groups)]])
         _put_counts(counts, groups, return_counts)
         _put_inverse(inverse, self, order, groups, return_inverse)
@@ -51,35 +51,35 @@ def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bo
 
 
 def _put_inverse(out: Tensor, self: Tensor, order: Any, groups: Any, wanted: bool) -> None:
-    """To which group each element belongs."""
+    """Write the group of each element into ``out``, if wanted."""
     if wanted:
         ops.resize_.call(out, self._size, None)
         out._array.reshape(-1)[order] = groups
 
 
 def _put_counts(out: Tensor, groups: Any, wanted: bool) -> None:
-    """How many elements each group has."""
+    """Write the size of each group into ``out``, if wanted."""
     if wanted:
         _put(out, array_module(out._device.type).bincount(groups))
 
 
-def _in_order(self: Tensor) -> tuple[Any, Any]:
-    """An argsort, and the number of the group of equal ones that each belongs to."""
+def _sorted_groups(self: Tensor) -> tuple[Any, Any]:
+    """The indices that sort the elements, and the group of equal elements of each."""
     flat = self._array.reshape(-1)
     order = stable_argsort(flat)
     return order, _groups(flat[order])
 
 
 def _groups(ordered: Any) -> Any:
-    """0 for the first elements that are equal, 1 for the next ones; nan is equal to nothing."""
+    """The number of the group of equal elements, counted from 0; nan is equal to nothing."""
     changes = ordered[1:] != ordered[:-1]
-    groups = numpy.zeros_like(ordered, "int64")  # of CuPy where it is one of CuPy's
+    groups = numpy.zeros_like(ordered, "int64")  # a CuPy array for a CuPy array
     groups[1:] = changes.cumsum()
     return groups
 
 
 def _firsts(groups: Any) -> Any:
-    """Where each group begins."""
+    """The index of the first element of each group."""
     starts = numpy.ones_like(groups, "bool")
     starts[1:] = groups[1:] != groups[:-1]
     return starts.nonzero()[0]
@@ -98,7 +98,7 @@ def _empty(like: Tensor, dtype: DType, size: Size = (0,)) -> Tensor:
 
 
 def unique_consecutive(self: Tensor, return_inverse: bool, return_counts: bool, dim: int | None) -> Three:
-    """Without what equals the element, or the part along a dimension, before it."""
+    """The elements, or the slices along a dimension, that differ from their predecessor."""
     if dim is not None and (dim, len(self._size)) != (0, 0):
         return _along(self, dim, "unique_consecutive", ordered=False)
     if not self._is_contiguous:
@@ -125,17 +125,20 @@ def unique_consecutive(self: Tensor, return_inverse: bool, return_counts: bool, 
 
 
 def unique_dim(self: Tensor, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> Three:
-    """Each part along a dimension once, in order. RuntimeError for other empty dimensions."""
+    """Each slice along a dimension once, in order. Raise RuntimeError if another dimension is empty."""
     return _along(self, dim, "unique_dim", ordered=True)
 
 
 def unique_dim_consecutive(self: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> Three:
-    """Without parts that equal the one before."""
+    """The slices along a dimension that differ from their predecessor."""
     return _along(self, dim, "unique_dim", ordered=False)
 
 
 def _along(self: Tensor, dim: int, kernel: str, *, ordered: bool) -> Three:
-    """``_unique_dim_cpu_template``"""
+    """The unique slices along a dimension (``_unique_dim_cpu_template``).
+
+    Raise RuntimeError or IndexError for invalid dimensions.
+    """
     if not self._size:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, len(self._size))
@@ -155,7 +158,7 @@ def _along(self: Tensor, dim: int, kernel: str, *, ordered: bool) -> Three:
         rows = on_host(flat._array).tolist()
         order.sort(key=rows.__getitem__)
         flat = _rows_in_order(flat, order)
-    return _without_repeats(flat, order, dim_first._size, dim)
+    return _unique_rows(flat, order, dim_first._size, dim)
 
 
 def _rows_in_order(flat: Tensor, order: list[int]) -> Tensor:
@@ -166,8 +169,8 @@ def _rows_in_order(flat: Tensor, order: list[int]) -> Tensor:
     return ordered
 
 
-def _without_repeats(rows: Tensor, order: list[int], size: Size, dim: int) -> Three:
-    """``_unique_dim_cpu_impl``: each row is compared with the last one that was kept."""
+def _unique_rows(rows: Tensor, order: list[int], size: Size, dim: int) -> Three:
+    """The rows that differ from the last one that was kept (``_unique_dim_cpu_impl``)."""
     inverse = _empty(rows, int64, (len(order),))
     counts = ops.zeros.call((len(order),), int64, "strided", rows._device, None)
     first, *others = ops.unbind_int.call(rows, 0)

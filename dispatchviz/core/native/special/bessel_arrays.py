@@ -1,7 +1,7 @@
-"""Bessel and Airy functions of arrays, in the dtype of the array, which the array libraries lack
+"""Bessel and Airy functions of arrays, in the dtype of the array; the array libraries lack them
 (``aten/src/ATen/native/Math.h``).
 
-Each takes the array library first.
+The first argument of each function is the array library.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Coefficients = tuple[float, ...]
 
 
 def horner(x: Array, coefficients: Coefficients) -> Array:
-    """A polynomial, coefficients of higher powers first."""
+    """A polynomial whose coefficients start with the highest power."""
     total = x * 0
     for coefficient in coefficients:
         total = fma(total, x, x.dtype.type(coefficient))
@@ -26,7 +26,7 @@ def horner(x: Array, coefficients: Coefficients) -> Array:
 
 
 def rounded_once(name: str) -> Callable[[Any, Array], Array]:
-    """A function that is rounded once, as C's are of floats; NumPy's of float32 are less exact."""
+    """A function that is rounded once, like C's float functions; NumPy's float32 functions are less accurate."""
 
     def of_array(xp: Any, x: Array) -> Array:
         return getattr(xp, name)(x.astype("float64")).astype(x.dtype)
@@ -42,7 +42,7 @@ def _ratio(x: Array, above: Coefficients, below: Coefficients) -> Array:
 
 
 def chebyshev_series(x: Array, coefficients: Coefficients) -> Array:
-    """Half a sum of Chebyshev polynomials of x / 2, by Clenshaw's recurrence."""
+    """Half the sum of Chebyshev polynomials of x / 2, by Clenshaw's recurrence."""
     before = last = x * 0
     total = last + coefficients[0]
     for coefficient in coefficients[1:]:
@@ -51,7 +51,7 @@ def chebyshev_series(x: Array, coefficients: Coefficients) -> Array:
     return (total - before) * 0.5
 
 
-# -- of the first and of the second kind -------------------------------------------------------------------------------
+# -- first and second kind ---------------------------------------------------------------------------------------------
 
 
 def bessel_j0(xp: Any, x: Array) -> Array:
@@ -88,7 +88,7 @@ def bessel_y1(xp: Any, x: Array) -> Array:
 
 
 def _far0(x: Array) -> tuple[Array, Array, Array]:
-    """Of order 0: the angle, and the two amplitudes beyond 5."""
+    """The angle and the two amplitudes of order 0 beyond 5."""
     z = 25 / (x * x)
     return x - math.pi / 4, _ratio(z, table.PP0, table.PQ0), 5 / x * _ratio(z, table.QP0, table.QQ0)
 
@@ -107,7 +107,7 @@ def _wave_of_y(xp: Any, x: Array, angle: Array, p: Array, q: Array) -> Array:
 
 
 def _from_zero(xp: Any, x: Array, found: Array, at_zero: float) -> Array:
-    """A function that has a value at 0 and none below."""
+    """A function that has a given value at 0 and is nan below."""
     return xp.where(x == 0, at_zero, xp.where(x < 0, math.nan, found))
 
 
@@ -117,11 +117,11 @@ def spherical_bessel_j0(xp: Any, x: Array) -> Array:
     return xp.where(xp.isinf(x), 0.0, xp.where(abs(x) < 0.5, near, _sin(xp, x) / x))
 
 
-# -- modified ones -----------------------------------------------------------------------------------------------------
+# -- modified Bessel functions -----------------------------------------------------------------------------------------
 
 
 def modified_bessel_i0(xp: Any, x: Array) -> Array:
-    """I0"""
+    """I0."""
     x = abs(x)
     near = _exp(xp, x) * chebyshev_series(x / 2 - 2, table.I0_NEAR)
     return xp.where(x <= 8, near, _exp(xp, x) * chebyshev_series(32 / x - 2, table.I0_FAR) / xp.sqrt(x))
@@ -149,19 +149,19 @@ def modified_bessel_k1(xp: Any, x: Array) -> Array:
 
 
 def scaled_modified_bessel_k0(xp: Any, x: Array) -> Array:
-    """K0, scaled by e to the x."""
+    """K0 times exp(x)."""
     far = chebyshev_series(8 / x - 2, table.K0_FAR) / xp.sqrt(x)
     return _from_zero(xp, x, xp.where(x <= 2, _k0_near(xp, x, x) * _exp(xp, x), far), math.inf)
 
 
 def scaled_modified_bessel_k1(xp: Any, x: Array) -> Array:
-    """K1, scaled by e to the x."""
+    """K1 times exp(x)."""
     far = chebyshev_series(8 / x - 2, table.K1_FAR) / xp.sqrt(x)
     return _from_zero(xp, x, xp.where(x <= 2, _k1_near(xp, x) * _exp(xp, x), far), math.inf)
 
 
 def _k0_near(xp: Any, wide: Array, x: Array) -> Array:
-    """In the dtype of ``wide``: in PyTorch a double gets into the logarithm of what is not scaled."""
+    """K0 near 0, in the dtype of ``wide``: PyTorch takes the logarithm of the unscaled K0 in double."""
     series = chebyshev_series(fma(x, x, -2), table.K0_NEAR).astype(wide.dtype)
     return fma(-_log(xp, 0.5 * wide), modified_bessel_i0(xp, x).astype(wide.dtype), series)
 
@@ -170,11 +170,11 @@ def _k1_near(xp: Any, x: Array) -> Array:
     return fma(_log(xp, 0.5 * x), modified_bessel_i1(xp, x), chebyshev_series(fma(x, x, -2), table.K1_NEAR) / x)
 
 
-# -- Airy's ------------------------------------------------------------------------------------------------------------
+# -- Airy function -----------------------------------------------------------------------------------------------------
 
 
 def airy_ai(xp: Any, x: Array) -> Array:
-    """Ai: a wave where x is negative, two power series around 0, a ratio of polynomials beyond; nan of infinity."""
+    """Ai: a wave for negative x, two power series around 0, a ratio of polynomials beyond; nan at infinity."""
     found = xp.where(x < -2.09, _airy_wave(xp, x), xp.where(x >= 2.09, _airy_far(xp, x), _airy_near(xp, x)))
     return xp.where(xp.isinf(x), math.nan, xp.where(x > 103.892, 0.0, found))
 
@@ -195,7 +195,7 @@ def _airy_far(xp: Any, x: Array) -> Array:
 
 
 def _airy_near(xp: Any, x: Array) -> Array:
-    """The sum goes on for an element until a term is too small to count."""
+    """Ai by two power series, summed for each element until a term is too small to count."""
     epsilon = float(xp.finfo(x.dtype).eps)
     cube = x * x * x
     even = m = x * 0 + 1

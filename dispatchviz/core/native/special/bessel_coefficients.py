@@ -1,6 +1,7 @@
-"""Coefficients of Bessel and Airy functions, as Cephes has them and PyTorch (``aten/src/ATen/native/Math.h``).
+"""Coefficients of Bessel and Airy functions from Cephes, as in PyTorch (``aten/src/ATen/native/Math.h``).
 
-Those of polynomials: the highest power first. ``*_NEAR`` and ``*_FAR``: of Chebyshev series, the highest first.
+Coefficients of polynomials start with the highest power. ``*_NEAR`` and ``*_FAR`` are those of Chebyshev series, which
+start with the highest degree.
 """
 
 from __future__ import annotations

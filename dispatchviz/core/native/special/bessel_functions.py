@@ -1,7 +1,7 @@
-"""``special.bessel_j0``, ``special.airy_ai``, ``special.chebyshev_polynomial_t`` and their like
+"""``special.bessel_j0``, ``special.airy_ai``, ``special.chebyshev_polynomial_t`` and similar functions
 (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``): Bessel and Airy functions, orthogonal polynomials.
 
-Two tables of kernels that are all alike, on the arrays of ``bessel_arrays.py`` and ``polynomial_arrays.py``. Results
+Two tables list kernels that are all alike, on the arrays of ``bessel_arrays.py`` and ``polynomial_arrays.py``. Results
 are floating. There are loops for float and double only; no function has a derivative.
 """
 
@@ -30,10 +30,10 @@ Kernel = Callable[..., Tensor]
 StructuredKernel = Callable[..., None]
 
 
-def of_function(function: Callable[..., Any]) -> StructuredKernel:
-    """The loop of a function of arrays, which has its name in errors.
+def _loop_of(function: Callable[..., Any]) -> StructuredKernel:
+    """The loop of a function of arrays, whose name appears in errors.
 
-    NotImplementedError for another dtype than float and double.
+    It raises NotImplementedError unless the dtype is float or double.
     """
 
     def out(*operands_and_out: Tensor) -> None:
@@ -51,8 +51,8 @@ def _floating_result(op: Structured, *operands: Tensor) -> None:
     elementwise_float(op, *operands)
 
 
-def of_numbers(name: str) -> Kernel:
-    """A polynomial of which the place or the degree is a number: that of a tensor of no dimensions."""
+def _number_overload(name: str) -> Kernel:
+    """The overload of a polynomial in which x or n is a number: it is wrapped and the Tensor overload is called."""
 
     def call(x: Tensor | Scalar, n: Tensor | Scalar, *out: Tensor) -> Tensor:
         tensors = [each if isinstance(each, Tensor) else wrapped_scalar_tensor(each) for each in (x, n)]
@@ -62,7 +62,7 @@ def of_numbers(name: str) -> Kernel:
     return call
 
 
-# -- of one tensor -----------------------------------------------------------------------------------------------------
+# -- functions of one tensor -------------------------------------------------------------------------------------------
 
 special_airy_ai_meta: StructuredKernel = _floating_result
 special_bessel_j0_meta: StructuredKernel = _floating_result
@@ -77,20 +77,20 @@ special_scaled_modified_bessel_k0_meta: StructuredKernel = _floating_result
 special_scaled_modified_bessel_k1_meta: StructuredKernel = _floating_result
 special_spherical_bessel_j0_meta: StructuredKernel = _floating_result
 
-special_airy_ai_out: StructuredKernel = of_function(bessel.airy_ai)
-special_bessel_j0_out: StructuredKernel = of_function(bessel.bessel_j0)
-special_bessel_j1_out: StructuredKernel = of_function(bessel.bessel_j1)
-special_bessel_y0_out: StructuredKernel = of_function(bessel.bessel_y0)
-special_bessel_y1_out: StructuredKernel = of_function(bessel.bessel_y1)
-special_modified_bessel_i0_out: StructuredKernel = of_function(bessel.modified_bessel_i0)
-special_modified_bessel_i1_out: StructuredKernel = of_function(bessel.modified_bessel_i1)
-special_modified_bessel_k0_out: StructuredKernel = of_function(bessel.modified_bessel_k0)
-special_modified_bessel_k1_out: StructuredKernel = of_function(bessel.modified_bessel_k1)
-special_scaled_modified_bessel_k0_out: StructuredKernel = of_function(bessel.scaled_modified_bessel_k0)
-special_scaled_modified_bessel_k1_out: StructuredKernel = of_function(bessel.scaled_modified_bessel_k1)
-special_spherical_bessel_j0_out: StructuredKernel = of_function(bessel.spherical_bessel_j0)
+special_airy_ai_out: StructuredKernel = _loop_of(bessel.airy_ai)
+special_bessel_j0_out: StructuredKernel = _loop_of(bessel.bessel_j0)
+special_bessel_j1_out: StructuredKernel = _loop_of(bessel.bessel_j1)
+special_bessel_y0_out: StructuredKernel = _loop_of(bessel.bessel_y0)
+special_bessel_y1_out: StructuredKernel = _loop_of(bessel.bessel_y1)
+special_modified_bessel_i0_out: StructuredKernel = _loop_of(bessel.modified_bessel_i0)
+special_modified_bessel_i1_out: StructuredKernel = _loop_of(bessel.modified_bessel_i1)
+special_modified_bessel_k0_out: StructuredKernel = _loop_of(bessel.modified_bessel_k0)
+special_modified_bessel_k1_out: StructuredKernel = _loop_of(bessel.modified_bessel_k1)
+special_scaled_modified_bessel_k0_out: StructuredKernel = _loop_of(bessel.scaled_modified_bessel_k0)
+special_scaled_modified_bessel_k1_out: StructuredKernel = _loop_of(bessel.scaled_modified_bessel_k1)
+special_spherical_bessel_j0_out: StructuredKernel = _loop_of(bessel.spherical_bessel_j0)
 
-# -- polynomials: of places and degrees --------------------------------------------------------------------------------
+# -- polynomials: functions of points and degrees ----------------------------------------------------------------------
 
 special_chebyshev_polynomial_t_meta: StructuredKernel = _floating_result
 special_chebyshev_polynomial_u_meta: StructuredKernel = _floating_result
@@ -105,31 +105,31 @@ special_shifted_chebyshev_polynomial_u_meta: StructuredKernel = _floating_result
 special_shifted_chebyshev_polynomial_v_meta: StructuredKernel = _floating_result
 special_shifted_chebyshev_polynomial_w_meta: StructuredKernel = _floating_result
 
-special_chebyshev_polynomial_t_out: StructuredKernel = of_function(polynomial.chebyshev_polynomial_t)
-special_chebyshev_polynomial_u_out: StructuredKernel = of_function(polynomial.chebyshev_polynomial_u)
-special_chebyshev_polynomial_v_out: StructuredKernel = of_function(polynomial.chebyshev_polynomial_v)
-special_chebyshev_polynomial_w_out: StructuredKernel = of_function(polynomial.chebyshev_polynomial_w)
-special_hermite_polynomial_h_out: StructuredKernel = of_function(polynomial.hermite_polynomial_h)
-special_hermite_polynomial_he_out: StructuredKernel = of_function(polynomial.hermite_polynomial_he)
-special_laguerre_polynomial_l_out: StructuredKernel = of_function(polynomial.laguerre_polynomial_l)
-special_legendre_polynomial_p_out: StructuredKernel = of_function(polynomial.legendre_polynomial_p)
-special_shifted_chebyshev_polynomial_t_out: StructuredKernel = of_function(polynomial.shifted_chebyshev_polynomial_t)
-special_shifted_chebyshev_polynomial_u_out: StructuredKernel = of_function(polynomial.shifted_chebyshev_polynomial_u)
-special_shifted_chebyshev_polynomial_v_out: StructuredKernel = of_function(polynomial.shifted_chebyshev_polynomial_v)
-special_shifted_chebyshev_polynomial_w_out: StructuredKernel = of_function(polynomial.shifted_chebyshev_polynomial_w)
+special_chebyshev_polynomial_t_out: StructuredKernel = _loop_of(polynomial.chebyshev_polynomial_t)
+special_chebyshev_polynomial_u_out: StructuredKernel = _loop_of(polynomial.chebyshev_polynomial_u)
+special_chebyshev_polynomial_v_out: StructuredKernel = _loop_of(polynomial.chebyshev_polynomial_v)
+special_chebyshev_polynomial_w_out: StructuredKernel = _loop_of(polynomial.chebyshev_polynomial_w)
+special_hermite_polynomial_h_out: StructuredKernel = _loop_of(polynomial.hermite_polynomial_h)
+special_hermite_polynomial_he_out: StructuredKernel = _loop_of(polynomial.hermite_polynomial_he)
+special_laguerre_polynomial_l_out: StructuredKernel = _loop_of(polynomial.laguerre_polynomial_l)
+special_legendre_polynomial_p_out: StructuredKernel = _loop_of(polynomial.legendre_polynomial_p)
+special_shifted_chebyshev_polynomial_t_out: StructuredKernel = _loop_of(polynomial.shifted_chebyshev_polynomial_t)
+special_shifted_chebyshev_polynomial_u_out: StructuredKernel = _loop_of(polynomial.shifted_chebyshev_polynomial_u)
+special_shifted_chebyshev_polynomial_v_out: StructuredKernel = _loop_of(polynomial.shifted_chebyshev_polynomial_v)
+special_shifted_chebyshev_polynomial_w_out: StructuredKernel = _loop_of(polynomial.shifted_chebyshev_polynomial_w)
 
-special_chebyshev_polynomial_t: Kernel = of_numbers("chebyshev_polynomial_t")
-special_chebyshev_polynomial_u: Kernel = of_numbers("chebyshev_polynomial_u")
-special_chebyshev_polynomial_v: Kernel = of_numbers("chebyshev_polynomial_v")
-special_chebyshev_polynomial_w: Kernel = of_numbers("chebyshev_polynomial_w")
-special_hermite_polynomial_h: Kernel = of_numbers("hermite_polynomial_h")
-special_hermite_polynomial_he: Kernel = of_numbers("hermite_polynomial_he")
-special_laguerre_polynomial_l: Kernel = of_numbers("laguerre_polynomial_l")
-special_legendre_polynomial_p: Kernel = of_numbers("legendre_polynomial_p")
-special_shifted_chebyshev_polynomial_t: Kernel = of_numbers("shifted_chebyshev_polynomial_t")
-special_shifted_chebyshev_polynomial_u: Kernel = of_numbers("shifted_chebyshev_polynomial_u")
-special_shifted_chebyshev_polynomial_v: Kernel = of_numbers("shifted_chebyshev_polynomial_v")
-special_shifted_chebyshev_polynomial_w: Kernel = of_numbers("shifted_chebyshev_polynomial_w")
+special_chebyshev_polynomial_t: Kernel = _number_overload("chebyshev_polynomial_t")
+special_chebyshev_polynomial_u: Kernel = _number_overload("chebyshev_polynomial_u")
+special_chebyshev_polynomial_v: Kernel = _number_overload("chebyshev_polynomial_v")
+special_chebyshev_polynomial_w: Kernel = _number_overload("chebyshev_polynomial_w")
+special_hermite_polynomial_h: Kernel = _number_overload("hermite_polynomial_h")
+special_hermite_polynomial_he: Kernel = _number_overload("hermite_polynomial_he")
+special_laguerre_polynomial_l: Kernel = _number_overload("laguerre_polynomial_l")
+special_legendre_polynomial_p: Kernel = _number_overload("legendre_polynomial_p")
+special_shifted_chebyshev_polynomial_t: Kernel = _number_overload("shifted_chebyshev_polynomial_t")
+special_shifted_chebyshev_polynomial_u: Kernel = _number_overload("shifted_chebyshev_polynomial_u")
+special_shifted_chebyshev_polynomial_v: Kernel = _number_overload("shifted_chebyshev_polynomial_v")
+special_shifted_chebyshev_polynomial_w: Kernel = _number_overload("shifted_chebyshev_polynomial_w")
 
 special_chebyshev_polynomial_t_out_x_scalar_out: Kernel = special_chebyshev_polynomial_t
 special_chebyshev_polynomial_t_out_n_scalar_out: Kernel = special_chebyshev_polynomial_t

@@ -1,5 +1,7 @@
-"""``erf`` of arrays, the error function, which the array libraries lack (that of the C library and of Sleef, in
-PyTorch)."""
+"""``erf`` of arrays, the error function, which the array libraries lack.
+
+PyTorch uses that of the C library and of Sleef.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ from typing import Any
 from dispatchviz.core.device.array_library import array_module
 
 _FAR = 4.0
-"""From here on the error function is 1 in single precision."""
+"""The number from which the error function is 1 in single precision."""
 
 _DEGREE = 30
-"""At which the polynomial is right to 14 digits."""
+"""The degree at which the polynomial is accurate to 14 digits."""
 
 
 def error_function(kind: str) -> Callable[[Any], Any]:
-    """erf of an array: of doubles element by element; of singles a polynomial in doubles, rounded once."""
+    """A function for erf of an array: double element by element, single by a polynomial in double that is rounded
+    once.
+    """
     xp = array_module(kind)
 
     def erf(values: Any) -> Any:
@@ -31,7 +35,9 @@ def error_function(kind: str) -> Callable[[Any], Any]:
 
 
 def _quotient(squares: Any) -> Any:
-    """erf(x) / x for x squared up to ``_FAR`` squared: a sum of Chebyshev polynomials by Clenshaw's rule."""
+    """erf(x) / x by x squared, up to the square of ``_FAR``: a sum of Chebyshev polynomials by Clenshaw's
+    recurrence.
+    """
     index = squares * (2 / _FAR**2) - 1
     double, last, current = 2 * index, 0.0, 0.0
     for coefficient in reversed(_coefficients()[1:]):
@@ -41,7 +47,7 @@ def _quotient(squares: Any) -> Any:
 
 @cache
 def _coefficients() -> tuple[float, ...]:
-    """Of the Chebyshev polynomials, by the discrete cosine transform of values at Chebyshev's points."""
+    """The coefficients of the Chebyshev polynomials, from a discrete cosine transform of values at Chebyshev nodes."""
     count = _DEGREE + 1
     angles = [math.pi * (i + 0.5) / count for i in range(count)]
     roots = [_FAR * math.sqrt((math.cos(angle) + 1) / 2) for angle in angles]

@@ -25,17 +25,17 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def lgamma_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
 def lgamma_out(self: Tensor, out: Tensor) -> None:
-    """Logarithm of the gamma function's size; infinite at 0 and negative integers"""
+    """The logarithm of the absolute value of the gamma function; infinite at 0 and negative integers"""
     in_doubles(special_arrays.lgamma, "lgamma_vml_cpu", out, float_type(self._dtype), self)
 
 
 def digamma_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
+    """A result of floating dtype; integers give the default dtype."""
     elementwise_float(op, self)
 
 
@@ -50,14 +50,14 @@ def digamma_out(self: Tensor, out: Tensor) -> None:
 
 
 def polygamma_meta(op: Structured, n: int, self: Tensor) -> None:
-    """Floating result. RuntimeError for a negative n."""
+    """A result of floating dtype; integers give the default dtype. Raise RuntimeError for a negative n."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     elementwise_float(op, self)
 
 
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> None:
-    """The derivative number n of digamma, which is number 0"""
+    """The n-th derivative of digamma, which is number 0"""
     if n == 0:
         return digamma_out(self, out)
     dtype = float_type(self._dtype)
@@ -71,7 +71,7 @@ def polygamma_out(n: int, self: Tensor, out: Tensor) -> None:
 
 
 def polygamma_(self: Tensor, n: int) -> Tensor:
-    """In place."""
+    """The in-place version of ``polygamma``."""
     return ops.polygamma_out.call(n, self, self)
 
 
@@ -79,7 +79,10 @@ def polygamma_(self: Tensor, n: int) -> Tensor:
 
 
 def mvlgamma(self: Tensor, p: int) -> Tensor:
-    """Of p dimensions: a sum of lgamma at self, self - 1/2, ... RuntimeError for bool and for p below 1."""
+    """The multivariate log-gamma function of dimension p: a sum of lgamma at self, self - 1/2, ...
+
+    Raise RuntimeError for bool and for p below 1.
+    """
     if self._dtype is bool_:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
     if p < 1:
@@ -97,15 +100,15 @@ def lowered(self: Tensor, p: int, dtype: DType) -> Tensor:
 
 
 def mvlgamma_(self: Tensor, p: int) -> Tensor:
-    """In place."""
+    """The in-place version of ``mvlgamma``."""
     return ops.mvlgamma_out.call(self, p, self)
 
 
 def mvlgamma_out(self: Tensor, p: int, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``mvlgamma``."""
     result = ops.mvlgamma.call(self, p)
     if not can_cast(result._dtype, out._dtype):
-        made, wanted = self._dtype.legacy, result._dtype.legacy  # the words are PyTorch's: they name the wrong two
+        made, wanted = self._dtype.legacy, result._dtype.legacy  # PyTorch's message names the wrong two dtypes
         raise RuntimeError(f"mvlgamma: result type {made} can't be cast to the desired output type {wanted}")
     return copied_to(out, result)
 
@@ -114,22 +117,22 @@ def mvlgamma_out(self: Tensor, p: int, out: Tensor) -> Tensor:
 
 
 def igamma_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
 def igamma_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """The lower one, regularized"""
+    """The regularized lower incomplete gamma function"""
     _incomplete(special_arrays.igamma, "igamma_cpu", self, other, out)
 
 
 def igammac_meta(op: Structured, self: Tensor, other: Tensor) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, self, other)
 
 
 def igammac_out(self: Tensor, other: Tensor, out: Tensor) -> None:
-    """The upper one, regularized"""
+    """The regularized upper incomplete gamma function"""
     _incomplete(special_arrays.igammac, "igammac_cpu", self, other, out)
 
 

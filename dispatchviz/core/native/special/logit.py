@@ -22,18 +22,18 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def logit(self: Tensor, eps: float | None) -> Tensor:
-    """log(self / (1 - self)), of self clamped to [eps, 1 - eps]"""
+    """log(self / (1 - self)), with self clamped to [eps, 1 - eps]"""
     (operand,) = cast_operands(float_type(self._dtype), self)
     return _logit(operand, eps, new_output(operand))
 
 
 def logit_(self: Tensor, eps: float | None) -> Tensor:
-    """In place."""
+    """The in-place version of ``logit``."""
     return ops.logit_out.call(self, eps, self)
 
 
 def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
-    """Into out."""
+    """The ``out=`` version of ``logit``."""
     out_elementwise(out, self)
     check_can_cast(float_type(self._dtype), out)
     return _logit(self, eps, out)
@@ -56,12 +56,12 @@ def _logit(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
 
 
 def logit_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, eps: float | None) -> None:
-    """The common dtype."""
+    """The common dtype of the operands."""
     elementwise(op, grad_output, self)
 
 
 def logit_backward_out(grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor) -> None:
-    """grad / (self * (1 - self)); 0 beyond eps and 1 - eps, nan beyond 0 and 1 if there is no eps"""
+    """grad / (self * (1 - self)); 0 outside of [eps, 1 - eps], or nan outside of [0, 1] if there is no eps"""
     dtype = result_type(grad_output, self)
     xp = array_module(grad_input._device.type)
     low, beyond = (0.0, float("nan")) if eps is None else (eps, 0.0)

@@ -1,8 +1,8 @@
 """Orthogonal polynomials of arrays (``aten/src/ATen/native/Math.h``), in the dtype of the arrays.
 
-Each takes the array library, the places and the degrees, which count as whole numbers; a negative degree gives 0.
-A recurrence goes on for an element up to its degree. Where a Chebyshev polynomial oscillates, from some degree on, it
-is a quotient of sines and cosines.
+Each function takes the array library, the points and the degrees, which are truncated to integers; a negative degree
+gives 0. The recurrence runs for each element up to its degree. Where a Chebyshev polynomial oscillates, from some
+degree on, it is computed as a quotient of sines and cosines.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dispatchviz.core.native.special.bessel_arrays import rounded_once
 
 Array = Any
 Step = Callable[[int, Array, Array], Array]
-"""The polynomial after the two last ones: ``step(k, last, before)``, k from 1."""
+"""A function that returns the polynomial after the last two: ``step(k, last, before)``, with k from 1."""
 
 
 _sin, _cos, _arccos = (rounded_once(name) for name in ("sin", "cos", "arccos"))
 
 
 def _recurrence(xp: Any, n: Array, first: Array, step: Step, *, stops_at_nan: bool = True) -> Array:
-    """The polynomials of degrees ``n``, where that of degree 0 is 1 and that of degree 1 is ``first``."""
+    """The polynomials of degrees ``n`` by recurrence: degree 0 is 1, degree 1 is ``first``."""
     before, last = xp.ones_like(first), first
     found = xp.where(n < 0, 0.0, xp.where(n == 0, 1.0, first)).astype(first.dtype)
     for k in range(1, int(n.max()) if n.size else 0):
@@ -36,24 +36,24 @@ def _recurrence(xp: Any, n: Array, first: Array, step: Step, *, stops_at_nan: bo
 
 
 def _whole(n: Array) -> Array:
-    """Cut as in C++: what does not fit is far below zero."""
+    """Degrees truncated as in C++; those that do not fit are far below zero."""
     return n.astype("int64")
 
 
-# -- Chebyshev's -------------------------------------------------------------------------------------------------------
+# -- Chebyshev ---------------------------------------------------------------------------------------------------------
 
 
 class _Kind(NamedTuple):
     """One of the four kinds of Chebyshev polynomials."""
 
     waves_from: tuple[int, int]
-    """The degree from which on there are sines and cosines, plain and shifted."""
+    """The degree from which sines and cosines are used, for the plain and the shifted polynomial."""
     first: Callable[[Array], Array]
-    """Of degree 1."""
+    """The polynomial of degree 1."""
     ends: tuple[Callable[[Array], Array], Callable[[Array], Array]]
-    """Of a degree at 1, and but for the sign of odd degrees at -1 (shifted: at 0)."""
+    """The value of a degree at 1, and at -1 (0 if shifted) up to the sign of odd degrees."""
     wave: Callable[[Any, Array, Array], Array]
-    """Of an angle and a degree."""
+    """The polynomial as a function of an angle and a degree."""
 
 
 def _one(n: Array) -> Array:
@@ -101,7 +101,7 @@ def _chebyshev(xp: Any, kind: _Kind, x: Array, n: Array, *, shifted: bool = Fals
 
 
 def _flat(xp: Any, kind: _Kind, shifted: bool, x: Array, angle: Array, n: Array, wave: Array) -> Array:
-    """The fourth kind has no quotient where half the angle's cosine is rounded to 1."""
+    """Replace the quotient of the fourth kind where the cosine of half the angle is rounded to 1."""
     if kind is not _W:
         return wave
     sign = _signed(xp, n, _one(n))
@@ -109,55 +109,55 @@ def _flat(xp: Any, kind: _Kind, shifted: bool, x: Array, angle: Array, n: Array,
 
 
 def chebyshev_polynomial_t(xp: Any, x: Array, n: Array) -> Array:
-    """Of the first kind."""
+    """The Chebyshev polynomial of the first kind."""
     return _chebyshev(xp, _T, x, n)
 
 
 def chebyshev_polynomial_u(xp: Any, x: Array, n: Array) -> Array:
-    """Of the second kind."""
+    """The Chebyshev polynomial of the second kind."""
     return _chebyshev(xp, _U, x, n)
 
 
 def chebyshev_polynomial_v(xp: Any, x: Array, n: Array) -> Array:
-    """Of the third kind."""
+    """The Chebyshev polynomial of the third kind."""
     return _chebyshev(xp, _V, x, n)
 
 
 def chebyshev_polynomial_w(xp: Any, x: Array, n: Array) -> Array:
-    """Of the fourth kind."""
+    """The Chebyshev polynomial of the fourth kind."""
     return _chebyshev(xp, _W, x, n)
 
 
 def shifted_chebyshev_polynomial_t(xp: Any, x: Array, n: Array) -> Array:
-    """Of the first kind, from 0 to 1."""
+    """The Chebyshev polynomial of the first kind, shifted to [0, 1]."""
     return _chebyshev(xp, _T, x, n, shifted=True)
 
 
 def shifted_chebyshev_polynomial_u(xp: Any, x: Array, n: Array) -> Array:
-    """Of the second kind, from 0 to 1."""
+    """The Chebyshev polynomial of the second kind, shifted to [0, 1]."""
     return _chebyshev(xp, _U, x, n, shifted=True)
 
 
 def shifted_chebyshev_polynomial_v(xp: Any, x: Array, n: Array) -> Array:
-    """Of the third kind, from 0 to 1."""
+    """The Chebyshev polynomial of the third kind, shifted to [0, 1]."""
     return _chebyshev(xp, _V, x, n, shifted=True)
 
 
 def shifted_chebyshev_polynomial_w(xp: Any, x: Array, n: Array) -> Array:
-    """Of the fourth kind, from 0 to 1."""
+    """The Chebyshev polynomial of the fourth kind, shifted to [0, 1]."""
     return _chebyshev(xp, _W, x, n, shifted=True)
 
 
-# -- Hermite's, Laguerre's, Legendre's ---------------------------------------------------------------------------------
+# -- Hermite, Laguerre, Legendre ---------------------------------------------------------------------------------------
 
 
 def hermite_polynomial_h(xp: Any, x: Array, n: Array) -> Array:
-    """The physicist's; nan beyond a degree of 128, for doubles 512."""
+    """The physicist's Hermite polynomial; nan above degree 128, or 512 for double."""
     return _hermite(xp, x, n, x + x, lambda k, last, before: fma(x + x, last, -(2 * k * before)))
 
 
 def hermite_polynomial_he(xp: Any, x: Array, n: Array) -> Array:
-    """The probabilist's; nan beyond a degree of 128, for doubles 512."""
+    """The probabilist's Hermite polynomial; nan above degree 128, or 512 for double."""
     return _hermite(xp, x, n, x, lambda k, last, before: fma(x, last, -(k * before)))
 
 
@@ -169,14 +169,14 @@ def _hermite(xp: Any, x: Array, n: Array, first: Array, step: Step) -> Array:
 
 
 def laguerre_polynomial_l(xp: Any, x: Array, n: Array) -> Array:
-    """1 at 0."""
+    """The Laguerre polynomial; 1 at 0."""
     n = _whole(n)
     counted = xp.where(x == 0, xp.minimum(n, 0), n)
     return _recurrence(xp, counted, 1 - x, lambda k, last, before: fma(2 * k + (1 - x), last, -(k * before)) / (k + 1))
 
 
 def legendre_polynomial_p(xp: Any, x: Array, n: Array) -> Array:
-    """1, or -1, at 1 and -1."""
+    """The Legendre polynomial; 1 at 1, and 1 or -1 at -1."""
     n = _whole(n)
     ends = abs(x) == 1
     counted = xp.where(ends, xp.minimum(n, 0), n)

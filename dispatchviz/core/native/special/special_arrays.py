@@ -1,8 +1,8 @@
-"""``erfinv``, ``erfcx``, ``digamma``, ``zeta``, ``igamma``, ``i0e`` and others of float64 arrays, which the array
-libraries lack.
+"""``erfinv``, ``erfcx``, ``digamma``, ``zeta``, ``igamma``, ``i0e`` and others of float64 arrays; the array libraries
+lack them.
 
-Each takes the array library first. Well-known series and recurrences in double precision, accurate to some 1e-13 where
-PyTorch's own float64 kernels are (``aten/src/ATen/native/Math.h``).
+The first argument of each function is the array library. They are well-known series and recurrences in double
+precision, accurate to about 1e-13 where PyTorch's own float64 kernels are (``aten/src/ATen/native/Math.h``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Array = Any
 
 
 def each(function: Callable[[float], float]) -> Callable[[Any, Array], Array]:
-    """A function of numbers, element by element; ValueError and OverflowError are infinity."""
+    """A function of numbers applied element by element; ValueError and OverflowError give infinity."""
 
     def of_number(x: float) -> float:
         try:
@@ -32,11 +32,11 @@ def each(function: Callable[[float], float]) -> Callable[[Any, Array], Array]:
 
 erf, erfc, lgamma = each(math.erf), each(math.erfc), each(math.lgamma)
 
-# -- the error function's relatives ------------------------------------------------------------------------------------
+# -- the error function ------------------------------------------------------------------------------------------------
 
 
 def erfinv(xp: Any, y: Array) -> Array:
-    """A rational approximation, then two of Newton's steps."""
+    """The inverse error function: a rational approximation, then two Newton steps."""
     inner = _ratio(y * y, (0.886226899, -1.645349621, 0.914624893, -0.140543331), _INNER_BELOW) * y
     z = xp.sqrt(-xp.log((1 - abs(y)) / 2))
     outer = xp.copysign(_ratio(z, (-1.970840454, -1.624906493, 3.429567803, 1.641345311), _OUTER_BELOW), y)
@@ -55,7 +55,7 @@ def _ratio(x: Array, above: tuple[float, ...], below: tuple[float, ...]) -> Arra
 
 
 def polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
-    """Coefficients of lower powers first."""
+    """A polynomial whose coefficients start with the lowest power."""
     total = x * 0 + coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         total = total * x + coefficient
@@ -63,14 +63,14 @@ def polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
 
 
 def erfcx(xp: Any, x: Array) -> Array:
-    """e to the x squared, times erfc(x)"""
+    """exp(x ** 2) * erfc(x)"""
     inverse = 1 / (x * x)
     far = polynomial(inverse, (1.0, -0.5, 0.75, -1.875, 6.5625)) / (x * math.sqrt(math.pi))
     return xp.where(x > 25, far, xp.exp(x * x) * erfc(xp, xp.minimum(x, 25)))
 
 
 def log_ndtr(xp: Any, x: Array) -> Array:
-    """Logarithm of the normal distribution's area up to x."""
+    """The logarithm of the normal distribution function."""
     low = xp.log(erfcx(xp, -x / math.sqrt(2)) / 2) - x * x / 2
     return xp.where(x < -1, low, xp.log1p(-erfc(xp, x / math.sqrt(2)) / 2))
 
@@ -78,7 +78,7 @@ def log_ndtr(xp: Any, x: Array) -> Array:
 def _normal_quantile(area: float) -> float:
     if area in (0, 1):
         return math.copysign(math.inf, area - 0.5)
-    from statistics import NormalDist  # which loads fractions and decimals
+    from statistics import NormalDist  # imported here because it loads fractions and decimals
 
     return NormalDist().inv_cdf(area) if 0 < area < 1 else math.nan
 
@@ -87,25 +87,28 @@ ndtri = each(_normal_quantile)
 
 
 def entr(xp: Any, x: Array) -> Array:
-    """-x log(x); 0 at 0"""
+    """-x * log(x); 0 at 0"""
     positive = -x * xp.log(xp.where(x > 0, x, 1))
     return xp.where(xp.isnan(x) | (x > 0), positive, xp.where(x == 0, 0.0, -math.inf))
 
 
 def xlog1py(xp: Any, x: Array, y: Array) -> Array:
-    """x log(1 + y); 0 where x is 0, if y is a number"""
+    """x * log(1 + y); 0 where x is 0, unless y is nan"""
     return xp.where(xp.isnan(y), math.nan, xp.where(x == 0, 0.0, x * xp.log1p(y)))
 
 
-# -- the gamma function's relatives ------------------------------------------------------------------------------------
+# -- the gamma function ------------------------------------------------------------------------------------------------
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
               854513 / 138, -236364091 / 2730)  # fmt: skip
-"""B2, B4, ..."""
+"""The Bernoulli numbers B2, B4, ..."""
 
 
 def digamma(xp: Any, x: Array) -> Array:
-    """Reflected at 1 where x is negative, raised to 10, then the asymptotic series; every step in the dtype of x."""
+    """The digamma function: reflected at 1 for negative x, raised to 10, then the asymptotic series.
+
+    Every step is in the dtype of x.
+    """
     negative = x < 0
     angle = math.pi * (x - xp.trunc(x)).astype("float64")
     reflected = xp.where(negative, -math.pi / xp.tan(angle), 0.0).astype(x.dtype)
@@ -141,13 +144,15 @@ def trigamma(xp: Any, x: Array) -> Array:
 
 
 def polygamma(xp: Any, n: int, x: Array) -> Array:
-    """The derivative number n of digamma, from the second on."""
+    """The n-th derivative of digamma, for n of at least 2."""
     sign = 1.0 if n % 2 else -1.0
     return sign * math.exp(math.lgamma(n + 1)) * zeta(xp, xp.full_like(x, n + 1), x)
 
 
 def zeta(xp: Any, x: Array, q: Array) -> Array:
-    """The sum of (q + k) ** -x over all k from 0 (Hurwitz): at least nine of them, then Euler and Maclaurin's rest."""
+    """The Hurwitz zeta function, the sum of (q + k) ** -x over k from 0: at least nine terms, then the Euler-Maclaurin
+    remainder.
+    """
     total = q**-x
     a = q + 0.0
     for i in range(_MOST_TERMS):
@@ -175,17 +180,17 @@ def igamma(xp: Any, a: Array, x: Array) -> Array:
     """The regularized lower incomplete gamma function."""
     lower = (x <= 1) | (x <= a)
     found = xp.where(lower, _lower_series(xp, a, x, lower), 1 - _upper_fraction(xp, a, x, ~lower))
-    return _at_the_ends(xp, a, x, found, 0.0, 1.0)
+    return _set_limits(xp, a, x, found, 0.0, 1.0)
 
 
 def igammac(xp: Any, a: Array, x: Array) -> Array:
     """The regularized upper incomplete gamma function."""
     lower = (x <= 1) | (x <= a)
     found = xp.where(lower, 1 - _lower_series(xp, a, x, lower), _upper_fraction(xp, a, x, ~lower))
-    return _at_the_ends(xp, a, x, found, 1.0, 0.0)
+    return _set_limits(xp, a, x, found, 1.0, 0.0)
 
 
-def _at_the_ends(xp: Any, a: Array, x: Array, found: Array, at_zero: float, at_infinity: float) -> Array:
+def _set_limits(xp: Any, a: Array, x: Array, found: Array, at_zero: float, at_infinity: float) -> Array:
     found = xp.where(x == math.inf, xp.where(a == math.inf, math.nan, at_infinity), found)
     found = xp.where((a == math.inf) & (x != math.inf), at_zero, found)
     found = xp.where(a == 0, xp.where(x > 0, at_infinity, math.nan), xp.where(x == 0, at_zero, found))
@@ -193,7 +198,7 @@ def _at_the_ends(xp: Any, a: Array, x: Array, found: Array, at_zero: float, at_i
 
 
 def _prefactor(xp: Any, a: Array, x: Array) -> Array:
-    """x ** a e ** -x / gamma(a)"""
+    """x ** a * exp(-x) / gamma(a)"""
     return xp.exp(a * xp.log(x) - x - lgamma(xp, a))
 
 
@@ -209,7 +214,7 @@ def _lower_series(xp: Any, a: Array, x: Array, wanted: Array) -> Array:
 
 
 def _upper_fraction(xp: Any, a: Array, x: Array, wanted: Array) -> Array:
-    """Lentz's way with the continued fraction."""
+    """The continued fraction of the upper incomplete gamma function, by Lentz's method."""
     a, x = xp.where(wanted, a, 1.0), xp.where(wanted, x, 2.0)
     b = x + 1 - a
     c = xp.full_like(b, 1e300)
@@ -230,27 +235,27 @@ def _upper_fraction(xp: Any, a: Array, x: Array, wanted: Array) -> Array:
 
 
 def i0e(xp: Any, x: Array) -> Array:
-    """I0, scaled by e to the -abs(x)."""
+    """I0 times exp(-abs(x))."""
     return _scaled_bessel_i(xp, abs(x), 0)
 
 
 def i0(xp: Any, x: Array) -> Array:
-    """I0"""
+    """I0."""
     return i0e(xp, x) * xp.exp(abs(x))
 
 
 def i1(xp: Any, x: Array) -> Array:
-    """I1"""
+    """I1."""
     return i1e(xp, x) * xp.exp(abs(x))
 
 
 def i1e(xp: Any, x: Array) -> Array:
-    """I1, scaled by e to the -abs(x)."""
+    """I1 times exp(-abs(x))."""
     return xp.copysign(1.0, x) * _scaled_bessel_i(xp, abs(x), 1)
 
 
 def _scaled_bessel_i(xp: Any, x: Array, order: int) -> Array:
-    """The power series up to 30, the asymptotic one beyond."""
+    """A scaled modified Bessel function: the power series up to 30, the asymptotic one beyond."""
     near = xp.minimum(x, 30)
     term = total = (near / 2) ** order
     for k in range(1, 120):

@@ -13,7 +13,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def permute(self: Tensor, dims: Size) -> Tensor:
-    """Dimension ``i`` of the result is dimension ``dims[i]`` of self."""
+    """The view whose dimension ``i`` is dimension ``dims[i]`` of self."""
     rank = len(self._size)
     if len(dims) != rank:
         raise RuntimeError(
@@ -33,7 +33,7 @@ def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
 
 
 def movedim_intlist(self: Tensor, source: Size, destination: Size) -> Tensor:
-    """Several dimensions at once. RuntimeError if one is named twice."""
+    """Move several dimensions at once. Raise RuntimeError if one is listed twice."""
     if len(source) != len(destination):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
@@ -49,7 +49,7 @@ def movedim_intlist(self: Tensor, source: Size, destination: Size) -> Tensor:
 
 
 def movedim_order(rank: int, sources: Sequence[int], destinations: Sequence[int]) -> Size:
-    """The order in which ``movedim`` puts the dimensions."""
+    """The order of dimensions after ``movedim``."""
     taken = dict(zip(destinations, sources, strict=True))
     rest = iter([dim for dim in range(rank) if dim not in sources])
     return tuple(taken[index] if index in taken else next(rest) for index in range(rank))

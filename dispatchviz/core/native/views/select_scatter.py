@@ -31,13 +31,13 @@ def _written(output: Tensor, part: Tensor, src: Tensor) -> Tensor:
 
 
 def select_scatter_symint(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """With one index of a dimension overwritten."""
+    """A copy in which one index of a dimension is overwritten."""
     output = clone_preserve_strides(self)
     return _written(output, ops.select_int.call(output, dim, index), src)
 
 
 def slice_scatter(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    """With a slice overwritten."""
+    """A copy in which a slice is overwritten."""
     output = clone_preserve_strides(self)
     return _written(output, ops.slice_Tensor.call(output, dim, start, end, step), src)
 
@@ -45,12 +45,15 @@ def slice_scatter(self: Tensor, src: Tensor, dim: int, start: int | None, end: i
 def slice_scatter_out(
     self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
 ) -> Tensor:
-    """Into out, which is resized. RuntimeError if it is of another dtype."""
+    """Write ``slice_scatter`` into ``out``, which is resized. Raise RuntimeError if it has another dtype."""
     return into_out(out, ops.slice_scatter.call(self, src, dim, start, end, step))
 
 
 def into_out(out: Tensor, result: Tensor) -> Tensor:
-    """What generated out= kernels do with a result (``resize_out_helper``, ``copy_arg``)."""
+    """Copy a result into ``out`` as generated ``out=`` kernels do (``resize_out_helper``, ``copy_arg``).
+
+    Raise RuntimeError if it has another dtype.
+    """
     if out._size != result._size:
         resize_output(out, result._size, contiguous_strides(result._size))
     if out._dtype is not result._dtype:
@@ -60,7 +63,7 @@ def into_out(out: Tensor, result: Tensor) -> Tensor:
 
 
 def diagonal_scatter(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    """With a diagonal overwritten."""
+    """A copy in which a diagonal is overwritten."""
     output = clone_preserve_strides(self)
     return _written(output, ops.diagonal.call(output, offset, dim1, dim2), src)
 
@@ -68,6 +71,6 @@ def diagonal_scatter(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: in
 def as_strided_scatter_symint(
     self: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    """A copy with the elements of an ``as_strided`` view overwritten."""
+    """A copy in which the elements of an ``as_strided`` view are overwritten."""
     output = clone_preserve_strides(self)
     return _written(output, ops.as_strided.call(output, size, stride, storage_offset), src)

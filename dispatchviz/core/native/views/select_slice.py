@@ -12,7 +12,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def select_symint(self: Tensor, dim: int, index: int) -> Tensor:
-    """Without a dimension, of which one index is left."""
+    """The view at one index of a dimension, without that dimension."""
     if not self._size:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, len(self._size))
@@ -22,10 +22,10 @@ def select_symint(self: Tensor, dim: int, index: int) -> Tensor:
             f"select(): index {index} out of range for tensor of size {list(self._size)} at dimension {dim}"
         )
     offset = self._offset + index % length * self._stride[dim]
-    return ops.as_strided.call(self, _without(self._size, dim), _without(self._stride, dim), offset)
+    return ops.as_strided.call(self, _without_index(self._size, dim), _without_index(self._stride, dim), offset)
 
 
-def _without(values: Size, dim: int) -> Size:
+def _without_index(values: Size, dim: int) -> Size:
     return values[:dim] + values[dim + 1 :]
 
 
@@ -55,7 +55,7 @@ def slice(self: Tensor, dim: int, start: int | None, end: int | None, step: int)
 
 
 def _clamped(start: int | None, end: int | None, length: int) -> tuple[int, int]:
-    """Both ends from 0 to the length, the end not before the start."""
+    """Both ends clamped to [0, length], with the end not before the start."""
     begin = 0 if start is None else start
     stop = length if end is None else end
     begin = min(max(begin + length if begin < 0 else begin, 0), length)
@@ -71,7 +71,7 @@ def slice_backward(grad_output: Tensor, input_sizes: Size, dim: int, start: int,
 
 
 def narrow_symint(self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """``length`` indices of a dimension from ``start`` on. RuntimeError if it has not that many."""
+    """``length`` indices of a dimension from ``start`` on. Raise RuntimeError if it is too short."""
     if not self._size:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -81,7 +81,7 @@ def narrow_symint(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def first_of_narrow(size: int, start: int, length: int) -> int:
-    """The first index, from 0 on. IndexError or RuntimeError if a dimension of that size has not so many."""
+    """The first index, counted from 0. Raise IndexError or RuntimeError if a dimension of that size is too short."""
     if not -size <= start <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     begin = start + size if start < 0 else start
@@ -91,13 +91,13 @@ def first_of_narrow(size: int, start: int, length: int) -> int:
 
 
 def narrow_tensor_symint(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
-    """The start as a 0-dim tensor of integers."""
+    """``narrow`` with the start as a 0-dim integer tensor."""
     if start._size or start._dtype.category is not Category.INTEGRAL:
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return ops.narrow.call(self, dim, int(ops.item.call(start).real), length)
 
 
-# -- several at once ---------------------------------------------------------------------------------------------------
+# -- unbind, tensor_split ----------------------------------------------------------------------------------------------
 
 
 def unbind(self: Tensor, dim: int) -> list[Tensor]:
@@ -109,7 +109,7 @@ def unbind(self: Tensor, dim: int) -> list[Tensor]:
 
 
 def tensor_split_indices_symint(self: Tensor, indices: Size, dim: int) -> list[Tensor]:
-    """Cut before each of some indices of a dimension."""
+    """The pieces between some indices of a dimension."""
     if not self._size:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = wrap_dim(dim, len(self._size))

@@ -1,7 +1,7 @@
 """``view``, ``reshape``, ``as_strided``, ``expand``, ``t``, ``transpose``, ``squeeze``, ``unsqueeze``
 (``aten/src/ATen/native/TensorShape.cpp``).
 
-Every view ends in ``as_strided``, ``view`` or ``alias``; those make the new tensor on the same storage. In-place
+Every view ends in ``as_strided``, ``view`` or ``alias``, which create the new tensor on the same storage. In-place
 variants end in ``as_strided_``, which gives the same tensor another geometry.
 """
 
@@ -69,7 +69,7 @@ def _check_geometry(size: Size, stride: Size, offset: int) -> None:
 
 
 def view(self: Tensor, size: Size) -> Tensor:
-    """The same elements in order under another shape, without copying. RuntimeError if the strides forbid it."""
+    """The same elements in order under another shape, without copying. Raise RuntimeError if the strides forbid it."""
     shape = infer_size(tuple(size), numel(self._size))
     stride = compute_stride(self._size, self._stride, shape)
     if stride is None:
@@ -81,9 +81,9 @@ def view(self: Tensor, size: Size) -> Tensor:
 
 
 def view_dtype(self: Tensor, dtype: DType) -> Tensor:
-    """The same memory read as another dtype; of another width, the last dimension has more or fewer elements.
+    """The same memory read as another dtype. If its size differs, the last dimension has more or fewer elements.
 
-    RuntimeError if the last dimension does not lie side by side, or cannot be cut so.
+    Raise RuntimeError if the last dimension is not contiguous or cannot be divided.
     """
     if self._ks & (CONJUGATE | NEGATIVE) and dtype is not self._dtype:
         kind = "conjugate" if is_conj(self) else "negative"
@@ -113,19 +113,19 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """With the size of another tensor."""
+    """``view`` with the size of another tensor."""
     result: Tensor = ops.view.call(self, other._size)
     return result
 
 
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """With the size of another tensor; a copy where no view can be."""
+    """``reshape`` with the size of another tensor; it copies if no view is possible."""
     result: Tensor = ops.reshape.call(self, other._size)
     return result
 
 
 def _unsafe_view(self: Tensor, size: Size) -> Tensor:
-    """A view that autograd does not know as one: the version counter is its own."""
+    """A view that autograd does not treat as one: it has its own version counter."""
     result = view(self, size)
     result._version_counter = VersionCounter()
     return result
@@ -150,7 +150,7 @@ def reshape(self: Tensor, shape: Size) -> Tensor:
 
 
 def ravel(self: Tensor) -> Tensor:
-    """In one dimension; a copy where the elements do not lie in order."""
+    """The tensor in one dimension; a copy if the elements are not contiguous."""
     dense = self if self._is_contiguous else ops.contiguous.call(self, "contiguous_format")
     return ops.view.call(dense, (-1,))
 
@@ -159,7 +159,7 @@ def ravel(self: Tensor) -> Tensor:
 
 
 def unflatten_symint(self: Tensor, dim: int, sizes: Size) -> Tensor:
-    """One dimension as several. RuntimeError for sizes that do not make it up."""
+    """One dimension split into several. Raise RuntimeError for sizes that do not multiply to its size."""
     dim = wrap_dim(dim, len(self._size))
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -179,7 +179,9 @@ def unflatten_symint(self: Tensor, dim: int, sizes: Size) -> Tensor:
 
 
 def expand(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
-    """Repeat dimensions of size 1, and add leading ones, by a stride of 0; -1 keeps a size."""
+    """The view in which dimensions of size 1 are repeated, and leading ones added, by a stride of 0; -1 keeps a
+    size.
+    """
     size = tuple(size)
     if len(size) < len(self._size):
         raise RuntimeError(
@@ -191,25 +193,28 @@ def expand(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
 
 
 def broadcast_to(self: Tensor, size: Size) -> Tensor:
-    """As expand."""
+    """An alias of ``expand``."""
     return ops.expand.call(self, size, False)
 
 
 def sum_to_size_symint(self: Tensor, size: Size) -> Tensor:
-    """Summed where ``size`` was stretched. RuntimeError if it cannot be stretched to the tensor's."""
+    """The tensor summed along the dimensions in which ``size`` was expanded.
+
+    Raise RuntimeError if ``size`` cannot be expanded to it.
+    """
     if not is_expandable_to(size, self._size):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self._size)}}}.")
     return sum_to(self, size)
 
 
 def broadcast_tensors(tensors: list[Tensor]) -> list[Tensor]:
-    """All in their common shape (``expand_outplace``). RuntimeError if there is none."""
+    """The tensors expanded to their common shape (``expand_outplace``). Raise RuntimeError if there is none."""
     shape = reduce(broadcast_sizes, (tensor._size for tensor in tensors))
     return [tensor if tensor._size == shape else ops.expand.call(tensor, shape, False) for tensor in tensors]
 
 
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """To the shape of another tensor."""
+    """The tensor expanded to the shape of another one."""
     return ops.expand.call(self, other._size, False)
 
 
@@ -217,13 +222,13 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def t(self: Tensor) -> Tensor:
-    """Swap the two dimensions of a matrix; vectors and 0-dim tensors stay."""
+    """Swap the two dimensions of a matrix; vectors and 0-dim tensors are left unchanged."""
     _check_matrix(self, "t")
     return ops.transpose_int.call(self, 0, 0 if len(self._size) < 2 else 1)
 
 
 def t_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``t``."""
     _check_matrix(self, "t_")
     return ops.transpose_.call(self, 0, 0 if len(self._size) < 2 else 1)
 
@@ -234,7 +239,7 @@ def _check_matrix(self: Tensor, function: str) -> None:
 
 
 def numpy_T(self: Tensor) -> Tensor:
-    """All dimensions in reverse order, which PyTorch would rather see written as ``permute``."""
+    """All dimensions in reverse order. PyTorch recommends ``permute`` instead."""
     rank = len(self._size)
     if not rank:
         _warn_of_number("Tensor.T", "This function is the identity in these cases.", 4321)
@@ -250,28 +255,28 @@ def numpy_T(self: Tensor) -> Tensor:
 
 
 def mT(self: Tensor) -> Tensor:
-    """Swap the last two dimensions; a number itself. RuntimeError for a vector."""
+    """Swap the last two dimensions; a 0-dim tensor is returned itself. Raise RuntimeError for a vector."""
     if not self._size:
         _warn_of_number("Tensor.mT", "This function is the identity in these cases.", 4373)
     return _matrix_transpose(self, "mT")
 
 
 def mH(self: Tensor) -> Tensor:
-    """Swap the last two dimensions and conjugates. RuntimeError for a vector."""
+    """Swap the last two dimensions and conjugate. Raise RuntimeError for a vector."""
     if not self._size:
         _warn_of_number("Tensor.mH", _USE_CONJ, 4382)
     return _conjugate(_matrix_transpose(self, "mH"))
 
 
 def adjoint(self: Tensor) -> Tensor:
-    """``mH`` by another name."""
+    """An alias of ``mH``."""
     if not self._size:
         _warn_of_number("adjoint()", _USE_CONJ, 4390)
     return _conjugate(_matrix_transpose(self, "adjoint()"))
 
 
 def matrix_H(self: Tensor) -> Tensor:
-    """``mH`` of one matrix, ``x.H``. RuntimeError for any other tensor but a number."""
+    """``mH`` of one matrix, ``x.H``. Raise RuntimeError for any other tensor but a 0-dim one."""
     rank = len(self._size)
     if not rank:
         _warn_of_number("Tensor.H", _USE_CONJ, 4335)
@@ -308,7 +313,7 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """In place."""
+    """The in-place version of ``transpose``."""
     dim0, dim1 = wrap_dim(dim0, len(self._size)), wrap_dim(dim1, len(self._size))
     if dim0 == dim1:
         return self
@@ -326,32 +331,32 @@ def _swapped(self: Tensor, dim0: int, dim1: int) -> Geometry:
 
 
 def squeeze(self: Tensor) -> Tensor:
-    """Without all dimensions of size 1."""
+    """A view without the dimensions of size 1."""
     return ops.as_strided.call(self, *_squeezed(self, [True] * len(self._size)), None)
 
 
 def squeeze_dim(self: Tensor, dim: int) -> Tensor:
-    """Without one dimension, if its size is 1."""
+    """A view without one dimension, if its size is 1."""
     return ops.as_strided.call(self, *_squeezed(self, dim_mask((dim,), len(self._size))), None)
 
 
 def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Tensor:
-    """Without those of some dimensions whose size is 1."""
+    """A view without those of some dimensions whose size is 1."""
     return ops.as_strided.call(self, *_squeezed(self, dim_mask(dim, len(self._size))), None)
 
 
 def squeeze_(self: Tensor) -> Tensor:
-    """In place."""
+    """The in-place version of ``squeeze``."""
     return ops.as_strided_.call(self, *_squeezed(self, [True] * len(self._size)), None)
 
 
 def squeeze__dim(self: Tensor, dim: int) -> Tensor:
-    """In place."""
+    """The in-place version of ``squeeze``."""
     return ops.as_strided_.call(self, *_squeezed(self, dim_mask((dim,), len(self._size))), None)
 
 
 def squeeze__dims(self: Tensor, dim: Sequence[int]) -> Tensor:
-    """In place."""
+    """The in-place version of ``squeeze``."""
     return ops.as_strided_.call(self, *_squeezed(self, dim_mask(dim, len(self._size))), None)
 
 
@@ -361,12 +366,12 @@ def _squeezed(self: Tensor, mask: list[bool]) -> Geometry:
 
 
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
-    """With a dimension of size 1 before ``dim``."""
+    """A view with a new dimension of size 1 before ``dim``."""
     return ops.as_strided.call(self, *_unsqueezed(self, dim), None)
 
 
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """In place."""
+    """The in-place version of ``unsqueeze``."""
     return ops.as_strided_.call(self, *_unsqueezed(self, dim), None)
 
 

@@ -1,1 +1,3 @@
-"""From notes to events, a subject a module; the ``EventBuilder`` of ``event_builder.py`` has them all."""
+"""The builders, which turn notes into events, one module for each subject. The ``EventBuilder`` of ``event_builder.py``
+joins them.
+"""

@@ -1,4 +1,4 @@
-"""Events of autograd: Nodes and their edges, and what the engine does with them."""
+"""Events of autograd: Nodes, their edges, and the engine's work on them."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 
 class _NodeText(Struct, frozen=True):
-    """What is the same of all Nodes of a class."""
+    """The facts that all Nodes of a class share."""
 
     name: str
     edge_names: tuple[str, ...]
     is_python_object: bool
-    """PyTorch frees it as one."""
+    """True if PyTorch frees it as a Python object."""
 
 
 class _NodeTexts(dict[type, _NodeText]):
-    """By class."""
+    """The facts by class."""
 
     def __missing__(self, kind: type[Node]) -> _NodeText:
         name = kind.cpp_name or kind.__name__
@@ -52,28 +52,28 @@ class _NodeTexts(dict[type, _NodeText]):
 
 
 class AutogradBuilder(BuilderBase):
-    """Nodes, forward and backward."""
+    """The builder of events of Nodes, forward and backward."""
 
     def __init__(self) -> None:
         super().__init__()
         self._node_texts = _NodeTexts()
         self._targets: dict[int, Targets] = {}
-        """Where the edges of each Node lead that is not freed; serial numbers."""
+        """The targets of the edges of each Node that is not freed, as serial numbers."""
         self._python_objects: set[int] = set()
-        """The Nodes that PyTorch frees as Python objects; serial numbers."""
+        """The Nodes that PyTorch frees as Python objects, as serial numbers."""
         self._formulas_skipped: set[tuple[int | None, int, int]] = set()
-        """Of each: the NodeStarted, the Node, the edge."""
+        """Triples of the NodeStarted, the Node and the edge."""
 
     # -- forward ------------------------------------------------------------------------------------------------------
 
     @reads_note
     def node_created(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
-        """A Node was made."""
+        """Append the creation of a Node."""
         self._node_met(number, kind, sequence_nr, topological_nr, thread, False)
 
     @reads_note
     def node_known(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
-        """A Node that was made before the recording appears for the first time."""
+        """Append a Node that was created before the recording and appears for the first time."""
         self._node_met(number, kind, sequence_nr, topological_nr, thread, True)
 
     def _node_met(
@@ -95,7 +95,7 @@ class AutogradBuilder(BuilderBase):
         edges: tuple[Target | None, ...],
         tensors: MaybeTensors,
     ) -> None:
-        """A Node's edges; where they are not one for each name, they are the members of the first."""
+        """Append a Node's edges. If there is not one edge for each name, they are the members of the first."""
         names = self._node_texts[kind].edge_names
         if len(names) != len(tensors):
             names = tuple(f"{names[0] if names else 'input'}[{i}]" for i in range(len(tensors)))
@@ -117,7 +117,7 @@ class AutogradBuilder(BuilderBase):
         a: int,
         b: int,
     ) -> None:
-        """The same of a Node with two edges that lead somewhere."""
+        """Append the edges of a Node with two edges that lead to Nodes."""
         names, nodes, tensors = self._node_texts[kind].edge_names, self.nodes, self.tensors
         if len(names) != 2:
             self.edges_collected(node, kind, topological_nr, ((to, input_nr), (other, other_nr)), (a, b))
@@ -130,17 +130,17 @@ class AutogradBuilder(BuilderBase):
 
     @reads_note
     def attribute_saved(self, node: int, name: str, value: Any) -> None:
-        """A plain value."""
+        """Append a saved plain value."""
         text = value if value.__class__ is str else sys.intern(str(value))
         self.events.append(AttributeSaved(self._next(), self.open, self.nodes[node], name, text))
 
     @reads_note
     def history_set(self, tensor: int, node: int, output_nr: int) -> None:
-        """A result got its grad_fn."""
+        """Append that a result got its grad_fn."""
         self.events.append(HistorySet(self._next(), self.open, self.tensors[tensor], self.nodes[node], output_nr))
 
     def nodes_freed(self, freed: list[int]) -> None:
-        """Nodes were freed in one go; the order is PyTorch's."""
+        """Append the end of Nodes that were freed together, in PyTorch's order."""
         for node, by in in_order(freed, self._targets, self._python_objects):
             self._event(NodeDeleted, self.nodes[node], None if by is None else self.nodes[by])
         for node in freed:
@@ -148,7 +148,7 @@ class AutogradBuilder(BuilderBase):
         self._python_objects.difference_update(freed)
 
     def forget_written(self) -> set[int]:
-        """Forget the formulas that Nodes skipped which are over, too."""
+        """Forget the events that a stream has written, and the skipped formulas of Nodes that are over."""
         needed = super().forget_written()
         self._formulas_skipped = {skipped for skipped in self._formulas_skipped if skipped[0] in needed}
         return needed
@@ -157,25 +157,27 @@ class AutogradBuilder(BuilderBase):
 
     @reads_note
     def dependency_met(self, node: int, left: int) -> None:
-        """One gradient less to wait for."""
+        """Append that a Node waits for one gradient less."""
         self.events.append(DependencyMet(self._next(), self.open, self.nodes[node], left))
 
     @reads_note
     def dependency_met_by_nothing(self, node: int, left: int, defined: bool, skipped: bool) -> None:
-        """Without a gradient, or to no use."""
+        """Append that an edge is done without a gradient, or that its gradient is dropped."""
         self._event(DependencyMet, self.nodes[node], left, defined, skipped)
 
     @reads_note
     def gradient_buffered(
         self, node: int, input_nr: int, tensor: int, how: ev.BufferMethod, why: ev.BufferReason
     ) -> None:
-        """A gradient arrived."""
+        """Append that a gradient arrived."""
         number, gradient, seq = self.nodes[node], self.tensors[tensor], self._next()
         self.events.append(GradientBuffered(seq, self.open, number, input_nr, gradient, how, why))
 
     @reads_note
     def formula_skipped(self, node: int, edge: int) -> None:
-        """A gradient that nobody needs; one event, however often the Node calls ``task_should_compute_output``."""
+        """Append that a gradient is not computed. It is one event even if the Node calls ``task_should_compute_output``
+        several times.
+        """
         skipped = self.open, node, edge
         if skipped not in self._formulas_skipped:
             self._formulas_skipped.add(skipped)
@@ -183,12 +185,12 @@ class AutogradBuilder(BuilderBase):
 
     @reads_note
     def node_queued(self, node: int, sequence_nr: int, inputs: Inputs) -> None:
-        """A Node is ready."""
+        """Append that a Node is ready."""
         self._event(NodeQueued, self.nodes[node], sequence_nr, device_text(device_of(inputs)))
 
     @reads_note
     def node_queued_among(self, node: int, sequence_nr: int, inputs: Inputs, queue: QueuedNodes) -> None:
-        """Among others of which not everything is known."""
+        """Append that a Node is ready, with the whole queue, whose content earlier notes do not determine."""
         self._event(NodeQueued, self.nodes[node], sequence_nr, device_text(device_of(inputs)), self._queue(queue))
 
     @reads_note
@@ -201,7 +203,7 @@ class AutogradBuilder(BuilderBase):
         waiting: QueuedNodes | None,
         inputs: Inputs,
     ) -> None:
-        """The evaluation of a Node."""
+        """Append the evaluation of a Node."""
         queue = None if waiting is None else self._queue(waiting)
         self._started(node, kind, sequence_nr, self._tensors(gradients), queue, inputs)
 
@@ -209,7 +211,7 @@ class AutogradBuilder(BuilderBase):
     def node_started_with_one(
         self, node: int, kind: type[Node], sequence_nr: int, gradient: int, inputs: Inputs
     ) -> None:
-        """It received one gradient."""
+        """Append the evaluation of a Node that received one gradient."""
         self._started(node, kind, sequence_nr, self._alone[gradient], None, inputs)
 
     def _started(
@@ -233,13 +235,13 @@ class AutogradBuilder(BuilderBase):
 
     @reads_note
     def node_finished(self, node: int, gradients: MaybeTensors) -> None:
-        """A Node is over."""
+        """Append the end of a Node."""
         self._event(NodeFinished, self.nodes[node], self._tensors(gradients))
         self.leave()
 
     @reads_note
     def node_finished_with_two(self, node: int, gradient: int, other: int) -> None:
-        """It returned two gradients."""
+        """Append the end of a Node that returned two gradients."""
         gradients, seq = (self.tensors[gradient], self.tensors[other]), self._next()
         self.events.append(NodeFinished(seq, self.open, self.nodes[node], gradients))
         self.leave()

@@ -1,6 +1,6 @@
-"""The events that are built from notes: how they nest, and the numbers of what they are about.
+"""The base of all builders of events: nesting, and the numbers of objects.
 
-Not here: how notes are read (``event_builder.py``), what each says (the other modules of this folder).
+Not here: reading the notes (``event_builder.py``), the meaning of each note (the other modules of this folder).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ Value = TypeVar("Value")
 Fields = TypeVarTuple("Fields")
 Reading = TypeVar("Reading", bound=Callable[..., None])
 NOTES: set[str] = set()
-"""Names of the notes that are read."""
+"""The names of the notes that are read."""
 
 
 def reads_note(method: Reading) -> Reading:
-    """Decorator of the method that reads the notes of its name."""
+    """Decorate the method that reads the notes of its name."""
     NOTES.add(method.__name__)
     return method
 
 
 class StreamedEvents:
-    """The events of a recording that goes to a file: of those that are written, only what later ones need."""
+    """The events of a recording that goes to a file. Written events are kept only if later ones need them."""
 
     def __init__(self) -> None:
         self.recent: list[ev.AnyEvent] = []
-        """Those that are not written."""
+        """The events that have not been written."""
         self.append = self.recent.append
         self._written = 0
         self._kept: dict[int, ev.AnyEvent] = {}
@@ -45,34 +45,36 @@ class StreamedEvents:
         return self.recent[seq - self._written] if seq >= self._written else self._kept[seq]
 
     def forget(self, needed: Collection[int]) -> None:
-        """All are written; later ones need these alone."""
+        """Forget all events, which have been written, except those that later ones need."""
         self._kept = {seq: self[seq] for seq in needed}
         self._written += len(self.recent)
         self.recent.clear()
 
 
 class BuilderBase:
-    """The events built so far, and which of them are open."""
+    """The events built so far, and those among them that are open."""
 
     def __init__(self) -> None:
         self.events: list[ev.AnyEvent] | StreamedEvents = []
         self.sources: dict[str, str] = {}
-        """Text of the program's files by name, as far as events refer to them."""
+        """The text of each file of the program that events refer to, by name."""
         self.thread = threading.get_ident()
-        """Whose notes are being read."""
+        """The thread whose notes are being read."""
         self.moved = False
-        """The program is on another line than the last SourceLine says; that comes before the next event."""
+        """True if the program is on another line than that of the last SourceLine. The new line comes before the next
+        event.
+        """
         self.tensors, self.storages, self.nodes, self.counters = Numbers(), Numbers(), Numbers(), Numbers()
-        """By serial number, the numbers in this recording."""
+        """The numbers in this recording, by serial number."""
         self._alone = Singles(self.tensors)
         self.open: int | None = None
         """The innermost open event of the thread."""
         self._open_elsewhere: dict[int, int | None] = {}
-        """That of each other thread."""
+        """The innermost open event of each other thread."""
         self._last: dict[object, Any] = {}
 
     def needed(self) -> set[int]:
-        """The ``seq`` of the events that later ones may refer to: all that are open."""
+        """Return the ``seq`` of the events that later ones may refer to, which are all open ones."""
         found = set[int]()
         for seq in self._needed_first():
             while seq is not None and seq not in found:
@@ -81,11 +83,11 @@ class BuilderBase:
         return found
 
     def _needed_first(self) -> tuple[int | None, ...]:
-        """The innermost events that are open."""
+        """Return the innermost events that are open."""
         return self.open, *self._open_elsewhere.values()
 
     def forget_written(self) -> set[int]:
-        """Forget the events that a stream has written, but for those that later ones may refer to: gives these."""
+        """Forget the events that a stream has written, except those that later ones may refer to. Return the latter."""
         needed = self.needed()
         assert isinstance(self.events, StreamedEvents)
         self.events.forget(needed)
@@ -95,35 +97,37 @@ class BuilderBase:
 
     @reads_note
     def on_thread(self, ident: int) -> None:
-        """What follows happened on a thread."""
+        """Assign the following notes to a thread."""
         self._open_elsewhere[self.thread] = self.open
         self.thread, self.open = ident, self._open_elsewhere.get(ident)
 
     @reads_note
     def continues_thread(self, ident: int) -> None:
-        """The thread works on what another has open."""
+        """Let the thread continue the open event of another thread."""
         if ident != self.thread:
             self.open = self._open_elsewhere.get(ident)
 
     @reads_note
     def event(self, kind: Callable[..., ev.AnyEvent], fields: tuple[Any, ...]) -> None:
-        """An event that is its note."""
+        """Append an event whose note has its fields."""
         self._event(kind, *fields)
 
     @reads_note
     def span(self, kind: Callable[..., ev.AnyEvent], fields: tuple[Any, ...]) -> None:
-        """The same of one that others happen within."""
+        """Append an event whose note has its fields, and which others happen within."""
         self._span(kind, *fields)
 
     @reads_note
     def leave(self) -> None:
-        """The innermost open event is over."""
+        """Close the innermost open event."""
         seq = self.open
         if seq is not None:
             self.open = self.events[seq].parent
 
     def _next(self) -> int:
-        """The number of the event that is about to be appended; hot kinds are appended without ``_event``."""
+        """Return the number of the event that is about to be appended. Frequent kinds are appended without
+        ``_event``.
+        """
         if self.moved:
             self.line_event()
         return len(self.events)
@@ -136,7 +140,7 @@ class BuilderBase:
         events.append(kind(len(events), self.open, *fields))
 
     def _span(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
-        """Append an event that is open from now on."""
+        """Append an event and leave it open."""
         if self.moved:
             self.line_event()
         events = self.events
@@ -145,7 +149,7 @@ class BuilderBase:
         self.open = seq
 
     def line_event(self) -> None:
-        """Append the line that the program is on; a builder of the user's lines overrides this."""
+        """Append the line that the program is on. A builder of the user's lines overrides this."""
         self.moved = False
 
     # -- numbers ------------------------------------------------------------------------------------------------------
@@ -158,7 +162,7 @@ class BuilderBase:
         return tuple([(self.nodes[node], sequence_nr) for node, sequence_nr in nodes])
 
     def _as_last_time(self, place: object, value: Value) -> Value:
-        """The value, or an equal one of the same slot last time, so that loops keep one object."""
+        """Return the value, or an equal one of the same ``place`` last time, so that loops keep one object."""
         known: Value | None = self._last.get(place)
         if known == value and known is not None:
             return known

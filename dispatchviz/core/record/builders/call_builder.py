@@ -1,5 +1,5 @@
-"""Events of the dispatcher. One call of an operator is one note and five events: what the dispatcher computed is a
-function of the cell that it picked and the sets that went in.
+"""Events of the dispatcher. One call of an operator is one note and five events, since the entry that the dispatcher
+picked and the sets that it used determine everything that it computed.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 
 class CallBuilder(PythonBuilder):
-    """Calls, guards, structured kernels."""
+    """The builder of events of calls, guards and structured kernels."""
 
     def __init__(self) -> None:
         super().__init__()
         self._cells = CellTexts()
         self._sources = _Sources()
         self._sets: dict[int, int] = {}
-        """Excluded sets within guards: each call of a guard makes another, equal integer."""
+        """Exclude sets within guards. Without this, each call of a guard would make another, equal integer."""
 
     def registrations_change(self) -> None:
-        """The cached texts of cells are no longer valid."""
+        """Drop the cached texts of entries, which are no longer valid."""
         self._cells.forget()
 
     # -- calls --------------------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ class CallBuilder(PythonBuilder):
         arguments: ArgumentSets,
         generator: int,
     ) -> None:
-        """A full dispatch, from the arguments' sets to the kernel's first line."""
+        """Append a full dispatch, from the arguments' sets to the kernel's first line."""
         tensors, united = self.tensors, generator
         for _, _, keys in arguments:
             united |= keys
@@ -72,7 +72,7 @@ class CallBuilder(PythonBuilder):
 
     @reads_note
     def called_with_one(self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int) -> None:
-        """The same where there is one tensor."""
+        """Append a full dispatch of one tensor."""
         text = self._cells[cell]
         sets = ((text.parameters[0], self.tensors[tensor], keys),)
         self._called("call", text, ks, included, excluded, sets, keys, 0)
@@ -81,7 +81,7 @@ class CallBuilder(PythonBuilder):
     def called_with_two(
         self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int, other: int, other_keys: int
     ) -> None:
-        """The same where there are two."""
+        """Append a full dispatch of two tensors."""
         text, tensors = self._cells[cell], self.tensors
         name, other_name = text.parameters
         sets = (name, tensors[tensor], keys), (other_name, tensors[other], other_keys)
@@ -98,7 +98,7 @@ class CallBuilder(PythonBuilder):
         united: int,
         generator: int,
     ) -> None:
-        """Five events, or four where no key fell through."""
+        """Append five events, or four if no key fell through."""
         seq, append = self._next(), self.events.append
         call = text.calls[ks, (united | included) & (_BACKENDS | ~excluded)]
         append(Dispatched(seq, self.open, how, text.operator, ks, call.key))
@@ -112,7 +112,7 @@ class CallBuilder(PythonBuilder):
         self._picked(text, ks, seq)
 
     def _picked(self, text: CellText, ks: int, call: int) -> None:
-        """The cell, and the first line of its kernel."""
+        """Append the entry that was picked, and the first line of its kernel."""
         seq, append, t = len(self.events), self.events.append, text
         append(
             KernelSelected(
@@ -124,52 +124,52 @@ class CallBuilder(PythonBuilder):
 
     @reads_note
     def redispatched(self, how: ev.CallKind, cell: Cell, ks: int) -> None:
-        """A redispatch: the set is the one that was passed."""
+        """Append a redispatch, which uses the key set that was passed."""
         text, seq = self._cells[cell], self._next()
         self.events.append(Dispatched(seq, self.open, how, text.operator, ks, key_name(ks)))
         self._picked(text, ks, seq)
 
     @reads_note
     def redispatched_typed(self, cell: Cell, ks: int) -> None:
-        """The usual one."""
+        """Append a redispatch of a typed kernel, the usual kind."""
         self.redispatched("redispatch", cell, ks)
 
     @reads_note
     def redispatched_within(
         self, cell: Cell, ks: int, guard: str, included: int, old_excluded: int, excluded: int
     ) -> None:
-        """A guard, and within it the usual redispatch."""
+        """Append a guard, and within it the usual redispatch."""
         self.guard_entered(guard, included, included, old_excluded, excluded)
         self.redispatched("redispatch", cell, ks)
 
     @reads_note
     def returned(self, tensors: tuple[int, ...]) -> None:
-        """The kernel came back, and with it the call."""
+        """Append the kernel's return, which ends the call."""
         numbers = self.tensors
         self._event(ev.KernelReturned, tuple([numbers[tensor] for tensor in tensors]))
         self._call_over()
 
     @reads_note
     def returned_one(self, tensor: int) -> None:
-        """The kernel returned one tensor."""
+        """Append the return of one tensor."""
         self.events.append(KernelReturned(self._next(), self.open, self._alone[tensor]))
         self._call_over()
 
     @reads_note
     def returned_from_within(self, tensor: int, guard: str, included: int, excluded: int) -> None:
-        """The kernel returned one tensor, and the guard is over too."""
+        """Append the return of one tensor and the end of the guard."""
         self.returned_one(tensor)
         self.guard_left(guard, included, excluded)
 
     @reads_note
     def failed(self) -> None:
-        """The kernel raised: it is over, and so are its meta or impl function and the call."""
+        """End a kernel that raised, its meta or impl function, and the call."""
         while self.open is not None and isinstance(self.events[self.open], ev.MetaEntered | ev.ImplEntered):
             self.leave()
         self._call_over()
 
     def _call_over(self) -> None:
-        """The kernel is over, and so is the call, and the binding if that was all it had to do."""
+        """End the kernel, the call, and the binding if the call was all that it had to do."""
         seq, events = self.open, self.events
         if seq is not None:
             seq = events[seq].parent
@@ -181,7 +181,7 @@ class CallBuilder(PythonBuilder):
 
     @reads_note
     def no_node_made(self, why: ev.NoNodeReason) -> None:
-        """The autograd kernel that runs records nothing."""
+        """Append that the running autograd kernel records no Node."""
         seq = self.open
         while seq is not None and type(self.events[seq]) is not Dispatched:
             seq = self.events[seq].parent
@@ -192,19 +192,19 @@ class CallBuilder(PythonBuilder):
 
     @reads_note
     def guard_entered(self, guard: str, old_included: int, included: int, old_excluded: int, excluded: int) -> None:
-        """A guard."""
+        """Append a guard."""
         seq, excluded = self._next(), self._sets.setdefault(excluded, excluded)
         self.events.append(GuardEntered(seq, self.open, guard, old_included, included, old_excluded, excluded))
         self.open = seq
 
     @reads_note
     def guard_excludes(self, guard: str, included: int, old_excluded: int, excluded: int) -> None:
-        """A guard that only excludes."""
+        """Append a guard that only excludes keys."""
         self.guard_entered(guard, included, included, old_excluded, excluded)
 
     @reads_note
     def guard_left(self, guard: str, included: int, excluded: int) -> None:
-        """The innermost guard is over."""
+        """Append the end of the innermost guard."""
         self.events.append(GuardLeft(self._next(), self.open, guard, included, excluded))
         self.leave()
 
@@ -212,14 +212,14 @@ class CallBuilder(PythonBuilder):
 
     @reads_note
     def meta_entered(self, family: str) -> None:
-        """A structured meta function begins."""
+        """Append the beginning of a structured meta function."""
         seq = self._next()
         self.events.append(MetaEntered(seq, self.open, meta_text(family)))
         self.open = seq
 
     @reads_note
     def impl_entered(self, kernel: str, impl: Callable[..., Any], tensors: tuple[int, ...]) -> None:
-        """The meta function is over, the impl function begins."""
+        """End the meta function and append the beginning of the impl function."""
         self.leave()
         file, line, end_line = self._sources[impl]
         numbers = self._alone[tensors[0]] if len(tensors) == 1 else tuple([self.tensors[tensor] for tensor in tensors])
@@ -238,7 +238,7 @@ class CallBuilder(PythonBuilder):
         method: ev.SetOutputMethod,
         proxy: int | None,
     ) -> None:
-        """An output."""
+        """Append an output."""
         place = None if proxy is None else self.tensors[proxy]
         number, seq = self.tensors[tensor], self._next()
         event = OutputAllocated(seq, self.open, variant, number, resized, method, place, shape, dtype_text(dtype))
@@ -246,20 +246,20 @@ class CallBuilder(PythonBuilder):
 
     @reads_note
     def proxy_copied(self, proxy: int, output: int) -> None:
-        """A proxy's values on their way to the output."""
+        """Append that a proxy's values are copied to the output."""
         self._event(ev.ProxyCopied, self.tensors[proxy], self.tensors[output])
 
     @reads_note
     def output_created(
         self, number: int, shape: Size, stride: Size, dtype: DType, device: Device, ks: int, storage: int
     ) -> None:
-        """A new tensor that is a structured kernel's output."""
+        """Append a new tensor that is a structured kernel's output."""
         self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False, "")
         self.output_passed(number, shape, dtype, "functional")
 
     @reads_note
     def output_passed(self, number: int, shape: Size, dtype: DType, variant: ev.StructuredVariant) -> None:
-        """The tensor that a structured kernel's output shall be written to."""
+        """Append the given tensor to which a structured kernel's output will be written."""
         self.output_allocated(variant, number, False, shape, dtype, "set_output_raw_strided", None)
 
     # -- tensors ------------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ class CallBuilder(PythonBuilder):
         wrapped_number: bool,
         value: str,
     ) -> None:
-        """A tensor appears for the first time."""
+        """Append a tensor that appears for the first time."""
         number, storage = self.tensors[number], -1 if storage < 0 else self.storages[storage]
         place, name, seq = device_text(device), dtype_text(dtype), self._next()
         event = TensorCreated(
@@ -289,13 +289,13 @@ class CallBuilder(PythonBuilder):
 
     @reads_note
     def version_bumped(self, tensor: int, before: int, after: int, counter: int) -> None:
-        """A version."""
+        """Append a new version."""
         number, count, seq = self.tensors[tensor], self.counters[counter], self._next()
         self.events.append(VersionBumped(seq, self.open, number, before, after, count))
 
 
 class _Sources(dict[Callable[..., Any], tuple[str, int, int]]):
-    """Where impl functions are."""
+    """The file and lines of impl functions."""
 
     def __missing__(self, impl: Callable[..., Any]) -> tuple[str, int, int]:
         source = self[impl] = source_of(impl)

@@ -1,6 +1,6 @@
-"""The text of events about a cell of a dispatch table, and about the keys that fell through before it.
+"""The texts of events about an entry of a dispatch table, and about the keys that fell through before it.
 
-Both hold while the operator's registrations are as they were; ``forget`` comes before they change.
+Both are valid until the operator's registrations change; ``forget`` is called before that.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 
 Skipped = tuple[tuple[str, CellReason, str], ...]
-"""Of each key whose fallthrough was skipped: key, reason, registration."""
+"""The key, reason and registration of each fallthrough that was skipped."""
 
 
 class CallText(Struct, frozen=True):
-    """What is the same whenever the same sets lead to a cell."""
+    """The texts that depend only on the entry and on the sets that lead to it."""
 
     key: str
-    """The highest of the effective set."""
+    """The highest key of the effective set."""
     mask: int
     skipped: Skipped | None
-    """None if no key that fell through was in the set."""
+    """The fallthroughs that were skipped; None if there were none."""
 
 
 class CallTexts(dict[tuple[int, int], CallText]):
-    """Of an operator's calls, by effective set and set before the mask."""
+    """The texts of an operator's calls, by effective set and set before the mask."""
 
     def __init__(self, op: OperatorEntry, skipped: dict[tuple[str, int], Skipped]) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class CallTexts(dict[tuple[int, int], CallText]):
         return text
 
     def _skip(self, base: int, removed: int) -> Skipped:
-        """The fallthroughs of the keys that were in the set ``base`` and were ``removed`` by the operator's mask."""
+        """Return the fallthroughs of the keys in the set ``base`` that the operator's mask removed."""
         op = self._operator
         known = self._skipped.get((op.name, base))
         if known is None:
@@ -60,9 +60,9 @@ class CallTexts(dict[tuple[int, int], CallText]):
 
 
 class CellText(Struct):
-    """What is the same whenever a cell is picked: the fields of a KernelSelected and a KernelEntered, by their names.
+    """The texts that depend only on the entry: the fields of a KernelSelected and a KernelEntered, by their names.
 
-    Fields one by one, and not as tuples: to unpack those takes longer than the event.
+    They are single fields and not tuples, since unpacking those would take longer than the event.
     """
 
     calls: CallTexts
@@ -82,11 +82,11 @@ class CellText(Struct):
     line: int
     end_line: int
     last_sets: ArgumentSets = ()
-    """The arguments' sets of its last call: loops keep one object."""
+    """The arguments' key sets of its last call, so that loops keep one object."""
 
 
 class CellTexts(dict["Cell", CellText]):
-    """The texts of all cells used so far."""
+    """The texts of all entries used so far."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class CellTexts(dict["Cell", CellText]):
         return text
 
     def forget(self) -> None:
-        """The cached texts are no longer valid."""
+        """Drop the cached texts, which are no longer valid."""
         self.clear()
         self._skipped.clear()
 
@@ -121,11 +121,13 @@ def _text(cell: Cell, calls: CallTexts) -> CellText:
 
 
 def _name(kernel: Kernel) -> str:
-    """Its place where an installed PyTorch does not tell more: an empty one would be that of an empty cell."""
+    """The name of a kernel, or its place if an installed PyTorch has no name. An empty name would mean an empty
+    entry.
+    """
     return kernel.name or kernel.debug.removeprefix("registered at ")
 
 
 @functools.cache
 def key_name(ks: int) -> str:
-    """The highest key of a set."""
+    """The name of the highest key of a set."""
     return highest(ks).name

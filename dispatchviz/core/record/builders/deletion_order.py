@@ -1,15 +1,16 @@
-"""In which order PyTorch frees Nodes that go in one go (``Node::release_resources`` and ``gatherFunctions``, node.cpp).
+"""The order in which PyTorch frees Nodes that are freed together (``Node::release_resources`` and ``gatherFunctions``,
+node.cpp).
 
-A Node that goes drops its edges one after the other. A target to which that was the last reference does not go at once
-but onto a stack; when all edges are dropped the newest of the stack goes, in the same way. So nothing recurses, however
-long the chain is. A Node that is a Python object too, as that of a Function is, is kept by that as well: it goes at
-once when its last edge does, with a stack of its own.
+A freed Node drops its edges one after the other. If an edge was the last reference to its target, the target is not
+freed at once but pushed onto a stack. When all edges are dropped, the newest Node of the stack is freed in the same
+way. So nothing recurses, even in a long chain. A Node that is a Python object too, such as that of a Function, is kept
+by that object. It is freed at once when its last edge is dropped, with a stack of its own.
 
-CPython frees the same Nodes, in another order where two edges lead to one Node. Which Nodes they are does not depend on
-the order.
+CPython frees the same Nodes, but in another order if two edges lead to one Node. The set of freed Nodes does not depend
+on the order.
 
-NB: in PyTorch every Node that Python has looked at (``grad_fn``, ``next_functions``) is a Python object; here none but
-those of Functions count as such.
+NB: in PyTorch, every Node that Python has accessed (``grad_fn``, ``next_functions``) is a Python object. Here only
+those of Functions count as Python objects.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 Targets = Sequence[int]
-"""Nodes that edges lead to, in order; one of them may be there twice."""
+"""The Nodes to which edges lead, in order. One of them may appear twice."""
 Deletion = tuple[int, int | None]
-"""A Node, and the one whose edge was the last reference to it."""
+"""A Node, and the Node whose edge was the last reference to it."""
 
 
 class _Goes:
-    """A Node that goes at once, and what is left to do until all that it takes along is gone."""
+    """A Node that is freed at once, and the Nodes that are freed with it and remain to be done."""
 
     __slots__ = ("edges", "node", "stack")
 
@@ -32,17 +33,17 @@ class _Goes:
         self.stack: list[Deletion] = []
 
     def go_on(self, node: int, edges: Targets) -> None:
-        """The newest of the stack goes."""
+        """Free the newest Node of the stack."""
         self.node, self.edges = node, iter(edges)
 
 
 def in_order(freed: Sequence[int], edges: Mapping[int, Targets], at_once: Container[int]) -> Iterator[Deletion]:
-    """The Nodes ``freed`` in PyTorch's order. They are given so that each follows whatever kept it.
+    """Yield the Nodes ``freed`` in PyTorch's order. In ``freed``, each Node follows the objects that kept it alive.
 
-    ``edges`` of those that are not in it are not known; ``at_once`` are those that are Python objects.
+    ``edges`` has only the edges of these Nodes. ``at_once`` are the Nodes that are Python objects.
     """
     left = dict.fromkeys(freed, 0)
-    """How many edges of Nodes that have not dropped theirs lead to each."""
+    """The number of edges to each Node from Nodes that have not dropped theirs."""
     for node in freed:
         for target in edges.get(node, ()):
             if target in left:
@@ -76,7 +77,7 @@ def _taken_along(
 
 
 def _dropped(targets: Iterator[int], left: dict[int, int]) -> Iterator[int]:
-    """Drop edges, and give the targets of which each was the last."""
+    """Drop edges. Yield each target to which an edge was the last one."""
     for target in targets:
         if target in left:
             left[target] -= 1

@@ -1,19 +1,20 @@
-"""Numbers in a recording, made of the serial numbers in its notes.
+"""Numbers in a recording, made from the serial numbers in its notes.
 
-An event names a tensor, the next one names it again: both have one integer, and where they have nothing but that one
-tensor, one tuple. That is a third of what a trace of small programs takes.
+An event names a tensor, and the next one names it again: both share one integer, or one tuple if they have nothing but
+that tensor. That saves a third of the memory of small programs' traces.
 
-Rule 1: what is kept here is bounded; a tensor that is named after a long time may get another, equal integer.
+Rule 1: the number of kept objects is bounded. A tensor that is named again after a long time may get another, equal
+integer.
 """
 
 from __future__ import annotations
 
 MOST = 1 << 12
-"""Numbers that are kept."""
+"""The largest number of kept objects."""
 
 
 class Numbers(dict[int, int]):
-    """From serial numbers of the process to numbers that count from 0 in a recording."""
+    """The numbers that count from 0 in a recording, by the serial numbers of the process."""
 
     first = 0
     """The serial number from which the recording counts."""
@@ -26,7 +27,7 @@ class Numbers(dict[int, int]):
 
 
 class Singles(dict[int, tuple[int]]):
-    """From the serial number of one tensor to the tuple of its number alone."""
+    """The tuples with the number of one tensor, by its serial number."""
 
     def __init__(self, numbers: Numbers) -> None:
         super().__init__()
@@ -40,7 +41,7 @@ class Singles(dict[int, tuple[int]]):
 
 
 class Labels(dict[int, str]):
-    """From the serial number of a tensor to its name in texts, ``t5``."""
+    """The names of tensors in texts, ``t5``, by their serial numbers."""
 
     def __init__(self, numbers: Numbers) -> None:
         super().__init__()

@@ -17,69 +17,69 @@ if TYPE_CHECKING:
 
 
 class _SignatureText(Struct, frozen=True):
-    """What is the same whenever a signature of a binding fits."""
+    """The texts that depend only on a binding and the signature that fits."""
 
     function: str
     pytorch_function: str
     text: str
     tried: int
-    """So many signatures."""
+    """The number of signatures that were tried."""
     names: tuple[str, ...]
     operator: str
 
     @classmethod
     def of(cls, binding: Binding, signature: int) -> _SignatureText:
-        """Of the signature at this index."""
+        """Return the texts of the signature at this index."""
         function, pytorch_function, signatures = binding.trace_description
         text, names, operator = signatures[signature]
         return cls(function, pytorch_function, text, signature + 1, names, operator)
 
 
 class _PlanText(Struct, frozen=True):
-    """The same of a call by a plan."""
+    """The texts of a call by a plan."""
 
     plan: Plan
-    """Kept alive, since its ``id`` stands for it."""
+    """The plan, kept alive because its ``id`` is the key of these texts."""
     signature: _SignatureText
     names: tuple[str, ...]
-    """Of the parameters that are given."""
+    """The names of the parameters that are given."""
     tensors: tuple[bool, ...]
     defaults: tuple[tuple[str, str], ...]
-    """Of the others, with their names."""
+    """The names and values of the other parameters."""
     is_call: bool
 
     @classmethod
     def of(cls, binding: Binding, plan: Plan) -> _PlanText:
-        """Of a binding's plan."""
+        """Return the texts of a binding's plan."""
         signature, given = _SignatureText.of(binding, plan.signature), len(plan.tensors)
         defaults = tuple(zip(signature.names[given:], plan.default_texts, strict=True))
         return cls(plan, signature, signature.names[:given], plan.tensors, defaults, plan.is_call)
 
 
 class PythonBuilder(BuilderBase):
-    """The program, and the bindings that it calls."""
+    """The builder of events of the program and the bindings that it calls."""
 
     def __init__(self) -> None:
         super().__init__()
         self._labels = Labels(self.tensors)
         self._plans: dict[int, _PlanText] = {}
-        """By the ``id`` of a plan."""
+        """The texts by the ``id`` of a plan."""
         self._failed_on: int | None = None
         self._failed_after = -1
         """The innermost open event when a module raised, and the number of events at that moment."""
         self._written = ""
-        """Text of a line of output that has not ended."""
+        """The text of a line of output that has not ended."""
         self._over_with_call: set[int | None] = set()
-        """Bindings that are over when the call within them is."""
+        """Bindings that end when the call within them ends."""
 
     def _needed_first(self) -> tuple[int | None, ...]:
-        """Also what was open when a module failed, if that is all that has happened since."""
+        """Return the innermost open events, and that of a failed module if nothing has happened since."""
         failed = (self._failed_on,) if self._failed_after == len(self.events) else ()
         return (*super()._needed_first(), *failed)
 
     @reads_note
     def source_line(self, file: str, line: int, function: str, caller: int | None, resumed: bool, begins: bool) -> None:
-        """A line of the program begins; at the top it stays open until the next."""
+        """Append the beginning of a line of the program. At the top it stays open until the next line."""
         self.moved = False
         if self._written:
             self.all_written()
@@ -92,7 +92,7 @@ class PythonBuilder(BuilderBase):
 
     @reads_note
     def module_left(self, failed: bool) -> None:
-        """The call of a module is over, and with it the line of its forward. If it ``failed``, the program may end."""
+        """End the call of a module and the line of its forward. If it ``failed``, the program may end."""
         seq = self.open
         if failed and self._failed_after != len(self.events):
             self._failed_on, self._failed_after = seq, len(self.events)
@@ -102,18 +102,20 @@ class PythonBuilder(BuilderBase):
 
     @reads_note
     def name_bound(self, name: str, tensor: int, turn: int) -> None:
-        """A variable names a tensor."""
+        """Append that a variable names a tensor."""
         self.events.append(NameBound(self._next(), self.open, name, self.tensors[tensor], turn))
 
     @reads_note
     def name_unbound(self, name: str, tensor: int) -> None:
-        """A variable names a tensor no more."""
+        """Append that a variable no longer names a tensor."""
         self._event(ev.NameUnbound, name, self.tensors[tensor])
 
     @reads_note
     def raised(self, kind: str, message: str, file: str, line: int, traceback: str) -> None:
-        """An exception left the program: every open event but its line ends, since an interrupt is raised anywhere."""
-        self.moved = False  # it stays with the line that it came from
+        """Append an exception that left the program. Every open event except its line ends, since an interrupt is
+        raised anywhere.
+        """
+        self.moved = False  # it stays with the line that raised it
         if self._failed_after == len(self.events):
             self.open = self._failed_on
         self.all_written()
@@ -121,7 +123,7 @@ class PythonBuilder(BuilderBase):
         self._event(ev.ProgramRaised, kind, message, file, line, traceback)
 
     def _enclosing_line(self) -> int | None:
-        """The innermost open line that only lines and modules are around."""
+        """Return the innermost open line that only lines and modules enclose."""
         around, seq = list[int](), self.open
         while seq is not None:
             around.append(seq)
@@ -132,14 +134,16 @@ class PythonBuilder(BuilderBase):
 
     @reads_note
     def wrote(self, text: str) -> None:
-        """The program writes to its standard output; an event when a line ends or another one of the program begins."""
+        """Add output of the program. It becomes an event when a line of output ends or another line of the program
+        begins.
+        """
         self._written += text
         if text.endswith("\n"):
             self.all_written()
 
     @reads_note
     def all_written(self) -> None:
-        """The event of what was written since the last."""
+        """Append the event of the output since the last one."""
         text, self._written = self._written, ""
         if text:
             self._event(ev.Printed, text)
@@ -148,13 +152,13 @@ class PythonBuilder(BuilderBase):
 
     @reads_note
     def binding_entered(self, binding: Binding, signature: int, values: tuple[str, ...]) -> None:
-        """A binding, with the text of the value of each parameter."""
+        """Append a binding, with the text of the value of each parameter."""
         text = _SignatureText.of(binding, signature)
         self._binding_entered(text, tuple(zip(text.names, values, strict=True)))
 
     @reads_note
     def binding_called(self, binding: Binding, plan: Plan, arguments: tuple[Any, ...]) -> None:
-        """A binding, with numbers instead of tensors, and its defaults."""
+        """Append a binding, with numbers instead of tensors, and its defaults."""
         known = self._plans.get(id(plan))
         if known is None:
             known = self._plans[id(plan)] = _PlanText.of(binding, plan)
@@ -174,7 +178,7 @@ class PythonBuilder(BuilderBase):
 
     @reads_note
     def leave_unless_over(self) -> None:
-        """A binding is over if it is not yet: all it had to do was a call, and that is over."""
+        """End a binding unless its call, which was all that it had to do, has ended it already."""
         if self.open in self._over_with_call:
             self._over_with_call.discard(self.open)
             self.leave()

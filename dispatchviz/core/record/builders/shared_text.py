@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 @functools.cache
 def dtype_text(dtype: DType) -> str:
-    """``torch.float32``"""
+    """The text of a dtype, ``torch.float32``."""
     return repr(dtype)
 
 
 def device_text(device: Device) -> str:
-    """``cuda:0``"""
+    """The text of a device, ``cuda:0``."""
     return device.type if device.index is None else sys.intern(str(device))
 
 
 @functools.cache
 def meta_text(family: str) -> str:
-    """The meta function of a structured kernel."""
+    """The name of a structured kernel's meta function."""
     return f"structured_{family}::meta"
 
 
 @functools.cache
 def impl_text(kernel: str) -> str:
-    """Its impl function."""
+    """The name of a structured kernel's impl function."""
     return f"structured_{kernel}::impl"

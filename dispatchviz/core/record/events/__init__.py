@@ -1,19 +1,19 @@
 """The events of a trace: one small frozen class per kind of event, a closed union.
 
-An event holds numbers and text, never a live object. ``seq`` is the order of happening and the event's name everywhere;
+An event holds numbers and text, never a live object. ``seq`` is the event's position in time and its name everywhere.
 ``parent`` is the ``seq`` of the event during which it happened (None at the top). Events that can have children are
-``Container``s. What can be computed from these facts (sentences, trees, key names, tables) is computed on demand, in
-``explain`` and ``outputs``.
+``Container``s. Everything that can be computed from these facts (sentences, trees, key names, tables) is computed on
+demand, in ``explain`` and ``outputs``.
 
-Numbers: tensors, Nodes, storages, version counters and graph tasks are counted from 0 in the order in which the
-recording met them. A key set is a 64-bit number, ``DispatchKeySet::raw_repr``. Positions and indices count from 0,
+Numbers: tensors, Nodes, storages, version counters and graph tasks are counted from 0 in the order in which they
+appear in the recording. A key set is a 64-bit number, ``DispatchKeySet::raw_repr``. Positions and indices count from 0,
 lines of a file from 1.
 
-Text: a field whose values form a closed vocabulary is a ``Literal``. An event of a trace file that has another value is
+Text: a field whose values form a closed vocabulary is a ``Literal``. An event of a trace file with another value is
 opened as ``Unknown``.
 
-One module for each subject; ``docs/events.md`` is written from them (``python -m scripts.events_page``).
-Not here: what makes events of what was recorded (``event_builder.py``), the value that holds them (``trace_file``).
+There is one module for each subject. ``python -m scripts.events_page`` writes ``docs/lists/events.md`` from them.
+``event_builder.py`` turns recorded notes into events, and ``trace_file`` has the value that holds them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from dispatchviz.core.record.events.tensor_events import *
 from dispatchviz.core.record.events.torch_dispatch_events import *
 
 OptionalEvent = ResultHashed | NumbersRecorded
-"""The kinds that a recording has if it was asked for them."""
+"""The kinds that a recording has only if it is requested."""
 
 AnyEvent = (
     SourceLine | NameBound | NameUnbound | Printed | TensorFormatted | ProgramRaised
@@ -74,7 +74,9 @@ AnyEvent = (
     | ModuleCalled
     | OptionalEvent
 )  # fmt: skip
-"""The classes of all kinds. A new one comes before the optional ones: a trace file names these only if it has some."""
+"""The classes of all kinds. A new one is inserted before the optional ones: a trace file names these only if it has
+some.
+"""
 
 OPTIONAL = get_args(OptionalEvent)
 

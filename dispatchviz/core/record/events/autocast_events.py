@@ -8,23 +8,26 @@ from dispatchviz.core.record.events.event import Event
 from dispatchviz.core.record.events.field_types import Count, KeySet, TensorNumber
 
 CastMethod = Literal["cast", "cast and kept", "taken from the cache"]
-"""What ``cached_cast`` does with an argument: casts it; casts it and keeps the result in the cache; finds it there."""
+"""The action of ``cached_cast`` on an argument: it casts it, casts it and keeps the result in the cache, or finds the
+cast in the cache.
+"""
 
 
 class AutocastChanged(Event, frozen=True):
-    """Autocast was switched for a kind of device, or its dtype set: the device's Autocast key leaves the excluded set
-    or returns to it."""
+    """Autocast was enabled or disabled for a type of device, or its dtype was set. The device's Autocast key is removed
+    from the exclude set or added to it.
+    """
 
     device: str
     """Type of the device: ``cpu``, ``cuda``."""
     enabled: bool
-    """Whether autocast is on for it from here on."""
+    """True if autocast is on for it afterwards."""
     dtype: str
-    """The dtype it casts to from here on: ``torch.bfloat16``."""
+    """The dtype to which it casts afterwards: ``torch.bfloat16``."""
     excluded_before: KeySet
-    """The thread's excluded key set until then, as a 64-bit number."""
+    """The thread-local exclude set before, as a 64-bit number."""
     excluded: KeySet
-    """The thread's excluded key set from here on."""
+    """The thread-local exclude set afterwards."""
 
 
 class AutocastCast(Event, frozen=True):
@@ -37,13 +40,13 @@ class AutocastCast(Event, frozen=True):
     after: str
     """Dtype of the cast: ``torch.bfloat16``."""
     result: TensorNumber
-    """Number of the cast, which the kernel uses in place of the argument."""
+    """Number of the cast, which the kernel uses instead of the argument."""
     how: CastMethod
-    """Whether the cache of casts was used; that of a float32 leaf that requires grad is kept."""
+    """The use of the cache of casts. The cast of a float32 leaf that requires grad is kept."""
 
 
 class AutocastCacheCleared(Event, frozen=True):
-    """The outermost autocast ended, or the cache was cleared by hand: its casts are dropped (``clear_cache``)."""
+    """The outermost autocast ended, or the cache was cleared by hand. Its casts are dropped (``clear_cache``)."""
 
     casts: Count
-    """How many casts were in the cache."""
+    """Number of casts in the cache."""

@@ -10,16 +10,19 @@ class BindingEntered(Container, frozen=True):
     """A Python binding was called and has parsed its arguments (``torch/csrc/utils/python_arg_parser.cpp``)."""
 
     function: str
-    """The qualified name under which the user calls it: ``torch.add``, ``Tensor.sum``, ``Tensor.__add__``."""
+    """The qualified name by which the user calls it: ``torch.add``, ``Tensor.sum``, ``Tensor.__add__``."""
     pytorch_function: str
     """Its C++ function: ``THPVariable_add`` (``torch/csrc/autograd/generated/python_*.cpp``)."""
     signature: str
     """The signature that matched, in PyTorch's own notation: ``add(Tensor input, Tensor other, *, Number alpha = 1)``.
     """
     signatures_tried: Count
-    """How many signatures the parser compared with the arguments, in order; the last one is the one that matched."""
+    """Number of signatures that the parser compared with the arguments, in order. The last one is the one that
+    matched.
+    """
     arguments: tuple[tuple[str, str], ...]
-    """Of each parameter of the signature: name, and value as text; a tensor is written ``t3`` (its number). A method
-    has ``self`` first."""
+    """Name and value as text of each parameter of the signature. A tensor is written ``t3`` (its number). A method has
+    ``self`` first.
+    """
     operator: str
     """Qualified name of the operator that it calls, ``aten::add.Tensor``; empty if it calls none."""

@@ -1,6 +1,6 @@
 """Events of a call through the dispatcher, from the key set to the kernel's return.
 
-``aten/src/ATen/core/dispatch/Dispatcher.h``, ``aten/src/ATen/core/dispatch/OperatorEntry.cpp``.
+They are about ``aten/src/ATen/core/dispatch/Dispatcher.h`` and ``aten/src/ATen/core/dispatch/OperatorEntry.cpp``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import CellNumber, Count, KeySet, LineNumber, TensorNumber
 
 CallKind = Literal["call", "redispatch", "callBoxed", "redispatchBoxed", "callBoxedForDispatchKey"]
-"""Methods of ``c10::Dispatcher``: a call computes the key set, a redispatch is given it; boxed arguments are on a
-stack; the last one is given the key whose kernel runs."""
+"""Methods of ``c10::Dispatcher``. A call computes the key set; a redispatch is given it. Boxed arguments are on a
+stack. The last method is given the key whose kernel runs.
+"""
 
 CellReason = Literal[
     "kernel",
@@ -25,46 +26,50 @@ CellReason = Literal[
     "backend fallback",
     "missing",
 ]
-"""Why a cell of a dispatch table holds what it holds: PyTorch's tags
-(``OperatorEntry::computeDispatchTableEntryWithDebug``)."""
+"""The reason for the content of a dispatch table entry: PyTorch's tags
+(``OperatorEntry::computeDispatchTableEntryWithDebug``).
+"""
 
 
 class Dispatched(Container, frozen=True):
-    """An operator is called or redispatched; open until the chosen kernel has returned."""
+    """An operator is called or redispatched. The event is open until the chosen kernel has returned."""
 
     how: CallKind
     """The method of the dispatcher."""
     operator: str
     """Qualified name of the operator, with its overload: ``aten::add.Tensor``."""
     key_set: KeySet
-    """The effective key set, as a 64-bit number; its highest key selects the cell, unless the call names a key."""
+    """The effective key set, as a 64-bit number. Its highest key selects the dispatch table entry, unless the call
+    names a key.
+    """
     key: str
     """The highest runtime key of ``key_set``: ``AutogradCUDA``."""
 
 
 class KeySetComputed(Event, frozen=True):
-    """How a call (not a redispatch) came to its key set; every set is a 64-bit number.
+    """The computation of the key set of a call (not a redispatch). Every set is a 64-bit number.
 
-    ``c10/core/impl/LocalDispatchKeySet.h``, ``aten/src/ATen/core/dispatch/DispatchKeyExtractor.h``.
+    It is done in ``c10/core/impl/LocalDispatchKeySet.h`` and ``aten/src/ATen/core/dispatch/DispatchKeyExtractor.h``.
     """
 
     arguments: tuple[tuple[str, TensorNumber, KeySet], ...]
-    """Of each defined tensor argument: parameter name (``tensors[0]`` for a member of a list), tensor number, key
-    set."""
+    """For each defined tensor argument: parameter name (``tensors[0]`` for a member of a list), tensor number, key
+    set.
+    """
     included: KeySet
-    """The thread's included key set."""
+    """The thread-local include set."""
     excluded: KeySet
-    """The thread's excluded key set."""
+    """The thread-local exclude set."""
     mask: KeySet
     """The operator's mask (``nonFallthroughKeys``): the bits of keys that fall through are 0."""
     effective: KeySet
     """The resulting key set: ``without_excluded & mask``."""
     generator: KeySet = 0
-    """Key set of the random generator among the arguments, 0 if there is none; boxed calls do not look at it."""
+    """Key set of the random generator among the arguments, 0 if there is none. Boxed calls ignore generators."""
 
     @property
     def united(self) -> int:
-        """OR of the arguments' sets."""
+        """The OR of the arguments' key sets."""
         keys = self.generator
         for _, _, raw in self.arguments:
             keys |= raw
@@ -72,55 +77,62 @@ class KeySetComputed(Event, frozen=True):
 
     @property
     def with_included(self) -> int:
-        """``united`` with the thread's included set."""
+        """The ``united`` set with the thread-local include set."""
         return self.united | self.included
 
     @property
     def without_excluded(self) -> int:
-        """Then without the excluded set; subtraction never clears a backend bit."""
+        """The ``with_included`` set without the exclude set. Subtraction never clears a backend bit."""
         return self.with_included & (0xFFFF | ~self.excluded)
 
 
 class FallthroughSkipped(Event, frozen=True):
-    """Keys that the mask removed from this call's set, because their cell holds a fallthrough."""
+    """The mask removed keys from this call's set, because their dispatch table entries hold a fallthrough."""
 
     keys: tuple[tuple[str, CellReason, str], ...]
-    """Of each key, highest first: name, reason of its cell, where that fallthrough was registered (as in
-    ``KernelSelected.registered``)."""
+    """For each key, highest first: name, reason of its entry, place where the fallthrough was registered (as in
+    ``KernelSelected.registered``).
+    """
 
 
 class KernelSelected(Event, frozen=True):
-    """The cell of the operator's table that was selected, and why it holds what it holds."""
+    """The dispatch table entry that was selected, and the reason for its content."""
 
     operator: str
     """Qualified name of the operator: ``aten::add.Tensor``."""
     key: str
-    """The runtime key that the cell belongs to: ``AutogradCUDA``."""
+    """The runtime key of the entry: ``AutogradCUDA``."""
     cell: CellNumber
-    """Index into the operator's table of 137 cells (``getDispatchTableIndexForDispatchKeySet``)."""
+    """Index of the entry in the operator's table of 137 entries (``getDispatchTableIndexForDispatchKeySet``)."""
     kernel: str
-    """Name of the kernel in the cell: ``VariableType::add_Tensor``; empty if the cell is empty."""
+    """Name of the kernel in the entry: ``VariableType::add_Tensor``; empty if there is none."""
     reason: CellReason
-    """Why the cell holds that kernel."""
+    """The reason why the entry holds that kernel."""
     source: str
-    """The key or alias under which that kernel is registered: ``Autograd``; empty if the cell is empty."""
+    """The key or alias under which that kernel is registered: ``Autograd``; empty if there is no kernel."""
     registered: str
-    """Where that kernel is registered, as PyTorch's dump prints it: ``registered at FILE:LINE``; empty if unknown."""
+    """The place of the kernel's registration, as PyTorch's dump prints it: ``registered at FILE:LINE``; empty if
+    unknown.
+    """
     candidates: tuple[tuple[str, str, str], ...]
-    """Every key or alias the kernel could have come from, in order of precedence: key or alias, outcome (``taken``,
-    ``nothing registered``, ``not reached`` after one that was taken, or why it was passed over), kernel name (empty if
-    none). Before format 3 ``not reached`` was ``not asked``, and ``does not cover KEY`` ``does not stand for KEY``."""
+    """Every key or alias from which the kernel could come, in order of precedence: key or alias, outcome, kernel name
+    (empty if none). The outcome is ``taken``, ``nothing registered``, ``not reached`` (after the one that was taken),
+    or the reason why it was passed over. Before format 3, ``not reached`` was ``not asked``, and ``does not cover KEY``
+    was ``does not stand for KEY``.
+    """
 
 
 class KernelEntered(Container, frozen=True):
-    """The kernel of a cell runs; open until it returns."""
+    """The kernel of a dispatch table entry runs. The event is open until it returns."""
 
     kernel: str
-    """PyTorch's name of it: ``VariableType::add_Tensor``, ``wrapper_CUDA_add_Tensor``; ``missing`` if the cell is
-    empty."""
+    """PyTorch's name of it: ``VariableType::add_Tensor``, ``wrapper_CUDA_add_Tensor``; ``missing`` if the entry is
+    empty.
+    """
     pytorch_file: str
-    """The file of PyTorch in which it is registered: ``torch/csrc/autograd/generated/VariableType_2.cpp``; empty if
-    unknown."""
+    """The PyTorch file in which it is registered: ``torch/csrc/autograd/generated/VariableType_2.cpp``; empty if
+    unknown.
+    """
     key_set: KeySet
     """The key set that the kernel receives, as a 64-bit number: the effective one of the call."""
     file: str
@@ -136,44 +148,49 @@ class KernelReturned(Event, frozen=True):
     """The kernel returned. ``parent`` is its ``KernelEntered``."""
 
     tensors: tuple[TensorNumber, ...]
-    """Numbers of the returned tensors, in order, or of the members of a returned list; other values are left out."""
+    """Numbers of the returned tensors, in order, or of the members of a returned list. Other values are left out."""
 
 
 class ResultHashed(Event, frozen=True):
-    """A kernel has computed a tensor, and is about to return it: a hash of its numbers. Only of a recording that was
-    asked for hashes (``record(hashes=True)``, ``--hashes``).
+    """A kernel has computed a tensor and is about to return it. The event has a hash of its numbers, and is only in
+    recordings with hashes (``record(hashes=True)``, ``--hashes``).
 
-    None of views, whose base has one, of memory that nobody has written yet (``empty``), and of what a kernel passes
-    on. ``parent`` is its ``KernelEntered``, or the ``Dispatched`` of a boxed call."""
+    There is none for views, whose base has one, for memory that has not been written (``empty``), and for tensors that
+    a kernel passes on. ``parent`` is its ``KernelEntered``, or the ``Dispatched`` of a boxed call.
+    """
 
     tensor: TensorNumber
     """Number of the tensor."""
     hash: str
-    """Of dtype, shape and numbers, in contiguous order: 16 hexadecimal digits. All NaN are one number, and -0.0 is
-    0.0."""
+    """Hash of dtype, shape and numbers, in contiguous order: 16 hexadecimal digits. All NaN count as the same number,
+    and -0.0 counts as 0.0.
+    """
 
 
 IValueTag = Literal[
     "None", "Tensor", "Storage", "Double", "ComplexDouble", "Int", "UInt", "Bool", "Tuple", "String", "GenericList",
     "GenericDict", "Device", "Stream", "Object", "Generator",
 ]  # fmt: skip
-"""``c10::IValue::Tag`` (``aten/src/ATen/core/ivalue.h``), as far as values here have them: symbolic numbers, futures
-and quantizers have tags of their own. A list of integers has no tag of its own, nor has a dtype, which is an ``Int``.
+"""The tags of ``c10::IValue::Tag`` (``aten/src/ATen/core/ivalue.h``) that values here can have. Symbolic numbers,
+futures and quantizers have other tags. A list of integers has no tag of its own. Neither has a dtype, which is an
+``Int``.
 """
 
 
 class Boxed(Event, frozen=True):
-    """Typed values were pushed onto a stack: the arguments of a boxed kernel, or what a typed kernel returned to a
-    boxed caller (``aten/src/ATen/core/boxing``)."""
+    """Typed values were pushed onto a stack: the arguments of a boxed kernel, or the results of a typed kernel for a
+    boxed caller (``aten/src/ATen/core/boxing``).
+    """
 
     operator: str
     """Qualified name of the operator."""
     values: Count
-    """How many values were pushed."""
+    """Number of values that were pushed."""
     contents: tuple[tuple[IValueTag, str], ...] = ()
-    """Of each value, the deepest first: the tag of its ``IValue``, and the value as text: ``t3`` is a tensor (its
-    number), a dtype, layout or memory format is its number and its name, and what is long is cut. Empty in traces of
-    earlier versions."""
+    """For each value, the deepest first: the tag of its ``IValue``, and the value as text. ``t3`` is a tensor (its
+    number). A dtype, layout or memory format is its number and its name. Long texts are cut. Empty in traces of earlier
+    versions.
+    """
 
 
 class Unboxed(Event, frozen=True):
@@ -182,6 +199,6 @@ class Unboxed(Event, frozen=True):
     operator: str
     """Qualified name of the operator."""
     values: Count
-    """How many values were popped."""
+    """Number of values that were popped."""
     contents: tuple[tuple[IValueTag, str], ...] = ()
-    """Those values, as in ``Boxed``."""
+    """The values, as in ``Boxed``."""

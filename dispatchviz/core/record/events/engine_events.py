@@ -1,6 +1,6 @@
 """Events of the engine: graph tasks, ready queues, the Nodes that run (``torch/csrc/autograd/engine.cpp``).
 
-An input of a Node is given as (node, input_nr): the Node's number, and the index, from 0, of the gradient that it
+An input of a Node is a pair (node, input_nr): the Node's number, and the index, from 0, of the gradient that it
 receives.
 """
 
@@ -23,55 +23,59 @@ from dispatchviz.core.record.events.field_types import (
 )
 
 PruneReason = Literal["topological_nr", "should_execute"]
-"""Why a Node is not executed. ``topological_nr``: it is below the smallest of those requested, so that nothing behind
-it is looked at. ``should_execute``: no edge leads on to what was requested."""
+"""The reason why a Node is not executed. ``topological_nr``: its number is below the smallest one of the requested
+Nodes, so the Nodes after it are not examined. ``should_execute``: no edge leads on to a requested Node.
+"""
 
 
 class BackwardStarted(Container, frozen=True):
-    """``Engine::execute``; open until ``BackwardFinished``."""
+    """``Engine::execute`` runs. The event is open until ``BackwardFinished``."""
 
     graph_task: GraphTaskNumber
     """Number of the graph task, from 0 per recording."""
     roots: tuple[tuple[NodeNumber, OutputNumber], ...]
-    """(node, input_nr) per root."""
+    """A pair (node, input_nr) per root."""
     gradients: tuple[TensorNumber | None, ...]
     """Tensor number of the gradient of each root; None if undefined."""
     keep_graph: bool
-    """``retain_graph``: saved variables are not released."""
+    """The argument ``retain_graph``: if true, saved variables are not released."""
     create_graph: bool
-    """Grad mode is on during the backward pass."""
+    """True if grad mode is on during the backward pass."""
     accumulate: bool
     """True for ``backward``, False for ``grad`` (``accumulate_grad``)."""
     depth: Count
-    """Reentrant depth: how many backward passes this one runs within (``GraphTask::reentrant_depth_``)."""
+    """Reentrant depth: the number of backward passes around this one (``GraphTask::reentrant_depth_``)."""
     inputs: tuple[tuple[NodeNumber, OutputNumber], ...] = ()
-    """(node, input_nr) of each gradient that was requested, by ``grad`` or ``backward(inputs=)``, in order; empty:
-    everything runs."""
+    """A pair (node, input_nr) for each gradient that was requested, by ``grad`` or ``backward(inputs=)``, in order.
+    Empty: everything runs.
+    """
     input_tensors: tuple[TensorNumber | None, ...] = ()
     """Number of the tensor behind each of ``inputs``; None for a gradient edge."""
 
 
 class DependenciesCounted(Event, frozen=True):
-    """``compute_dependencies``: how many edges lead to each Node."""
+    """The number of edges that lead to each Node was counted (``compute_dependencies``)."""
 
     counts: tuple[tuple[NodeNumber, Count], ...]
-    """Of each Node in order of discovery: Node number, number of edges; the root has no entry."""
+    """For each Node in order of discovery: Node number, number of edges. The root has no entry."""
     min_topo_nr: TopologicalNumber = 0
-    """The smallest topological number among the Nodes that were requested: edges of a Node below it are not counted."""
+    """The smallest topological number among the requested Nodes. Edges of a Node below it are not counted."""
 
 
 class ExecInfoPopulated(Event, frozen=True):
-    """``GraphTask::init_to_execute``: only some gradients were requested, so some Nodes need not run."""
+    """Some Nodes need not run, since only some gradients were requested (``GraphTask::init_to_execute``)."""
 
     needed: tuple[NodeNumber, ...]
-    """Numbers of the Nodes whose ``needed_`` is true: they run, unless nothing leads to them."""
+    """Numbers of the Nodes whose ``needed_`` is true. They run, unless no gradient reaches them."""
     captures: tuple[tuple[NodeNumber, OutputNumber, Position], ...]
-    """(node, input_nr, index): what ``grad`` takes out of a Node's input buffer, and its index in the result, from 0.
+    """Triples (node, input_nr, index): the input whose gradient ``grad`` captures, and the index in the result, from
+    0.
     """
     pruned: tuple[tuple[NodeNumber, PruneReason], ...]
-    """Nodes that were found and do not execute: Node number, and the reason. ``topological_nr``: it is below the
-    smallest of those requested, so that nothing behind it is looked at. ``should_execute``: no edge leads on to what
-    was requested."""
+    """Number and reason of each Node that was found and does not execute. ``topological_nr``: its number is below the
+    smallest one of the requested Nodes, so the Nodes after it are not examined. ``should_execute``: no edge leads on to
+    a requested Node.
+    """
 
 
 class DependencyMet(Event, frozen=True):
@@ -80,11 +84,11 @@ class DependencyMet(Event, frozen=True):
     node: NodeNumber
     """Number of the Node."""
     left: Count
-    """Number of edges whose gradient has not arrived; at 0 the Node is queued."""
+    """Number of edges whose gradient has not arrived. At 0 the Node is queued."""
     defined: bool = True
-    """There was a gradient; an undefined one counts as well."""
+    """True if there was a gradient. An undefined one counts as well."""
     skipped: bool = False
-    """``should_execute`` is false: its gradient is dropped, and the Node is never queued."""
+    """True if ``should_execute`` is false: the gradient is dropped, and the Node is never queued."""
 
 
 class NodeQueued(Event, frozen=True):
@@ -93,24 +97,26 @@ class NodeQueued(Event, frozen=True):
     node: NodeNumber
     """Number of the Node."""
     sequence_nr: SequenceNumber
-    """Its sequence number: the largest one is popped first."""
+    """Its sequence number. The largest one is popped first."""
     device: str
     """Device of the queue: ``cpu`` or ``cuda:0``."""
     queue: tuple[tuple[NodeNumber, SequenceNumber], ...] | None = None
-    """Node number and sequence number of each Node that is in the queue now, in the order in which they would be
-    popped; None where that follows from what was pushed and popped before (``explain/graph/queued_nodes.py``), as it
-    mostly does since format 3."""
+    """Node number and sequence number of each Node in the queue, in the order in which they would be popped. None if
+    earlier pushes and pops determine it (``explain/graph/queued_nodes.py``), which is usual since format 3.
+    """
 
 
 class NodeSkipped(Event, frozen=True):
-    """The engine popped a Node that is not ``needed_``: after its tensor pre hooks and captures it is not called."""
+    """The engine popped a Node that is not ``needed_``. After its tensor pre hooks and captures it is not called."""
 
     node: NodeNumber
     """Number of the Node."""
 
 
 class NodeStarted(Container, frozen=True):
-    """The engine popped a Node and evaluates it (``Engine::evaluate_function``); open until ``NodeFinished``."""
+    """The engine popped a Node and evaluates it (``Engine::evaluate_function``). The event is open until
+    ``NodeFinished``.
+    """
 
     node: NodeNumber
     """Number of the Node."""
@@ -121,10 +127,11 @@ class NodeStarted(Container, frozen=True):
     gradients: tuple[TensorNumber | None, ...]
     """Tensor number of each gradient that it receives; None if undefined."""
     waiting: tuple[tuple[NodeNumber, SequenceNumber], ...] | None
-    """Node number and sequence number of each Node that is ready too and has to wait; None where that follows from what
-    was pushed and popped before."""
+    """Node number and sequence number of each other Node that is ready and must wait. None if earlier pushes and pops
+    determine it.
+    """
     device: str
-    """Device that it runs on (``Node::device``): ``cpu`` or ``cuda:0``."""
+    """Device on which it runs (``Node::device``): ``cpu`` or ``cuda:0``."""
     thread: str
     """The thread that runs it in PyTorch: ``pt_autograd_0`` for cuda:0, ``caller`` for the CPU."""
     file: str
@@ -137,8 +144,9 @@ class NodeStarted(Container, frozen=True):
 
 
 class FormulaSkipped(Event, frozen=True):
-    """``task_should_compute_output`` is false: a Node does not compute a gradient, since this graph task does not need
-    the Node that the edge leads to."""
+    """A Node does not compute a gradient, since this graph task does not need the Node to which the edge leads
+    (``task_should_compute_output`` is false).
+    """
 
     node: NodeNumber
     """Number of the Node that runs."""
@@ -152,36 +160,36 @@ class NodeFinished(Event, frozen=True):
     node: NodeNumber
     """Number of the Node."""
     gradients: tuple[TensorNumber | None, ...]
-    """Tensor number of the gradient per edge; None if undefined."""
+    """Tensor number of the gradient of each edge; None if undefined."""
 
 
 class AnomalyFound(Event, frozen=True):
-    """Anomaly mode names the forward call that made the Node in which an error was raised
-    (``torch/csrc/autograd/anomaly_mode.cpp``)."""
+    """Anomaly mode reports the forward call that created the Node in which an error was raised
+    (``torch/csrc/autograd/anomaly_mode.cpp``).
+    """
 
     node: NodeNumber
     """Number of the Node."""
     lines: str
-    """The Python stack as it was when the Node was made, as ``traceback`` prints it; empty if anomaly mode was off
-    then."""
+    """The Python stack at the creation of the Node, as ``traceback`` prints it; empty if anomaly mode was off then."""
 
 
 class VariablesReleased(Event, frozen=True):
-    """The graph is not kept: a Node dropped its saved variables (``Node::release_variables``)."""
+    """A Node dropped its saved variables, because the graph is not kept (``Node::release_variables``)."""
 
     node: NodeNumber
     """Number of the Node."""
 
 
 class FinalCallbackQueued(Event, frozen=True):
-    """``Engine::queue_callback``: something is to run when the graph task is complete."""
+    """A callback to run when the graph task is complete was queued (``Engine::queue_callback``)."""
 
     graph_task: GraphTaskNumber
     """Number of the graph task."""
     function: str
     """Name of the callback."""
     position: Position
-    """Its index among the callbacks of the graph task, from 0: their order."""
+    """Its index among the callbacks of the graph task, from 0, which is their order."""
 
 
 class FinalCallbackCalled(Event, frozen=True):

@@ -6,7 +6,7 @@ from dispatchviz.core.record.events.event import Event
 
 
 class ErrorRaised(Event, frozen=True):
-    """An error starts here; ``parent`` is what it interrupted."""
+    """An error is raised. ``parent`` is the event that it interrupts."""
 
     exception: str
     """Name of the exception's class: ``RuntimeError``."""
@@ -15,7 +15,7 @@ class ErrorRaised(Event, frozen=True):
 
 
 class Unknown(Event, frozen=True):
-    """An event of a newer or older format version: kept and shown as it is."""
+    """An event of a newer or older format version, kept and shown unchanged."""
 
     kind: str
     """Name of the event's class in that version."""

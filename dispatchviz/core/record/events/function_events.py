@@ -9,17 +9,19 @@ from dispatchviz.core.record.events.field_types import LineNumber, NodeNumber, P
 from dispatchviz.core.record.events.tensor_events import CreationMeta
 
 OutputHistory = Literal["set", "rebased", "viewed", "detached", "detached in place", "plain"]
-"""What an output of a Function gets: a history; a new history, since it was written to; it is an input, of which a view
-is returned; it is detached, as a new tensor or in place; nothing, it is returned as it is."""
+"""The treatment of an output of a Function. ``set``: it gets a history. ``rebased``: it gets a new history, since it
+was written to. ``viewed``: it is an input, and a view of it is returned. ``detached``, ``detached in place``: it is
+detached, as a new tensor or in place. ``plain``: it is returned unchanged.
+"""
 
 OutputMark = Literal["dirty", "non-differentiable", ""]
-"""What the forward said of an output (``mark_dirty``, ``mark_non_differentiable``); empty: nothing."""
+"""The mark that the forward gave an output (``mark_dirty``, ``mark_non_differentiable``); empty: none."""
 
 
 class FunctionEntered(Container, frozen=True):
-    """``Function.apply``: the user's forward runs, with grad mode off; open until it returns.
+    """``Function.apply`` runs the user's forward, with grad mode off. The event is open until the forward returns.
 
-    ``torch/csrc/autograd/python_function.cpp``. Its Node, and the edges, have been made.
+    The code is in ``torch/csrc/autograd/python_function.cpp``. Its Node and the edges have been created already.
     """
 
     function: str
@@ -27,11 +29,11 @@ class FunctionEntered(Container, frozen=True):
     node: NodeNumber
     """Number of the Node."""
     needs_input_grad: tuple[bool, ...]
-    """Per argument: whether it is a tensor that requires grad (``ctx.needs_input_grad``)."""
+    """For each argument, True if it is a tensor that requires grad (``ctx.needs_input_grad``)."""
     recorded: bool
-    """Grad mode is on and an argument requires grad: what the forward returns gets a history."""
+    """True if grad mode is on and an argument requires grad: the forward's results get a history."""
     setup_context: bool
-    """The forward gets no ctx; ``setup_context`` follows it, within this event."""
+    """True if the forward gets no ctx and ``setup_context`` follows it, within this event."""
     file: str
     """The file of the user's forward; empty if it has no Python code."""
     line: LineNumber
@@ -41,7 +43,7 @@ class FunctionEntered(Container, frozen=True):
 
 
 class FunctionOutput(Event, frozen=True):
-    """A tensor that a Function's forward returned has got its history (``torch/csrc/autograd/custom_function.cpp``)."""
+    """A tensor that a Function's forward returned got its history (``torch/csrc/autograd/custom_function.cpp``)."""
 
     node: NodeNumber
     """Number of the Function's Node."""
@@ -50,12 +52,12 @@ class FunctionOutput(Event, frozen=True):
     returned: TensorNumber
     """Number of the tensor that the forward returned."""
     result: TensorNumber
-    """Number of the tensor that the caller gets: the same, or a view or detached alias of it."""
+    """Number of the tensor that the caller gets: the same one, or a view or detached alias of it."""
     how: OutputHistory
-    """What it got."""
+    """The treatment of the output."""
     marked: OutputMark
-    """How the forward marked it: by ``ctx.mark_dirty``, by ``ctx.mark_non_differentiable``, or not."""
+    """The mark that the forward gave it: by ``ctx.mark_dirty``, by ``ctx.mark_non_differentiable``, or none."""
     is_input: bool
-    """The forward got this very tensor as an argument."""
+    """True if the forward got this same tensor as an argument."""
     creation_meta: CreationMeta | Literal[""]
-    """If the result is a view: how it was made, which says whether it may be written to; else empty."""
+    """If the result is a view: how it was created, which decides whether it may be written to; else empty."""

@@ -1,6 +1,6 @@
 """Events of functorch: the stack of transforms, and the tensors that a transform wraps.
 
-``aten/src/ATen/functorch``.
+The code is in ``aten/src/ATen/functorch``.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dispatchviz.core.record.events.field_types import Dimension, KeySet, Level,
 Transform = Literal["Vmap", "Grad", "Jvp"]
 """Kinds of transforms (``TransformType`` in ``aten/src/ATen/functorch/Interpreter.h``)."""
 
-PushReason = Literal["begins", "is back"]
-"""Why a transform is put on the stack: it begins; the call that went on below it has returned."""
+PushReason = Literal["begins", "is pushed again"]
+"""The reason why a transform is pushed onto the stack: it begins, or the call that continued below it has returned."""
 
-PopReason = Literal["ends", "lets the call go on"]
-"""Why a transform leaves the stack: it ends; while the call goes on below it."""
+PopReason = Literal["ends", "passes the call on"]
+"""The reason why a transform is popped off the stack: it ends, or the call continues below it."""
 
 
 class DynamicLayerPushed(Event, frozen=True):
-    """A transform of functorch is on top of the thread's stack from here on (``functorch/DynamicLayer.cpp``).
+    """A transform of functorch was pushed onto the thread's stack (``functorch/DynamicLayer.cpp``).
 
-    The first one on the stack includes FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode.
+    The first one on the stack adds FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode to the include set.
     """
 
     level: Level
@@ -31,22 +31,22 @@ class DynamicLayerPushed(Event, frozen=True):
     transform: Transform
     """Kind of the transform."""
     why: PushReason
-    """The transform begins, or it is pushed again after a call was handled below it."""
+    """The reason: the transform begins, or it is pushed again after a call was handled below it."""
     included: KeySet
-    """The thread's included key set from here on, as a 64-bit number."""
+    """The thread-local include set afterwards, as a 64-bit number."""
 
 
 class DynamicLayerPopped(Event, frozen=True):
-    """A transform was popped off the stack; the last one removes the keys of Front and Back from the included set."""
+    """A transform was popped off the stack. The last one removes the keys of Front and Back from the include set."""
 
     level: Level
     """Level of the transform: from 1, the outermost."""
     transform: Transform
     """Kind of the transform."""
     why: PopReason
-    """The transform ends, or a call is handled below it."""
+    """The reason: the transform ends, or a call is handled below it."""
     included: KeySet
-    """The thread's included key set from here on, as a 64-bit number."""
+    """The thread-local include set afterwards, as a 64-bit number."""
 
 
 class TensorWrapperMade(Event, frozen=True):
@@ -61,7 +61,7 @@ class TensorWrapperMade(Event, frozen=True):
 
 
 class BatchedTensorMade(Event, frozen=True):
-    """A tensor was wrapped so that one of its dimensions is hidden: inside ``vmap`` (``BatchedTensorImpl.cpp``)."""
+    """A tensor was wrapped so that one of its dimensions is hidden inside ``vmap`` (``BatchedTensorImpl.cpp``)."""
 
     tensor: TensorNumber
     """Number of the BatchedTensor."""

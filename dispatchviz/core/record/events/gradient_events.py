@@ -9,20 +9,22 @@ from dispatchviz.core.record.events.field_types import NodeNumber, OutputNumber,
 
 BufferReason = Literal[
     "it is the first gradient for this input",
-    "grad mode is off and nobody else holds the gradient that was there",
+    "grad mode is off and only the buffer holds the earlier gradient",
     "grad mode is on: the sum may need a history",
-    "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing",
-    "the gradient that was there is a zero tensor, which has no memory",
-    "somebody else holds the gradient that was there",
-    "elements of the gradient that was there share memory",
+    "a dispatch mode or a Tensor subclass is involved: the sum must not be in place",
+    "the earlier gradient is a zero tensor, which has no memory",
+    "the earlier gradient has another reference",
+    "elements of the earlier gradient share memory",
 ]
-"""Why a gradient is stored, added in place, or (the last five) added out of place."""
+"""The reason why a gradient is stored, added in place, or (the last five) added out of place."""
 
 BufferMethod = Literal["stored", "added in place", "added out of place"]
-"""What an input buffer does with a gradient (``InputBuffer::add``)."""
+"""The action of an input buffer on a gradient (``InputBuffer::add``)."""
 
 AccumulationMethod = Literal["stolen", "copied", "added in place", "added out of place"]
-"""How ``.grad`` gets a gradient (``AccumulateGrad::accumulateGrad``); stolen: it becomes ``.grad`` without a copy."""
+"""The way in which ``.grad`` gets a gradient (``AccumulateGrad::accumulateGrad``). Stolen: it becomes ``.grad`` without
+a copy.
+"""
 
 
 class GradientReduced(Event, frozen=True):
@@ -40,13 +42,13 @@ class GradientBuffered(Event, frozen=True):
     """A gradient went into an input buffer (``torch/csrc/autograd/input_buffer.cpp``)."""
 
     node: NodeNumber
-    """Number of the Node that the buffer belongs to."""
+    """Number of the Node to which the buffer belongs."""
     input_nr: OutputNumber
-    """Index in the buffer, from 0: which input of the Node."""
+    """Index in the buffer, from 0, which is the index of the Node's input."""
     tensor: TensorNumber
     """Tensor number of the gradient."""
     how: BufferMethod
-    """It is the first one for this input, or it was added to what was there."""
+    """The action: the gradient is the first one for this input and stored, or it was added to the existing one."""
     why: BufferReason
     """The reason."""
 
@@ -59,21 +61,24 @@ class GradientAccumulated(Event, frozen=True):
     gradient: TensorNumber
     """Tensor number of the gradient that arrived."""
     result: TensorNumber
-    """Tensor number of ``.grad`` from here on."""
+    """Tensor number of ``.grad`` afterwards."""
     how: AccumulationMethod
-    """Without a ``.grad`` the gradient became it, as it is or as a copy; else it was added to it."""
+    """The action. Without a ``.grad``, the gradient became it, by stealing or copying; otherwise it was added to
+    ``.grad``.
+    """
     why: str
-    """The reason: ``.grad exists and grad mode is off: it stays the same tensor``. Strides are named if they decide.
+    """The reason: ``.grad exists and grad mode is off: it stays the same tensor``. It names the strides if they
+    decide.
     """
 
 
 class GradientCaptured(Event, frozen=True):
-    """``grad()`` took a gradient out of an input buffer for the caller (``GraphTask::captured_vars_``)."""
+    """``grad()`` captured a gradient from an input buffer for the caller (``GraphTask::captured_vars_``)."""
 
     node: NodeNumber
-    """Number of the Node that the buffer belongs to."""
+    """Number of the Node to which the buffer belongs."""
     input_nr: OutputNumber
-    """Index in the buffer, from 0: which input of the Node."""
+    """Index in the buffer, from 0, which is the index of the Node's input."""
     tensor: TensorNumber | None
     """Tensor number of the gradient; None if undefined."""
     position: Position

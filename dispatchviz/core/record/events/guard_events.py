@@ -1,4 +1,4 @@
-"""Events of a thread's state: its key sets, grad mode and inference mode."""
+"""Events of a thread's state: its include and exclude sets, grad mode and inference mode."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from dispatchviz.core.record.events.field_types import KeySet
 
 
 class GuardEntered(Container, frozen=True):
-    """A guard changed the thread's key sets; open until ``GuardLeft``.
+    """A guard changed the thread-local include and exclude sets. The event is open until ``GuardLeft``.
 
-    ``c10/core/impl/LocalDispatchKeySet.h``, ``aten/src/ATen/core/LegacyTypeDispatch.h``.
+    The code is in ``c10/core/impl/LocalDispatchKeySet.h`` and ``aten/src/ATen/core/LegacyTypeDispatch.h``.
     """
 
     guard: str
-    """Name of the guard's class: ``AutoDispatchBelowADInplaceOrView``; of a dispatch mode, which acts like a guard, the
-    mode's class."""
+    """Name of the guard's class: ``AutoDispatchBelowADInplaceOrView``. For a dispatch mode, which acts like a guard, it
+    is the mode's class.
+    """
     included_before: KeySet
-    """The thread's included key set until then, as a 64-bit number."""
+    """The thread-local include set before, as a 64-bit number."""
     included: KeySet
-    """The thread's included key set from here on."""
+    """The thread-local include set afterwards."""
     excluded_before: KeySet
-    """The thread's excluded key set until then, as a 64-bit number."""
+    """The thread-local exclude set before, as a 64-bit number."""
     excluded: KeySet
-    """The thread's excluded key set from here on."""
+    """The thread-local exclude set afterwards."""
 
 
 class GuardLeft(Event, frozen=True):
@@ -31,22 +32,22 @@ class GuardLeft(Event, frozen=True):
     guard: str
     """Name of the guard's class, as in its ``GuardEntered``."""
     included: KeySet
-    """The thread's included key set again, as a 64-bit number."""
+    """The restored include set, as a 64-bit number."""
     excluded: KeySet
-    """The thread's excluded key set again."""
+    """The restored exclude set."""
 
 
 class GradModeChanged(Event, frozen=True):
-    """Grad mode of the thread was switched; no key changes (``c10/core/GradMode.h``)."""
+    """Grad mode of the thread was set. No key changes (``c10/core/GradMode.h``)."""
 
     enabled: bool
-    """Grad mode from here on."""
+    """Grad mode afterwards."""
     why: str
-    """What switched it: ``torch.no_grad()``, ``leaving torch.no_grad()``, ``backward without create_graph``..."""
+    """The code that set it: ``torch.no_grad()``, ``leaving torch.no_grad()``, ``backward without create_graph``..."""
 
 
 class InferenceModeChanged(Event, frozen=True):
-    """Inference mode of the thread was switched (``c10/core/InferenceMode.h``)."""
+    """Inference mode of the thread was set (``c10/core/InferenceMode.h``)."""
 
     enabled: bool
-    """Inference mode from here on."""
+    """Inference mode afterwards."""

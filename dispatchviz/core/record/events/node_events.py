@@ -1,6 +1,6 @@
-"""Events of a Node's members that change apart from its making: its number, its metadata, inputs without a tensor.
+"""Events of a Node's members that change after its creation: its number, its metadata, inputs without a tensor.
 
-``torch/csrc/autograd/node.h``, ``torch/csrc/autograd/anomaly_mode.h``.
+The code is in ``torch/csrc/autograd/node.h`` and ``torch/csrc/autograd/anomaly_mode.h``.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dispatchviz.core.record.events.field_types import NodeNumber, OutputNumber,
 
 
 class SequenceNumberSet(Event, frozen=True):
-    """``Node::set_sequence_nr``: the Node has another priority in the engine."""
+    """A Node got another priority in the engine (``Node::set_sequence_nr``)."""
 
     node: NodeNumber
     """Number of the Node."""
     before: SequenceNumber
-    """Its sequence number until then."""
+    """Its sequence number before."""
     sequence_nr: SequenceNumber
-    """Its sequence number from here on; the thread's counter stays as it is."""
+    """Its sequence number afterwards. The thread's counter does not change."""
 
 
 class UndefinedInputAdded(Event, frozen=True):
-    """``Node::add_input_metadata(undefined_input)``: a placeholder, for an output that is undefined."""
+    """A Node got a placeholder for an output that is undefined (``Node::add_input_metadata(undefined_input)``)."""
 
     node: NodeNumber
     """Number of the Node."""
@@ -30,7 +30,7 @@ class UndefinedInputAdded(Event, frozen=True):
 
 
 class StackStored(Event, frozen=True):
-    """``AnomalyMetadata::store_stack``: in anomaly mode a Node keeps the Python stack of its creation."""
+    """A Node stored the Python stack of its creation, in anomaly mode (``AnomalyMetadata::store_stack``)."""
 
     node: NodeNumber
     """Number of the Node."""
@@ -39,9 +39,11 @@ class StackStored(Event, frozen=True):
 
 
 class ParentAssigned(Event, frozen=True):
-    """``Node::assign_parent``: in anomaly mode a Node that is made while another one is evaluated remembers that."""
+    """A Node that is created while another one is evaluated stored that Node, in anomaly mode
+    (``Node::assign_parent``).
+    """
 
     node: NodeNumber
-    """Number of the Node that is made."""
+    """Number of the Node that is created."""
     parent_node: NodeNumber
     """Number of the Node that is being evaluated (``get_current_node``)."""

@@ -14,9 +14,9 @@ class OperatorDefined(Event, frozen=True):
     schema: str
     """Its schema: ``mylib::twice(Tensor x) -> Tensor``."""
     by_fallbacks: CountOrUnknown = -1
-    """Number of cells of the new table that hold a backend fallback; -1 in traces of older versions."""
+    """Number of entries of the new dispatch table that hold a backend fallback; -1 in traces of older versions."""
     by_kernels: Count = 0
-    """Number of cells that hold kernels which were registered before the definition."""
+    """Number of entries that hold kernels that were registered before the definition."""
 
 
 class KernelRegistered(Event, frozen=True):
@@ -27,15 +27,17 @@ class KernelRegistered(Event, frozen=True):
     key: str
     """The key or alias of the registration: ``CPU``."""
     kernel: str
-    """Name of the kernel: of a Python kernel its function's name."""
+    """Name of the kernel; for a Python kernel, its function's name."""
     removed: bool
-    """It was removed, not added."""
+    """True if it was removed, not added."""
 
 
 class CellsRecomputed(Event, frozen=True):
-    """The registration just before changed cells of an operator's table (``OperatorEntry::updateDispatchTable_``)."""
+    """The registration just before changed entries of an operator's dispatch table
+    (``OperatorEntry::updateDispatchTable_``).
+    """
 
     operator: str
     """Qualified name of the operator."""
     cells: tuple[str, ...]
-    """Runtime keys of the cells whose kernel changed."""
+    """Runtime keys of the entries whose kernel changed."""

@@ -1,6 +1,6 @@
 """Events of structured kernels: the meta function, the output that it requests, the impl function.
 
-``aten/src/ATen/TensorMeta.h``, ``build/aten/src/ATen/RegisterCPU_*.cpp``.
+The code is in ``aten/src/ATen/TensorMeta.h`` and ``build/aten/src/ATen/RegisterCPU_*.cpp``.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import LineNumber, Size, TensorNumber
 
 StructuredVariant = Literal["functional", "in-place", "out", "default backend"]
-"""Where a structured kernel's output comes from: a new tensor; ``self``; given by the caller; a new tensor, by a call
-through the dispatcher (the functional variant under CompositeExplicitAutogradNonFunctional)."""
+"""The source of a structured kernel's output: a new tensor; ``self``; a tensor from the caller; a new tensor, by a call
+through the dispatcher (the functional variant for CompositeExplicitAutogradNonFunctional).
+"""
 
 SetOutputMethod = Literal["set_output_raw_strided", "set_output_strided", "set_output_contiguous"]
-"""Methods of ``at::impl::MetaBase``; the last two request strides that the kernel cannot do without."""
+"""Methods of ``at::impl::MetaBase``. The last two request strides that the kernel requires."""
 
 
 class MetaEntered(Container, frozen=True):
-    """A structured kernel's meta function checks its arguments and requests its output; open until it returns.
+    """A structured kernel's meta function checks its arguments and requests its output. The event is open until it
+    returns.
 
-    Operands that an elementwise kernel has to cast on the CPU are cast here (``TensorIteratorBase::compute_types``).
+    Operands that an elementwise kernel must cast on the CPU are cast here (``TensorIteratorBase::compute_types``).
     """
 
     function: str
@@ -32,20 +34,21 @@ class OutputAllocated(Event, frozen=True):
     """``set_output`` provided the output that a meta function requested."""
 
     variant: StructuredVariant
-    """Where the output comes from."""
+    """The source of the output."""
     tensor: TensorNumber
     """Number of the output."""
     resized: bool
-    """The output that was given had another size and was resized (``at::native::resize_output``)."""
+    """True if the given output had another size and was resized (``at::native::resize_output``)."""
     method: SetOutputMethod = "set_output_raw_strided"
-    """What the meta function called."""
+    """The method that the meta function called."""
     proxy: TensorNumber | None = None
-    """Number of the tensor that the impl writes instead, if the output has other strides than were requested
-    (``maybe_create_proxy``)."""
+    """Number of the tensor that the impl writes instead, if the output has other strides than requested
+    (``maybe_create_proxy``).
+    """
     shape: tuple[Size, ...] = ()
-    """Sizes requested; empty also in traces of format 1."""
+    """The requested sizes; empty also in traces of format 1."""
     dtype: str = ""
-    """Dtype requested: ``torch.float32``; empty in traces of format 1."""
+    """The requested dtype: ``torch.float32``; empty in traces of format 1."""
 
 
 class ProxyCopied(Event, frozen=True):
@@ -58,7 +61,7 @@ class ProxyCopied(Event, frozen=True):
 
 
 class ImplEntered(Container, frozen=True):
-    """A structured kernel's impl function writes the output; open until it returns."""
+    """A structured kernel's impl function writes the output. The event is open until it returns."""
 
     function: str
     """PyTorch's name of it: ``structured_ufunc_add_CUDA::impl``."""

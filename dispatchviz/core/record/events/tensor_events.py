@@ -1,4 +1,4 @@
-"""Events of tensors: creation, views, versions, and what changes of an existing one."""
+"""Events of tensors: creation, views, versions, and changes of existing tensors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from dispatchviz.core.record.events.field_types import (
 )
 
 CreationMeta = Literal["DEFAULT", "MULTI_OUTPUT_NODE", "NO_GRAD_MODE", "INFERENCE_MODE", "IN_CUSTOM_FUNCTION"]
-"""How a view was made: one that is not ``DEFAULT`` must not be written to in grad mode (``CreationMeta`` in
-``torch/csrc/autograd/variable.h``)."""
+"""The circumstances in which a view was created. A view that is not ``DEFAULT`` must not be written to in grad mode
+(``CreationMeta`` in ``torch/csrc/autograd/variable.h``).
+"""
 
 TensorOrigin = Literal["new", "known before"]
-"""Whether a tensor was made while recording, or was met for the first time and is older."""
+"""The origin of a tensor: created while recording, or older and met for the first time."""
 
 
 InplaceVerdict = Literal[
@@ -32,17 +33,18 @@ InplaceVerdict = Literal[
     "view of a leaf that requires grad",
     "leaf that requires grad",
 ]
-"""What decides whether a tensor may be written to in place; the last three forbid it (``can_mutate_inplace`` in
-``torch/csrc/autograd/VariableTypeUtils.h``)."""
+"""The condition that decides whether a tensor may be written to in place. The last three forbid it
+(``can_mutate_inplace`` in ``torch/csrc/autograd/VariableTypeUtils.h``).
+"""
 
 
 class TensorCreated(Event, frozen=True):
-    """A tensor appears for the first time: created now, or already there when recording began."""
+    """A tensor appears for the first time: it is created now, or existed when the recording began."""
 
     tensor: TensorNumber
-    """Number of the tensor: they are counted from 0, in order of appearance."""
+    """Number of the tensor. Tensors are counted from 0, in order of appearance."""
     how: TensorOrigin
-    """Created now, or already there when recording began."""
+    """The origin: created now, or existing when the recording began."""
     shape: tuple[Size, ...]
     """Its sizes."""
     stride: tuple[Stride, ...]
@@ -54,26 +56,27 @@ class TensorCreated(Event, frozen=True):
     key_set: KeySet
     """Its key set, as a 64-bit number (``TensorImpl::key_set``)."""
     storage: StorageNumber
-    """Number of its storage, from 0; tensors with one storage share memory. -1 if it has no memory
-    of its own: meta tensors, wrappers of a transform."""
+    """Number of its storage, from 0. Tensors with one storage share memory. -1 if it has no memory of its own: meta
+    tensors, wrappers of a transform.
+    """
     requires_grad: bool
-    """It requires grad, as a leaf or because it has a ``grad_fn``."""
+    """True if it requires grad, as a leaf or because it has a ``grad_fn``."""
     wrapped_number: bool
-    """It is a Python number passed for a tensor parameter (``is_wrapped_number``)."""
+    """True if it is a Python number passed for a tensor parameter (``is_wrapped_number``)."""
     value: str = ""
     """That number, as Python writes it: ``0.1``. Empty for other tensors, for a number in a device's memory, and in
     traces of older versions."""
 
 
 class ViewMade(Event, frozen=True):
-    """``as_view``: a tensor became a differentiable view (``torch/csrc/autograd/VariableTypeUtils.h``)."""
+    """A tensor became a differentiable view (``as_view``, ``torch/csrc/autograd/VariableTypeUtils.h``)."""
 
     tensor: TensorNumber
     """Number of the view."""
     base: TensorNumber
     """Number of the root base, which is never itself a view."""
     creation_meta: CreationMeta
-    """How the view was made."""
+    """The circumstances in which the view was created."""
 
 
 class VersionBumped(Event, frozen=True):
@@ -82,12 +85,13 @@ class VersionBumped(Event, frozen=True):
     tensor: TensorNumber
     """Number of the tensor that was written to."""
     before: Version
-    """Version until then."""
+    """Version before."""
     after: Version
-    """Version from here on."""
+    """Version afterwards."""
     counter: CounterNumber = -1
-    """Number of the version counter, from 0: tensors that share one detect each other's changes. -1 in traces of older
-    versions."""
+    """Number of the version counter, from 0. Tensors that share one detect each other's changes. -1 in traces of older
+    versions.
+    """
 
 
 class GeometryChanged(Event, frozen=True):
@@ -97,38 +101,39 @@ class GeometryChanged(Event, frozen=True):
     tensor: TensorNumber
     """Number of the tensor."""
     shape: tuple[Size, ...]
-    """Its sizes from here on."""
+    """Its sizes afterwards."""
     stride: tuple[Stride, ...]
-    """Its strides from here on, in elements."""
+    """Its strides afterwards, in elements."""
     dtype: str = ""
-    """Its dtype from here on, of ``x.data = y`` and ``x.set_(y)``; else empty."""
+    """Its dtype afterwards, for ``x.data = y`` and ``x.set_(y)``; else empty."""
     device: str = ""
-    """Its device from here on, of ``x.data = y`` and ``x.set_(y)``; else empty."""
+    """Its device afterwards, for ``x.data = y`` and ``x.set_(y)``; else empty."""
     storage: StorageNumber = -1
-    """The storage that it is on from here on, of ``x.data = y`` and ``x.set_(y)``; else -1."""
+    """Its storage afterwards, for ``x.data = y`` and ``x.set_(y)``; else -1."""
 
 
 class RequiresGradSet(Event, frozen=True):
-    """``requires_grad_()`` on a leaf, or ``detach_()``: no key changes."""
+    """``requires_grad_()`` was called on a leaf, or ``detach_()``. No key changes."""
 
     tensor: TensorNumber
     """Number of the tensor."""
     requires_grad: bool
-    """Its ``requires_grad`` from here on."""
+    """Its ``requires_grad`` afterwards."""
     detached: bool = False
-    """By ``detach_()``: its history, if there was one, is gone too."""
+    """True if ``detach_()`` did it: its history, if it had one, is gone too."""
 
 
 class GradSet(Event, frozen=True):
-    """A tensor's ``.grad`` is another one without an AccumulateGrad: ``x.grad = None``, or by the hook that
-    ``retain_grad`` registered."""
+    """A tensor's ``.grad`` was replaced without an AccumulateGrad: by ``x.grad = None``, or by the hook of
+    ``retain_grad``.
+    """
 
     tensor: TensorNumber
     """Number of the tensor."""
     result: TensorNumber | None
-    """Tensor number of ``.grad`` from here on; None: it has none."""
+    """Tensor number of ``.grad`` afterwards; None if it has none."""
     retained: bool
-    """By ``retain_grad``, while backward runs; else the attribute was assigned to."""
+    """True if ``retain_grad`` did it, while backward runs; else the attribute was assigned."""
 
 
 class KeySetChanged(Event, frozen=True):
@@ -137,39 +142,46 @@ class KeySetChanged(Event, frozen=True):
     tensor: TensorNumber
     """Number of the tensor."""
     before: KeySet
-    """Its key set until then, as a 64-bit number."""
+    """Its key set before, as a 64-bit number."""
     after: KeySet
-    """Its key set from here on, as a 64-bit number."""
+    """Its key set afterwards, as a 64-bit number."""
 
 
 class NumbersRecorded(Event, frozen=True):
-    """The numbers of a small tensor, when they may have become others: it is met as an argument or a result of a call,
-    or its memory was written to. Only of a recording that has numbers: of a command, up to a limit, and of
-    ``record(values=16)``."""
+    """The numbers of a small tensor, recorded when they may have changed: it is an argument or a result of a call, or
+    its memory was written to. It is only in recordings with numbers: those of a command, up to a limit, and of
+    ``record(values=16)``.
+    """
 
     tensor: TensorNumber
     """Number of the tensor."""
     storage: StorageNumber
-    """Number of the storage that they are on."""
+    """Number of the storage that holds them."""
     numbers: str
-    """All of them, in the brackets of Python's lists, as NumPy writes each: ``[[0.1, 2.0], [3.0, nan]]``. Empty of a
-    tensor with more elements that was written to; and where its memory is from now on in the hands of NumPy or the
-    program, which may change it unseen."""
+    """All numbers, in the brackets of Python's lists, each as NumPy writes it: ``[[0.1, 2.0], [3.0, nan]]``. Empty for
+    a tensor with more elements that was written to. Also empty once NumPy or the program has access to its memory and
+    may change it unseen.
+    """
     written: bool
-    """Its memory was written to by this call, or may be from now on: what was said of other tensors on it is over."""
+    """True if its memory was written to by this call, or may be from then on: recorded numbers of other tensors on that
+    memory are no longer valid.
+    """
     waited: bool = False
-    """They were copied from a GPU, which had to come to the end of its work before: the program alone does not wait
-    there."""
+    """True if they were copied from a GPU, which had to finish its work first. The program alone does not wait
+    there.
+    """
     last: bool = False
-    """The recording has reached its limit: from here on no numbers are recorded, and none of those before hold."""
+    """True if the recording has reached its limit: no more numbers are recorded, and the previous ones are no longer
+    valid.
+    """
 
 
 class InplaceChecked(Event, frozen=True):
-    """``check_inplace``: an autograd kernel asks whether its operator may write to a tensor."""
+    """An autograd kernel checks whether its operator may write to a tensor (``check_inplace``)."""
 
     tensor: TensorNumber
     """Number of the tensor that is about to be written to."""
     allowed: bool
-    """Whether it may be; if not, the kernel raises."""
+    """True if it may be written to. Otherwise the kernel raises."""
     why: InplaceVerdict
-    """What decides."""
+    """The condition that decides."""

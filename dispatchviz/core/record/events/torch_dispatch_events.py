@@ -8,32 +8,35 @@ from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import Count, KeySet, TensorNumber
 
 TorchDispatchKind = Literal["mode", "subclass"]
-"""Whose ``__torch_dispatch__`` is called: that of the mode on top of the stack, or that of an argument's class."""
+"""The owner of the ``__torch_dispatch__`` that is called: the mode on top of the stack, or an argument's class."""
 
 
 class TorchDispatchEntered(Container, frozen=True):
-    """The Python fallback calls the ``__torch_dispatch__`` of a mode or of a tensor subclass; open until it returns.
+    """The Python fallback calls the ``__torch_dispatch__`` of a mode or of a tensor subclass. The event is open until
+    it returns.
 
-    ``torch/csrc/utils/python_arg_parser.cpp``. What it calls on plain tensors does not reach it again.
+    The code is in ``torch/csrc/utils/python_arg_parser.cpp``. Calls that the handler makes on plain tensors do not
+    reach it again.
     """
 
     kind: TorchDispatchKind
-    """Whose method it is: a dispatch mode's or a tensor subclass's."""
+    """The owner of the method: a dispatch mode or a tensor subclass."""
     handler: str
     """Name of the class: ``LoggingMode``."""
     function: str
     """Its argument ``func``, an operator's overload: ``aten.add.Tensor``."""
     types: tuple[str, ...]
-    """Its argument ``types``: names of the classes among the tensor arguments that have a ``__torch_dispatch__``."""
+    """Its argument ``types``: names of the tensor arguments' classes that have a ``__torch_dispatch__``."""
     arguments: tuple[tuple[str, str], ...]
-    """Of each of its ``args`` and ``kwargs``: name (``args[0]``, or the keyword), and value as text (``t3`` for a
-    tensor); arguments that have their default are left out."""
+    """For each of its ``args`` and ``kwargs``: name (``args[0]``, or the keyword), and value as text (``t3`` for a
+    tensor). Arguments that have their default are left out.
+    """
     included: KeySet
-    """The thread's included key set under which it runs, as a 64-bit number."""
+    """The thread-local include set under which it runs, as a 64-bit number."""
     excluded: KeySet
-    """The thread's excluded key set under which it runs."""
+    """The thread-local exclude set under which it runs."""
     modes_left: Count
-    """How many modes are on the stack while it runs: those that its own calls will reach."""
+    """The number of modes on the stack while it runs. Its own calls reach these modes."""
 
 
 class TorchDispatchLeft(Event, frozen=True):
@@ -44,4 +47,4 @@ class TorchDispatchLeft(Event, frozen=True):
     tensors: tuple[TensorNumber, ...]
     """Numbers of the returned tensors, in order."""
     not_implemented: bool
-    """It returned NotImplemented: the next handler is called."""
+    """True if it returned NotImplemented: the next handler is called."""

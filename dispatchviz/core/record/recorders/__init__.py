@@ -1,1 +1,3 @@
-"""The methods that the machine calls while it is recorded, a subject a module; ``machine_recorder.py`` joins them."""
+"""The methods that the machine calls while it is recorded, one module for each subject. ``machine_recorder.py`` joins
+them.
+"""

@@ -1,4 +1,4 @@
-"""What autograd does in the forward pass: Nodes, edges, saved variables, histories, tangents."""
+"""The recorder of autograd in the forward pass: Nodes, edges, saved variables, histories, tangents."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 class AutogradRecorder(RecorderBase):
-    """Autograd, forward."""
+    """The recorder's methods for autograd in the forward pass."""
 
     def __init__(self, builder: EventBuilder | None = None) -> None:
         super().__init__(builder)
         self._hooks: dict[int, int] = {}
-        """The number in this recording of each hook that is there, by its handle's id, which counts per process."""
+        """The number in this recording of each existing hook, by its handle's id, which counts per process."""
         self._hook_numbers = count()
 
     def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None], /) -> None:
-        """The edges are set; ``arguments`` are the forward inputs, where there are any."""
+        """Record that a Node's edges are set. ``arguments`` are the forward inputs, if there are any."""
         first = self.first_node
         targets: list[Target | None] = []
         for edge in edges:
@@ -44,29 +44,29 @@ class AutogradRecorder(RecorderBase):
         self.note(("edges_collected", number, node.__class__, node._topological_nr, tuple(targets), behind))
 
     def accumulator_made(self, node: Node, tensor: Tensor) -> None:
-        """A leaf got its AccumulateGrad."""
+        """Record that a leaf got its AccumulateGrad."""
         self._emit(ev.AccumulatorMade, self._node(node), self._tensor(tensor))
 
     def history_rebased(self, tensor: Tensor, node: Node, output_nr: int) -> None:
-        """An in-place result got a new grad_fn."""
+        """Record that an in-place result got a new grad_fn."""
         self._emit(ev.HistoryRebased, self._tensor(tensor), self._node(node), output_nr)
 
     def history_set(self, tensor: Tensor, node: Node, output_nr: int) -> None:
-        """A result got its grad_fn."""
+        """Record that a result got its grad_fn."""
         self._emit(ev.HistorySet, self._tensor(tensor), self._node(node), output_nr)
 
     # -- members of Nodes ---------------------------------------------------------------------------------------------
 
     def sequence_nr_set(self, node: Node, before: int) -> None:
-        """A Node has another sequence number already."""
+        """Record that a Node has another sequence number, which is already set."""
         self._emit(ev.SequenceNumberSet, self._node(node), before, node.sequence_nr)
 
     def undefined_input_added(self, node: Node, input_nr: int) -> None:
-        """A placeholder, for an output that is undefined."""
+        """Record a placeholder for an output that is undefined."""
         self._emit(ev.UndefinedInputAdded, self._node(node), input_nr)
 
     def stack_stored(self, node: Node, frame: str, parent: Node | None) -> None:
-        """Anomaly mode has filled a new Node's metadata."""
+        """Record that anomaly mode has filled a new Node's metadata."""
         self._emit(ev.StackStored, self._node(node), frame)
         if parent is not None:
             self._emit(ev.ParentAssigned, self._node(node), self._node(parent))
@@ -80,33 +80,37 @@ class AutogradRecorder(RecorderBase):
         tensor: Tensor | None,
         moved: bool = False,
     ) -> None:
-        """A hook is there; ``handle`` is its handle's id."""
+        """Record that a hook was registered. ``handle`` is its handle's id."""
         number = None if handle is None else self._hook(handle)
         keeper = None if node is None else self._node(node)
         output_nr = 0 if tensor is None else tensor._output_nr
         self._emit(ev.HookRegistered, kind, function, number, keeper, self._tensor_or_none(tensor), output_nr, moved)
 
     def hook_removed(self, handle: int) -> None:
-        """A handle was asked to remove its hook; those of modules and optimizers, and older ones, are not told of."""
+        """Record that a handle removed its hook. Hooks of modules and optimizers, and those older than the recording,
+        are not recorded.
+        """
         number = self._hooks.pop(handle, None)
         if number is not None:
             self._emit(ev.HookRemoved, number)
 
     def _hook(self, handle: int) -> int:
-        """Number of a hook in this recording."""
+        """Return the number of a hook in this recording."""
         if handle not in self._hooks:
             self._hooks[handle] = next(self._hook_numbers)
         return self._hooks[handle]
 
     def entered_from_python(self) -> None:
-        """Nothing else tells that: the net (``safety_net.py``) looks for the line to which what follows belongs."""
+        """Mark that the program called the machine. Nothing is recorded: the wrapper of ``safety_net.py`` finds the
+        user's line.
+        """
 
     # -- saved variables ----------------------------------------------------------------------------------------------
 
     def variable_saved(
         self, node: Node, name: str, saved: SavedVariable, tensor: Tensor | None, is_output: bool, /
     ) -> None:
-        """A tensor was kept."""
+        """Record that a tensor was saved."""
         if self.finds_callers:
             self.find_caller()
         if tensor is None:
@@ -118,13 +122,13 @@ class AutogradRecorder(RecorderBase):
         self._emit(ev.VariableSaved, self._node(node), name, self._tensor(tensor), version, is_output, counter, packed)
 
     def variable_not_saved(self, node: Node, name: str, edge: int) -> None:
-        """A tensor was not kept, since only an empty edge's formula needs it."""
+        """Record that a tensor was not saved, since only the formula of an empty edge needs it."""
         self._emit(ev.VariableNotSaved, self._node(node), name, edge)
 
     def saved_tensor_hook_ran(
         self, kind: ev.SavedTensorHookKind, function: str, saved: SavedVariable, tensor: Tensor, packed: str
     ) -> None:
-        """A tensor was packed or unpacked."""
+        """Record that a tensor was packed or unpacked."""
         node, name = getattr(saved, "_recorded_as", (-1, ""))
         number = self._tensor(tensor)
         if node >= self.first_node:
@@ -132,10 +136,10 @@ class AutogradRecorder(RecorderBase):
         else:
             self._emit(ev.SavedTensorHookRan, kind, function, number, packed)
 
-    # -- functions of the user's --------------------------------------------------------------------------------------
+    # -- users' Functions ---------------------------------------------------------------------------------------------
 
     def function_entered(self, function: type[FunctionBase], node: FunctionBase, recorded: bool, setup: bool) -> None:
-        """Open the forward of a Function."""
+        """Open the event of a Function's forward."""
         needed = tuple(map(bool, node.needs_input_grad or ()))
         file, first, last = source_of(function.forward)
         name, number = function.__name__, self._node(node)
@@ -151,7 +155,7 @@ class AutogradRecorder(RecorderBase):
         marked: ev.OutputMark,
         is_input: bool,
     ) -> None:
-        """A tensor that a forward returned has its final form."""
+        """Record the final form of a tensor that a forward returned."""
         before, after = self._tensor(returned), self._tensor(result)
         meta: ev.CreationMeta | Literal[""] = "" if result._view is None else result._view.creation_meta
         self._emit(ev.FunctionOutput, self._node(node), position, before, after, how, marked, is_input, meta)
@@ -159,9 +163,9 @@ class AutogradRecorder(RecorderBase):
     # -- forward mode -------------------------------------------------------------------------------------------------
 
     def forward_formula_entered(self, formula: str, how: ev.ForwardFormulaKind) -> None:
-        """Open the computation of a tangent."""
+        """Open the event of the computation of a tangent."""
         self._emit_span(ev.ForwardFormulaEntered, formula, how)
 
     def tangent_set(self, tensor: Tensor, tangent: Tensor, how: ev.TangentSource) -> None:
-        """The tensor already has it."""
+        """Record a tensor's tangent, which is already set."""
         self._emit(ev.TangentSet, self._tensor(tensor), self._tensor(tangent), how)

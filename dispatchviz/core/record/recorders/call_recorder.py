@@ -1,4 +1,6 @@
-"""What the dispatcher does: calls, redispatches and what kernels return, boxing, structured kernels, registrations."""
+"""The recorder of the dispatcher: calls, redispatches, results of kernels, boxing, structured kernels,
+registrations.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,16 @@ _FAILED: Failed = ("failed",)
 
 
 class CallRecorder(PythonRecorder):
-    """The dispatcher and its registrations."""
+    """The recorder's methods for the dispatcher and its registrations."""
 
     _own_numbers: dict[OperatorEntry, tuple[bool, ...]] | None = None
     _last_hash: tuple[int, str] = -1, ""
-    """Tensor and hash that were said last: a kernel that passes a result on says nothing new."""
+    """The tensor and hash that were recorded last. A kernel that passes the result on adds nothing."""
 
     def called(self, how: ev.CallKind, cell: Cell, ks: int, args: Sequence[Any], /) -> None:
-        """A full dispatch begins, with all arguments in schema order; the cell and the effective set are chosen."""
+        """Record the beginning of a full dispatch, with all arguments in schema order. The dispatch table entry and the
+        effective set are chosen already.
+        """
         if self.finds_callers:
             self.find_caller()
         state = thread.state
@@ -44,18 +48,18 @@ class CallRecorder(PythonRecorder):
         self.note(("called", how, cell, ks, state.included, state.excluded, sets, keys))
 
     def redispatched(self, how: ev.CallKind, cell: Cell, ks: int, /) -> None:
-        """A redispatch begins."""
+        """Record the beginning of a redispatch."""
         self.note(("redispatched", how, cell, ks))
 
     def returned(self, result: Any, /) -> None:
-        """The kernel returned something, and with it the call is over."""
+        """Record that the kernel returned, which ends the call."""
         values = result if isinstance(result, (list, tuple)) else (result,)
         if any(isinstance(value, (list, tuple)) for value in values):  # a stack has a list of tensors as one value
             values = [one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,))]
         self.note(("returned", tuple([self._serial(value) for value in values if hasattr(value, "_ks")])))
 
     def result_hashed(self, op: OperatorEntry, result: Any, /) -> None:
-        """A kernel is about to return something: the hashes of what it computed, where these are asked for."""
+        """Record the hashes of the numbers that a kernel is about to return, if hashes are requested."""
         values = result if isinstance(result, (list, tuple)) else (result,)
         own = self._own_numbers_of(op)
         if len(own) != len(values):  # a list of tensors is one return, and Python kernels return what they like
@@ -75,21 +79,21 @@ class CallRecorder(PythonRecorder):
 
     def _hash(self, tensor: Tensor) -> None:
         found = result_hash(tensor)
-        if found is not None and self._last_hash != (said := (self._tensor(tensor), found)):
-            self._last_hash = said
-            self._emit(ev.ResultHashed, *said)
+        if found is not None and self._last_hash != (now := (self._tensor(tensor), found)):
+            self._last_hash = now
+            self._emit(ev.ResultHashed, *now)
 
     def call_failed(self, error: BaseException) -> None:
-        """The kernel raised, and with it the call is over."""
+        """Record that the kernel raised, which ends the call."""
         self.error_raised(error)
         self.note(_FAILED)
 
     def boxed(self, op: OperatorEntry, values: Sequence[Any], declared: Sequence[Argument]) -> None:
-        """Values went onto a stack, of the arguments or the returns that are declared."""
+        """Record that values were pushed onto a stack. ``declared`` are the arguments or returns of the schema."""
         self._emit(ev.Boxed, op.name, len(values), contents(values, declared, self._tensor))
 
     def unboxed(self, op: OperatorEntry, values: Sequence[Any], declared: Sequence[Argument]) -> None:
-        """Values came off a stack."""
+        """Record that values were popped off a stack."""
         self._emit(ev.Unboxed, op.name, len(values), contents(values, declared, self._tensor))
 
     def torch_dispatch_entered(
@@ -101,7 +105,9 @@ class CallRecorder(PythonRecorder):
         args: Iterable[Any],
         kwargs: Mapping[str, Any],
     ) -> None:
-        """Open the ``__torch_dispatch__`` of a mode or subclass; the thread already has the sets it runs under."""
+        """Open the event of a ``__torch_dispatch__`` of a mode or subclass. The thread already has the include and
+        exclude sets under which it runs.
+        """
         named = [*((f"args[{i}]", value) for i, value in enumerate(args)), *kwargs.items()]
         self._emit_span(
             ev.TorchDispatchEntered,
@@ -116,7 +122,7 @@ class CallRecorder(PythonRecorder):
         )
 
     def torch_dispatch_left(self, handler: str, result: Any) -> None:
-        """What the handler returned; ``leave`` follows."""
+        """Record the handler's result. ``leave`` follows."""
         tensors = tuple(self._tensor(tensor) for tensor in tensors_in(result))
         self._emit(ev.TorchDispatchLeft, handler, tensors, result is NotImplemented)
 
@@ -133,32 +139,34 @@ class CallRecorder(PythonRecorder):
         proxy: Tensor | None,
         /,
     ) -> None:
-        """``set_output`` is done; a proxy is written instead of an output whose strides the kernel cannot use."""
+        """Record that ``set_output`` is done. If the kernel cannot use the output's strides, it writes to a proxy."""
         proxy_number = None if proxy is None else self._serial(proxy)
         number = self._serial(tensor)
         self.note(("output_allocated", variant, number, resized, shape, dtype, method, proxy_number))
 
     def proxy_copied(self, proxy: Tensor, output: Tensor) -> None:
-        """What a kernel wrote into a proxy is copied to the output."""
+        """Record that the data of a proxy is copied to the output."""
         self.note(("proxy_copied", self._serial(proxy), self._serial(output)))
 
     # -- registrations ------------------------------------------------------------------------------------------------
 
     def registrations_change(self) -> None:
-        """An operator's or the process's registrations are about to change: earlier notes refer to the old ones."""
+        """Prepare for a change of registrations of an operator or the process, since earlier notes refer to the old
+        ones.
+        """
         self.settle()
         self.builder.registrations_change()
 
     def operator_defined(self, op: OperatorEntry) -> None:
-        """``def``."""
+        """Record ``def``."""
         fallbacks = sum(cell.reason == FALLBACK for cell in op.table)
         filled = sum(cell.kernel is not None for cell in op.table)
         self._emit(ev.OperatorDefined, op.name, str(op.schema), fallbacks, filled - fallbacks)
 
     def kernel_registered(self, op: OperatorEntry | None, key: DispatchKey, kernel: Kernel, removed: bool) -> None:
-        """``impl`` or, without an operator, ``fallback``; or its removal."""
+        """Record ``impl`` or, without an operator, ``fallback``; or its removal."""
         self._emit(ev.KernelRegistered, op.name if op else "", key.name, kernel.name, removed)
 
     def cells_recomputed(self, op: OperatorEntry, keys: Iterable[DispatchKey]) -> None:
-        """Cells changed."""
+        """Record that dispatch table entries changed."""
         self._emit(ev.CellsRecomputed, op.name, tuple(key.name for key in keys))

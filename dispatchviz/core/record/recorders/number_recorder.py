@@ -1,17 +1,17 @@
-"""The numbers of small tensors, in recordings that are asked for them: as text, whenever they may have become others.
+"""The numbers of small tensors, in recordings that request them: as text, whenever they may have changed.
 
-A tensor's numbers are said when it is met as an argument or a result, and again when something is written to its
-memory, by whichever tensor that happens: the recorder knows which of the tensors that it has spoken of are alive, and
-keeps none of them alive. Numbers are compared as bytes, and become text where they are others. Memory that NumPy or the
-program has in its hands too can change unseen: of tensors on that nothing more is said, and that this is so is said
-once.
+A tensor's numbers are recorded when it is an argument or a result, and again when its memory is written through any
+tensor. For that, the recorder knows which of the recorded tensors are alive, and keeps none of them alive. Numbers are
+compared as bytes, and become text if they changed. Memory to which NumPy or the program has access can change unseen.
+The recorder emits one event about that, and then no more numbers of tensors on this memory.
 
-Numbers on a GPU are copied to the host, for which the recording waits until the GPU has made them; the event says so.
+Numbers on a GPU are copied to the host, for which the recording waits until the GPU has computed them. The event shows
+that.
 
-Where a recording has a limit, the last event says that it is the last: from there on nothing is known of any memory.
-Calls are recorded without a look at numbers afterwards, as fast as in a recording that was not asked for them.
+If a recording has a limit, its last event of this kind is marked: after it no memory's content is known. Calls are then
+recorded without numbers, as fast as in a recording without them.
 
-Not here: at which step which numbers hold (``explain/trace_index/tensor_numbers.py``).
+Not here: the steps at which numbers are valid (``explain/trace_index/tensor_numbers.py``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.tensor.tensor import Tensor
 
 WRITTEN_TOO = ("running_mean", "running_var")
-"""Parameters that batch norm writes to though its schema does not say so."""
+"""Parameters that batch norm writes to although its schema does not declare it."""
 
 Held = tuple[int, tuple[int, ...], bytes]
 """The numbers of a tensor: its storage, its shape, the bytes of its elements."""
@@ -45,45 +45,49 @@ class Effects(NamedTuple):
     written: tuple[int, ...]
     """The positions of the arguments that it writes to."""
     unwritten: bool
-    """Its results are on new memory that it does not write to."""
+    """True if its results are on new memory that it does not write to."""
     computes: bool
-    """Its results have numbers: its own, or those that Python code has written."""
+    """True if its results have numbers: its own, or those that Python code has written."""
 
 
 class NumberRecorder(RecorderBase):
-    """Numbers of tensors."""
+    """The recorder's methods for numbers of tensors."""
 
     numbers = 0
-    """The largest number of elements of a tensor that is looked at; set it before the recording begins."""
+    """The largest number of elements of a recorded tensor. Set it before the recording begins."""
     most_numbers = 0
-    """The largest number of times that numbers are recorded; the last ones do not hold afterwards. 0: no limit."""
-    _told: int
-    """How many times numbers were told."""
-    _said: dict[int, Held]
-    """Serial number of a tensor to what was said of it."""
+    """The largest number of times that numbers are recorded. After that, the last numbers are no longer valid. 0: no
+    limit.
+    """
+    _emitted: int
+    """The number of times that numbers were recorded."""
+    _recorded: dict[int, Held]
+    """The last recorded numbers of each tensor, by its serial number."""
     _on: dict[int, WeakValueDictionary[int, Tensor]]
-    """Storage to the tensors on it that were spoken of, by their numbers: to compare tensors would call an operator."""
+    """The recorded tensors on each storage, by their numbers, since comparing tensors would call an operator."""
     _unwritten: set[int]
-    """Storages that nobody has written to yet: what is in them is chance."""
+    """Storages that have not been written to. Their content is arbitrary."""
     _effects: dict[OperatorEntry, Effects]
-    """Those of the operators that were called."""
+    """The effects of the operators that were called."""
 
     def begin(self) -> None:
-        """Nothing is said yet."""
+        """Begin with no recorded numbers."""
         super().begin()
-        self._said, self._on, self._unwritten, self._effects, self._told = {}, {}, set(), {}, 0
+        self._recorded, self._on, self._unwritten, self._effects, self._emitted = {}, {}, set(), {}, 0
 
     def numbers_before(self, args: Sequence[Any], /) -> None:
-        """A call begins with these arguments."""
+        """Record the numbers of arguments when a call begins."""
         for value in args:
             if hasattr(value, "_ks"):
-                self._say(value)
+                self._record_numbers(value)
             elif isinstance(value, (list, tuple)):
                 for tensor in tensors_in(value):
-                    self._say(tensor)
+                    self._record_numbers(tensor)
 
     def numbers_after(self, op: OperatorEntry, args: Sequence[Any], result: Any, /) -> None:
-        """A kernel is about to return something; its arguments are known unless it is boxed."""
+        """Record the numbers of results and of written arguments when a kernel is about to return. The arguments are
+        known unless it is boxed.
+        """
         effects = self._effects.get(op)
         if effects is None:
             effects = self._effects[op] = _effects(op.schema)
@@ -96,10 +100,10 @@ class NumberRecorder(RecorderBase):
         elif effects.computes and self._unwritten:
             self._unwritten.difference_update(map(self._storage_of, tensors))
         for tensor in tensors:
-            self._say(tensor)
+            self._record_numbers(tensor)
 
     def memory_allocated(self, storage: int, /) -> None:
-        """A new storage, by its serial number: what is in it is chance until something is written there."""
+        """Note a new storage, by its serial number. Its content is arbitrary until it is written."""
         self._unwritten.add(storage - self.first_storage)
 
     def _number_tensor(self, tensor: Tensor, how: ev.TensorOrigin) -> int:
@@ -110,23 +114,25 @@ class NumberRecorder(RecorderBase):
         return number
 
     def memory_changed(self, tensor: Tensor, /) -> None:
-        """It is another piece of memory now, or reads it in another way: by geometry, by the bits of its key set."""
-        if self.numbers and self._said.pop(tensor._number, None) is not None:
+        """Record that a tensor uses other memory, or reads it in another way: by its geometry or the bits of its key
+        set.
+        """
+        if self.numbers and self._recorded.pop(tensor._number, None) is not None:
             self._emit(ev.NumbersRecorded, self._tensor(tensor), self._storage_of(tensor), "", False)
-            self._say(tensor)
+            self._record_numbers(tensor)
 
     def memory_written(self, tensor: Tensor, /) -> None:
-        """Something that is no kernel has written to it."""
+        """Record that code other than a kernel has written to the tensor's memory."""
         if self.numbers:
             self._wrote(tensor)
 
     def memory_exposed(self, tensor: Tensor, /) -> None:
-        """Others have its memory in their hands from now on."""
+        """Record that NumPy or the program has access to the tensor's memory."""
         if self.numbers and (storage := self._storage_of(tensor)) >= 0:
             self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, "", True)
 
     def _wrote(self, tensor: Tensor) -> None:
-        """A tensor was written to: what is on its memory has new numbers."""
+        """Record the new numbers of all recorded tensors on the memory of a written tensor."""
         storage = self._storage_of(tensor)
         self._unwritten.discard(storage)
         if storage < 0 or tensor._storage.exposed:
@@ -135,16 +141,16 @@ class NumberRecorder(RecorderBase):
         mates = [each for each in known if self._storage_of(each) == storage]
         array = self._small(tensor)
         held = None if array is None else _held(storage, array)
-        if held is not None and self._said.get(tensor._number) == held:
+        if held is not None and self._recorded.get(tensor._number) == held:
             return
         if mates or held is not None:
-            self._tell(tensor, storage, array, held, True)
+            self._emit_numbers(tensor, storage, array, held, True)
         for mate in mates:
             if mate is not tensor and (array := self._small(mate)) is not None:
-                self._tell(mate, storage, array, _held(storage, array), False)
+                self._emit_numbers(mate, storage, array, _held(storage, array), False)
 
-    def _say(self, tensor: Tensor) -> None:
-        """The numbers of a tensor, unless they were said."""
+    def _record_numbers(self, tensor: Tensor) -> None:
+        """Record the numbers of a tensor, unless they were recorded already."""
         array, memory = tensor._array, tensor._storage
         if array is None or not 0 < array.size <= self.numbers or memory.exposed or tensor._wrapped_number:
             return
@@ -153,41 +159,43 @@ class NumberRecorder(RecorderBase):
             return
         array = on_host(resolved(tensor))
         held = _held(storage, array)
-        if self._said.get(tensor._number) != held:
-            self._tell(tensor, storage, array, held, False)
+        if self._recorded.get(tensor._number) != held:
+            self._emit_numbers(tensor, storage, array, held, False)
 
-    def _tell(self, tensor: Tensor, storage: int, array: Any | None, held: Held | None, written: bool) -> None:
-        """Numbers, or that those that were said are over: of a tensor with too many."""
+    def _emit_numbers(self, tensor: Tensor, storage: int, array: Any | None, held: Held | None, written: bool) -> None:
+        """Emit the numbers; without numbers, for a tensor with too many, emit that the recorded ones are no longer
+        valid.
+        """
         if not self.numbers:  # the limit was reached
             return
         text, waited = ("", False) if array is None else (text_of(array), is_on_gpu(tensor._array))
         self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, text, written, waited)
         if held is None:
-            self._said.pop(tensor._number, None)
+            self._recorded.pop(tensor._number, None)
         else:
-            self._said[tensor._number] = held
+            self._recorded[tensor._number] = held
         mates = self._on.get(storage)
         if mates is None:
             mates = self._on[storage] = WeakValueDictionary()
         mates[tensor._number] = tensor
-        self._told += 1
-        if self._told == self.most_numbers:
-            self._tell_no_more(tensor, storage)
+        self._emitted += 1
+        if self._emitted == self.most_numbers:
+            self._emit_last_numbers(tensor, storage)
 
-    def _tell_no_more(self, tensor: Tensor, storage: int) -> None:
-        """From now on any memory may change without being told."""
+    def _emit_last_numbers(self, tensor: Tensor, storage: int) -> None:
+        """Emit the last event of numbers. After it, memory may change without an event."""
         self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, "", True, False, True)
         self.numbers = 0
-        self._said, self._on, self._unwritten = {}, {}, set()
+        self._recorded, self._on, self._unwritten = {}, {}, set()
         recorder.recorder_changes()
 
     def _small(self, tensor: Tensor) -> Any | None:
-        """The elements of a tensor that has few, on the host; None of any other."""
+        """The elements of a small tensor, on the host; None for any other tensor."""
         array = tensor._array
         return on_host(resolved(tensor)) if array is not None and 0 < array.size <= self.numbers else None
 
     def _storage_of(self, tensor: Tensor) -> int:
-        """The number of its memory in this recording; -1 without."""
+        """The number of the tensor's memory in this recording; -1 without memory."""
         self._tensor(tensor)
         storage = tensor._storage
         return -1 if storage.buffer is None else storage._number - self.first_storage
@@ -198,14 +206,18 @@ def _held(storage: int, array: Any) -> Held:
 
 
 def text_of(array: Any) -> str:
-    """All numbers, as NumPy writes each, in the brackets of Python's lists: ``[[0.1, 2.0], [3.0, nan]]``."""
+    """The text of all numbers, each as NumPy writes it, in the brackets of Python's lists: ``[[0.1, 2.0], [3.0,
+    nan]]``.
+    """
     if not array.ndim:
         return str(array[()])
     return f"[{', '.join(map(str if array.ndim == 1 else text_of, array))}]"
 
 
 def _effects(schema: FunctionSchema) -> Effects:
-    """Read the effects of an operator off its schema. NB: what ``lift_fresh`` returns has numbers that Python wrote."""
+    """The effects of an operator, read from its schema. NB: the result of ``lift_fresh`` has numbers that Python
+    wrote.
+    """
     written = [at for at, each in enumerate(schema.arguments) if each.is_write or each.name in WRITTEN_TOO]
     aliases = any(each.alias for each in schema.returns)
     unwritten = writes_nothing(schema) and not aliases

@@ -1,4 +1,4 @@
-"""What the program itself does: lines, variables, output, exceptions, and the Python bindings that it calls."""
+"""The recorder of the program itself: lines, variables, output, exceptions, and the Python bindings that it calls."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ if TYPE_CHECKING:
 
 
 class PythonRecorder(RecorderBase):
-    """The program, and the bindings that it calls."""
+    """The recorder's methods for the program and the bindings that it calls."""
 
     def source_line(self, file: str, line: int) -> None:
-        """A line of the program begins; at the top it stays open until the next."""
+        """Record that a line of the program begins. At the top it stays open until the next line."""
         self._last_error = None
         self.note(("source_line", file, line, "", None, False, False))
 
     def name_bound(self, name: str, tensor: Tensor, turn: int = 0, /) -> None:
-        """A variable of the program names a tensor."""
+        """Record that a variable of the program names a tensor."""
         self.note(("name_bound", name, self._serial(tensor), turn))
 
     def name_unbound(self, name: str, tensor: int, /) -> None:
-        """A variable of the program names no tensor any more; its number, since it may be gone."""
+        """Record that a variable of the program no longer names a tensor, given by its number, since it may be gone."""
         self.note(("name_unbound", name, tensor))
 
     def module_changed(self, module: Any, /) -> None:
-        """A module of the program has other members; for a recorder of their names."""
+        """Note that a module of the program has other members, for a recorder of their names."""
 
     def wrote(self, text: str) -> None:
-        """The program writes to its standard output, in pieces that end where a line ends or another begins."""
+        """Record output to the program's standard output, in pieces that end where a line of output ends or another
+        line of the program begins.
+        """
         self.note(("wrote", text))
 
     def tensor_formatted(self, tensor: Tensor, function: ev.FormattingMethod) -> None:
-        """Open the event of a tensor whose text is made."""
+        """Open the event of a tensor that is formatted."""
         self._emit_span(ev.TensorFormatted, self._tensor(tensor), function)
 
     def module_called(self, module: Any, /) -> None:
@@ -45,7 +47,7 @@ class PythonRecorder(RecorderBase):
         self._emit_span(ev.ModuleCalled, self.module_name(module), type(module).__name__)
 
     def module_name(self, module: Any, /) -> str:
-        """The path of a module, for a recorder that knows names; else empty."""
+        """Return the path of a module, for a recorder that knows names; else an empty text."""
         return ""
 
     def module_left(self, failed: bool, /) -> None:
@@ -53,15 +55,15 @@ class PythonRecorder(RecorderBase):
         self.note(("module_left", failed))
 
     def program_raised(self, error: BaseException, file: str, line: int, traceback: str = "") -> None:
-        """The last event of a program that failed."""
+        """Record the exception of a program that failed. It is the last event."""
         self.note(("raised", type(error).__name__, text_of(error), file, line, traceback))
 
     def warned(self, category: str, message: str, file: str, line: int) -> None:
-        """A warning is about to be shown."""
+        """Record that a warning is about to be shown."""
         self._emit(ev.Warned, category, message, file, line)
 
     def error_raised(self, error: BaseException) -> None:
-        """An exception, where it is first seen; further out it has come over more frames."""
+        """Record an exception where it is first seen. Further out it has passed through more frames."""
         last, frames = self._last_error, _frames(error)
         self._last_error = id(error), frames
         if last is None or last[0] != id(error) or last[1] >= frames:
@@ -70,16 +72,18 @@ class PythonRecorder(RecorderBase):
     # -- bindings -----------------------------------------------------------------------------------------------------
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
-        """Open the event of a Python binding; ``values`` are those of the parameters of the signature that matched."""
+        """Open the event of a Python binding. ``values`` are those of the parameters of the signature that matched."""
         self._last_error = None
         self.note(("binding_entered", binding, signature, tuple([self._value_text(value) for value in values])))
 
     def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...], /) -> None:
-        """The same by a plan: the arguments are tensors and plain values, the parser was not needed."""
+        """Open the event of a Python binding that a plan runs. The arguments are tensors and plain values; the parser
+        is not needed.
+        """
         self._binding_called(binding, plan, args)
 
     def _binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Give the arguments with the serial numbers of tensors."""
+        """Return the arguments with the serial numbers of tensors."""
         self._last_error = None
         numbered, first = list(args), self.first_tensor
         for i, is_tensor in enumerate(plan.tensors):
@@ -92,7 +96,7 @@ class PythonRecorder(RecorderBase):
 
 
 def _frames(error: BaseException) -> int:
-    """Over how many frames an exception has come so far."""
+    """The number of frames through which an exception has passed."""
     count, traceback = 0, error.__traceback__
     while traceback is not None:
         count, traceback = count + 1, traceback.tb_next

@@ -1,8 +1,8 @@
-"""What every subject of a recorder needs: the list of notes, and the numbers of tensors, storages and Nodes.
+"""The base of all subjects of a recorder: the list of notes, and the numbers of tensors, storages and Nodes.
 
 Objects are numbered through a slot of their own (``_number``), in the order in which recordings meet them, so that no
-note holds a tensor or a Node alive. The serial numbers go on over all recordings: what has a smaller one than the first
-of this recording is new to it. Events count from 0.
+note keeps a tensor or a Node alive. The serial numbers continue over all recordings: an object with a number below the
+first of this recording is new to it. Events count from 0.
 """
 
 from __future__ import annotations
@@ -38,60 +38,63 @@ _tensor_numbers, _storage_numbers, _node_numbers, _counter_numbers = count(), co
 """Serial numbers over all recordings."""
 
 numbering = threading.RLock()
-"""Held while something gets its number that several threads may meet at once."""
+"""A lock for numbering objects that several threads may meet at once."""
 
 MANY_NOTES = 1 << 12
-"""So many items in the list of notes are read at once where events go to a file: those of some 64 KiB."""
+"""The number of items in the list of notes that are read at once if events go to a file: about 64 KiB."""
 
 NOTE_LENGTH = 3
-"""The number of items that a note has for each of its events, about."""
+"""The approximate number of items of a note for each of its events."""
 
 KNOWN: ev.TensorOrigin = "known before"
-"""How a tensor was met that was there before the recording."""
+"""The origin of a tensor that existed before the recording."""
 
 
 class RecorderBase(SafetyNet):
-    """Emits notes and numbers the tensors, storages and Nodes in them."""
+    """The methods that emit notes and number the tensors, storages and Nodes in them."""
 
     hears_machine = True
-    """The machine tells it; otherwise an installed PyTorch is listened to, and the machine may be used beside it."""
+    """True if the machine reports to it. Otherwise it listens to an installed PyTorch, and the machine may be used
+    beside it.
+    """
 
     def __init__(self, builder: EventBuilder | None = None) -> None:
         self.failed: Exception | None = None
-        """The fault of ours that ended the recording."""
+        """The internal error that ended the recording."""
         self.notes: list[Any] = []
-        """All notes that are not read yet, one after the other: a name, its facts, the next name."""
+        """All notes that have not been read, one after the other: a name, its facts, the next name."""
         self.note: Emit = self.notes.extend
-        """Emits one note. It is copied into the list: nothing of it stays but its facts."""
+        """The function that emits one note. The note is copied into the list: only its facts are kept."""
         self.node_freed = FreedNodes(self.notes.append)
-        """Told of the end of a Node that has a number."""
+        """The callback for the end of each numbered Node."""
         self.builder = builder or EventBuilder()
         self.hashes = False
-        """The numbers of results are hashed; to be set before the recording begins."""
+        """True if the numbers of results are hashed. Set it before the recording begins."""
         self.stream: TraceStream | None = None
-        """Where events go while the program runs; without one they stay in memory."""
+        """The stream that gets the events while the program runs; None if they stay in memory."""
         self.full = False
-        """The recording stays in memory and has reached the limit of that."""
+        """True if the recording stays in memory and has reached the limit."""
         self._kept_notes = 0
         """The number of items in ``notes`` when the limit was reached."""
         self._to_raise: list[BaseException] = []
-        """Exceptions from outside that came where Python ignores every exception."""
+        """Exceptions from outside that were raised where Python ignores all exceptions."""
         self.many_notes = self._many_notes()
-        """When there are more items in ``notes``, ``hand_over`` is to be called."""
+        """The number of items in ``notes`` above which ``hand_over`` must be called."""
         self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
         self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
         self.state: thread_state.State | None = None
-        """That of the recording thread, as long as there is no other, be it the one of a device's thread."""
+        """The state of the recording thread, as long as there is no other thread, not even one of a device."""
         self.found = False
-        """The caller of the call that comes next has just been noted."""
+        """True if the caller of the next call has just been noted."""
         self.kernels: set[int] = set()
-        """``id`` of code objects whose callers are found already, as far as met: kernels, bindings."""
+        """The ``id`` of code objects whose callers have been found already: kernels, bindings."""
         self._last_error: tuple[int, int] | None = None
-        """``id`` of the exception that was told last, and over how many frames it had come then: it is not kept, since
-        it keeps its frames, and these their tensors."""
+        """The ``id`` of the last recorded exception, and the number of frames that it had passed through. The exception
+        itself is not kept, since it would keep its frames and their tensors alive.
+        """
 
     def begin(self) -> None:
-        """Objects numbered from now on are new."""
+        """Begin a recording, in which objects without a number are new."""
         self.first_tensor = self.builder.tensors.first = next(_tensor_numbers) + 1
         self.first_storage = self.builder.storages.first = next(_storage_numbers) + 1
         self.first_node = self.builder.nodes.first = next(_node_numbers) + 1
@@ -101,13 +104,13 @@ class RecorderBase(SafetyNet):
             self.distinguish_threads()
 
     def end(self) -> None:
-        """What becomes of the Nodes from now on is not recorded."""
+        """Stop recording the end of Nodes."""
         self.node_freed.not_noted()
 
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
-        """Emit the user's current line, if it changed; for a recorder of the user's code.
+        """Emit the user's current line if it changed, in a recorder of the user's code.
 
-        ``parsed``: a binding around has emitted that; ``in_kernel``: so has what called the kernel around.
+        ``parsed``: an enclosing binding has emitted the line. ``in_kernel``: the caller of the enclosing kernel has.
         """
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -132,7 +135,7 @@ class RecorderBase(SafetyNet):
             self.many_notes = self._many_notes()
 
     def write_to(self, stream: TraceStream, at_once: bool = False) -> None:
-        """From now on events go to a stream; ``at_once``: it is emptied after each note."""
+        """Send later events to a stream. With ``at_once`` it is emptied after each note."""
         self.stream = stream
         self.many_notes = self._many_notes()
         if at_once:
@@ -143,7 +146,7 @@ class RecorderBase(SafetyNet):
         self.hand_over()
 
     def raise_soon(self, error: BaseException, /) -> None:
-        """Raise an exception from outside when the program next calls us: where it came, Python ignores it."""
+        """Raise an exception from outside when the program next calls us. Python ignores it where it was raised."""
         self._to_raise.append(error)
         self.many_notes = self._many_notes()
 
@@ -153,7 +156,7 @@ class RecorderBase(SafetyNet):
         return MANY_NOTES if self.stream is not None else NOTE_LENGTH * (MOST_IN_MEMORY - len(self.builder.events))
 
     def hand_over(self, /) -> None:
-        """Let the stream read the notes; end the recording if it has stopped, or if memory has no room for more."""
+        """Let the stream read the notes. End the recording if it has stopped, or if the memory limit is reached."""
         if self._to_raise:
             try:
                 raise self._to_raise.pop()
@@ -169,12 +172,12 @@ class RecorderBase(SafetyNet):
             recorder.stop(self)  # type: ignore[arg-type]
 
     def _give_up(self, error: Exception) -> None:
-        """End the recording after a failure of its own; what was emitted before is kept."""
+        """End the recording after an internal error. Events emitted before are kept."""
         if self.failed is not None:
             return
         self.failed = error
         recorder.stop(self)  # type: ignore[arg-type]
-        with own_errors_suppressed(Exception):  # the notes may be what is wrong
+        with own_errors_suppressed(Exception):  # the notes may be the cause
             self.settle() if self.stream is not None else self.builder.read(self.notes)
         read = len(self.builder.events)
         warnings.warn(f"recording stopped at event {read}: {error!r}", RuntimeWarning, stacklevel=4)
@@ -182,12 +185,12 @@ class RecorderBase(SafetyNet):
     # -- threads ------------------------------------------------------------------------------------------------------
 
     def states_change(self) -> None:
-        """From now on a thread may carry the state of another one."""
+        """Look up the thread's state for each note, since a thread may now have the state of another one."""
         self.state = None
         recorder.recorder_changes()
 
     def distinguish_threads(self) -> None:
-        """From now on every note of a thread other than the recording one has its thread's identifier."""
+        """Put the thread's identifier into every note of a thread other than the recording one."""
         self.state = None
         self.note = functools.partial(_emit_on_thread, self.notes, self.builder.thread)
         self.node_freed.note_with_thread(self.notes)
@@ -196,27 +199,29 @@ class RecorderBase(SafetyNet):
     # -- events as they are -------------------------------------------------------------------------------------------
 
     def _emit(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
-        """An event of which no note is worth having: the fields are its own, with numbers counted from 0."""
+        """Emit an event that has no note of its own. The fields are those of the event, with numbers counted from 0."""
         note: EventNote = ("event", kind, fields)  # type: ignore[assignment]
         self.note(note)
 
     def _emit_span(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
-        """The same of an event that is open until ``leave``."""
+        """Emit an event that is open until ``leave``."""
         note: EventNote = ("span", kind, fields)  # type: ignore[assignment]
         self.note(note)
 
     def leave(self, /) -> None:
-        """The innermost open event is over."""
+        """Close the innermost open event."""
         self.note(recorder.LEAVE)
 
     # -- numbers of tensors -------------------------------------------------------------------------------------------
 
     def number_of(self, tensor: Tensor, /) -> int:
-        """Its serial number, of whichever recording."""
+        """Return the tensor's serial number, of this or an earlier recording."""
         return tensor._number
 
     def serial(self, tensor: Tensor, /) -> int:
-        """Serial number of a tensor; meeting one that was there before is an event."""
+        """Return the serial number of a tensor. Record the tensor first if it existed before and is new to the
+        recording.
+        """
         number = tensor._number
         return number if number >= self.first_tensor else self._introduce(tensor, KNOWN)
 
@@ -225,7 +230,7 @@ class RecorderBase(SafetyNet):
         return number if number >= self.first_tensor else self._introduce(tensor, KNOWN)
 
     def _tensor(self, tensor: Tensor) -> int:
-        """Number of a tensor in this recording."""
+        """Return the number of a tensor in this recording."""
         number, first = tensor._number, self.first_tensor
         return (number if number >= first else self._introduce(tensor, KNOWN)) - first
 
@@ -266,11 +271,11 @@ class RecorderBase(SafetyNet):
                 _number_text(tensor) if tensor._wrapped_number else "",
             )
         )
-        tensor._number = number  # only now: from here on another thread may speak of it
+        tensor._number = number  # only now, since another thread may use it after this
         return number
 
     def _storage(self, tensor: Tensor) -> int:
-        """Serial number of its storage; -1 if it has no memory."""
+        """Return the serial number of the tensor's storage; -1 if it has no memory."""
         storage = tensor._storage
         if storage.buffer is None:
             return -1
@@ -279,7 +284,7 @@ class RecorderBase(SafetyNet):
         return storage._number
 
     def _counter(self, tensor: Tensor) -> int:
-        """Serial number of its version counter."""
+        """Return the serial number of the tensor's version counter."""
         counter = tensor._version_counter
         if counter.number < self.first_counter:
             with numbering:
@@ -290,7 +295,7 @@ class RecorderBase(SafetyNet):
     # -- numbers of Nodes ---------------------------------------------------------------------------------------------
 
     def _node(self, node: Node) -> int:
-        """Number of a Node in this recording; one made before it began appears as if it were made now."""
+        """Return the number of a Node in this recording. A Node that is older appears as if it were created now."""
         number, first = node._number, self.first_node
         return (number if number >= first else self._introduce_node(node)) - first
 
@@ -316,20 +321,20 @@ class RecorderBase(SafetyNet):
     # -- values -------------------------------------------------------------------------------------------------------
 
     def _value_text(self, value: Any) -> str:
-        """The text of an argument: a tensor is its number."""
+        """Return the text of an argument. A tensor is shown by its number."""
         if hasattr(value, "_ks"):
             return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
         if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
             return "[" + ", ".join(self._value_text(part) for part in value) + "]"
-        if type(value).__name__ == "UntypedStorage":  # which prints every byte
+        if type(value).__name__ == "UntypedStorage":  # str would print every byte
             return "<UntypedStorage>"
         return text_of(value) if not isinstance(value, str) else repr(value)
 
 
 def text_of(value: object) -> str:
-    """``str`` of a value that may hold tensors; printing those is no part of the program.
+    """The ``str`` of a value that may hold tensors. Printing those does not belong to the program.
 
-    What raises there is no fault of the recorder's.
+    An exception raised there is not an error of the recorder.
     """
     recorder.formatting = True
     try:
@@ -343,12 +348,12 @@ def text_of(value: object) -> str:
 
 
 def _number_text(tensor: Tensor) -> str:
-    """The number that a wrapped one is; a device is not waited for."""
+    """The Python number that a wrapped one holds. A device is not waited for."""
     return repr(tensor._array.item()) if tensor._device.type == "cpu" else ""
 
 
 def tensors_in(value: Any) -> Iterator[Any]:
-    """The tensors in what Python code returned."""
+    """Yield the tensors in a result of Python code."""
     if hasattr(value, "_ks"):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -357,7 +362,7 @@ def tensors_in(value: Any) -> Iterator[Any]:
 
 
 def _emit_on_thread(notes: list[Any], recording: int, note: Note) -> None:
-    """Append a note with its thread; in one piece, since another thread may emit something at any moment."""
+    """Append a note with its thread. It is one operation, since another thread may emit a note at any moment."""
     ident = threading.get_ident()
     if ident == recording:
         notes.extend(note)

@@ -1,8 +1,8 @@
-"""A hash of a tensor's dtype, shape and numbers, and which results of an operator have numbers of their own.
+"""A hash of a tensor's dtype, shape and numbers, and the results of an operator that have numbers of their own.
 
-Two results have the same hash if they have the same dtype, the same shape and, in contiguous order, the same numbers:
-strides, device, conj and neg bits, and the order in which memory holds them make no difference. All NaN are one number
-here, whatever their payload, and -0.0 is 0.0, as ``torch.equal`` has it.
+Two results have the same hash if they have the same dtype, the same shape and, in contiguous order, the same numbers.
+Strides, device, conj and neg bits, and the order in memory make no difference. All NaN count as one number, with any
+payload, and -0.0 counts as 0.0, as in ``torch.equal``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
     from dispatchviz.core.tensor.tensor import Tensor
 
 SIZE = 8
-"""Bytes of a hash."""
+"""The number of bytes of a hash."""
 
 _UNWRITTEN = re.compile(
     r"aten::(_?(new_)?(empty|resize)|(as_strided|unsqueeze|squeeze|t|transpose|swapaxes|swapdims|detach|set)_(\.|$))"
 )
-"""Operators that write no numbers: their result has memory that nobody may have written yet (``empty``), so its numbers
-are whatever was there; or a tensor got another geometry in place."""
+"""Operators that write no numbers. Their result has memory that may not have been written (``empty``), so its numbers
+are arbitrary; or a tensor got another geometry in place.
+"""
 
 
 def result_hash(tensor: Tensor) -> str | None:
-    """As hexadecimal digits; None for a tensor without memory of its own (meta, wrappers of a transform)."""
+    """The hash as hexadecimal digits; None for a tensor without memory of its own (meta, wrappers of a transform)."""
     array = None if tensor._storage.buffer is None else resolved(tensor)
     if array is None:
         return None
@@ -41,7 +42,7 @@ def result_hash(tensor: Tensor) -> str | None:
 
 
 def _numbers(array: Any) -> Any:
-    """The numbers in contiguous order; of those that are equal, or NaN, one stands for all."""
+    """The numbers in contiguous order, with one representative for all that are equal, or NaN."""
     if array.dtype.kind in "biu":
         return array
     numbers = np.array(array, order="C")
@@ -53,11 +54,13 @@ def _numbers(array: Any) -> Any:
 
 
 def has_own_numbers(schema: FunctionSchema) -> tuple[bool, ...]:
-    """Of each return whether its numbers are new: not those of a view, whose base has them, nor unwritten memory."""
+    """A flag for each return, True if its numbers are new: neither those of a view, whose base has them, nor unwritten
+    memory.
+    """
     unwritten = writes_nothing(schema)
     return tuple([not unwritten and (each.alias is None or each.is_write) for each in schema.returns])
 
 
 def writes_nothing(schema: FunctionSchema) -> bool:
-    """Return whether an operator computes no numbers: what its result holds is chance, or was there before."""
+    """Return whether an operator computes no numbers: its result is arbitrary, or existed before."""
     return _UNWRITTEN.match(schema.name) is not None

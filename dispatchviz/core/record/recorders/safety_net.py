@@ -1,6 +1,7 @@
-"""The one safety net around a recorder: a fault of ours ends the recording, never the program that is recorded.
+"""The one safety net around a recorder: an internal error ends the recording, but never the program that is recorded.
 
-An exception that came from outside while the recorder worked is no fault: the program gets it (``outside_errors.py``).
+An exception from outside that is raised while the recorder works is not an internal error: the program gets it
+(``outside_errors.py``).
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from dispatchviz.core.seam.outside_errors import is_from_outside
 Method = Callable[..., Any]
 
 ROOM = 200
-"""So many more frames a method gets that met the end of the stack."""
+"""The number of additional frames for a method that reached the recursion limit."""
 
 
 class SafetyNet(ABC):
-    """Puts a net around every public method that a subclass defines, so that none can be forgotten.
+    """The base class that wraps every public method of a subclass in a net, so that none can be forgotten.
 
-    If one of them fails, the recording ends and the caller gets None, or the argument of a method that hands it on.
+    If a method fails, the recording ends and the caller gets None, or the argument of a method that hands it on.
 
-    A method whose parameters are positional only (``def leave(self, /)``) is one that every call or Node passes
-    through: its net costs 40 ns instead of 160, and does not look for the user's line, which is known there.
+    Every call or Node passes through the methods whose parameters are positional only (``def leave(self, /)``). Their
+    net costs 40 ns instead of 160, and does not look for the user's line, which is known there.
     """
 
     finds_callers = False
-    """Whether the user's line is looked for wherever the machine may be entered."""
+    """True if the user's line is looked up at every entry into the machine."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -39,8 +40,8 @@ class SafetyNet(ABC):
                 setattr(cls, name, _with_net(method))
 
     def _failed(self, error: Exception, method: Method, *args: Any, **kwargs: Any) -> Any:
-        """Drop out after a fault of ours. If a program that goes too deep left no room on the stack, the method gets
-        some. Raises an exception that came from outside.
+        """End the recording after an internal error. If a deep program left no space on the stack, run the method with
+        more frames. Raise an exception that came from outside.
         """
         try:
             if isinstance(error, RecursionError):
@@ -50,7 +51,7 @@ class SafetyNet(ABC):
                 except Exception as another:
                     error = another
                 finally:
-                    setrecursionlimit(limit)  # in a frame further out than it was raised in: else Python refuses
+                    setrecursionlimit(limit)  # further out than the frame that raised: Python requires that
             if isinstance(error, RecursionError) or is_from_outside(error):
                 raise error
             self._give_up(error)
@@ -70,7 +71,7 @@ class SafetyNet(ABC):
 
     @abstractmethod
     def _give_up(self, error: Exception) -> None:
-        """Drop out after a failure of its own."""
+        """End the recording after an internal error."""
 
     @abstractmethod
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
@@ -81,13 +82,13 @@ Handing = TypeVar("Handing", bound=Method)
 
 
 def hands_on(method: Handing) -> Handing:
-    """Decorator of a method that returns its last argument, which the program needs whatever becomes of us."""
+    """Decorate a method that returns its last argument, which the program needs even if the recorder fails."""
     setattr(method, "hands_on", True)  # noqa: B010
     return method
 
 
 def _with_net(method: FunctionType) -> Method:
-    """The method within its net."""
+    """Return the method within its net."""
     arguments = method.__code__.co_posonlyargcount - 1
     net = _POSITIONAL[min(arguments, len(_POSITIONAL) - 1)] if arguments >= 0 else _that_finds_the_caller
     guarded: Any = net(method)

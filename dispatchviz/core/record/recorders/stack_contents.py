@@ -1,4 +1,4 @@
-"""What is on a stack of IValues, as an event has it: of each value its tag and a short text."""
+"""The values on a stack of IValues, as an event has them: for each value its tag and a short text."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from dispatchviz.core.schema.function_schema import Argument
 
 ITEMS = 8
-"""So many values of a list are in its text."""
+"""The number of values of a list that its text shows."""
 
 LETTERS = 60
-"""So long a string is in its text."""
+"""The number of characters of a string that its text shows."""
 
 Numbered = Callable[[Tensor], int]
-"""The number of a tensor in the recording."""
+"""A function that returns the number of a tensor in the recording."""
 
 
 def contents(
     values: Sequence[Any], declared: Iterable[Argument], number: Numbered
 ) -> tuple[tuple[IValueTag, str], ...]:
-    """Tag and text of each value; ``declared``: arguments or returns. A stack that lacks some has so many fewer."""
+    """The tag and text of each value. ``declared`` are arguments or returns; missing values at the end are left out."""
     pairs = [(schema_type(each.type), value) for each, value in zip(declared, values, strict=False)]
     return tuple([(tag_of(kind, value), _text(kind, value, number)) for kind, value in pairs])
 
 
 def _text(kind: SchemaType, value: Any, number: Numbered) -> str:
-    """No code of the program's runs: of an object there is the name of its class."""
+    """The text of a value. It runs none of the program's code: an object is shown by the name of its class."""
     if issubclass(type(value), Tensor):
         return f"t{number(value)}"
     if kind.kind == OPTIONAL:
@@ -61,7 +61,7 @@ def _items(kind: SchemaType, values: Sequence[Any], number: Numbered) -> str:
 
 
 def _repeated(kind: SchemaType, times: int) -> Sequence[SchemaType]:
-    """The types of a list's values; of one whose type the schema leaves open they are open too."""
+    """The types of a list's values. If the schema leaves the list's type open, so are theirs."""
     return (kind.inside or (kind,)) * times
 
 
@@ -104,4 +104,4 @@ _PLAIN: Mapping[str, Callable[[Any], str]] = {
     "MemoryFormat": lambda value: _enumerator(_number_of(value, layout.MEMORY_FORMATS), value),
     "Device": str,
 }
-"""Of a type that has nothing inside."""
+"""The texts of values of types without type arguments."""

@@ -1,8 +1,8 @@
-"""A trace and its files: the value with its header and events, what is stored of it, how it is written and read.
+"""A trace and its files: the value with its header and events, its stored form, writing and reading it.
 
-``.dvtrace`` is an indexed file: lines of JSON in blocks with checksums, and columns that say where each event is and
-what it is about, so that opening reads no event. ``.jsonl`` and ``.jsonl.gz`` are the same lines without an index. All
-are described in ``docs/trace-format.md``.
+``.dvtrace`` is an indexed file: lines of JSON in blocks with checksums, and columns with the place and the subjects of
+each event, so that opening reads no event. ``.jsonl`` and ``.jsonl.gz`` are the same lines without an index.
+``docs/trace-format.md`` describes all of them.
 
 Not here: pictures and screens of a trace (``outputs``, ``tui``), sentences about it (``explain``), writing one while a
 program runs (``trace_stream.py``).

@@ -1,7 +1,7 @@
-"""The blocks of a ``.dvtrace`` file, each with its length and checksum; ``docs/trace-format.md`` describes them.
+"""The blocks of a ``.dvtrace`` file, each with its length and checksum. ``docs/trace-format.md`` describes them.
 
-A file that is being written is one whole block after the other, so it can be read up to the last. ``index.py``
-has what the blocks of the index hold.
+A file that is being written is a sequence of whole blocks, so it can be read up to the last one. ``index.py`` has the
+content of the blocks of the index.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from dispatchviz.core.record.trace_file.header import FORMAT
 from dispatchviz.core.record.trace_file.stored_events import Source
 
 MAGIC = b"\x89dvtrace"
-"""How a file begins; the version follows, four bytes."""
+"""The first bytes of a file. The version follows, in four bytes."""
 BEGIN = MAGIC + struct.pack("<I", FORMAT) + bytes(4)
 
 HEADER, SOURCES, EVENTS, PART, INDEX = b"HEAD", b"TEXT", b"EVNT", b"PART", b"INDX"
 """The kinds of blocks: the header, texts of the program's files, lines of events, a part of the index, its end."""
 
 _FRAME = struct.Struct("<4sIQII")
-"""Kind, number of events, length and CRC-32 of what follows, CRC-32 of this before it."""
+"""The frame of a block: kind, number of events, length and CRC-32 of the payload that follows, CRC-32 of the frame's
+bytes before it.
+"""
 FRAME_SIZE = _FRAME.size
 _TRAILER = struct.Struct("<QI8s")
-"""The last bytes of a complete file: where the index is, the CRC-32 of that, eight known bytes."""
+"""The last bytes of a complete file: the place of the index, the CRC-32 of that, eight known bytes."""
 _END = b"dvtrend\n"
 
 
@@ -45,19 +47,20 @@ class Found:
     kind: bytes
     events: int
     offset: int
-    """Where its payload begins."""
+    """The offset at which its payload begins."""
     length: int
     checksum: int
 
     @property
     def end(self) -> int:
-        """Where the next one begins."""
+        """The offset at which the next block begins."""
         return self.offset + self.length + -self.length % 8
 
 
 def scan(source: Source, at: int = len(BEGIN)) -> Iterator[Found]:
-    """The blocks of a file from an offset on, up to the first frame that is damaged; what is in them is not looked
-    at."""
+    """Yield the blocks of a file from an offset on, up to the first frame that is damaged. Their content is not
+    checked.
+    """
     while len(raw := source.read_at(at, FRAME_SIZE)) == FRAME_SIZE:
         kind, events, length, checksum, frame_checksum = _FRAME.unpack(raw)
         if zlib.crc32(raw[:-4]) != frame_checksum:
@@ -68,12 +71,12 @@ def scan(source: Source, at: int = len(BEGIN)) -> Iterator[Found]:
 
 
 def trailer(at: int) -> bytes:
-    """The last bytes of a complete file, which say where its index is."""
+    """The last bytes of a complete file, which contain the place of its index."""
     return _TRAILER.pack(at, zlib.crc32(struct.pack("<Q", at)), _END)
 
 
 def index_place(raw: memoryview) -> int:
-    """Where the index of a whole file is. Raises ValueError if the file does not say that."""
+    """The place of the index of a whole file. Raise ValueError if the file does not have it."""
     if len(raw) < len(BEGIN) + FRAME_SIZE + _TRAILER.size:
         raise ValueError("too short")
     at, checksum, end = _TRAILER.unpack(raw[-_TRAILER.size :])
@@ -83,7 +86,7 @@ def index_place(raw: memoryview) -> int:
 
 
 def payload_at(raw: memoryview, at: int, expected: bytes) -> memoryview:
-    """The payload of the block of that kind at an offset of a whole file. Raises ValueError if it is damaged."""
+    """The payload of the block of that kind at an offset of a whole file. Raise ValueError if it is damaged."""
     if not 0 <= at <= len(raw) - FRAME_SIZE:
         raise ValueError("a block is nowhere in the file")
     kind, _, length, checksum, _ = _FRAME.unpack(raw[at : at + FRAME_SIZE])
@@ -94,7 +97,7 @@ def payload_at(raw: memoryview, at: int, expected: bytes) -> memoryview:
 
 
 def _checksum(part: memoryview) -> int:
-    """The CRC-32 of a part of a mapped file; each piece leaves memory once it is read."""
+    """The CRC-32 of a part of a mapped file. Each piece leaves memory once it is read."""
     checksum, mapped = 0, part.obj
     for at in range(0, len(part), _PIECE):
         checksum = zlib.crc32(part[at : at + _PIECE], checksum)

@@ -1,4 +1,4 @@
-"""Making the columns of a trace, event by event as it grows; what follows from them is computed at its end."""
+"""The builder of a trace's columns, which adds events as the trace grows. Derived columns are computed at the end."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from dispatchviz.core.record.trace_file.nesting import Changes, Nested, Nesting
 Column = NDArray[np.int32]
 
 _CODES = {kind: code for code, kind in enumerate(get_args(AnyEvent))}
-"""Each kind's number, the place of its name in ``KINDS``."""
+"""The code of each kind, which is the index of its name in ``KINDS``."""
 
 LINE = _CODES[SourceLine]
 
 _HOLDING = np.array([issubclass(kind, Container | Unknown) for kind in _CODES])
-"""For each kind, whether other events can happen within it."""
+"""For each kind, True if other events can happen within it."""
 
 
 class _Names(dict[str, int]):
-    """Texts to their numbers, in the order in which they were met; the empty text has none."""
+    """The numbers of texts, in the order in which they were met. The empty text has none."""
 
     def __init__(self) -> None:
         super().__init__({"": NONE})
@@ -55,7 +55,7 @@ class _Names(dict[str, int]):
 
 
 class _Subject(ABC):
-    """A column that is a field of that name, of those events that have one, or of some kinds of them."""
+    """A column with the field of that name, for the events that have it, or for some kinds of them."""
 
     def __init__(self, name: str, *kinds: type[AnyEvent]) -> None:
         having = {_CODES[kind] for kind in kinds or _CODES if name in kind.__struct_fields__}
@@ -72,10 +72,10 @@ class _Subject(ABC):
 
     @abstractmethod
     def _numbers(self, values: Iterable[Any]) -> Iterable[int]:
-        """The numbers that the column gets for some values."""
+        """Return the numbers that the column gets for some values."""
 
     def own(self) -> Column:
-        """The values of those events that have one."""
+        """The values of the events that have one."""
         return np.array(self.values, np.int32)
 
     def column(self, kinds: NDArray[np.uint8]) -> Column:
@@ -97,7 +97,7 @@ class _Texts(_Subject):
 
 
 class _Places(_Subject):
-    """Where each SourceLine is, by number."""
+    """A column of places of SourceLines, by number."""
 
     def __init__(self) -> None:
         super().__init__("file", SourceLine)
@@ -123,11 +123,11 @@ class _Numbers(_Subject):
 _parent = attrgetter("parent")
 
 _MOST = 1 << 31
-"""Numbers from here on are in no column: no recording has as many."""
+"""The first number that is not put into a column. No recording has that many."""
 
 
 class ColumnBuilder:
-    """Columns of a trace that grows."""
+    """The columns of a trace that grows."""
 
     def __init__(self) -> None:
         self._kinds, self._parents = bytearray(), array("i")
@@ -162,12 +162,13 @@ class ColumnBuilder:
             subject.extend(codes, events)
 
     def columns(self) -> Columns:
-        """The columns of the events so far, or of those since the last cut."""
+        """Return the columns of the events so far, or since the last cut."""
         return self._columns(self._nested()[0])
 
     def cut(self) -> tuple[Columns, Changes, Nesting]:
-        """The columns of the events since the last cut, what they change of earlier events, and what the next ones
-        are nested in."""
+        """Return the columns of the events since the last cut, their changes to earlier events, and the nesting for the
+        next events.
+        """
         nested, changes, nesting = self._nested()
         return self._columns(nested), changes, nesting
 
@@ -225,19 +226,19 @@ def columns_of(events: Iterable[AnyEvent]) -> Columns:
 
 
 def _calls(is_call: NDArray[np.bool_], operators: Column, keys: Column, of_keys: int) -> NDArray[np.int64]:
-    """The number of the operator and the key of each call."""
+    """The number of each call, made from the numbers of its operator and its key."""
     numbers = operators.astype(np.int64) * of_keys + keys
     return np.where(is_call & (operators != NONE) & (keys != NONE) & (numbers < _MOST), numbers, NONE)
 
 
 def groups(numbers: NDArray[Any], first: int = 0) -> Groups:
-    """The steps of each number, where the first number is that of step ``first``."""
+    """The steps of each number. The first number is that of step ``first``."""
     having = np.flatnonzero(numbers > NONE).astype(np.int32)
     return grouped(numbers[having].astype(np.int32), having + np.int32(first))
 
 
 def grouped(numbers: Column, steps: Column) -> Groups:
-    """Steps, which are in order, by the number of each."""
+    """The steps of each number. ``steps`` are in order."""
     order = np.argsort(numbers, kind="stable")
     found, begins = np.unique(numbers[order], return_index=True)
     return Groups(found.data, begins.astype(np.int32).data, steps[order].data)

@@ -1,4 +1,4 @@
-"""A ``.dvtrace`` file of a program that runs, read as it grows."""
+"""A ``.dvtrace`` file of a running program, read as it grows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchviz.core.record.unfinished_files import is_being_written
 
 
 class FollowedFile:
-    """Each look gives a trace: a value, which has all that was in the file then."""
+    """A file that grows. Each look returns a trace, which is a value with everything that the file had at that time."""
 
     def __init__(self, path: str | Path) -> None:
         """Raise TraceError if the file cannot be read."""
@@ -25,10 +25,10 @@ class FollowedFile:
             raise TraceError(f"cannot read {path}: {error.strerror}") from None
         self._reading, self._path = BlockReading(self._source, path), path
         self.over = False
-        """The recording has ended, or the process that wrote it."""
+        """True if the recording, or the process that writes it, has ended."""
 
     def look(self) -> Trace | None:
-        """The trace so far; None if there is nothing new. Raises TraceError if the file is none."""
+        """Return the trace so far; None if there is nothing new. Raise TraceError if the file is not a trace."""
         if self.over:
             return None
         is_written, before = is_being_written(self._path), len(self._reading)
@@ -46,7 +46,7 @@ class FollowedFile:
         return Trace(header, events)
 
     def _index(self) -> Index | None:
-        """The index of a complete file; None while it is being written."""
+        """Return the index of a complete file; None while the file is being written."""
         try:
             return read_index(memoryview(mmap.mmap(self._source.descriptor, 0, access=mmap.ACCESS_READ)))
         except ValueError:

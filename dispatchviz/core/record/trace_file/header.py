@@ -1,4 +1,4 @@
-"""The header of a trace: what holds for all of it."""
+"""The header of a trace: the facts that hold for all of it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import msgspec
 from dispatchviz.foundation.errors import DispatchvizError
 
 FORMAT = 3
-"""Version of the format; a reader refuses a higher one. Since 2 meta and impl are spans; since 3 there are
-``.dvtrace`` files, and the ready queue is noted as what was pushed and what was popped."""
+"""The version of the format. A reader refuses a higher one. Since 2, meta and impl are spans. Since 3, there are
+``.dvtrace`` files, and the ready queue is recorded by its pushes and pops.
+"""
 
 
 class TraceError(DispatchvizError):
-    """A trace file cannot be read; the message has which one, why, and what to do."""
+    """The error for a trace file that cannot be read. The message has the file, the reason, and the remedy."""
 
 
 class KeyLayout(msgspec.Struct, frozen=True):
-    """The numbers of the keys of a PyTorch."""
+    """The numbers of the keys of a PyTorch release."""
 
     backends: tuple[str, ...]
     """The backends of the lowest bits of a key set, the lowest first: ``CPU``."""
@@ -29,23 +30,23 @@ class KeyLayout(msgspec.Struct, frozen=True):
 
 
 class Filling(msgspec.Struct, frozen=True, array_like=True):
-    """The kernel in a cell; all fields of an empty cell are empty."""
+    """The kernel in a dispatch table entry. All fields of an empty entry are empty."""
 
     kernel: str = ""
     reason: str = ""
     """PyTorch's tag."""
     source: str = ""
-    """Key or alias that the kernel is registered under."""
+    """The key or alias under which the kernel is registered."""
     registered: str = ""
-    """Where."""
+    """The place of the registration."""
 
 
 class KeptTables(msgspec.Struct, frozen=True):
-    """Dispatch tables of a PyTorch, of operators that a program called."""
+    """The dispatch tables of a PyTorch release, for the operators that a program called."""
 
     fillings: tuple[Filling, ...]
     operators: Mapping[str, tuple[int, ...]]
-    """Full name to its cells in their order there, each as a position in ``fillings``."""
+    """The entries of each operator by its full name, in the order of its table, as indices in ``fillings``."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,16 +58,17 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     pytorch: str = "2.13.0"
     """The release whose rules apply."""
     cuda: str
-    """The library that computes for it: ``CuPy``, ``emulated on NumPy (reason)`` or ``none (reason)``; of an installed
-    PyTorch a GPU's name or ``none (CPU build)``."""
+    """The library that computes for ``cuda``: ``CuPy``, ``emulated on NumPy (reason)`` or ``none (reason)``; for an
+    installed PyTorch, a GPU's name or ``none (CPU build)``.
+    """
     build: str = ""
-    """An installed PyTorch, in words: ``PyTorch 2.13.0+cpu, CPU build, release``; empty of the model."""
+    """An installed PyTorch, in words: ``PyTorch 2.13.0+cpu, CPU build, release``; empty for the model."""
     blind_spots: tuple[str, ...] = ()
-    """A sentence for each thing that cannot be seen of that PyTorch."""
+    """A sentence for each fact of that PyTorch that cannot be observed."""
     differs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """A sentence for each difference between its keys and those of PyTorch 2.13."""
     layout: KeyLayout | msgspec.UnsetType = msgspec.UNSET
-    """Its numbers of keys, if they are not those of PyTorch 2.13. The events have the numbers of PyTorch 2.13."""
+    """Its numbers of keys, if they are not those of PyTorch 2.13. The events use the numbers of PyTorch 2.13."""
     tables: KeptTables | msgspec.UnsetType = msgspec.UNSET
     """Its dispatch tables at the end of the recording, if it is not PyTorch 2.13."""
     program: str
@@ -76,16 +78,18 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     only: tuple[str, ...] = ()
     """The selection of events, as ``--only`` takes it; empty if all were kept."""
     rank: int = 0
-    """The process's place among those of a distributed program (the environment's ``RANK``)."""
+    """The rank of the process in a distributed program (the environment's ``RANK``)."""
     remarks: tuple[str, ...] = ()
-    """A sentence for each part of the run that is not in the trace: a forked process, steps beyond a limit."""
+    """A sentence for each part of the run that is missing in the trace: a forked process, steps beyond a limit."""
     checked: str | msgspec.UnsetType = msgspec.UNSET
-    """The result of ``dispatchviz check``: which PyTorch, when, the number of differences. Unset if it did not run."""
+    """The result of ``dispatchviz check``: the PyTorch, the time, the number of differences. Unset if it did not
+    run.
+    """
     sources: Mapping[str, str] = MappingProxyType({})
-    """File name to text."""
+    """Texts of files by name."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A mapping that cannot be changed cannot be pickled."""
+        """Return a form that can be pickled, since an immutable mapping cannot."""
         values = msgspec.structs.asdict(self)
         return _unpickled, (type(self), values | {"sources": dict(self.sources)})
 

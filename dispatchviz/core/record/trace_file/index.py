@@ -1,6 +1,6 @@
-"""The index of a ``.dvtrace`` file: its columns, and where its blocks of events are (``docs/trace-format.md``).
+"""The index of a ``.dvtrace`` file: its columns, and the places of its blocks of events (``docs/trace-format.md``).
 
-A file that grows gets a part of the index after every so many events, so that its end writes only what is left.
+A file that grows gets a part of the index at regular intervals, so that only the rest must be written at the end.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ class _Array(msgspec.Struct, array_like=True):
     name: str
     typecode: str
     offset: int
-    """From the first array on."""
+    """The offset from the first array."""
     count: int
 
 
 class _PartDirectory(msgspec.Struct):
-    """The beginning of a part: what arrays it has."""
+    """The beginning of a part: a list of its arrays."""
 
     events: int
-    """How many events it is about."""
+    """The number of its events."""
     keys: int
-    """The number of names of keys at that time, by which ``of_call`` counts."""
+    """The number of names of keys at that time, which ``of_call`` uses as a factor."""
     parts: tuple[_Array, ...]
 
 
 class _Directory(msgspec.Struct):
-    """The first part of the index: what arrays there are, and all that is no array."""
+    """The first part of the index: a list of arrays, and everything that is not an array."""
 
     events: int
     header: str
-    """Its line: a text within the text, in which lone surrogates are written out twice."""
+    """The line of the header: a text within the text, in which lone surrogates are escaped twice."""
     kind_names: tuple[str, ...]
     operator_names: tuple[str, ...]
     key_names: tuple[str, ...]
@@ -65,13 +65,13 @@ class _Directory(msgspec.Struct):
     parts: tuple[_Array, ...]
     line_places: tuple[Place, ...] = ()
     before: tuple[int, ...] = ()
-    """Where the parts are that were written before: the arrays here are about the events after those."""
+    """The places of the parts that were written before. The arrays here are about later events."""
     whole: bool = True
-    """The columns of the nesting are right; if not, they are computed from the parents."""
+    """True if the columns of the nesting are right; otherwise they are computed from the parents."""
 
 
 def part_block(columns: Columns, blocks: Blocks, changes: Changes) -> bytes:
-    """The block that a file gets while it grows."""
+    """The block that is written to a file while it grows."""
     arrays, pieces = _packed(_named(columns, blocks, changes))
     directory = _PartDirectory(len(columns.kinds), len(columns.key_names), arrays)
     return block(PART, _with_directory(encode(directory), pieces))
@@ -80,7 +80,7 @@ def part_block(columns: Columns, blocks: Blocks, changes: Changes) -> bytes:
 def index_blocks(
     header: Header, columns: Columns, blocks: Blocks, at: int, grown: Grown | None = None
 ) -> Iterator[bytes]:
-    """The last bytes of a file, from offset ``at`` on, piece by piece: the index and where it is."""
+    """Yield the last bytes of a file, from offset ``at`` on, piece by piece: the index and its place."""
     arrays, pieces = _packed(_named(columns, blocks, None if grown is None else grown.changes))
     directory = encode(
         _Directory(
@@ -104,9 +104,9 @@ class Grown:
     """The parts of the index that a file has already."""
 
     before: Sequence[int]
-    """Where they are."""
+    """The places of the parts."""
     events: int
-    """How many events they are about."""
+    """The number of their events."""
     changes: Changes
     """The changes that the last part makes to their events."""
     whole: bool
@@ -129,7 +129,7 @@ def _packed(named: Iterator[tuple[str, str, Sequence[int]]]) -> tuple[tuple[_Arr
 
 
 def _encodable(name: str) -> str:
-    """A name in which lone surrogates are written out."""
+    """A name in which lone surrogates are escaped."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -138,7 +138,7 @@ def _encodable_place(place: Place) -> Place:
 
 
 def _named(columns: Columns, blocks: Blocks, changes: Changes | None) -> Iterator[tuple[str, str, Sequence[int]]]:
-    """All arrays, each with its name and how its entries are stored."""
+    """Yield all arrays, each with its name and the type of its entries."""
     for name, typecode in (ARRAYS | LINES).items():
         yield name, typecode, getattr(columns, name)
     for name, typecode in _BLOCKS.items():
@@ -186,7 +186,7 @@ class Part:
 
 
 def read_index(raw: memoryview) -> Index:
-    """The index of a whole file. Raises ValueError if there is none that is sound."""
+    """The index of a whole file. Raise ValueError if it has no sound one."""
     try:
         raw_directory, arrays = _split(payload_at(raw, index_place(raw), INDEX))
         directory = msgspec.json.decode(raw_directory, type=_Directory)
@@ -230,7 +230,7 @@ def _part(first: int, events: int, keys: int, arrays: Sequence[_Array], raw: mem
 
 
 def _check_changes(arrays: Arrays, first: int) -> None:
-    """Raise ValueError if a part changes what is not before it."""
+    """Raise ValueError if a part changes an event that is not before it."""
     steps, *others = (arrays.get(f"changed_{name}", ()) for name in CHANGES)
     if any(len(other) != len(steps) for other in others) or not all(0 <= step < first for step in steps):
         raise ValueError("a part changes events that are not before it")
@@ -273,12 +273,13 @@ def _joined_blocks(name: str, parts: Sequence[Part]) -> Sequence[int]:
 
 
 CHECKED = 50_000
-"""The columns of traces up to so many events are looked at number by number, though their checksum is right; of longer
-ones that would take as long as reading the events."""
+"""The number of events up to which columns are checked number by number, even if their checksum is right. For longer
+traces that would take as long as reading the events.
+"""
 
 
 def _check_columns(columns: Columns, events: int) -> None:
-    """Raise ValueError if a column leads out of the trace, or nowhere."""
+    """Raise ValueError if a column refers to a step outside of the trace, or to no entry."""
     bounds = {
         **dict.fromkeys(("parents", "depths", "ends", "siblings", "lines", "callers"), events),
         "kinds": len(columns.kind_names),
@@ -307,10 +308,10 @@ def _check_groups(part: Part, events: int) -> None:
 
 
 def _check_blocks(blocks: Blocks, events: int) -> None:
-    """Raise ValueError if the blocks are not those of so many events, one after the other."""
+    """Raise ValueError if the blocks do not contain ``events`` events, one after the other."""
     firsts = list(blocks.firsts)
     if len({len(column) for column in blocks.columns()}) > 1 or len(firsts) > events:
-        raise ValueError("the blocks are not told alike")
+        raise ValueError("the columns of the blocks differ in length")
     if firsts[:1] != [0][:events] or any(one >= other for one, other in pairwise([*firsts, events])):
         raise ValueError("the blocks do not follow each other")
     if min((*blocks.lengths, *blocks.offsets), default=0) < 0:

@@ -1,4 +1,6 @@
-"""The columns of a long trace, whose index is in parts. They stay in the file, which is mapped: nothing is copied."""
+"""The columns of a long trace, whose index has several parts. They stay in the file, which is mapped: nothing is
+copied.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ _NESTING = ("depths", "ends", "siblings", "lines")
 
 
 def joined_columns(parts: Sequence[Part], whole: bool, names: Mapping[str, Any]) -> Columns:
-    """The columns of all parts as one.
+    """The columns of all parts, joined.
 
-    ``whole``: the columns of the nesting are to be believed. ``names`` are the fields that are no columns.
+    ``whole``: the columns of the nesting are right. ``names`` are the fields that are not columns.
     """
     columns: dict[str, Any] = {name: _column(parts, name) for name in (*ARRAYS, *LINES)}
     columns |= {name: JoinedGroups([part.groups[name] for part in parts]) for name in GROUPS}
@@ -44,7 +46,7 @@ def _column(parts: Sequence[Part], name: str) -> JoinedColumn:
 
 
 def _counted_again(part: Part, keys: int) -> Groups:
-    """The calls of a part, whose numbers are made with fewer keys than the trace has."""
+    """The calls of a part, renumbered: the part knew fewer keys than the whole trace."""
     calls = part.groups["of_call"]
     if part.keys == keys or not part.keys:
         return calls
@@ -53,7 +55,7 @@ def _counted_again(part: Part, keys: int) -> Groups:
 
 
 class JoinedColumn(Sequence[int]):
-    """Several arrays as one; ``changes`` has the numbers at some places instead of those in the arrays."""
+    """Several arrays joined into one. ``changes`` has numbers that replace those of the arrays at some places."""
 
     def __init__(self, pieces: Sequence[Sequence[int]], changes: Mapping[int, int] | None = None) -> None:
         self._pieces, self._changes = pieces, changes or {}
@@ -88,7 +90,7 @@ class JoinedColumn(Sequence[int]):
         return iter(np.asarray(self).data) if self._changes else chain.from_iterable(self._pieces)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """A copy, for NumPy."""
+        """Return a copy, for NumPy."""
         column: NDArray[Any] = np.concatenate([np.zeros(0, np.uint8), *map(np.asarray, filter(len, self._pieces))])
         column[list(self._changes)] = list(self._changes.values())
         return column if dtype is None else column.astype(dtype, copy=False)
@@ -120,7 +122,7 @@ class JoinedGroups(Groups):
 
     @cached_property
     def _places(self) -> Groups:
-        """The same numbers, each with the places of its groups, which are counted through all parts."""
+        """The same numbers, with the places of their groups, which are counted through all parts."""
         return groups(np.concatenate([np.asarray(part.numbers, np.int32) for part in self._parts]))
 
     @cached_property

@@ -1,7 +1,7 @@
 """The nesting of events: depth, end, next sibling and line of each, computed from their parents.
 
-A trace that grows is computed in parts. What later events may be within is carried on from part to part: the events
-that ended last, with all that they are within, the last child of each and its last line.
+A growing trace is computed in parts. Each part carries over the events that later ones may be within: those that ended
+last, with all events around them, the last child of each and its last line.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ Column = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 CARRIED = 8192
-"""So many events that others may be within are carried on. An event within another one is rare: a thread would have to
-wait within it while others go through so many."""
+"""The number of containers that are carried over. An event within another one is rare: a thread would have to wait
+within it while other threads begin that many.
+"""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Nested:
 
 @dataclass(frozen=True)
 class Changes:
-    """The columns of earlier events that later ones changed."""
+    """The columns of earlier events that later events changed."""
 
     steps: Column
     ends: Column
@@ -46,22 +47,25 @@ def _no_numbers() -> Column:
 
 
 class Nesting:
-    """The events that the next ones may be within."""
+    """The containers for the next events."""
 
     def __init__(self, whole: bool = True) -> None:
         self.whole = whole
-        """Every event was found within another that was carried on; if not, its columns are wrong."""
+        """True if the parent of every event was among those carried over. Otherwise the columns of the nesting are
+        wrong.
+        """
         self.steps = _no_numbers()
-        """The ``seq`` of each event that is carried on, in order."""
+        """The ``seq`` of each event that is carried over, in order."""
         self.parents, self.ends, self.siblings, self.lines = (_no_numbers() for _ in range(4))
         self.is_line = self.may_hold = np.empty(0, np.bool_)
 
     def with_events(
         self, first: int, parents: Column, is_line: Mask, may_hold: Mask
     ) -> tuple[Nested, Changes, Nesting]:
-        """The columns of the events from ``first`` on, what they change, and what comes next is within.
+        """Return the columns of the events from ``first`` on, their changes to earlier events, and the nesting for the
+        next events.
 
-        ``parents`` are theirs, ``may_hold`` says which of them others may be within.
+        ``parents`` are their parents. ``may_hold`` marks the events that others may be within.
         """
         before = len(self.steps)
         steps = np.concatenate((self.steps, np.arange(first, first + len(parents), dtype=np.int32)))
@@ -72,7 +76,7 @@ class Nesting:
         ends = steps[_ends(local, depths)]
         ends[:before] = np.maximum(ends[:before], self.ends)
         siblings = _steps_at(steps, _siblings(local, families))
-        new = self.siblings == NONE  # a sibling that was known is nearer
+        new = self.siblings == NONE  # a sibling that is already known is nearer
         siblings[:before] = np.where(new & (siblings[:before] >= first), siblings[:before], self.siblings)
         lines = _lines(is_line, local, families, steps, self.lines)
         changed = np.flatnonzero((ends[:before] != self.ends) | (siblings[:before] != self.siblings))
@@ -91,7 +95,7 @@ def nested(parents: Column, is_line: Mask) -> Nested:
 
 
 def _places(steps: Column, parents: Column) -> tuple[Column, bool]:
-    """Where each parent is among the steps, and whether all are."""
+    """The index of each parent among the steps, and whether all are there."""
     places = np.searchsorted(steps, parents).astype(np.int32)
     there = steps[np.minimum(places, len(steps) - 1)] == parents
     return np.where(there, places, NONE).astype(np.int32), bool((there | (parents == NONE)).all())
@@ -104,12 +108,12 @@ def _steps_at(steps: Column, places: Column) -> Column:
 def _carried(
     steps: Column, parents: Column, ends: Column, depths: Column, is_line: Mask, may_hold: Mask
 ) -> NDArray[np.intp]:
-    """The places of the events to carry on. What an event is within ends with it or later, and is less deep."""
+    """The indices of the events to carry over. An event around another one ends with it or later, and is less deep."""
     holding = np.flatnonzero(may_hold | (ends > steps))
     kept = holding[np.lexsort((depths[holding], -ends[holding]))[:CARRIED]]
     there = np.flatnonzero(parents != NONE)
     last_child, last_line = np.full(len(steps), NONE), np.full(len(steps), NONE)
-    last_child[parents[there]] = there  # of several in one place the last one stays
+    last_child[parents[there]] = there  # the last of several assignments to one place wins
     there = there[is_line[there]]
     last_line[parents[there]] = there
     both = np.concatenate((last_child[kept], last_line[kept]))
@@ -117,7 +121,7 @@ def _carried(
 
 
 def _depths(parents: Column) -> Column:
-    """How many events each is within: each iteration looks twice as far outwards."""
+    """The number of events around each event. Each iteration looks twice as far outward."""
     depths: Column = (parents != NONE).astype(np.int32)
     further = parents.copy()
     while len(inside := np.flatnonzero(further != NONE)):
@@ -127,7 +131,7 @@ def _depths(parents: Column) -> Column:
 
 
 def _ends(parents: Column, depths: Column) -> Column:
-    """The last event within each: those that are furthest inside are known first."""
+    """The last event within each event. Those of the deepest events are known first."""
     ends = np.arange(len(parents), dtype=np.int32)
     by_depth = np.argsort(depths, kind="stable")
     begins = np.searchsorted(depths[by_depth], np.arange(1, depths.max(initial=0) + 2))
@@ -138,7 +142,7 @@ def _ends(parents: Column, depths: Column) -> Column:
 
 
 def _siblings(parents: Column, families: NDArray[np.intp]) -> Column:
-    """The next event within the same one; ``families`` has the events by what they are within, in order."""
+    """The next event within the same event. ``families`` has the events sorted by their parents."""
     siblings = np.full(len(parents), NONE, np.int32)
     same = parents[families[:-1]] == parents[families[1:]]
     siblings[families[:-1][same]] = families[1:][same]
@@ -149,7 +153,7 @@ def _siblings(parents: Column, families: NDArray[np.intp]) -> Column:
 def _lines(is_line: Mask, parents: Column, families: NDArray[np.intp], steps: Column, known: Column) -> Column:
     """The SourceLine of each event: itself, else the last before it within the same event, else that of its parent.
 
-    ``known`` has those of the first events.
+    ``known`` has the lines of the first events.
     """
     lines = np.full(len(parents), NONE, np.int32)
     if not len(parents):
@@ -165,7 +169,7 @@ def _lines(is_line: Mask, parents: Column, families: NDArray[np.intp], steps: Co
 
 
 def _inherited(lines: Column, parents: Column) -> Column:
-    """Put in, where there is none, what the nearest event around has."""
+    """The lines, where an event without one has that of the nearest event around it."""
     further = parents.copy()
     while len(open_ := np.flatnonzero((lines == NONE) & (further != NONE))):
         outer = further[open_]

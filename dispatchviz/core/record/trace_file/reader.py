@@ -1,7 +1,7 @@
-"""Opening a trace file: of a complete ``.dvtrace`` its index is read, any other is read through once.
+"""The reader of trace files. It reads the index of a complete ``.dvtrace``, and any other file from beginning to end.
 
-Nothing in a file is trusted: lengths are compared with what is there, blocks with their checksums, values with the
-fields of their events, and what is compressed is unpacked into a file of its own, up to a limit.
+It trusts nothing in a file: lengths are compared with the file's size, blocks with their checksums, values with the
+fields of their events. Compressed content is unpacked into a file of its own, up to a limit.
 """
 
 from __future__ import annotations
@@ -38,15 +38,17 @@ from dispatchviz.core.record.trace_file.unindexed_file import (
 from dispatchviz.core.record.unfinished_files import unfinished_files
 
 MOST_UNPACKED = 1 << 27
-"""So many bytes a compressed file may always unpack to; beyond them no more than ``RATIO`` times its own size."""
+"""The number of bytes to which any compressed file may unpack. Beyond that, the limit is ``RATIO`` times its own
+size.
+"""
 RATIO = 100
-"""Traces of long loops are compressed to about a fortieth."""
+"""The largest ratio of compression; traces of long loops are compressed to about a fortieth."""
 
 _PIECE = 1 << 20
 
 
 def looks_like_trace(raw: bytes) -> bool:
-    """Return whether some bytes begin as a trace file does, as far as they go. What is compressed is looked into."""
+    """Return whether some bytes begin as a trace file does, as far as they go. Compressed bytes are unpacked."""
     if raw[:2] == _GZIP:
         raw = b"".join(islice(_unpacked(BytesSource(raw)), 4))
     return raw.startswith((_BEGIN, MAGIC))
@@ -57,12 +59,12 @@ _GZIP = b"\x1f\x8b"
 
 
 def opened(path: str | Path) -> Opened:
-    """A trace file. Raises TraceError if it cannot be read or is none."""
+    """Open a trace file. Raise TraceError if it cannot be read or is not a trace."""
     return opened_later(path)()
 
 
 def opened_later(path: str | Path) -> Callable[[], Opened]:
-    """Open a file that may be removed afterwards, and gives what reads it. Both raise TraceError."""
+    """Open a file that may be removed afterwards. Return a function that reads it. Both raise TraceError."""
     try:
         source = FileSource(_open(path))
     except OSError as error:
@@ -78,12 +80,12 @@ def opened_later(path: str | Path) -> Callable[[], Opened]:
 
 
 def opened_bytes(raw: bytes, path: str | Path) -> Opened:
-    """The same of bytes; ``path`` is what errors call them."""
+    """Open the bytes of a trace file. ``path`` is its name in errors."""
     return _opened(BytesSource(raw), len(raw), path, lambda: memoryview(raw))
 
 
 def _open(path: str | Path) -> int:
-    """A regular file with the bytes that are there: of a pipe, all that comes through it."""
+    """Open a regular file with the same bytes: for a pipe, with all that comes through it."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
@@ -115,7 +117,7 @@ def _mapped(descriptor: int) -> Callable[[], memoryview]:
 
 
 def _part_beside(path: str | Path) -> str:
-    """Words about an unfinished recording of that name; empty if there is none."""
+    """A text about an unfinished recording of that name; empty if there is none."""
     target = Path(path)
     found = unfinished_files(target.parent, target.name.split(".")[0])
     return f"; an unfinished recording of it is {found[-1]}" if found else ""
@@ -146,7 +148,7 @@ def _read_blocks(source: Source, path: str | Path) -> Opened:
 
 
 def _read_lines(source: Source, path: str | Path) -> Opened:
-    """A ``.jsonl`` file."""
+    """Read a ``.jsonl`` file."""
     lines = _lines(source)
     offset, first = next(lines, (0, b""))
     header, reading, good = header_in(first, path), Reading(source), True
@@ -170,7 +172,7 @@ def _read_lines(source: Source, path: str | Path) -> Opened:
 
 
 def _later_header(line: bytes, before: Header) -> tuple[Header, bool]:
-    """The header at the end of a file that was written while the program ran, and whether it is one."""
+    """The header at the end of a file that was written while the program ran, and whether the line is one."""
     try:
         return decode_header(line, Header), True
     except ValueError:
@@ -178,11 +180,11 @@ def _later_header(line: bytes, before: Header) -> tuple[Header, bool]:
 
 
 TOO_LONG = b"a line that is longer than any event"
-"""The reader gets this in place of a line that is too long."""
+"""The line that the reader gets instead of a line that is too long."""
 
 
 def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Where each line begins, and the line with its end; nothing more after one that is too long."""
+    """Yield the offset of each line, and the line with its end. A line that is too long is the last one."""
     at, begun, length = 0, list[bytes](), 0
     while (piece := source.read_at(at + length, _PIECE)) and length <= LONGEST:
         head, end, others = piece.partition(b"\n")
@@ -190,7 +192,7 @@ def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
         length += len(head + end)
         if not end:
             continue
-        line, begun = b"".join(begun), []  # one of many megabytes is there once only
+        line, begun = b"".join(begun), []  # a line of many megabytes is in memory only once
         yield at, line
         whole, end, left = others.rpartition(b"\n")
         at += length
@@ -202,11 +204,11 @@ def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
         yield at, b"".join(begun) if length <= LONGEST else TOO_LONG
 
 
-# -- what is compressed ------------------------------------------------------------------------------------------------
+# -- compressed files --------------------------------------------------------------------------------------------------
 
 
 def _unpacked(source: Source) -> Iterator[bytes]:
-    """The content of gzip members, one after the other, as far as they are sound."""
+    """Yield the content of gzip members, one after the other, as far as they are sound."""
     at, waiting, member = 0, b"", zlib.decompressobj(wbits=31)
     while True:
         if not waiting:
@@ -224,19 +226,21 @@ def _unpacked(source: Source) -> Iterator[bytes]:
 
 
 _STEP = 256
-"""Bytes at a time: of a damaged file so much may be lost before the damage."""
+"""The number of bytes read at a time. In a damaged file, that many may be lost before the damage."""
 
 
 def _unpacked_file(source: Source, size: int, path: str | Path) -> Source:
-    """A file with the content, closed with its last reader. Raises TraceError if it is larger than a trace would be."""
+    """Return a file with the content, which is closed with its last reader. Raise TraceError if it is larger than a
+    trace can be.
+    """
     left = MOST_UNPACKED + RATIO * size
     with tempfile.TemporaryFile(buffering=0) as copy:
         for piece in _unpacked(source):
             left -= len(piece)
             if left < 0:
                 raise TraceError(
-                    f"{path} unpacks to more than {(MOST_UNPACKED + RATIO * size) >> 20} MB, which a trace of its size "
-                    "does not: if it is one, unpack it yourself and open that"
+                    f"{path} unpacks to more than {(MOST_UNPACKED + RATIO * size) >> 20} MB, more than a trace of its "
+                    "size does. If it is a trace, unpack it yourself and open the result."
                 )
             copy.write(piece)
         return FileSource(os.dup(copy.fileno()))

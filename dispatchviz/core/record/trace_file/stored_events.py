@@ -1,4 +1,4 @@
-"""The events of a trace file, decoded when they are looked at: a sequence that keeps no more than a few blocks."""
+"""The events of a trace file, decoded on access: a sequence that keeps only a few blocks in memory."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ from dispatchviz.core.record.trace_file.columns import NONE, Columns
 from dispatchviz.core.record.trace_file.event_lines import LineError, decode_lines, decode_some, encode_lines
 
 EVENTS_PER_BLOCK = 256
-"""A block is decoded as a whole, in less than a fifth of a millisecond."""
+"""The number of events of a block, which is decoded as a whole, in less than a fifth of a millisecond."""
 
 KEPT = 64
-"""So many blocks that were decoded last are kept."""
+"""The number of decoded blocks that are kept."""
 
 DAMAGED = '["this part of the file is damaged"]'
 """The fields of an event that cannot be read."""
 
 
 class Source(Protocol):
-    """Gives the bytes of events, piece by piece. A file is not mapped: one that shrinks would end the process."""
+    """A source of the bytes of events, piece by piece. A file is not mapped, since one that shrinks would end the
+    process.
+    """
 
     def read_at(self, at: int, length: int) -> bytes:
-        """Bytes, fewer if there are no more."""
+        """Return ``length`` bytes, or fewer at the end."""
         ...
 
 
 class FileSource:
-    """An open file, which is closed when nothing reads it any more."""
+    """An open file, which is closed when it has no more readers."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -44,12 +46,12 @@ class FileSource:
         weakref.finalize(self, os.close, descriptor)
 
     def read_at(self, at: int, length: int) -> bytes:
-        """Bytes of the file; empty where it cannot be read."""
+        """Return bytes of the file; empty if it cannot be read."""
         try:
             with self._reading:
                 os.lseek(self.descriptor, at, os.SEEK_SET)
                 return os.read(self.descriptor, length)
-        except (OSError, OverflowError):  # a damaged file tells of places that no file has
+        except (OSError, OverflowError):  # a damaged file contains offsets outside of the file
             return b""
 
 
@@ -60,22 +62,22 @@ class BytesSource:
         self._raw = raw
 
     def read_at(self, at: int, length: int) -> bytes:
-        """Bytes, fewer if there are no more."""
+        """Return ``length`` bytes, or fewer at the end."""
         return self._raw[at : at + length]
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Where the blocks of events are."""
+    """The places of the blocks of events."""
 
     firsts: Sequence[int] = field(default_factory=lambda: array("i"))
-    """The ``seq`` of the first event of each."""
+    """The ``seq`` of the first event of each block."""
     offsets: Sequence[int] = field(default_factory=lambda: array("q"))
-    """Where its lines begin in the file."""
+    """The offset of each block's lines in the file."""
     lengths: Sequence[int] = field(default_factory=lambda: array("i"))
-    """How many bytes they are."""
+    """The number of bytes of each block's lines."""
     checksums: Sequence[int] = field(default_factory=lambda: array("I"))
-    """Their CRC-32."""
+    """The CRC-32 of each block's lines."""
 
     def add(self, first: int, offset: int, length: int, checksum: int) -> None:
         """Add the block that comes next."""
@@ -84,27 +86,27 @@ class Blocks:
             column.append(value)
 
     def copy(self) -> Blocks:
-        """Those that there are now."""
+        """Return a copy, which does not grow."""
         return Blocks(*(column[:] for column in self.columns()))
 
     def columns(self) -> tuple[Sequence[int], ...]:
-        """All four."""
+        """Return all four columns."""
         return self.firsts, self.offsets, self.lengths, self.checksums
 
 
 class StoredEvents(Sequence[AnyEvent]):
-    """All events of a file. One that is damaged is an ``Unknown`` of the kind that the file's index tells."""
+    """All events of a file. A damaged event is an ``Unknown`` of the kind that the file's index has."""
 
     def __init__(self, source: Source, blocks: Blocks, columns: Columns) -> None:
         self._source, self._blocks, self.columns = source, blocks, columns
         self._decoded: dict[int, list[AnyEvent]] = {}
-        """Blocks that were looked at lately, the last one last."""
+        """Recently decoded blocks, the last one last."""
 
     def __len__(self) -> int:
         return len(self.columns.kinds)
 
     def __reduce__(self) -> tuple[type[tuple[AnyEvent, ...]], tuple[list[AnyEvent]]]:
-        """Pickled they are a tuple: another process has no such file."""
+        """Return a tuple for pickling, since another process does not have the file open."""
         return tuple, (list(self),)
 
     @overload
@@ -125,7 +127,9 @@ class StoredEvents(Sequence[AnyEvent]):
             yield from self._decoded.get(block) or self._decode(block)
 
     def some(self, steps: Iterable[int]) -> Iterator[AnyEvent]:
-        """The events of some steps. Of each block only their lines are decoded, so it pays where these are few."""
+        """Yield the events of some steps. Only their lines are decoded, which is worthwhile if they are few in each
+        block.
+        """
         for block, wanted in groupby(steps, lambda seq: bisect_right(self._blocks.firsts, seq) - 1):
             yield from self._some_of(block, list(wanted))
 
@@ -134,22 +138,21 @@ class StoredEvents(Sequence[AnyEvent]):
         return found or [self._block(block)[seq - self._blocks.firsts[block]] for seq in steps]
 
     def _decode_some(self, block: int, steps: list[int]) -> list[AnyEvent] | None:
-        """These events of a block alone; None if all of it has to be looked at."""
+        """Return some events of a block; None if the whole block must be decoded."""
         first, end = self._blocks.firsts[block], self._end(block)
         raw, sound = self._read(block)
         lines = raw.split(b"\n") if sound else []
         return decode_some([lines[seq - first] for seq in steps], steps) if len(lines) == end - first + 1 else None
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The lines of the events, a block at a time, after how many they are: as they are in the file, but those of
-        what is damaged."""
+        """Yield the number of lines and the lines of each block, as they are in the file, except for damaged ones."""
         for block in range(len(self._blocks.firsts)):
             count = self._end(block) - self._blocks.firsts[block]
             raw, sound = self._read(block)
             yield count, raw if sound and _are_lines(raw, count) else encode_lines(self._decode(block))
 
     def is_whole(self) -> bool:
-        """Return whether all lines are as they were written, so that they can be copied. Reads the whole file."""
+        """Return whether all lines are as they were written, so that they can be copied. It reads the whole file."""
         for block in range(len(self._blocks.firsts)):
             raw, sound = self._read(block)
             if not sound or not _are_lines(raw, self._end(block) - self._blocks.firsts[block]):
@@ -157,7 +160,7 @@ class StoredEvents(Sequence[AnyEvent]):
         return True
 
     def damaged(self) -> int | None:
-        """The first step that cannot be read; None if all can. Reads the whole file."""
+        """Return the first step that cannot be read; None if all can. It reads the whole file."""
         return next((self._blocks.firsts[at] for at in range(len(self._blocks.firsts)) if not self._read(at)[1]), None)
 
     def _block(self, block: int) -> list[AnyEvent]:
@@ -179,7 +182,7 @@ class StoredEvents(Sequence[AnyEvent]):
         return [*events[: end - first], *map(self._damaged, range(first + len(events), end))]
 
     def _read(self, block: int) -> tuple[bytes, bool]:
-        """The lines of a block, and whether they are what was written."""
+        """Return the lines of a block, and whether they are as they were written."""
         raw = self._source.read_at(self._blocks.offsets[block], self._blocks.lengths[block])
         return raw, zlib.crc32(raw) == self._blocks.checksums[block]
 
@@ -194,12 +197,14 @@ class StoredEvents(Sequence[AnyEvent]):
 
 
 def some_events(events: Sequence[AnyEvent], steps: Iterable[int]) -> Iterator[AnyEvent]:
-    """The events of some steps of a trace, be it in memory or in a file."""
+    """The events of some steps of a trace in memory or in a file."""
     return events.some(steps) if isinstance(events, StoredEvents) else map(events.__getitem__, steps)
 
 
 def _are_lines(raw: bytes, count: int) -> bool:
-    """Return whether some bytes look like so many lines that we wrote. Looks at their beginnings and ends only."""
+    """Return whether some bytes look like ``count`` lines that we wrote. Only the beginnings and ends of lines are
+    checked.
+    """
     try:
         text = raw if raw.isascii() else raw.decode().encode()
     except UnicodeDecodeError:

@@ -15,23 +15,22 @@ from dispatchviz.core.record.trace_file.stored_events import StoredEvents
 
 
 class Trace:
-    """A recording that is complete: a value, which cannot change.
+    """A complete recording as an immutable value.
 
-    ``trace[i]`` is the event with ``seq == i``; ``notice`` is a sentence about what is wrong with the file it came
-    from, or empty. Two traces are the same only if they are one object. The events of an opened file are decoded when
-    they are looked at.
+    ``trace[i]`` is the event with ``seq == i``. ``notice`` is a sentence about damage of its file, or empty. Traces are
+    compared by identity. The events of an opened file are decoded on access.
     """
 
     notice: str
     _make_header: Callable[[], Header]
-    """Makes the header of a trace that has none yet."""
+    """A function that makes the header of a trace that has none yet."""
     _make_events: Callable[[], Sequence[AnyEvent]]
-    """Reads the events of a trace whose file was not read yet."""
+    """A function that reads the events of a trace whose file has not been read."""
 
     def __init__(
         self, header: Header, events: Iterable[AnyEvent], notice: str = "", columns: Columns | None = None
     ) -> None:
-        """``columns``: those of the events, which are kept as they are then."""
+        """Create a trace. ``columns`` are those of the events, which are then kept unchanged."""
         if columns is not None:
             vars(self).update(columns=columns)
         elif not isinstance(events, StoredEvents):
@@ -39,7 +38,7 @@ class Trace:
         vars(self).update(header=header, events=events, notice=notice)
 
     def __reduce__(self) -> tuple[Callable[..., Trace], tuple[type[Trace], bytes, str]]:
-        """A pickled trace holds all of its events, so that another process opens it without a file."""
+        """Pickle the trace with all of its events, so that another process opens it without a file."""
         return _unpickled, (self._class_of_values, self.encoded(".dvtrace"), self.notice)
 
     @property
@@ -51,7 +50,7 @@ class Trace:
         return self
 
     def __deepcopy__(self, memo: object) -> Self:
-        """A value needs no copy."""
+        """Return the trace itself, since a value needs no copy."""
         return self
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -75,38 +74,40 @@ class Trace:
 
     @cached_property
     def header(self) -> Header:
-        """The header. That of a recording is made when it is first needed: for ``cuda`` a GPU has to be asked."""
+        """The header. That of a recording is made on first access, since it has to ask the GPU about ``cuda``."""
         return self._make_header()
 
     @cached_property
     def events(self) -> Sequence[AnyEvent]:
-        """All events. Those of a file that was just recorded are read when they are first needed."""
+        """All events. Those of a file that was just recorded are read on first access."""
         return self._make_events()
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the head of everything that shows the trace: what is not in it, what is wrong with its file."""
+        """Sentences for the head of every display of the trace, about missing parts of the trace and damage of its
+        file.
+        """
         return tuple(dict.fromkeys(each for each in (*self.header.remarks, self.notice) if each))
 
-    # -- what is known without looking at the events ------------------------------------------------------------------
+    # -- facts that need no events ------------------------------------------------------------------------------------
 
     @cached_property
     def columns(self) -> Columns:
-        """Facts of all events, by fact: read from the file, or made when they are first needed."""
+        """The columns of all events, read from the file or made on first access."""
         if isinstance(self.events, StoredEvents):
             return self.events.columns
-        from dispatchviz.core.record.trace_file.column_builder import columns_of  # NumPy is loaded where it is needed
+        from dispatchviz.core.record.trace_file.column_builder import columns_of  # NumPy is loaded only here
 
         return columns_of(self.events)
 
     @property
     def depths(self) -> Sequence[int]:
-        """Per event, how many others it happened within."""
+        """The number of events around each event."""
         return self.columns.depths
 
     @property
     def ends(self) -> Sequence[int]:
-        """Per event, the ``seq`` of the last event that happened within it (its own if none did)."""
+        """The ``seq`` of the last event within each event (its own if there is none)."""
         return self.columns.ends
 
     def steps_of(self, *kinds: type[Event]) -> Sequence[int]:
@@ -116,35 +117,35 @@ class Trace:
         return groups[0] if len(groups) == 1 else tuple(merge(*groups))
 
     def children(self, seq: int) -> Iterator[AnyEvent]:
-        """The events directly within one, in order."""
+        """Yield the events directly within one, in order."""
         return map(self.events.__getitem__, self.columns.children(seq))
 
     def ancestors(self, seq: int) -> Iterator[AnyEvent]:
-        """The events around one, innermost first, without itself."""
+        """Yield the events around one, innermost first, without itself."""
         return map(self.events.__getitem__, self.columns.ancestors(seq))
 
     # -- files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the trace file that the name's suffix asks for: ``.dvtrace``, ``.jsonl`` or ``.jsonl.gz``.
+        """Write a trace file of the format that the name's suffix gives: ``.dvtrace``, ``.jsonl`` or ``.jsonl.gz``.
 
-        Any other name gets a ``.jsonl``. OSError leaves what was there as it was.
+        Any other name gets a ``.jsonl``. OSError leaves an existing file unchanged.
         """
         from dispatchviz.core.record.trace_file.writers import save
 
         save(self, path)
 
     def encoded(self, suffix: str = ".jsonl") -> bytes:
-        """The bytes of the trace file of that suffix."""
+        """The bytes of the trace file with that suffix."""
         from dispatchviz.core.record.trace_file.writers import encoded
 
         return encoded(self, suffix)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Open a trace file, up to where it is damaged if it is (``notice`` then has that).
+        """Open a trace file, up to its damage if it is damaged (``notice`` then describes it).
 
-        Raises TraceError if the file is missing or is no trace.
+        Raise TraceError if the file is missing or is not a trace.
         """
         from dispatchviz.core.record.trace_file.reader import opened
 
@@ -152,7 +153,7 @@ class Trace:
 
     @classmethod
     def decoded(cls, raw: bytes, path: str | Path) -> Self:
-        """Open a trace file's bytes; ``path`` is what errors call it. Raises TraceError if they are no trace."""
+        """Open a trace file's bytes. ``path`` is its name in errors. Raise TraceError if they are not a trace."""
         from dispatchviz.core.record.trace_file.reader import opened_bytes
 
         return cls(*opened_bytes(raw, path))

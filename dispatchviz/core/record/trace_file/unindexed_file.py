@@ -20,7 +20,7 @@ Opened = tuple[Header, StoredEvents, str]
 
 
 class Reading:
-    """The events of a file without an index, as far as they were read."""
+    """The events of a file without an index, as far as they have been read."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -30,7 +30,7 @@ class Reading:
         self._not_understood: int | None = None
 
     def add(self, raw: bytes, offset: int) -> bool:
-        """Take whole lines of events, which are at an offset of the file; False if one is damaged."""
+        """Add whole lines of events at an offset of the file. Return False if one is damaged."""
         first = len(self._columns)
         try:
             events, good = decode_lines(raw, first), True
@@ -52,7 +52,7 @@ class Reading:
         return len(self._columns)
 
     def result(self, header: Header | None, path: str | Path, whole: bool) -> Opened:
-        """The trace, with a notice if it ended before the file did. Raises TraceError if there was no header."""
+        """Return the trace, with a notice if it ended before the file did. Raise TraceError if there was no header."""
         if header is None:
             raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header")
         events = StoredEvents(self._source, self._blocks.copy(), self._columns.columns())
@@ -68,35 +68,35 @@ class Reading:
             return f"{path} is {why}: {self._opens()}"
         if self._not_understood is not None:
             odd = self._not_understood
-            return f"{path} has a value at step {odd} that this version does not know: it is shown as it is"
+            return f"{path} has a value at step {odd} that this version does not know: it is shown unchanged"
         return ""
 
 
 class BlockReading:
-    """A ``.dvtrace`` file that was not completed, or whose index is damaged; it may grow while it is read."""
+    """A ``.dvtrace`` file that was not completed, or whose index is damaged. It may grow while it is read."""
 
     def __init__(self, source: Source, path: str | Path) -> None:
         self._source, self._path = source, path
         self._reading, self._sources = Reading(source), dict[str, str]()
         self._header: Header | None = None
         self._at = len(BEGIN)
-        """Where the first block begins that was not read."""
+        """The offset of the first block that has not been read."""
         self._damaged = False
         self.at_index = False
-        """There are no more events."""
+        """True if there are no more events."""
 
     def __len__(self) -> int:
         return len(self._reading)
 
     def read_on(self) -> None:
-        """Read the whole blocks that are there and were not read, up to the first that is damaged. TraceError if the
-        header is of no trace.
+        """Read the new whole blocks, up to the first damaged one. Raise TraceError if the header is not that of a
+        trace.
         """
         for found in () if self._damaged else scan(self._source, self._at):
             self.at_index = found.kind == INDEX
             if self.at_index:
                 return
-            if found.kind == PART:  # it says nothing that the events do not
+            if found.kind == PART:  # it repeats facts that the events have
                 self._at = found.end
                 continue
             raw = self._source.read_at(found.offset, found.length) if found.length <= LONGEST else b""
@@ -108,14 +108,14 @@ class BlockReading:
             self._at = found.end
 
     def result(self) -> Opened:
-        """The trace up to here, as one that is cut off. Raises TraceError if there was no header."""
+        """Return the trace so far, as one that is cut off. Raise TraceError if there was no header."""
         header = self._header
         if header is not None and self._sources:
             header = msgspec.structs.replace(header, sources={**header.sources, **self._sources})
         return self._reading.result(header, self._path, False)
 
     def _take(self, kind: bytes, raw: bytes, offset: int) -> bool:
-        """Take a block; False if events in it are damaged."""
+        """Add a block. Return False if events in it are damaged."""
         if kind == HEADER:
             self._header = header_in(raw, self._path)
         elif kind == SOURCES:
@@ -132,7 +132,7 @@ def _texts(raw: bytes) -> dict[str, str]:
 
 
 def header_in(line: bytes, path: str | Path) -> Header:
-    """The header that a line is. Raises TraceError if it is none, or of a later version."""
+    """Return the header in a line. Raise TraceError if it is not one, or belongs to a later version."""
     try:
         header: Header = decode_header(line, Header)
     except ValueError:

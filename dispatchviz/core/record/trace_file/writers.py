@@ -1,5 +1,5 @@
-"""Writing trace files: events are added as they come, what is written can be read at any time, and ``complete`` adds
-what only the end knows.
+"""The writers of trace files. Events are added as they come, the file can be read at any time, and ``complete`` adds
+the facts known at the end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SUFFIXES = (INDEXED, LINES, COMPRESSED)
 
 
 class Recorded(Protocol):
-    """A trace, as far as it is written."""
+    """A trace, as far as it is needed for writing."""
 
     @property
     def header(self) -> Header: ...
@@ -46,7 +46,7 @@ def suffix_of(path: str | Path) -> str:
 
 
 def save(trace: Recorded, path: str | Path) -> None:
-    """Write a trace file of the kind that its name says. OSError leaves what was there as it was."""
+    """Write a trace file of the kind that its name gives. OSError leaves an existing file unchanged."""
     with replacing(path) as stream:
         _write(trace, suffix_of(path), stream)
 
@@ -74,32 +74,32 @@ _AT_ONCE = 16 * EVENTS_PER_BLOCK
 
 
 class TraceWriter(ABC):
-    """A trace file in the making. ``stream`` is unbuffered, or its owner flushes it; any method may raise OSError."""
+    """The base class of writers. ``stream`` is unbuffered, or its owner flushes it; any method may raise OSError."""
 
     def __init__(self, stream: BinaryIO, header: Header) -> None:
         self._stream = stream
         self.events = 0
-        """How many were added."""
+        """The number of events added."""
         self.size = 0
-        """How many bytes were written."""
+        """The number of bytes written."""
 
     @abstractmethod
     def add(self, events: Sequence[AnyEvent]) -> None:
-        """Write the events that come next."""
+        """Write the next events."""
 
     @abstractmethod
     def copy(self, events: StoredEvents, columns: Columns) -> None:
-        """Write all events of a file that is whole, which are all events of this one: their lines as they are."""
+        """Copy all events of a sound file, which are all events of this one, without decoding their lines."""
 
     def add_sources(self, sources: Mapping[str, str]) -> None:  # noqa: B027
-        """Write texts of the program's files that were met since the last time, where there is a place for them."""
+        """Write texts of the program's files that are new since the last time, if the format has a place for them."""
 
     @abstractmethod
     def complete(self, header: Header) -> None:
-        """Write what the end knows."""
+        """Write the facts known at the end."""
 
     def _write(self, data: bytes) -> None:
-        """Write all of it or, if the disk is full, raises OSError after taking back the part that it wrote."""
+        """Write all bytes. If the disk is full, remove the written part and raise OSError."""
         try:
             done = self._stream.write(data)
             while done is not None and done < len(data):  # as an unbuffered file may
@@ -118,18 +118,18 @@ class TraceWriter(ABC):
 
 
 EVENTS_PER_PART = 1 << 16
-"""After so many events a file gets a part of its index, which takes a twentieth of a second."""
+"""The number of events after which a file gets a part of its index, which takes a twentieth of a second."""
 
 
 class IndexedWriter(TraceWriter):
-    """A ``.dvtrace`` file."""
+    """The writer of a ``.dvtrace`` file."""
 
     def __init__(self, stream: BinaryIO, header: Header) -> None:
         super().__init__(stream, header)
         self._columns, self._blocks = ColumnBuilder(), Blocks()
         self._copied: Columns | None = None
         self._parts: list[int] = []
-        """Where the parts of the index are that are written."""
+        """The places of the parts of the index that are written."""
         self._write(BEGIN + block(HEADER, encode(header)))
 
     def add(self, events: Sequence[AnyEvent]) -> None:
@@ -144,7 +144,7 @@ class IndexedWriter(TraceWriter):
             self._add_part()
 
     def _add_part(self) -> None:
-        """Write the index of the events since the last part, so that no more of it is in memory."""
+        """Write the index of the events since the last part, so that it leaves memory."""
         columns, changes, nesting = self._columns.cut()
         at = self.size
         self._write(part_block(columns, self._blocks, changes))
@@ -153,14 +153,16 @@ class IndexedWriter(TraceWriter):
         self._blocks = Blocks()
 
     def copy(self, events: StoredEvents, columns: Columns) -> None:
-        """Write the same blocks."""
+        """Copy the blocks."""
         blocks = events.lines()
         while some := tuple(islice(blocks, _AT_ONCE // EVENTS_PER_BLOCK)):
             self._add_blocks(some)
         self._copied = columns
 
     def _add_blocks(self, blocks: Sequence[tuple[int, bytes]]) -> None:
-        """Write blocks, each told as how many lines and they: at once or, if there is no room for all, one by one."""
+        """Write blocks, each given as the number of lines and the lines: at once or, if there is no space for all, one
+        by one.
+        """
         try:
             self._add_at_once(blocks)
         except OSError:
@@ -184,7 +186,7 @@ class IndexedWriter(TraceWriter):
         self._write(block(SOURCES, encode(sources)))
 
     def complete(self, header: Header) -> None:
-        """Write the index, or what is left of it."""
+        """Write the index, or the rest of it."""
         grown = None
         if self._copied is None:
             first = self._columns.first
@@ -197,7 +199,9 @@ class IndexedWriter(TraceWriter):
 
 
 class LinesWriter(TraceWriter):
-    """A ``.jsonl`` file: the first line is the header as far as it is known; the last one is, if it was not."""
+    """The writer of a ``.jsonl`` file. The first line is the header as far as it is known; if it was not complete, the
+    last line is the complete one.
+    """
 
     def __init__(self, stream: BinaryIO, header: Header) -> None:
         super().__init__(stream, header)
@@ -209,13 +213,13 @@ class LinesWriter(TraceWriter):
         self._add_lines(encode_lines(events), len(events))
 
     def copy(self, events: StoredEvents, columns: Columns) -> None:
-        """Write the same lines."""
+        """Copy the lines."""
         blocks = events.lines()
         while some := tuple(islice(blocks, _AT_ONCE // EVENTS_PER_BLOCK)):
             self._add_lines(b"".join(lines for _, lines in some), sum(count for count, _ in some))
 
     def _add_lines(self, lines: bytes, count: int) -> None:
-        """Write lines at once or, if there is no room for all, as many as there is room for."""
+        """Write lines at once or, if there is no space for all, as many as fit."""
         try:
             self._write(self._packed(lines))
             self.events += count
@@ -225,7 +229,7 @@ class LinesWriter(TraceWriter):
                 self.events += 1
 
     def complete(self, header: Header) -> None:
-        """Write the header again if it is another than that which was there at first."""
+        """Write the header again if it differs from the first line."""
         line = encode(header)
         if line != self._header:
             self._write(self._packed(line + b"\n"))
@@ -235,7 +239,7 @@ class LinesWriter(TraceWriter):
 
 
 class CompressedWriter(LinesWriter):
-    """A ``.jsonl.gz`` file: one gzip member each time, so that what is written can be unpacked at any time."""
+    """The writer of a ``.jsonl.gz`` file. Each write is a gzip member, so that the file can be unpacked at any time."""
 
     def _packed(self, lines: bytes) -> bytes:
         return gzip.compress(lines, 6, mtime=0)
@@ -245,7 +249,7 @@ WRITERS: dict[str, type[TraceWriter]] = {INDEXED: IndexedWriter, LINES: LinesWri
 
 
 def lines_of(events: Sequence[AnyEvent]) -> Iterator[tuple[int, bytes]]:
-    """The lines of events, some at a time, after how many they are."""
+    """Yield the number and the lines of some events at a time."""
     if isinstance(events, StoredEvents):
         yield from events.lines()
         return

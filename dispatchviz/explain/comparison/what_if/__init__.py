@@ -1,1 +1,1 @@
-"""A program run again with a line of it changed: the changes, the changed syntax tree, what may be tried at a step."""
+"""A program run again with a line changed: the changes, the changed syntax tree, and the changes offered at a step."""

@@ -1,6 +1,6 @@
 """A program's syntax tree with some of its lines changed. Every line keeps its number, and its text in a trace.
 
-What is put in stands on the line that is changed, so a trace has the new calls there.
+Inserted code has the number of the changed line, so a trace has the new calls there.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 WITHS = ast.With | ast.AsyncWith
 
 NEAR = 6
-"""So many lines that have a statement are named."""
+"""The number of nearby lines with statements that are named."""
 
 
 @deep_recursion()
 def changed_program(tree: ast.Module, changes: Iterable[Change]) -> ast.Module:
-    """The tree with all changes made. DispatchvizError if there is nothing on a line that could be changed so."""
+    """Return the tree with all changes. Raise DispatchvizError if a line has nothing that can be changed in this
+    way.
+    """
     for change in changes:
         if change.what == "skip" and _without_decorator(tree, change.line):
             continue
@@ -38,7 +40,7 @@ def changed_program(tree: ast.Module, changes: Iterable[Change]) -> ast.Module:
 
 
 class _Place(NamedTuple):
-    """The statements of a line: mostly one."""
+    """The statements of a line, usually one."""
 
     suite: list[ast.stmt]
     first: int
@@ -46,7 +48,7 @@ class _Place(NamedTuple):
 
 
 def _place(tree: ast.Module, line: int) -> _Place | None:
-    for suite in _suites(tree):  # outer ones first: of `if x: y = 1` it is the if
+    for suite in _suites(tree):  # outer statements come first: for `if x: y = 1` that is the if
         found = [at for at, statement in enumerate(suite) if line in _head(statement)]
         if found:
             return _Place(suite, found[0], suite[found[0] : found[-1] + 1])
@@ -62,7 +64,7 @@ def _suites(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _head(statement: ast.stmt) -> range:
-    """The lines of a statement; of one with a suite those before that."""
+    """Return the lines of a statement. For a statement with a block, the lines before the block."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     first = min([statement.lineno, *(each.lineno for each in decorators)])
     suite: list[ast.stmt] = getattr(statement, "body", None) or getattr(statement, "cases", None) or []
@@ -75,15 +77,15 @@ def _head(statement: ast.stmt) -> range:
 def _no_statement(tree: ast.Module, line: int) -> str:
     begins = sorted({_head(each).start for suite in _suites(tree) for each in suite}, key=lambda n: (abs(n - line), n))
     near = sorted(begins[:NEAR])
-    some = f": those near it that have one are {listed([str(number) for number in near])}" if near else ""
-    return f"that line has no statement{some}"
+    some = f"; nearby lines with statements are {listed([str(number) for number in near])}" if near else ""
+    return f"the line has no statement{some}"
 
 
 # -- the changes ------------------------------------------------------------------------------------------------------
 
 
 def _changed(statements: Sequence[ast.stmt], change: Change) -> list[ast.stmt]:
-    """What stands in the place of some statements."""
+    """Return the statements that replace some statements."""
     first = statements[0]
     if change.what == "skip":
         return _skipped(statements, change)
@@ -91,7 +93,7 @@ def _changed(statements: Sequence[ast.stmt], change: Change) -> list[ast.stmt]:
         kind = "class" if isinstance(first, ast.ClassDef) else "function"
         raise DispatchvizError(f"{change.text}: the line defines the {kind} {first.name}; name a line within it")
     if isinstance(first, ast.ImportFrom) and first.module == "__future__":
-        raise DispatchvizError(f"{change.text}: an import from __future__ stays as it is")
+        raise DispatchvizError(f"{change.text}: an import from __future__ cannot be changed")
     match change.what, change.words:
         case (("device" | "dtype"), (target, *names)):
             return _moved(statements, change, names, f"'{target}'" if change.what == "device" else _torch(target))
@@ -103,7 +105,7 @@ def _changed(statements: Sequence[ast.stmt], change: Change) -> list[ast.stmt]:
 
 
 def _guard(change: Change) -> str:
-    """The expression behind ``with``."""
+    """Return the expression after ``with``."""
     match change.what, change.words:
         case (("fallthrough" | "register"), (key, operator)):
             function = "falls_through" if change.what == "fallthrough" else "registered"
@@ -116,16 +118,16 @@ def _guard(change: Change) -> str:
 
 
 def _torch(name: str) -> str:
-    """What the program may have under any name, or not at all."""
+    """Return an expression for torch, which the program may have imported under any name or not at all."""
     return f"__import__('torch').{name}"
 
 
 REGISTRATIONS = "dispatchviz.running.process.line_registrations"
-"""What registers a kernel as long as a line runs."""
+"""The module whose functions register a kernel while a line runs."""
 
 
 def _expression(text: str, at: ast.stmt | ast.expr) -> ast.expr:
-    """An expression that stands where a part of the program does."""
+    """Return an expression at the position of a part of the program."""
     expression = ast.parse(text, mode="eval").body
     for part in ast.walk(expression):
         if isinstance(part, ast.expr | ast.keyword):
@@ -134,7 +136,7 @@ def _expression(text: str, at: ast.stmt | ast.expr) -> ast.expr:
 
 
 def _moved(statements: Sequence[ast.stmt], change: Change, names: Sequence[str], target: str) -> list[ast.stmt]:
-    """Statements that read ``x.to(target)`` where they read ``x``."""
+    """Return statements that read ``x.to(target)`` where they read ``x``."""
     moved = _Moved(frozenset(names), target)
     new: list[ast.stmt] = [moved.visit(statement) for statement in statements]
     if missing := [name for name in names if name not in moved.found]:
@@ -145,14 +147,14 @@ def _moved(statements: Sequence[ast.stmt], change: Change, names: Sequence[str],
 
 
 class _Moved(ast.NodeTransformer):
-    """Puts ``.to(target)`` behind some names where their values are read."""
+    """A transformer that appends ``.to(target)`` to some names where their values are read."""
 
     def __init__(self, names: frozenset[str], target: str) -> None:
         self._names, self._target = names, target
         self.found = set[str]()
 
     def visit(self, node: ast.AST) -> Any:
-        """Names as the program writes them."""
+        """Replace names as the program writes them."""
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
             name = ast.unparse(node)
             if name in self._names:
@@ -169,13 +171,13 @@ def _skipped(statements: Sequence[ast.stmt], change: Change) -> list[ast.stmt]:
     if hasattr(first, "body") or hasattr(first, "cases"):
         kind = type(first).__name__.removesuffix("Def").lower()
         raise DispatchvizError(
-            f"{change.text}: skip leaves out a statement, a with or a decorator, no {kind} with its body"
+            f"{change.text}: skip removes a statement, a with or a decorator, but not a {kind} with its body"
         )
     return [ast.copy_location(ast.Pass(), first)]
 
 
 def _without_decorator(tree: ast.Module, line: int) -> bool:
-    """Take the decorator away that is on a line; whether there is one."""
+    """Remove the decorator on a line, and return whether there was one."""
     for node in ast.walk(tree):
         if isinstance(node, DEFINITIONS):
             for mark in node.decorator_list:

@@ -1,4 +1,4 @@
-"""What is asked of a process that runs a program with lines of it changed, and whether a trace's program can be run."""
+"""The request to a process that runs a changed program, and the check whether a trace's program can be run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dispatchviz.foundation.shipped_examples import located
 
 
 class ChangedRequest(msgspec.Struct, frozen=True):
-    """A run with changes, recorded as the trace was that it is compared with."""
+    """A changed run, recorded in the same way as the trace that it is compared with."""
 
     kind: Literal["file", "code", "module"]
     program: str
@@ -31,34 +31,36 @@ class ChangedRequest(msgspec.Struct, frozen=True):
     only: tuple[str, ...]
     hashes: bool
     values: bool | None
-    """The numbers of small tensors; None: up to the limit."""
+    """True to record the numbers of small tensors. None: up to the limit."""
     save: str
     """The file for the trace."""
     text: str = ""
-    """What runs of a file that has more lines: of a lesson its program; empty if all of it does."""
+    """The part of the file that runs, such as the program of a lesson; empty if the whole file runs."""
 
     def encoded(self) -> str:
-        """As text, whatever is in it: an argument may be no UTF-8."""
+        """Return the request as text. Arguments that are not valid UTF-8 are kept."""
         return json.dumps(msgspec.to_builtins(self))
 
     @classmethod
     def decoded(cls, text: str) -> ChangedRequest:
-        """What was encoded."""
+        """Return the request from its text."""
         return msgspec.convert(json.loads(text), cls)
 
 
 def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequence[str] = ()) -> ChangedRequest:
-    """The run of a trace's program with a change. ``run_arguments`` is what runs the program, if it is known: a module
-    is told from its file by that.
+    """Return the request to run a trace's program with a change. ``run_arguments`` are the arguments that run the
+    program, if they are known: they distinguish a module from its file.
 
     DispatchvizError if the program is not there to be run, or is another one by now.
     """
     header = trace.header
     if is_live(header):
-        raise DispatchvizError(f"a changed program runs on the model, and this trace is of {engine_text(header)}")
+        raise DispatchvizError(f"a changed program runs on the model, but this trace is from {engine_text(header)}")
     kind, program, text = _program(trace, run_arguments)
     if header.remarks:
-        raise DispatchvizError(f"the trace has only a part of the run ({header.remarks[0]}): nothing to compare with")
+        raise DispatchvizError(
+            f"the trace has only a part of the run ({header.remarks[0]}), so there is nothing to compare with"
+        )
     return ChangedRequest(
         kind,
         program,
@@ -74,39 +76,39 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
 
 
 def _values_of(trace: Trace) -> bool | None:
-    """Without a limit where the trace has not come to it."""
+    """Return None if the trace reached its limit of numbers, and otherwise whether it recorded numbers."""
     return None if end_of_numbers(trace) is not None else len(trace.steps_of(ev.NumbersRecorded)) > 0
 
 
 def _cuda_of(text: str) -> str:
-    """The choice that gives what a header says of cuda."""
+    """Return the option that results in a header's text about CUDA."""
     return next((choice for choice in ("emulated", "none") if text.startswith(choice)), "cupy")
 
 
 def _program(trace: Trace, run_arguments: Sequence[str]) -> tuple[Literal["file", "code", "module"], str, str]:
-    """How the program is run, what is run, and the text of it that is, if the file has more."""
+    """Return how the program is run, what is run, and the part of its text that runs if the file has more."""
     name, text = trace.header.program, trace.header.sources.get(trace.header.program, "")
     if name == STDIN:
-        raise DispatchvizError("the program came from standard input: there is no file that could be run again")
+        raise DispatchvizError("the program came from standard input: there is no file to run again")
     if name == STRING:
         return "code", text, ""
     file = located(name)
     if not os.path.isfile(file):
-        raise DispatchvizError(f"there is no file {name} here that could be run again")
+        raise DispatchvizError(f"there is no file {name} here to run again")
     own, lines = _text(file).splitlines(), text.splitlines()
     if not _is_left(lines, own):
-        raise DispatchvizError(f"{name} is not what it was when it was recorded: run it again first")
+        raise DispatchvizError(f"{name} has changed since it was recorded: run it again first")
     module = _module(run_arguments, len(trace.header.arguments))
     return ("module", module, "") if module else ("file", name, "" if lines == own else text)
 
 
 def _is_left(lines: Sequence[str], of: Sequence[str]) -> bool:
-    """Return whether lines are those of a file with some left blank, and none at its end."""
+    """Return whether lines are those of a file with some replaced by blank lines, and none missing at the end."""
     return len(lines) <= len(of) and all(line in ("", other) for line, other in zip(lines, of, strict=False))
 
 
 def _text(file: str) -> str:
-    """What Python reads; empty if that is nothing."""
+    """Return the text of a file as Python reads it; empty if there is none."""
     try:
         with tokenize.open(file) as stream:
             return stream.read()
@@ -115,10 +117,10 @@ def _text(file: str) -> str:
 
 
 def _module(run_arguments: Sequence[str], own: int) -> str:
-    """What stands behind ``-m``, before so many arguments that are the program's own; empty without one."""
+    """Return the name after ``-m``, before ``own`` arguments of the program itself; empty if there is none."""
     option, *name = run_arguments[: len(run_arguments) - own][-2:] or [""]
     return name[0] if option == "-m" and name else ""
 
 
 STDIN, STRING = "<stdin>", "<string>"
-"""What Python calls programs that have no file."""
+"""The names that Python gives to programs without a file."""

@@ -1,6 +1,6 @@
-"""Changes to a line of a program, as they are typed: ``line 6: no_grad``, ``line 6: device cuda x``.
+"""Changes to a line of a program, in the form in which they are typed: ``line 6: no_grad``, ``line 6: device cuda x``.
 
-Not here: what becomes of the program (``changed_program.py``), which make sense at a step (``offered_changes.py``).
+``changed_program.py`` applies them, and ``offered_changes.py`` selects those that make sense at a step.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dispatchviz.foundation.errors import DispatchvizError
 
 
 class Change(NamedTuple):
-    """What is changed on a line, each time that it runs."""
+    """A change of a line, which applies each time that the line runs."""
 
     line: int
     what: str
-    """A name of ``KINDS``."""
+    """A name in ``KINDS``."""
     words: tuple[str, ...] = ()
-    """What is typed behind it."""
+    """The words typed after it."""
 
     @property
     def command(self) -> str:
@@ -33,13 +33,13 @@ class Change(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As it is typed."""
+        """The change in its typed form."""
         return f"line {self.line}: {self.command}"
 
     @property
     def sentence(self) -> str:
-        """What the line then does: ``line 6 runs under torch.no_grad()``."""
-        return f"line {self.line} {_told(self)}"
+        """A sentence about the changed line: ``line 6 runs under torch.no_grad()``."""
+        return f"line {self.line} {_effect(self)}"
 
 
 class Kind(NamedTuple):
@@ -47,38 +47,40 @@ class Kind(NamedTuple):
 
     usage: str
     read: Callable[[Sequence[str]], tuple[str, ...] | None]
-    """Words in their full form; None for those that are not of the usage. DispatchvizError if one names nothing."""
+    """The function that completes the words. It returns None for words that do not match the usage, and raises
+    DispatchvizError for an unknown name.
+    """
 
 
 def read_change(text: str) -> Change:
-    """The change that is typed. DispatchvizError if it is none: what was asked, what there is."""
+    """Return the typed change. Raise DispatchvizError with the text and the possible changes if it is not one."""
     found = TYPED.fullmatch(text.strip())
     if found is None:
         raise DispatchvizError(f"{text!r} is no change: write LINE: CHANGE, for example 'line 6: no_grad'")
     what, *words = found["change"].split()
     if guard := next((word for word in (what, *words) if word in GUARD_FILES), None):
         raise DispatchvizError(
-            f"{text!r}: PyTorch holds {guard} within a call: what is changed is lines of the program, and skip leaves "
-            "out a guard of theirs"
+            f"{text!r}: PyTorch holds {guard} inside a call. Only lines of the program can be changed; skip removes "
+            "a guard that the program creates"
         )
     kind = KINDS.get(what)
     if kind is None:
-        raise DispatchvizError(f"{text!r}: there is no change {what!r}; there are {listed(list(KINDS))}")
+        raise DispatchvizError(f"{text!r}: there is no change {what!r}; the changes are {listed(list(KINDS))}")
     read = kind.read(words)
     if read is None:
-        raise DispatchvizError(f"{text!r}: after the line comes {kind.usage}")
+        raise DispatchvizError(f"{text!r}: after the line write {kind.usage}")
     return Change(int(found["line"]), what, read)
 
 
 def for_device(change: Change, device: str) -> Change:
-    """With the device of a run where the change leaves it open."""
+    """Return a change with the device of a run if the change does not name one."""
     if change.what == "autocast" and not any(map(_is_device, change.words)):
         return change._replace(words=(device, *change.words))
     return change
 
 
 def device_of(trace: Trace) -> str:
-    """The device of a run: cuda if a tensor of it is there."""
+    """Return the device of a run: cuda if one of its tensors is on cuda."""
     made = (trace[step] for step in trace.steps_of(ev.TensorCreated))
     return (
         "cuda"
@@ -90,7 +92,7 @@ def device_of(trace: Trace) -> str:
 TYPED = re.compile(r"(?:line\s*)?(?P<line>[0-9]{1,9})\s*:\s*(?P<change>\S.*)", re.DOTALL)
 
 
-# -- what is typed behind each kind -----------------------------------------------------------------------------------
+# -- words of each kind -----------------------------------------------------------------------------------------------
 
 
 def _nothing(words: Sequence[str]) -> tuple[str, ...] | None:
@@ -147,18 +149,18 @@ DTYPES = (
 
 
 def _tensor(word: str) -> str:
-    """What a tensor is called in the program: ``x``, ``net.weight``, ``ws[0]``."""
+    """Return the name of a tensor in the program: ``x``, ``net.weight``, ``ws[0]``."""
     try:
         read = ast.parse(word, mode="eval").body
     except (SyntaxError, ValueError):
         read = ast.Constant(None)
     if not isinstance(read, ast.Name | ast.Attribute | ast.Subscript):
-        raise DispatchvizError(f"{word!r} names no tensor: write it as the line does, x or net.weight")
+        raise DispatchvizError(f"{word!r} is not the name of a tensor: write it as in the line, x or net.weight")
     return ast.unparse(read)
 
 
 def _operator(word: str) -> str:
-    """The full name of an operator of PyTorch; one of another namespace is the program's own."""
+    """Return the full name of one of PyTorch's operators. An operator of another namespace is the program's own."""
     from dispatchviz.core.table.pytorch_registrations import pytorch_operators
     from dispatchviz.explain.cells.operator_names import find_operator
 
@@ -167,7 +169,7 @@ def _operator(word: str) -> str:
     return find_operator(word, pytorch_operators()).name
 
 
-def _told(change: Change) -> str:
+def _effect(change: Change) -> str:
     match change.what, change.words:
         case "autocast", words:
             return f"runs under torch.autocast({', '.join(words)})"
@@ -180,7 +182,7 @@ def _told(change: Change) -> str:
         case "fallthrough", (key, operator):
             return f"runs while {key} falls through for {operator}"
         case "register", (key, operator):
-            return f"runs while a Python function is in the {key} cell of {operator}, and calls its kernel"
+            return f"runs with a Python kernel registered to {key} of {operator}, which calls the original kernel"
         case "skip", _:
             return "is left out"
     return f"runs under torch.{change.what}()"

@@ -1,4 +1,4 @@
-"""The changes that make sense at a step: read off its line, the thread's state there, its tensors, its call."""
+"""The changes that make sense at a step, according to its line, thread state, tensors and call."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.errors import DispatchvizError
 
 MOST_TENSORS = 3
-"""So many tensors of a line are asked about."""
+"""The number of tensors of a line for which changes are offered."""
 
 LOOKED_AT = 200
-"""So many steps of a line are searched for its first call."""
+"""The number of steps of a line that are searched for its first call."""
 
 
 class Offered(NamedTuple):
-    """A change, and the line of the program that it is about."""
+    """A change, and the line of the program that it applies to."""
 
     change: Change
     text: str
 
 
 def offered_changes(trace: Trace, at: int) -> list[Offered]:
-    """The changes that may be tried at a step. DispatchvizError if there is no line that could be changed."""
+    """Return the changes that can be tried at a step. Raise DispatchvizError if there is no line to change."""
     program = trace.header.program
     source, line = trace.header.sources.get(program), _own_line(trace, at)
     if source is None:
@@ -41,7 +41,7 @@ def offered_changes(trace: Trace, at: int) -> list[Offered]:
         raise DispatchvizError(f"no line of {program} runs at this step")
     try:
         parsed = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last one is what the parser calls its limits
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the parser raises the last one at its limits
         raise DispatchvizError(f"the text of {program} in this trace is not Python") from None
     lines = source.splitlines()
     found = dict.fromkeys(_changes(trace, at, line, parsed))
@@ -49,7 +49,7 @@ def offered_changes(trace: Trace, at: int) -> list[Offered]:
 
 
 def matching(trace: Trace, offered: Sequence[Offered], typed: str) -> tuple[list[Offered], str]:
-    """Return the offered changes that have all typed words, and first the one that is typed, if it is a change.
+    """Return the offered changes that contain all typed words. The typed change itself comes first, if it is one.
 
     Where there is neither, the text says why not.
     """
@@ -65,8 +65,8 @@ def matching(trace: Trace, offered: Sequence[Offered], typed: str) -> tuple[list
 
 
 def typed_change(trace: Trace, typed: str, line: int) -> Offered:
-    """Read a change as ``--what-if`` takes it; one without a line is for ``line``. DispatchvizError if it is none, or
-    cannot be made.
+    """Read a change in the form of ``--what-if``. A change without a line applies to ``line``. Raise DispatchvizError
+    if it is not a change or cannot be applied.
     """
     change = read_change(typed if TYPED.fullmatch(typed.strip()) else f"{line}: {typed.strip()}")
     if change.what == "autocast":
@@ -77,15 +77,20 @@ def typed_change(trace: Trace, typed: str, line: int) -> Offered:
 
 
 def not_offered(trace: Trace, at: int) -> str:
-    """What a reader may look for at a step in vain: a guard that no line of the program holds. Empty elsewhere."""
+    """Return a note about a change that a reader may miss at a step: a guard that no line of the program holds. Empty
+    elsewhere.
+    """
     event = trace[at]
     if not isinstance(event, ev.GuardEntered | ev.GuardLeft) or around(trace, at, ev.Dispatched) is None:
         return ""
-    return f"{event.guard} stays: PyTorch holds this guard within a call, and what is changed is lines of the program"
+    return (
+        f"{event.guard} cannot be removed: PyTorch holds this guard inside a call, and only lines of the program can "
+        "be changed"
+    )
 
 
 def _own_line(trace: Trace, at: int) -> ev.SourceLine | None:
-    """The line of the program's own file that a step comes from, in its stack of lines the innermost."""
+    """Return the line of the program's own file that a step comes from: the innermost one in its stack of lines."""
     found = [line for line in user_stack(trace, at) if line.file == trace.header.program]
     return found[-1] if found else None
 
@@ -112,7 +117,7 @@ def _changes(trace: Trace, at: int, line: ev.SourceLine, program: ast.Module) ->
 
 
 def _modes(trace: Trace, line: ev.SourceLine) -> Iterator[Change]:
-    """Grad mode, inference mode and autocast, each as it is not."""
+    """Yield the switches of grad mode, inference mode and autocast to their other setting."""
     state = thread_state(trace, line.seq)
     yield Change(line.line, "no_grad" if state.grad.on else "enable_grad")
     if not state.inference.on:
@@ -123,13 +128,15 @@ def _modes(trace: Trace, line: ev.SourceLine) -> Iterator[Change]:
 
 
 def _device(trace: Trace, line: ev.SourceLine) -> str:
-    """The kind of device that the line's calls are on."""
+    """Return the kind of device that the line's calls are on."""
     first = _first_call(trace, line.seq)
     return "cuda" if first is not None and "CUDA" in first.key else "cpu"
 
 
 def _guards(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator[Change]:
-    """What the line runs under, left out: a ``with`` around it, a decorator of its function, a line that switched."""
+    """Yield the removals of the line's guards: a ``with`` around it, a decorator of its function, a line that switched
+    a mode.
+    """
     for node in ast.walk(program):
         if isinstance(node, WITHS | DEFINITIONS) and node.body[0].lineno <= line.line <= (node.end_lineno or 0):
             if isinstance(node, WITHS):
@@ -147,25 +154,25 @@ def _guards(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator[
 
 
 def _tensors(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator[Change]:
-    """Of the tensors that the line names: requires_grad flipped, another device, another dtype."""
+    """Yield changes of the tensors that the line names: requires_grad flipped, another device, another dtype."""
     for name, card in islice(_named(trace, line, program), MOST_TENSORS):
-        if not card.grad_fn:  # the flag is set of leaves alone
+        if not card.grad_fn:  # the flag can be set only on leaves
             yield Change(line.line, "requires_grad", (name, "off") if card.requires_grad else (name,))
         yield Change(line.line, "device", ("cuda" if card.device.startswith("cpu") else "cpu", name))
         yield Change(line.line, "dtype", ("float64" if card.dtype.endswith("float32") else "float32", name))
 
 
 def _named(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator[tuple[str, TensorCard]]:
-    """What the line reads that names a tensor there."""
-    known, told = index(trace), set[str]()
+    """Yield the names that the line reads and their tensors."""
+    known, seen = index(trace), set[str]()
     for statement in ast.walk(program):
         if isinstance(statement, ast.stmt) and statement.lineno == line.line and not isinstance(statement, DEFINITIONS):
             for node in ast.walk(statement):
                 if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
                     name = ast.unparse(node)
-                    tensor = known.holder(name, line.seq) if name not in told else None
+                    tensor = known.holder(name, line.seq) if name not in seen else None
                     card = tensor_card(trace, tensor, line.seq) if tensor is not None else None
-                    told.add(name)
+                    seen.add(name)
                     if card is not None:
                         yield name, card
 
@@ -174,7 +181,7 @@ def _named(trace: Trace, line: ev.SourceLine, program: ast.Module) -> Iterator[t
 
 
 def _call(trace: Trace, at: int, line: ev.SourceLine) -> ev.Dispatched | None:
-    """The call of a step, else the first one of its line."""
+    """Return the call of a step, or else the first call of its line."""
     return at_or_around(trace, at, ev.Dispatched) or _first_call(trace, line.seq)
 
 

@@ -1,4 +1,6 @@
-"""Anomaly mode: which Node returned NaN, the forward line that made it, and where its formula gives NaN."""
+"""Anomaly mode: the Node that returned NaN, the forward line that made it, and the inputs for which its formula returns
+NaN.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.arguments import Argument, of_call, reference, told
+from dispatchviz.explain.diagnosis.arguments import Argument, diagnosed, of_call, reference
 from dispatchviz.explain.diagnosis.call_errors.functions import last_node
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -24,7 +26,7 @@ NAN = re.compile(r"Function '(\w+)' returned nan values in its (\d+)th output")
 
 
 class Formula(NamedTuple):
-    """Why a Node returns NaN, with ``{x}`` for its first argument and ``{y}`` for its second."""
+    """The reason why a Node returns NaN, with ``{x}`` for its first argument and ``{y}`` for its second."""
 
     text: str
     fix: str
@@ -47,20 +49,19 @@ FORMULAS = {
     ),
     "DivBackward0": Formula(
         "It divides the gradient by {y}. Where {y} is 0, this is infinite, and NaN with a gradient or {x} of 0",
-        "Keep the divisor away from 0: divide by {y} + 1e-12, or choose another divisor with torch.where before that.",
+        "Keep the divisor away from 0: divide by {y} + 1e-12, or choose another divisor with torch.where first.",
     ),
     "ReciprocalBackward0": Formula(
         "It divides the gradient by {x} ** 2. Where {x} is 0, this is infinite, and NaN with a gradient of 0",
-        "Keep the divisor away from 0: divide by {x} + 1e-12, or choose another divisor with torch.where before that.",
+        "Keep the divisor away from 0: divide by {x} + 1e-12, or choose another divisor with torch.where first.",
     ),
     "PowBackward0": Formula(
-        "It computes a power of {x} with an exponent that is smaller by 1. That is NaN where {x} is negative and the "
-        "exponent "
-        "is no whole number, and infinite where {x} is 0 and the exponent less than 1",
-        "Keep the base positive: {x}.clamp(min=1e-12), or take an exponent for which the power exists.",
+        "It computes a power of {x} with the exponent reduced by 1. That is NaN where {x} is negative and the "
+        "exponent is not an integer, and infinite where {x} is 0 and the exponent less than 1",
+        "Keep the base positive: {x}.clamp(min=1e-12), or use an exponent for which the power is defined.",
     ),
     "LinalgVectorNormBackward0": Formula(
-        "It divides {x} by its norm. Where all of {x} is 0, this is 0 / 0",
+        "It divides {x} by its norm. If all of {x} is 0, this is 0 / 0",
         "Keep the norm away from 0: (({x} ** 2).sum() + 1e-12).sqrt().",
     ),
     "AcosBackward0": Formula(
@@ -79,14 +80,14 @@ FORMULAS = {
 
 
 def anomaly(failure: Failure) -> Diagnosis | None:
-    """Which Node returned NaN, made by which call on which line."""
-    said = NAN.search(failure.message)
-    node = last_node(failure, said[1]) if said is not None else None
+    """Return the diagnosis of a Node that returned NaN, with the call and the line that made it."""
+    match = NAN.search(failure.message)
+    node = last_node(failure, match[1]) if match is not None else None
     made = index(failure.trace).nodes.get(node) if node is not None else None
-    if said is None or node is None or made is None:
+    if match is None or node is None or made is None:
         return None
-    trace, formula = failure.trace, FORMULAS.get(said[1])
-    where, edge = on_line(trace, made.seq), int(said[2])
+    trace, formula = failure.trace, FORMULAS.get(match[1])
+    where, edge = on_line(trace, made.seq), int(match[2])
     x, y = _names(trace, made.seq)
     output = f"the gradient of {_input(trace, node, made.seq, edge) or f'its {ordinal(edge + 1)} input'}"
     made_by = f"{node_title(trace, node, failure.raised)}, made on {where}{_formula_of(failure, made.seq)}"
@@ -97,14 +98,16 @@ def anomaly(failure: Failure) -> Diagnosis | None:
     if numbers:
         text += f" In the forward pass {numbers}."
     fix = formula.fix.format(x=x, y=y) if formula is not None else ""
-    found = told(failure, Statement("anomaly mode: NaN", text), _fixes(fix, where))
+    found = diagnosed(failure, Statement("anomaly mode: NaN", text), _fixes(fix, where))
     unseen = "The recording does not have the values of these tensors."
     known = formula is None or numbers
     return found._replace(proof=(made.seq, failure.raised), unseen="" if known else unseen)
 
 
 def _formula_of(failure: Failure, made: int) -> str:
-    """`` by the formula of PowBackward0 (n0), which line 9 (y = x.pow(1.5)) made``: in a pass with ``create_graph``."""
+    """Return `` by the formula of PowBackward0 (n0), which line 9 (y = x.pow(1.5)) made`` in a pass with
+    ``create_graph``.
+    """
     trace, running = failure.trace, around(failure.trace, made, ev.NodeStarted)
     first = index(trace).nodes.get(running.node) if running is not None else None
     if first is None:
@@ -123,19 +126,19 @@ def _arguments(trace: Trace, made: int) -> tuple[Argument, ...]:
 
 
 def _input(trace: Trace, node: int, made: int, edge: int) -> str:
-    """The argument that an edge belongs to; empty if arguments and edges are not known to be in step."""
+    """Return the argument that belongs to an edge; empty if it is not known that arguments and edges correspond."""
     found, edges = _arguments(trace, made), index(trace).edges.get(node)
     return found[edge].name if edges is not None and edge < len(found) == len(edges.edges) else ""
 
 
 def _numbers(trace: Trace, made: int) -> str:
-    """``x was [0.0, 1.0]``, as far as the recording has values."""
+    """Return the recorded values: ``x was [0.0, 1.0]``."""
     each = [(one.name, short(numbers_of(trace, one.tensor, made))) for one in _arguments(trace, made)]
     return listed([f"{name} was {numbers}" for name, numbers in each if numbers])
 
 
 def _names(trace: Trace, made: int) -> tuple[str, str]:
-    """How the formula writes the arguments."""
+    """Return the names of the arguments in the formula."""
     found = _arguments(trace, made)
     names = [reference(each, f"its {ordinal(at + 1)} argument") for at, each in enumerate(found)]
     names += ["its first argument", "its second argument"][len(names) :]

@@ -11,12 +11,12 @@ from dispatchviz.explain.diagnosis.arguments import (
     applied,
     arguments,
     called,
+    diagnosed,
     failed_call,
     is_batched,
     named,
     named_with_line,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.call_errors.products import product
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
@@ -34,7 +34,7 @@ EXPANDED = re.compile(
 
 
 def broadcast(failure: Failure) -> Diagnosis | None:
-    """Two arguments that cannot be broadcast with each other."""
+    """Return the diagnosis of two arguments that cannot be broadcast with each other."""
     sizes, call = BROADCAST.search(failure.message), failed_call(failure)
     if sizes is None or call is None:
         return None
@@ -46,9 +46,10 @@ def broadcast(failure: Failure) -> Diagnosis | None:
     one, other = pair
     text = (
         f"{called(failure)} broadcasts {one.sized} with {other.sized}. Aligned at their last dimensions, size "
-        f"{sizes[1]} of {one.name} meets size {sizes[2]} of {other.name}: they must be equal, or one of them 1."
+        f"{sizes[1]} of {one.name} meets size {sizes[2]} of {other.name}: they must be equal, or one of them must be "
+        "1."
     )
-    return told(failure, Statement("shapes: broadcasting", text), (_fit(failure, one, other),), pair)
+    return diagnosed(failure, Statement("shapes: broadcasting", text), (_fit(failure, one, other),), pair)
 
 
 def _misfits(found: Sequence[Argument], one: int, other: int) -> Iterator[tuple[Argument, Argument]]:
@@ -60,13 +61,13 @@ def _misfits(found: Sequence[Argument], one: int, other: int) -> Iterator[tuple[
 
 
 def can_broadcast(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Return whether two shapes fit."""
+    """Return whether two shapes can be broadcast."""
     meeting = zip(reversed(one), reversed(other), strict=False)
     return all(a == b or 1 in (a, b) for a, b in meeting)
 
 
 def _fit(failure: Failure, one: Argument, other: Argument) -> str:
-    """A dimension that makes it fit, or a transposed argument; else where both were made."""
+    """Return a fix: an additional dimension, or a transposed argument, or else the lines that made both."""
     for each, there in ((other, one), (one, other)):
         if (at := dimension_to_add(each.shape, there.shape)) is not None:
             added = applied(each, "the smaller one", f".unsqueeze({at})")
@@ -80,7 +81,7 @@ def _fit(failure: Failure, one: Argument, other: Argument) -> str:
 
 
 def dimension_to_add(small: Sequence[int], large: Sequence[int]) -> int | None:
-    """Where ``unsqueeze`` makes the smaller shape fit without making the result larger; None if it does nowhere."""
+    """Return the place where ``unsqueeze`` makes the smaller shape fit without making the result larger, or None."""
     if len(small) >= len(large):
         return None
     places = range(len(small), 0, -1)
@@ -91,11 +92,11 @@ def _with_one(shape: Sequence[int], at: int) -> tuple[int, ...]:
     return (*shape[:at], 1, *shape[at:])
 
 
-# -- a result that has no room ----------------------------------------------------------------------------------------
+# -- results that do not fit ------------------------------------------------------------------------------------------
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
-    """An in-place operator whose result is larger than what it writes to."""
+    """Return the diagnosis of an in-place operator whose result is larger than the tensor that it writes to."""
     sizes, call, found = OUTPUT.search(failure.message), failed_call(failure), arguments(failure)
     to = named(found, "self")
     if sizes is None or call is None or to is None or len(found) < 2 or any(map(is_batched, found)):
@@ -112,11 +113,13 @@ def in_place(failure: Failure) -> Diagnosis | None:
     fix = f"Compute a new tensor on {here}: {operator} instead of {operator}_."
     if it == to.name:
         fix = f"{fix[:-1]}, and assign it to {it}."
-    return told(failure, Statement("shapes: result of an in-place operator", text), (fix,), found)
+    return diagnosed(failure, Statement("shapes: result of an in-place operator", text), (fix,), found)
 
 
 def expanded(failure: Failure) -> Diagnosis | None:
-    """``expand`` of a size that is not 1, by itself or where a value is assigned or a bias is added."""
+    """Return the diagnosis of ``expand`` of a size that is not 1, by itself or in an assignment or the addition of a
+    bias.
+    """
     sizes, call, found = EXPANDED.search(failure.message), failed_call(failure), arguments(failure)
     if sizes is None or call is None or not found:
         return None
@@ -127,21 +130,21 @@ def expanded(failure: Failure) -> Diagnosis | None:
     if one is None:
         return None
     text = (
-        f"{called(failure)} expands {one.sized} to sizes {sizes[3]}: size {sizes[2]} cannot become {sizes[1]}, only "
-        f"size 1 can be expanded."
+        f"{called(failure)} expands {one.sized} to sizes {sizes[3]}: size {sizes[2]} cannot become {sizes[1]}; only "
+        "size 1 can be expanded."
     )
     it = reference(one, "it")
     fix = f"Give {it} size 1 or {sizes[1]} in that dimension."
-    return told(failure, Statement("shapes: expand", text), (fix,), (one,))
+    return diagnosed(failure, Statement("shapes: expand", text), (fix,), (one,))
 
 
 def _assigned(failure: Failure, place: str, value: str) -> Diagnosis:
     text = (
         f"{on_line(failure.trace, failure.raised)} assigns a value with sizes {value} to a place with sizes {place}, "
-        f"and it cannot be broadcast to these."
+        "and the value cannot be broadcast to them."
     )
     fix = f"Assign a value with sizes {place}, or choose a place with sizes {value}."
-    return told(failure, Statement("shapes: assignment to a part", sentence(text)), (fix,))
+    return diagnosed(failure, Statement("shapes: assignment to a part", sentence(text)), (fix,))
 
 
 def _assigns_to_part(line: str) -> bool:

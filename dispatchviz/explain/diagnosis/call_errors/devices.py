@@ -10,10 +10,10 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     created,
+    diagnosed,
+    fact,
     module_of,
     reference,
-    said,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -25,16 +25,16 @@ from dispatchviz.foundation.english import listed
 
 
 def differing(failure: Failure) -> Diagnosis | None:
-    """Arguments that must be on one device and are on two."""
+    """Return the diagnosis of arguments that are on two devices and must be on one."""
     found = arguments(failure)
     if len({each.device for each in found}) < 2:
         return None
     text = f"{called(failure)} takes tensors on one device, but {_where(found)}."
-    return told(failure, Statement("devices: arguments differ", text), _moved(failure, found), found)
+    return diagnosed(failure, Statement("devices: arguments differ", text), _moved(failure, found), found)
 
 
 def _where(found: Sequence[Argument]) -> str:
-    """``x is on cpu and net.weight and net.bias are on cuda:0``"""
+    """Return the devices in words: ``x is on cpu and net.weight and net.bias are on cuda:0``."""
     parts = []
     for device in dict.fromkeys(each.device for each in found):
         names = list(dict.fromkeys(each.name for each in found if each.device == device))
@@ -43,7 +43,9 @@ def _where(found: Sequence[Argument]) -> str:
 
 
 def _moved(failure: Failure, found: Sequence[Argument]) -> tuple[str, ...]:
-    """Move what is no parameter to the device of the parameters; else what is on the CPU."""
+    """Return fixes that move the arguments other than parameters to the parameters' device, or else those on the
+    CPU.
+    """
     parameter = next((each for each in found if module_path(failure.trace, each.tensor, failure.raised)), None)
     devices = dict.fromkeys(each.device for each in found)
     to = parameter.device if parameter is not None else next((each for each in devices if each != "cpu"), "cpu")
@@ -70,7 +72,9 @@ ATTRIBUTE = re.compile(r"self\.(\w+) = ")
 
 
 def _unregistered(failure: Failure, one: Argument) -> str:
-    """A tensor that a module's ``__init__`` keeps as a plain attribute: ``.cuda()`` of the module does not move it."""
+    """Return a fix for a tensor that a module's ``__init__`` stores as a plain attribute, which ``.cuda()`` of the
+    module does not move.
+    """
     line = source_line(failure.trace, one.made)
     attribute = ATTRIBUTE.match(source_text(failure.trace, line)) if line is not None else None
     if line is None or attribute is None or not line.function.endswith(".__init__"):
@@ -83,7 +87,7 @@ def _unregistered(failure: Failure, one: Argument) -> str:
 
 
 def _filled(failure: Failure, one: Argument) -> str:
-    """A tensor on meta cannot be moved; it is to be created with data."""
+    """Return a fix for a tensor on meta, which cannot be moved and must be created with data."""
     made, module = created(failure, one), shown_module(failure.trace, one.tensor, failure.raised)
     where = f" on {made}" if made else ""
     if module:
@@ -96,23 +100,25 @@ def _filled(failure: Failure, one: Argument) -> str:
 
 
 def no_data(failure: Failure) -> Diagnosis | None:
-    """A value that is asked of a tensor on ``meta``."""
+    """Return the diagnosis of an access to the values of a tensor on ``meta``."""
     one = next((each for each in arguments(failure) if each.device == "meta"), None)
     if one is None:
         return None
-    text = f"{called(failure)} needs the values of {one.name}, but {said(one, 'devices')}: such a tensor has no data."
-    return told(failure, Statement("devices: a tensor without data", text), (_filled(failure, one),), (one,))
+    text = (
+        f"{called(failure)} needs the values of {one.name}, but {fact(one, 'devices')}, and a meta tensor has no data."
+    )
+    return diagnosed(failure, Statement("devices: a tensor without data", text), (_filled(failure, one),), (one,))
 
 
 def no_cuda(failure: Failure) -> Diagnosis:
-    """A program that needs CUDA on a machine or with a PyTorch that has none."""
+    """Return the diagnosis of a program that needs CUDA, on a machine or with a PyTorch that has none."""
     where = on_line(failure.trace, failure.raised)
     what = "this PyTorch was built without it" if "not compiled" in failure.message else "PyTorch finds no GPU here"
     text = f"{sentence(where)} needs CUDA, but {what}."
     fix = 'Choose the device at run time: device = "cuda" if torch.cuda.is_available() else "cpu".'
     if "deserialize" in failure.message:
         fix = 'Load the tensors onto the CPU: torch.load(..., map_location="cpu").'
-    return told(failure, Statement("devices: no CUDA", text), (fix,))
+    return diagnosed(failure, Statement("devices: no CUDA", text), (fix,))
 
 
 RULES = (

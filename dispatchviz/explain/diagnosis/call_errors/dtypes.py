@@ -10,13 +10,13 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     created,
+    diagnosed,
+    fact,
     failed_call,
     list_of,
     module_of,
     named,
     reference,
-    said,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -33,7 +33,7 @@ NAMES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16":
     "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool",
     "ComplexFloat": "complex64", "ComplexDouble": "complex128", "ComplexHalf": "complex32",
 }  # fmt: skip
-"""``ScalarType`` as messages have it, and as programs do."""
+"""The names of ``ScalarType`` in messages, with those in programs."""
 
 INDICES = ("index", "indices", "indices[0]", "indices[1]", "indices[2]")
 
@@ -45,29 +45,29 @@ PAIRS = (
     re.compile(r"Input type \(torch\.(?:cuda\.)?(\w+?)Tensor\) and weight type \(torch\.(?:cuda\.)?(\w+?)Tensor\)"),
     re.compile(r"Input type \(([\w:<> ]+)\) and bias type \(([\w:<> ]+)\)"),
 )
-"""Messages with the dtypes of the first two arguments in order; the bias has the dtype of the weight."""
+"""Messages with the dtypes of the first two arguments in order. The bias has the dtype of the weight."""
 
 C_NAMES = {"float": "float32", "double": "float64", "c10::Half": "float16", "c10::BFloat16": "bfloat16"} | {
     "long": "int64", "int": "int32", "short": "int16", "signed char": "int8", "unsigned char": "uint8",
     "c10::complex<float>": "complex64", "c10::complex<double>": "complex128",
 }  # fmt: skip
-"""Dtypes as C++ names them."""
+"""The C++ names of dtypes."""
 
 
 def differing(failure: Failure) -> Diagnosis | None:
-    """Arguments that must have one dtype and have two."""
+    """Return the diagnosis of arguments that have two dtypes and must have one."""
     found = _as_said(failure, [each for each in arguments(failure) if each.parameter not in INDICES])
     dtypes, of_message = {each.dtype for each in found}, _in_message(failure.message)
     if len(dtypes) < 2 or (len(of_message) == 2 and dtypes != of_message):
         return None
     text = f"{called(failure)} takes arguments of one dtype, but {list_of(_few(found), 'dtypes')}."
-    return told(failure, Statement("dtypes: arguments differ", text), (_one_dtype(failure, found),), found)
+    return diagnosed(failure, Statement("dtypes: arguments differ", text), (_one_dtype(failure, found),), found)
 
 
 def _as_said(failure: Failure, found: list[Argument]) -> list[Argument]:
-    """The arguments with the dtypes that the message says: a recording may have missed that ``.data`` was set.
+    """Return the arguments with the dtypes in the message, because a recording may not have the setting of ``.data``.
 
-    Of a layer the bias has the dtype of the weight, as far as the message says.
+    The bias of a layer has the dtype of the weight, as far as the message shows.
     """
     pair = next((match for each in PAIRS if (match := each.search(failure.message)) is not None), None)
     if pair is None or len(found) < 2:
@@ -81,17 +81,19 @@ def _as_said(failure: Failure, found: list[Argument]) -> list[Argument]:
 
 
 def _in_message(message: str) -> set[str]:
-    """The dtypes that a message names as ``ScalarType`` does."""
+    """Return the dtypes that a message names in the form of ``ScalarType``."""
     return {NAMES[word] for word in re.findall(r"\w+", message) if word in NAMES}
 
 
 def _few(found: Sequence[Argument]) -> list[Argument]:
-    """One argument of each dtype."""
+    """Return one argument of each dtype."""
     return list({each.dtype: each for each in reversed(found)}.values())[::-1]
 
 
 def _one_dtype(failure: Failure, found: Sequence[Argument]) -> str:
-    """Convert the input to the dtype of the parameters, else the rest to the first floating one."""
+    """Return a fix that converts the input to the dtype of the parameters, or else the others to the first floating
+    point dtype.
+    """
     weight = next((each for each in found if each.parameter in PARAMETERS), None)
     to = weight or next((each for each in found if each.dtype in FLOATS), found[0])
     other = next(each for each in found if each.dtype != to.dtype)
@@ -109,7 +111,7 @@ def _one_dtype(failure: Failure, found: Sequence[Argument]) -> str:
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
-    """An in-place operator whose result has another dtype than what it writes to."""
+    """Return the diagnosis of an in-place operator whose result has another dtype than the tensor that it writes to."""
     cast, found, call = CAST.search(failure.message), arguments(failure), failed_call(failure)
     to = named(found, "self")
     if cast is None or to is None or call is None:
@@ -118,9 +120,9 @@ def in_place(failure: Failure) -> Diagnosis | None:
         return differing(failure)
     result = NAMES.get(cast[1], cast[1])
     others = [each for each in found if each is not to]
-    with_other = f" and {said(others[0], 'dtypes')}" if others else ""
+    with_other = f" and {fact(others[0], 'dtypes')}" if others else ""
     text = (
-        f"{called(failure)} writes in place into {to.name}: {said(to, 'dtypes')}{with_other}, so the result is "
+        f"{called(failure)} writes in place into {to.name}: {fact(to, 'dtypes')}{with_other}, so the result is "
         f"{result}, which {to.dtype} cannot hold."
     )
     made, it, operator = created(failure, to), reference(to, "the tensor"), base_name(call).rstrip("_")
@@ -128,13 +130,13 @@ def in_place(failure: Failure) -> Diagnosis | None:
     fixes.append(
         f"Compute a new tensor instead of {operator}_ on {on_line(failure.trace, failure.raised, text=False)}."
     )
-    return told(failure, Statement("dtypes: result of an in-place operator", text), tuple(fixes), found)
+    return diagnosed(failure, Statement("dtypes: result of an in-place operator", text), tuple(fixes), found)
 
 
 def _wrong(
     kind: Callable[[str], Statement], parameters: Sequence[str], wanted: str, convert: str
 ) -> Callable[[Failure], Diagnosis | None]:
-    """A rule for one argument whose dtype does not fit."""
+    """Return a rule for an argument with the wrong dtype."""
 
     def rule(failure: Failure) -> Diagnosis | None:
         found = arguments(failure)
@@ -143,10 +145,10 @@ def _wrong(
             return None
         made, it = created(failure, one), reference(one, "the tensor")
         what = {"target": "targets", "mask": "a mask"}.get(parameters[0], "indices") if parameters else "tensors"
-        text = f"{called(failure)} takes {what} of {wanted}, but {said(one, 'dtypes')}."
+        text = f"{called(failure)} takes {what} of {wanted}, but {fact(one, 'dtypes')}."
         where = f", or create it so on {made}" if made and it == one.name else ""
         fix = f"Convert {it}: {it if it == one.name else ''}{convert}{where}."
-        return told(failure, kind(text), (fix,), (one,))
+        return diagnosed(failure, kind(text), (fix,), (one,))
 
     return rule
 
@@ -160,7 +162,7 @@ floating = _wrong(
 
 
 def boolean(failure: Failure) -> Diagnosis | None:
-    """Arithmetic that PyTorch refuses for bool tensors."""
+    """Return the diagnosis of arithmetic that PyTorch does not support for bool tensors."""
     found, call = arguments(failure), failed_call(failure)
     if not found or call is None:
         return None
@@ -170,7 +172,7 @@ def boolean(failure: Failure) -> Diagnosis | None:
         if "invert a mask" in failure.message
         else "Use ^ for masks, or convert both to int64 first."
     )
-    return told(failure, Statement("dtypes: arithmetic of bool", text), (fix,), found)
+    return diagnosed(failure, Statement("dtypes: arithmetic of bool", text), (fix,), found)
 
 
 RULES = (

@@ -1,6 +1,6 @@
-"""Custom Functions whose ``backward`` returns what autograd cannot take, or nothing.
+"""Custom Functions whose ``backward`` returns values that autograd does not accept, or nothing.
 
-The recording has the lines that ran in ``backward``; the last one before the error is its ``return``.
+The recording has the lines that ran in ``backward``. The last one before the error is its ``return``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.arguments import told
+from dispatchviz.explain.diagnosis.arguments import diagnosed
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import line_tree
@@ -28,7 +28,7 @@ SHAPE = re.compile(r"Function (\w+) returned an invalid gradient at index (\d+) 
 TYPE = re.compile(r"expected Variable or None \(got (\w+)\)")
 
 NEAREST = 400
-"""How many of the last lines are looked at for those of a ``backward``."""
+"""The number of last lines that are searched for those of a ``backward``."""
 
 
 class Ran(NamedTuple):
@@ -39,12 +39,12 @@ class Ran(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """``Clip``"""
+        """The name of the class: ``Clip``."""
         return self.line.function.rpartition(".")[0].rpartition(".")[2]
 
 
 def last_line(failure: Failure, method: str, owner: str = "") -> Ran | None:
-    """The last line that ran in a method, of a class of that name if one is given."""
+    """Return the last line that ran in a method, of the class ``owner`` if it is given."""
     steps = failure.trace.steps_of(ev.SourceLine)
     ending = f"{owner}.{method}" if owner else f".{method}"
     for step in reversed(steps[-NEAREST:]):
@@ -55,7 +55,7 @@ def last_line(failure: Failure, method: str, owner: str = "") -> Ran | None:
 
 
 def method_of(trace: Trace, owner: str, method: str) -> ast.FunctionDef | None:
-    """A method in the program's text; None if there is not one class of that name."""
+    """Return a method in the program's text, or None if there is not exactly one class of that name."""
     nodes = program_nodes(trace)
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == owner]
     body = classes[0].body if len(classes) == 1 else []
@@ -63,7 +63,7 @@ def method_of(trace: Trace, owner: str, method: str) -> ast.FunctionDef | None:
 
 
 def inputs_of(failure: Failure, owner: str, count: int) -> list[str]:
-    """The names of the inputs of ``forward``; none if the program's text has another number of them."""
+    """Return the names of the inputs of ``forward``; empty if the program's text has another number of them."""
     forward = method_of(failure.trace, owner, "forward")
     if forward is None or forward.args.vararg is not None:
         return []
@@ -72,11 +72,11 @@ def inputs_of(failure: Failure, owner: str, count: int) -> list[str]:
     return inputs if len(inputs) == count else []
 
 
-# -- what backward returns --------------------------------------------------------------------------------------------
+# -- return values of backward ----------------------------------------------------------------------------------------
 
 
 def number(failure: Failure) -> Diagnosis | None:
-    """``backward`` returns too many or too few gradients."""
+    """Return the diagnosis of a ``backward`` that returns too many or too few gradients."""
     numbers = NUMBER.search(failure.message)
     ran = None if numbers is None else last_line(failure, "backward", numbers[1])
     if numbers is None or ran is None:
@@ -89,11 +89,13 @@ def number(failure: Failure) -> Diagnosis | None:
         f"{counted(expected, 'input')}{inputs}: autograd needs {counted(expected, 'value')}, one for each."
     )
     fix = _number_fix(failure, ran, names, expected, got)
-    return told_at(failure, Statement("Function: number of gradients", text), ran, fix)
+    return diagnosed_at(failure, Statement("Function: number of gradients", text), ran, fix)
 
 
 def _returned(failure: Failure, ran: Ran, owner: str, what: str) -> str:
-    """``Clip.backward returns one gradient on line 11 (return g)``, or that it ends without a return."""
+    """Return the text of the return: ``Clip.backward returns one gradient on line 11 (return g)``, or that it ends
+    without one.
+    """
     where = on_line(failure.trace, ran.line.seq)
     if ran.text.startswith("return"):
         return f"{owner}.backward returns {what} on {where}"
@@ -117,7 +119,9 @@ def _number_fix(failure: Failure, ran: Ran, names: list[str], expected: int, got
 
 
 def _returned_values(text: str) -> str:
-    """The value of a ``return`` without a comma at its end; empty if the line is a part of the statement."""
+    """Return the value of a ``return`` without a comma at its end; empty if the line is only a part of the
+    statement.
+    """
     try:
         tree = ast.parse(text.removeprefix("return").strip(), mode="eval").body
     except SyntaxError:
@@ -130,8 +134,8 @@ def _for(names: list[str]) -> str:
 
 
 def _needs_none(failure: Failure, owner: str, at: int) -> bool:
-    """Return whether an input of a Function is known to need no gradient: the call of ``forward`` says so, or it is a "
-    "constant.
+    """Return whether an input of a Function is known to need no gradient, from the call of ``forward`` or because it is
+    a constant.
     """
     node = last_node(failure, f"{owner}Backward")
     entered = index(failure.trace).functions.get(node) if node is not None else None
@@ -144,7 +148,7 @@ def _needs_none(failure: Failure, owner: str, at: int) -> bool:
 
 
 def last_node(failure: Failure, name: str = "") -> int | None:
-    """The last Node of a name that the engine began to evaluate."""
+    """Return the last Node of a name that the engine began to evaluate."""
     steps = failure.trace.steps_of(ev.NodeStarted)
     for step in reversed(steps[-NEAREST:]):
         event = failure.trace[step]
@@ -154,39 +158,39 @@ def last_node(failure: Failure, name: str = "") -> int | None:
 
 
 def shape(failure: Failure) -> Diagnosis | None:
-    """``backward`` returns a gradient with other sizes than the input."""
-    said = SHAPE.search(failure.message)
-    owner = said[1].removesuffix("Backward") if said is not None else ""
+    """Return the diagnosis of a ``backward`` that returns a gradient with other sizes than the input."""
+    match = SHAPE.search(failure.message)
+    owner = match[1].removesuffix("Backward") if match is not None else ""
     ran = last_line(failure, "backward", owner) if owner else None
-    if said is None or ran is None:
+    if match is None or ran is None:
         return None
-    at = int(said[2])
+    at = int(match[2])
     node = last_node(failure, f"{owner}Backward")
     edges = index(failure.trace).edges.get(node) if node is not None else None
     names = inputs_of(failure, owner, len(edges.edges)) if edges is not None else []
     name = names[at] if at < len(names) else ""
-    gradient = f"a gradient with sizes {said[3]} for {name or f'its {ordinal(at + 1)} tensor'}"
+    gradient = f"a gradient with sizes {match[3]} for {name or f'its {ordinal(at + 1)} tensor'}"
     text = (
-        f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {said[4]}: a gradient has "
+        f"{_returned(failure, ran, owner, gradient)}, but {name or 'that input'} has sizes {match[4]}: a gradient has "
         f"the sizes of its input."
     )
-    fix = f"Return a gradient with sizes {said[4]} for {name or 'it'} on line {ran.line.line}."
-    return told_at(failure, Statement("Function: sizes of a gradient", text), ran, fix)
+    fix = f"Return a gradient with sizes {match[4]} for {name or 'it'} on line {ran.line.line}."
+    return diagnosed_at(failure, Statement("Function: sizes of a gradient", text), ran, fix)
 
 
 def kind(failure: Failure) -> Diagnosis | None:
-    """``backward`` returns something that is no tensor."""
-    said, ran = TYPE.search(failure.message), last_line(failure, "backward")
-    if said is None or ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
+    """Return the diagnosis of a ``backward`` that returns a value that is not a tensor."""
+    match, ran = TYPE.search(failure.message), last_line(failure, "backward")
+    if match is None or ran is None or last_node(failure, f"{ran.owner}Backward") != last_node(failure):
         return None
-    value = f"{article(said[1])} {said[1]}{_which(failure, ran)}"
+    value = f"{article(match[1])} {match[1]}{_which(failure, ran)}"
     text = f"{_returned(failure, ran, ran.owner, value)}, but a gradient is a tensor or None."
     fix = f"Return a tensor on line {ran.line.line}, such as torch.full_like(grad, value), or None for no gradient."
-    return told_at(failure, Statement("Function: type of a gradient", text), ran, fix)
+    return diagnosed_at(failure, Statement("Function: type of a gradient", text), ran, fix)
 
 
 def _which(failure: Failure, ran: Ran) -> str:
-    """Which of the values it is, if the line has one number among others."""
+    """Return the place of the wrong value, if the line returns a number among other values."""
     tree = line_tree(failure, ran.line.file, ran.line.line)
     body = tree.body if isinstance(tree, ast.Module) else []
     value = body[0].value if body and isinstance(body[0], ast.Return) else None
@@ -196,24 +200,26 @@ def _which(failure: Failure, ran: Ran) -> str:
     return f" as its {ordinal(constants[0] + 1)} value" if len(constants) == 1 else ""
 
 
-def told_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
-    found = told(failure, cause, (fix,))
+def diagnosed_at(failure: Failure, cause: Statement, ran: Ran, fix: str) -> Diagnosis:
+    found = diagnosed(failure, cause, (fix,))
     return found._replace(at=ran.line.seq, proof=(ran.line.seq, failure.raised))
 
 
 def returned_none(failure: Failure, started: ev.BackwardStarted) -> Diagnosis | None:
-    """``grad`` gets no gradient of an input because ``backward`` of a Function on the way returns nothing."""
+    """Return the diagnosis of a ``grad`` that gets no gradient for an input, because ``backward`` of a Function on the
+    path returns nothing.
+    """
     for owner in ran_in(failure.trace, started):
         ran = last_line(failure, "backward", owner)
         if ran is not None and returns_nothing(method_of(failure.trace, owner, "backward")):
-            text = f"{_returned(failure, ran, owner, 'None')}: no gradient goes on from it."
+            text = f"{_returned(failure, ran, owner, 'None')}: no gradient flows on from it."
             fix = f"Return the gradient {'on' if ran.text.startswith('return') else 'after'} line {ran.line.line}."
-            return told_at(failure, Statement("Function: backward returns None", text), ran, fix)
+            return diagnosed_at(failure, Statement("Function: backward returns None", text), ran, fix)
     return None
 
 
 def ran_in(trace: Trace, started: ev.BackwardStarted) -> list[str]:
-    """The program's own Functions whose Nodes a backward pass ran, in order: classes of its text."""
+    """Return the program's own Functions whose Nodes a backward pass ran, in order."""
     classes = {node.name for node in program_nodes(trace) if isinstance(node, ast.ClassDef)}
     nodes = events_between(trace, ev.NodeStarted, started.seq, len(trace) - 1)
     names = dict.fromkeys(event.name.removesuffix("Backward") for event in nodes)
@@ -221,7 +227,7 @@ def ran_in(trace: Trace, started: ev.BackwardStarted) -> list[str]:
 
 
 def returns_nothing(method: ast.FunctionDef | None) -> bool:
-    """Return whether a method ends without a value, wherever it ends."""
+    """Return whether a method returns no value on any path."""
     nodes = list(ast.walk(method)) if method is not None else []
     valued = any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
     return bool(nodes) and not valued and not any(isinstance(node, ast.Raise | ast.Yield) for node in nodes)

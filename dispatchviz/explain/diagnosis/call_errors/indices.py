@@ -11,11 +11,11 @@ from dispatchviz.explain.diagnosis.arguments import (
     apposed,
     arguments,
     called,
+    diagnosed,
     failed_call,
     module_of,
     named,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -35,14 +35,16 @@ INDEX = ("index", "indices", "indices[0]")
 
 
 def values_of(failure: Failure, one: Argument) -> tuple[str, str]:
-    """The values of a tensor as a sentence, and what is not known of them: one of the two is empty."""
+    """Return the values of a tensor as a sentence, and the part that is unknown. One of the two is empty."""
     numbers = short(numbers_of(failure.trace, one.tensor, failure.raised))
     known = f" {begun(one.name)} has {numbers}." if numbers else ""
     return known, "" if known else f"The recording does not have the values of {one.name}."
 
 
 def bounds(failure: Failure) -> Diagnosis | None:
-    """An index out of the range of a dimension: of ``x[i]``, ``gather``, ``scatter`` or an index tensor."""
+    """Return the diagnosis of an index outside the range of a dimension, in ``x[i]``, ``gather``, ``scatter`` or an
+    index tensor.
+    """
     numbers, found = BOUNDS.search(failure.message), arguments(failure)
     if numbers is None:
         return None
@@ -57,7 +59,7 @@ def bounds(failure: Failure) -> Diagnosis | None:
         f"{dim}: {_range(size).partition(', or')[0]}."
     )
     fix = f"Correct the index {value} in {reference(given, 'the indices')}, or use another dimension than {dim}."
-    return told(failure, Statement("indices: out of bounds", text), (fix,), (one, given))
+    return diagnosed(failure, Statement("indices: out of bounds", text), (fix,), (one, given))
 
 
 def _range(size: int) -> str:
@@ -67,7 +69,7 @@ def _range(size: int) -> str:
 
 
 def _subscript(failure: Failure, value: int, dim: int, size: int) -> Diagnosis | None:
-    """``x[3]``"""
+    """Return the diagnosis of an index in a subscript: ``x[3]``."""
     fitting = [(node, one) for node, one in subscripts(failure) if len(one.shape) > dim and one.shape[dim] == size]
     where = on_line(failure.trace, failure.raised)
     if len(fitting) != 1:
@@ -79,12 +81,14 @@ def _subscript(failure: Failure, value: int, dim: int, size: int) -> Diagnosis |
         f"{written} on {where} does not exist{given}: {one.sized} has size {size} in dimension {dim}, and "
         f"{_range(size)}."
     )
-    fix = f"Let the index run from 0 to {size - 1}." if given else f"Use an index from 0 to {size - 1}."
-    return told(failure, Statement("indices: x[i] out of bounds", text), (fix,), (one,))
+    fix = f"Run the index from 0 to {size - 1}." if given else f"Use an index from 0 to {size - 1}."
+    return diagnosed(failure, Statement("indices: x[i] out of bounds", text), (fix,), (one,))
 
 
 def in_table(failure: Failure) -> Diagnosis | None:
-    """``index out of range in self``: an embedding, or an operator that takes an index tensor."""
+    """Return the diagnosis of ``index out of range in self``: an embedding, or an operator that takes an index
+    tensor.
+    """
     found, call = arguments(failure), failed_call(failure)
     table, given = named(found, "weight", "self"), named(found, *INDEX)
     if table is None or given is None or call is None or not table.shape:
@@ -101,17 +105,17 @@ def in_table(failure: Failure) -> Diagnosis | None:
         fixes = (f"Look at {applied(given, 'the indices', '.max()')}: each index must be less than the size.",)
     values, unseen = values_of(failure, given)
     cause = Statement("indices: not in the table", text + values)
-    return told(failure, cause, fixes, (table, given))._replace(unseen=unseen)
+    return diagnosed(failure, cause, fixes, (table, given))._replace(unseen=unseen)
 
 
 def _embedding_fixes(failure: Failure, given: Argument, rows: int) -> tuple[str, ...]:
     module, it = module_of(failure).partition(" ")[0] or "the table", reference(given, "the indices")
     most = f"{applied(given, 'the indices', '.max()')} must be at most {rows - 1}"
-    return (f"Let {module} have a row for each value of {it}: {most}, and none may be negative.",)
+    return (f"Give {module} a row for each value of {it}: {most}, and none may be negative.",)
 
 
 def too_many(failure: Failure) -> Diagnosis | None:
-    """More indices than dimensions."""
+    """Return the diagnosis of more indices than dimensions."""
     number = MANY.search(failure.message)
     fitting = [(node, one) for node, one in subscripts(failure) if number and len(one.shape) == int(number[1])]
     if number is None or not fitting:
@@ -123,24 +127,24 @@ def too_many(failure: Failure) -> Diagnosis | None:
         f"{one.sized} has {counted(len(one.shape), 'dimension')}."
     )
     fix = f"Use at most {counted(len(one.shape), 'index', 'indices')}, or give {one.name} another dimension."
-    return told(failure, Statement("indices: too many", text), (fix,), (one,))
+    return diagnosed(failure, Statement("indices: too many", text), (fix,), (one,))
 
 
 def mask(failure: Failure) -> Diagnosis | None:
-    """A bool mask that does not have the sizes of what it chooses from."""
-    found, said = arguments(failure), MASK.search(failure.message)
+    """Return the diagnosis of a bool mask whose sizes differ from those of the tensor that it indexes."""
+    found, match = arguments(failure), MASK.search(failure.message)
     one = named(found, "self")
-    given = next((each for each in found if said and shaped(each.shape) == said[1] and each is not one), None)
+    given = next((each for each in found if match and shaped(each.shape) == match[1] and each is not one), None)
     if one is None or given is None:
         return None
     which = f"with the mask{apposed(given)} {shaped(given.shape)}"
     text = f"{called(failure)} chooses from {one.sized} {which}: their sizes must be equal."
     fix = f"Compute {reference(given, 'the mask')} from {reference(one, 'the tensor')}, or from a tensor of its sizes."
-    return told(failure, Statement("indices: mask", text), (fix,), (one, given))
+    return diagnosed(failure, Statement("indices: mask", text), (fix,), (one, given))
 
 
 def index_shapes(failure: Failure) -> Diagnosis | None:
-    """Index tensors that cannot be broadcast with each other."""
+    """Return the diagnosis of index tensors that cannot be broadcast with each other."""
     found = arguments(failure)
     given = [each for each in found if each.parameter.startswith("indices[")]
     if len(given) < 2:
@@ -151,11 +155,13 @@ def index_shapes(failure: Failure) -> Diagnosis | None:
     )
     added = applied(given[0], "the first index", "[:, None]")
     fix = f"For all combinations add a dimension: {added}; for pairs use index tensors of equal sizes."
-    return told(failure, Statement("indices: shapes of index tensors", text), (fix,), found)
+    return diagnosed(failure, Statement("indices: shapes of index tensors", text), (fix,), found)
 
 
 def dimensions(failure: Failure) -> Diagnosis | None:
-    """``gather`` or ``scatter`` with an index of another number of dimensions, or of a larger size."""
+    """Return the diagnosis of ``gather`` or ``scatter`` with an index of another number of dimensions, or of a larger
+    size.
+    """
     found = arguments(failure)
     one, given = named(found, "self"), named(found, "index")
     if one is None or given is None:
@@ -172,11 +178,11 @@ def dimensions(failure: Failure) -> Diagnosis | None:
         fix = f"Add a dimension: {added} has sizes {shaped((*given.shape, 1))}."
     else:
         fix = f"Give {it} as many dimensions as {reference(one, 'the tensor')}, with sizes that are no larger."
-    return told(failure, Statement("indices: shape of the index", text), (fix,), (one, given))
+    return diagnosed(failure, Statement("indices: shape of the index", text), (fix,), (one, given))
 
 
 def one_hot(failure: Failure) -> Diagnosis | None:
-    """A class that ``one_hot`` has no place for."""
+    """Return the diagnosis of a class that is too large for ``one_hot``."""
     one = named(arguments(failure), "self")
     if one is None:
         return None
@@ -185,7 +191,7 @@ def one_hot(failure: Failure) -> Diagnosis | None:
     )
     fix = f"Pass a num_classes larger than {applied(one, 'the tensor', '.max()')}, or leave it out."
     values, unseen = values_of(failure, one)
-    return told(failure, Statement("indices: one_hot", text + values), (fix,), (one,))._replace(unseen=unseen)
+    return diagnosed(failure, Statement("indices: one_hot", text + values), (fix,), (one,))._replace(unseen=unseen)
 
 
 RULES = (

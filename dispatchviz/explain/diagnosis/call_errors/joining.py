@@ -9,10 +9,10 @@ from dispatchviz.explain.diagnosis.arguments import (
     applied,
     arguments,
     called,
+    diagnosed,
     failed_call,
     named,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -25,7 +25,7 @@ STACKED = re.compile(r"at entry (\d+) and \[.*?\] at entry (\d+)")
 
 
 def cat_sizes(failure: Failure) -> Diagnosis | None:
-    """``cat`` of tensors that differ in another dimension than the one in which they are joined."""
+    """Return the diagnosis of ``cat`` of tensors that differ in another dimension than the joined one."""
     found, sizes = arguments(failure), SIZES.search(failure.message)
     if sizes is None:
         return None
@@ -39,7 +39,9 @@ def cat_sizes(failure: Failure) -> Diagnosis | None:
         f"{called(failure)} joins tensors in dimension {dim}, so all other sizes must be equal; {there} {first.sized} "
         f"has {sizes[2]} and {other.sized} has {sizes[3]}."
     )
-    return told(failure, Statement("shapes: cat", text), (_other_dimension(failure, differing, dim),), (first, other))
+    return diagnosed(
+        failure, Statement("shapes: cat", text), (_other_dimension(failure, differing, dim),), (first, other)
+    )
 
 
 def _other_dimension(failure: Failure, differing: list[int], dim: int) -> str:
@@ -52,17 +54,19 @@ def _other_dimension(failure: Failure, differing: list[int], dim: int) -> str:
 
 
 def cat_dimensions(failure: Failure) -> Diagnosis | None:
-    """``cat`` of tensors with different numbers of dimensions."""
+    """Return the diagnosis of ``cat`` of tensors with different numbers of dimensions."""
     found = [each for each in arguments(failure) if each.parameter.startswith("tensors[")]
     differing = next((each for each in found if len(each.shape) != len(found[0].shape)), None)
     if differing is None:
         return None
     first = found[0]
     text = (
-        f"{called(failure)} joins tensors with equal numbers of dimensions; {first.sized} has {len(first.shape)} and "
-        f"{differing.sized} has {len(differing.shape)}."
+        f"{called(failure)} joins tensors with the same number of dimensions, but {first.sized} has "
+        f"{len(first.shape)} and {differing.sized} has {len(differing.shape)}."
     )
-    return told(failure, Statement("shapes: cat of other dimensions", text), (_unsqueezed(first, differing),), found)
+    return diagnosed(
+        failure, Statement("shapes: cat of other dimensions", text), (_unsqueezed(first, differing),), found
+    )
 
 
 def _unsqueezed(first: Argument, other: Argument) -> str:
@@ -74,22 +78,22 @@ def _unsqueezed(first: Argument, other: Argument) -> str:
 
 
 def stack_sizes(failure: Failure) -> Diagnosis | None:
-    """``stack`` of tensors that differ in size."""
+    """Return the diagnosis of ``stack`` of tensors of different sizes."""
     found, entries, call = arguments(failure), STACKED.search(failure.message), failed_call(failure)
     if entries is None or call is None:
         return None
     first, other = (named(found, f"tensors[{entries[at]}]") for at in (1, 2))
     if first is None or other is None:
         return None
-    text = (
-        f"{called(failure)} puts tensors of equal sizes on top of each other; {first.sized} and {other.sized} differ."
-    )
+    text = f"{called(failure)} stacks tensors of equal sizes, but {first.sized} and {other.sized} differ."
     fixes = []
     if base_name(call) == "stack" and first.shape[1:] == other.shape[1:] and first.shape:
         fixes += [
             "Join them in their first dimension with torch.cat, or bring them to one length first (pad_sequence)."
         ]
-    return told(failure, Statement("shapes: stack", text), tuple(fixes) or ("Give them equal sizes.",), (first, other))
+    return diagnosed(
+        failure, Statement("shapes: stack", text), tuple(fixes) or ("Give them equal sizes.",), (first, other)
+    )
 
 
 RULES = (

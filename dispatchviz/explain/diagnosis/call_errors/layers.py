@@ -11,10 +11,10 @@ from dispatchviz.explain.diagnosis.arguments import (
     apposed,
     arguments,
     called,
+    diagnosed,
     module_of,
     named,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -33,7 +33,7 @@ UNBATCHED = re.compile(r"Expected (\d)D \(unbatched\) or (\d)D \(batched\) input
 
 
 def channels(failure: Failure) -> Diagnosis | None:
-    """A convolution whose input has another number of channels."""
+    """Return the diagnosis of a convolution whose input has another number of channels."""
     sizes, found = CHANNELS.search(failure.message), arguments(failure)
     given, weight = named(found, "input"), named(found, "weight")
     if sizes is None or given is None or weight is None:
@@ -44,11 +44,11 @@ def channels(failure: Failure) -> Diagnosis | None:
         f"in dimension {at}: it has sizes {shaped(given.shape)}, and {weight.name} {shaped(weight.shape)}."
     )
     fixes = (*_moved(given, at, int(sizes[1])), *_changed(failure, weight, int(sizes[2]), "in_channels", "channel"))
-    return told(failure, Statement("shapes: channels of a convolution", text), fixes, (given, weight))
+    return diagnosed(failure, Statement("shapes: channels of a convolution", text), fixes, (given, weight))
 
 
 def _moved(given: Argument, at: int, wanted: int) -> tuple[str, ...]:
-    """The channels may be last."""
+    """Return a fix for channels in the last dimension."""
     last = len(given.shape) - 1
     if at < 0 or given.shape[last] != wanted:
         return ()
@@ -59,61 +59,60 @@ def _moved(given: Argument, at: int, wanted: int) -> tuple[str, ...]:
 
 
 def _changed(failure: Failure, weight: Argument, has: int, keyword: str, what: str) -> tuple[str, ...]:
-    """The module's line with the number that its input has."""
+    """Return a fix with the module's line and the number that its input has."""
     made, module = module_made(failure.trace, weight.tensor, failure.raised), module_of(failure).partition(" ")[0]
     made = made if made is not None and _takes(made) else None
     return (let_take(module or "it", made, 0, keyword, has, what),)
 
 
 def _takes(made: Made) -> bool:
-    """Return whether the first argument of a class of PyTorch's is the number of channels or features."""
+    """Return whether the first argument of a PyTorch class is the number of channels or features."""
     return made.kind.startswith(("Conv", "BatchNorm", "InstanceNorm"))
 
 
 def unbatched(failure: Failure) -> Diagnosis | None:
-    """A convolution or a pooling whose input has too few or too many dimensions."""
+    """Return the diagnosis of a convolution or pooling whose input has too few or too many dimensions."""
     many, found = UNBATCHED.search(failure.message), arguments(failure)
     given = named(found, "input", "self")
     if many is None or given is None:
         return None
     text = (
-        f"{called(failure)} takes inputs with {many[1]} dimensions, the first one for the channels, or with "
-        f"{many[2]}, if there is a batch; its input{apposed(given)} has {len(given.shape)}: sizes "
-        f"{shaped(given.shape)}."
+        f"{called(failure)} takes inputs with {many[1]} dimensions (channels first), or with {many[2]} (batch first, "
+        f"then channels). Its input{apposed(given)} has {len(given.shape)}: sizes {shaped(given.shape)}."
     )
     fix = f"Reshape {reference(given, 'the input')} to {many[1]} or {many[2]} dimensions."
     if len(given.shape) == int(many[1]) - 1:
         fix = _with_channels(given, named(found, "weight"))
-    return told(failure, Statement("shapes: dimensions of a layer's input", text), (fix,), (given,))
+    return diagnosed(failure, Statement("shapes: dimensions of a layer's input", text), (fix,), (given,))
 
 
 def _with_channels(given: Argument, weight: Argument | None) -> str:
-    """A dimension for the channels: of a layer that takes one channel ``unsqueeze`` makes it."""
+    """Return a fix with a dimension for the channels. If the layer takes one channel, ``unsqueeze`` adds it."""
     one = f"{applied(given, 'the input', '.unsqueeze(0)')} has sizes {shaped((1, *given.shape))}"
     if weight is None or weight.shape[1] == 1:
         return f"Add a dimension for the channel: {one}."
     return (
         f"Give {reference(given, 'the input')} a first dimension with as many channels as the layer takes, at least "
-        f"{weight.shape[1]}: {one}, and one channel is too few."
+        f"{weight.shape[1]}. {one}, but one channel is too few."
     )
 
 
 def kernel(failure: Failure) -> Diagnosis | None:
-    """A convolution whose kernel is larger than its padded input."""
+    """Return the diagnosis of a convolution whose kernel is larger than its padded input."""
     sizes, found = KERNEL.search(failure.message), arguments(failure)
     given, weight = named(found, "input"), named(found, "weight")
     if sizes is None or given is None or weight is None:
         return None
     text = (
-        f"{called(failure)} has a kernel of {sizes[2]}, but its input{apposed(given)} has only {sizes[1]} with its "
-        f"padding: sizes {shaped(given.shape)}."
+        f"{called(failure)} has a kernel of {sizes[2]}, but its padded input{apposed(given)} is only {sizes[1]}. The "
+        f"input has sizes {shaped(given.shape)}."
     )
     fix = f"Give {module_of(failure).partition(' ')[0] or 'it'} a smaller kernel or more padding, or larger inputs."
-    return told(failure, Statement("shapes: kernel larger than its input", text), (fix,), (given, weight))
+    return diagnosed(failure, Statement("shapes: kernel larger than its input", text), (fix,), (given, weight))
 
 
 def batch_norm(failure: Failure) -> Diagnosis | None:
-    """A normalization over channels whose input has another number of them."""
+    """Return the diagnosis of a normalization over channels whose input has another number of channels."""
     sizes, found = ELEMENTS.search(failure.message), arguments(failure)
     given, kept = named(found, "input"), named(found, sizes[1]) if sizes is not None else None
     if sizes is None or given is None or kept is None:
@@ -123,11 +122,11 @@ def batch_norm(failure: Failure) -> Diagnosis | None:
         f"{sizes[2]}, in dimension 1: it has sizes {shaped(given.shape)}, and {kept.name} {shaped(kept.shape)}."
     )
     fixes = _changed(failure, kept, int(sizes[2]), "num_features", "channel")
-    return told(failure, Statement("shapes: channels of a normalization", text), fixes, (given, kept))
+    return diagnosed(failure, Statement("shapes: channels of a normalization", text), fixes, (given, kept))
 
 
 def layer_norm(failure: Failure) -> Diagnosis | None:
-    """A normalization over last dimensions whose input has other ones."""
+    """Return the diagnosis of a normalization over the last dimensions whose input has other sizes there."""
     sizes, found = NORMALIZED.search(failure.message), arguments(failure)
     given = named(found, "input")
     if sizes is None or given is None:
@@ -138,12 +137,12 @@ def layer_norm(failure: Failure) -> Diagnosis | None:
         f"{called(failure)} normalizes inputs whose last sizes are {sizes[1]}; those of its input{apposed(given)} are "
         f"{last}: it has sizes {shaped(given.shape)}."
     )
-    fix = f"Let {module_of(failure).partition(' ')[0] or 'it'} have the normalized_shape {last}, or change its input."
-    return told(failure, Statement("shapes: layer norm", text), (fix,), found)
+    fix = f"Give {module_of(failure).partition(' ')[0] or 'it'} the normalized_shape {last}, or change its input."
+    return diagnosed(failure, Statement("shapes: layer norm", text), (fix,), found)
 
 
 def features(failure: Failure) -> Diagnosis | None:
-    """A recurrent or attention layer, which checks its input in Python."""
+    """Return the diagnosis of a recurrent or attention layer, which checks its input in Python."""
     sizes = FEATURES.search(failure.message)
     if sizes is None:
         return None
@@ -156,7 +155,9 @@ def features(failure: Failure) -> Diagnosis | None:
         f"of {name} is {sizes[2]}{f': it has sizes {shaped(given.shape)}' if given is not None else ''}."
     )
     fix = f"Create {module if call is not None else 'the layer'} for inputs of size {sizes[2]}, or change {name}."
-    return told(failure, Statement("shapes: features of a recurrent layer", text), (fix,), (given,) if given else ())
+    return diagnosed(
+        failure, Statement("shapes: features of a recurrent layer", text), (fix,), (given,) if given else ()
+    )
 
 
 RULES = (

@@ -12,10 +12,10 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     created,
+    diagnosed,
     list_of,
     named,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -45,7 +45,7 @@ def _loss(failure: Failure) -> Loss | None:
 
 
 def class_out_of_range(failure: Failure) -> Diagnosis | None:
-    """A target that is no class."""
+    """Return the diagnosis of a target that is not a class."""
     number, loss = TARGET.search(failure.message), _loss(failure)
     if number is None or loss is None or not loss.given.shape:
         return None
@@ -54,7 +54,7 @@ def class_out_of_range(failure: Failure) -> Diagnosis | None:
     classes, value = given.shape[at], int(number[1])
     text = (
         f"{called(failure)} gets targets{apposed(target)} with the class {value}, but {given.sized} has {classes} "
-        f"classes, in dimension {at}: they count from 0 to {classes - 1}."
+        f"classes, in dimension {at}, numbered 0 to {classes - 1}."
     )
     fixes = [_last_layer(value)] if value >= classes else ["Leave such targets out with ignore_index."]
     if value == classes:
@@ -62,15 +62,15 @@ def class_out_of_range(failure: Failure) -> Diagnosis | None:
     made = created(failure, target)
     if made and value != classes:
         fixes.insert(0, f"Correct the class {value} in {reference(target, 'the targets')}, made on {made}.")
-    return told(failure, Statement("indices: class out of range", text), tuple(fixes), loss)
+    return diagnosed(failure, Statement("indices: class out of range", text), tuple(fixes), loss)
 
 
 def _last_layer(value: int) -> str:
-    return f"If {value} is a class, let the model's last layer give at least {value + 1} numbers for each sample."
+    return f"If {value} is a class, let the model's last layer return at least {value + 1} numbers for each sample."
 
 
 def batches(failure: Failure) -> Diagnosis | None:
-    """Predictions and targets of different numbers of samples."""
+    """Return the diagnosis of predictions and targets with different numbers of samples."""
     sizes, loss = BATCH.search(failure.message), _loss(failure)
     if sizes is None or loss is None:
         return None
@@ -78,11 +78,11 @@ def batches(failure: Failure) -> Diagnosis | None:
     text = f"{called(failure)} compares {compared}, and each prediction needs one: {list_of(loss)}."
     given, target = (reference(each, noun) for each, noun in zip(loss, ("the predictions", "the targets"), strict=True))
     fix = f"Give {given} and {target} the same first size."
-    return told(failure, Statement("shapes: samples of a loss", text), (fix,), loss)
+    return diagnosed(failure, Statement("shapes: samples of a loss", text), (fix,), loss)
 
 
 def many_targets(failure: Failure) -> Diagnosis | None:
-    """Targets with a dimension too many."""
+    """Return the diagnosis of targets with too many dimensions."""
     loss = _loss(failure)
     if loss is None or len(loss.target.shape) < 2:
         return None
@@ -100,30 +100,30 @@ def many_targets(failure: Failure) -> Diagnosis | None:
         fix = f"If {it} has one number for each class (one-hot), pass {classes}, or {floats} for probabilities."
     else:
         fix = f"Give {it} sizes {shaped(given.shape[:1])}."
-    return told(failure, Statement("shapes: targets with many dimensions", text), (fix,), loss)
+    return diagnosed(failure, Statement("shapes: targets with many dimensions", text), (fix,), loss)
 
 
 def target_size(failure: Failure) -> Diagnosis | None:
-    """Targets of a sequence or an image whose sizes differ from those of the predictions."""
+    """Return the diagnosis of targets of a sequence or image whose sizes differ from those of the predictions."""
     loss = _loss(failure)
     if loss is None or len(loss.given.shape) < 3:
         return None
     given, target = loss
     wanted = (given.shape[0], *given.shape[2:])
     text = (
-        f"{called(failure)} takes the classes of {given.sized} from dimension 1, {given.shape[1]} of them, so it needs "
-        f"targets with sizes {shaped(wanted)}; {target.name} has {shaped(target.shape)}."
+        f"{called(failure)} takes the classes of {given.sized} from dimension 1 ({given.shape[1]} classes), so it "
+        f"needs targets with sizes {shaped(wanted)}; {target.name} has {shaped(target.shape)}."
     )
     moved = (given.shape[0], *given.shape[1:-1])
     if moved == target.shape:
         fix = f"Put the classes into dimension 1: {applied(given, 'the predictions', '.movedim(-1, 1)')}."
     else:
         fix = f"Give {reference(target, 'the targets')} sizes {shaped(wanted)}."
-    return told(failure, Statement("shapes: targets of a sequence", text), (fix,), loss)
+    return diagnosed(failure, Statement("shapes: targets of a sequence", text), (fix,), loss)
 
 
 def equal_sizes(failure: Failure) -> Diagnosis | None:
-    """A loss in Python's part of PyTorch that takes only equal sizes."""
+    """Return the diagnosis of a loss that checks in Python that both sizes are equal."""
     sizes = SIZES.search(failure.message)
     if sizes is None:
         return None
@@ -134,7 +134,7 @@ def equal_sizes(failure: Failure) -> Diagnosis | None:
     where = on_line(failure.trace, failure.raised)
     text = (
         f"{sentence(where)} compares {names[0]} with sizes {shapes[0]} and {names[1]} with sizes {shapes[1]}: this "
-        f"loss takes only equal sizes."
+        "loss accepts only equal sizes."
     )
     many = _shape(sizes[2]), _shape(sizes[1])
     small = 0 if len(many[0]) < len(many[1]) else 1
@@ -144,7 +144,7 @@ def equal_sizes(failure: Failure) -> Diagnosis | None:
         fix = f"Add the last dimension: {added} has sizes {shapes[1 - small]}."
     else:
         fix = f"Give {names[0]} and {names[1]} the same sizes."
-    return told(
+    return diagnosed(
         failure, Statement("shapes: sizes of a loss", text), (fix,), [each for each in pair if each is not None]
     )
 

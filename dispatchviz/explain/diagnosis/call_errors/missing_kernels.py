@@ -13,11 +13,11 @@ from dispatchviz.explain.diagnosis.arguments import (
     arguments,
     called,
     created,
+    diagnosed,
+    fact,
     failed_call,
     reference,
-    said,
     spelled,
-    told,
 )
 from dispatchviz.explain.diagnosis.call_errors.dtypes import NAMES
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
@@ -37,7 +37,7 @@ LOW = ("float16", "bfloat16")
 
 
 def backend(failure: Failure) -> Diagnosis | None:
-    """An operator that has no kernel for the backend of its arguments."""
+    """Return the diagnosis of an operator without a kernel for the backend of its arguments."""
     names, call = BACKEND.search(failure.message), failed_call(failure)
     of_meta = NO_META.search(failure.message)
     if call is None or (names is None and of_meta is None):
@@ -49,7 +49,7 @@ def backend(failure: Failure) -> Diagnosis | None:
     text = f"{called(failure)} has no kernel for {key}{whose}.{_others(failure, operator)}"
     if operator.partition(".")[0] != spelled(call):
         text = f"{called(failure)} calls {operator}, which has no kernel for {key}{whose}.{_others(failure, operator)}"
-    return told(
+    return diagnosed(
         failure, Statement("no kernel: backend", text), _backend_fixes(failure, full, key, of_backend), of_backend
     )
 
@@ -62,7 +62,7 @@ def _has(one: Argument, key: str) -> bool:
 
 
 def _others(failure: Failure, operator: str) -> str:
-    """``It has kernels for CPU and CUDA.``"""
+    """Return ``It has kernels for CPU and CUDA.``"""
     listing = AVAILABLE.search(failure.message)
     if listing is None or "::" not in operator:
         return ""
@@ -86,7 +86,7 @@ def _backend_fixes(failure: Failure, operator: str, key: str, found: Sequence[Ar
 
 
 def _registered(failure: Failure, operator: str) -> str:
-    """The line of the program that registered a kernel of the operator."""
+    """Return the line of the program that registered a kernel of the operator."""
     steps = failure.trace.steps_of(ev.KernelRegistered)
     events = (failure.trace[step] for step in steps)
     mine = (each for each in events if isinstance(each, ev.KernelRegistered) and each.operator == operator)
@@ -95,14 +95,14 @@ def _registered(failure: Failure, operator: str) -> str:
 
 
 def dtype(failure: Failure) -> Diagnosis | None:
-    """``"softmax_lastdim_kernel_impl" not implemented for 'Long'``"""
+    """Return the diagnosis of ``"softmax_lastdim_kernel_impl" not implemented for 'Long'``."""
     named = DTYPE.search(failure.message)
     name = NAMES.get(named[1], "") if named is not None else ""
     return _no_dtype(failure, name, "has no kernel for") if name else None
 
 
 def from_arguments(failure: Failure) -> Diagnosis | None:
-    """Messages that say what is refused, but not with the name of a kernel."""
+    """Return the diagnosis of a message that names the rejected dtype but not the kernel."""
     found = arguments(failure)
     refused = [each for each in found if each.dtype in (*LOW, "complex64", "complex128")]
     return _no_dtype(failure, refused[0].dtype, "does not take") if refused else None
@@ -112,15 +112,15 @@ def _no_dtype(failure: Failure, name: str, says: str) -> Diagnosis | None:
     if failed_call(failure) is None:
         return None
     found = [each for each in arguments(failure) if each.dtype == name]
-    whose = f", and {said(found[0], 'dtypes')}" if found else ""
+    whose = f", and {fact(found[0], 'dtypes')}" if found else ""
     where = f" on {found[0].device}" if found and "kernel" in says else ""
     text = f"{called(failure)} {says} {name}{where}{whose}."
-    return told(failure, Statement("no kernel: dtype", text), (_dtype_fix(failure, name, found),), found)
+    return diagnosed(failure, Statement("no kernel: dtype", text), (_dtype_fix(failure, name, found),), found)
 
 
 def _dtype_fix(failure: Failure, name: str, found: Sequence[Argument]) -> str:
     if not found:
-        return f"Ask for another dtype than {name} on {on_line(failure.trace, failure.raised, text=False)}."
+        return f"Request another dtype than {name} on {on_line(failure.trace, failure.raised, text=False)}."
     one = found[0]
     it, made = reference(one, "the tensor"), created(failure, one)
     begin = it if it == one.name else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from dispatchviz.explain.diagnosis.arguments import arguments, failed_call, named, reference, told
+from dispatchviz.explain.diagnosis.arguments import arguments, diagnosed, failed_call, named, reference
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
@@ -14,7 +14,7 @@ from dispatchviz.foundation.english import capital
 
 
 def one_number(failure: Failure) -> Diagnosis | None:
-    """A tensor of several numbers cannot become one."""
+    """Return the diagnosis of a tensor of several numbers that cannot become one."""
     call = failed_call(failure)
     several = [each for each in tensors_on_line(failure) if prod(each.shape) != 1]
     one = named(arguments(failure), "self") if call is not None else several[0] if len(several) == 1 else None
@@ -27,7 +27,7 @@ def one_number(failure: Failure) -> Diagnosis | None:
     else:
         text = f"{capital(where)} makes a Python number of {one.sized}, but it has {prod(one.shape)} values."
         fixes = (f"Choose one element, reduce {it} (sum, mean), or take all: {_dotted(it)}tolist().",)
-    return told(failure, Statement("shapes: one number of several", text), fixes, (one,))
+    return diagnosed(failure, Statement("shapes: one number of several", text), fixes, (one,))
 
 
 def _dotted(it: str) -> str:

@@ -1,4 +1,4 @@
-"""Errors whose cause no rule knows: which call raised with which arguments; and errors of Python, not of PyTorch."""
+"""Errors whose cause no rule knows, with the call that raised and its arguments, and errors of Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import builtins
 import re
 from difflib import get_close_matches
 
-from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, failed_call, told
+from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, diagnosed, failed_call
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
@@ -57,7 +57,7 @@ ATTRIBUTE = re.compile(r"^'(\w+)' object has no attribute '(\w+)'")
 MISSING = re.compile(r"has no attribute '(\w+)'")
 
 MOST = 4
-"""How many arguments are described."""
+"""The number of arguments that are described."""
 
 
 def plain(failure: Failure) -> Diagnosis:
@@ -68,7 +68,7 @@ def plain(failure: Failure) -> Diagnosis:
     if general is None and failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
         return _of_python(failure)
     given = arguments(failure) or tensors_on_line(failure)
-    found = told(
+    found = diagnosed(
         failure, Statement("error of no known kind", f"{_raiser(failure)}{_given(failure, given)}."), (), given
     )
     if general is None:
@@ -78,7 +78,9 @@ def plain(failure: Failure) -> Diagnosis:
 
 
 def _raiser(failure: Failure) -> str:
-    """``permute on line 3 (y = x.permute(0)) raised RuntimeError``; of no call ``Line 3 (...) raised RuntimeError``."""
+    """Return the raiser: ``permute on line 3 (y = x.permute(0)) raised RuntimeError``, or without a call ``Line 3 (...)
+    raised RuntimeError``.
+    """
     name, where = failure.exception, on_line(failure.trace, failure.raised)
     if failed_call(failure) is not None:
         return f"{called(failure)} raised {name}"
@@ -86,16 +88,16 @@ def _raiser(failure: Failure) -> str:
 
 
 def _given(failure: Failure, found: tuple[Argument, ...]) -> str:
-    """``. It got x [2, 3] float32 on cpu``
+    """Return the arguments: ``. It got x [2, 3] float32 on cpu``
 
-    A recording of an installed PyTorch may have missed that a parameter's ``.data`` was set to another dtype.
+    A recording of an installed PyTorch may not have a change of a parameter's ``.data`` to another dtype.
     """
     live = is_live(failure.trace.header)
     dtypes = ["" if live and "." in each.name else f" {each.dtype}" for each in found[:MOST]]
-    all_said = [f"{each.sized}{dtype} on {each.device}" for each, dtype in zip(found, dtypes, strict=False)]
-    said = list({each.tensor: text for each, text in zip(found, all_said, strict=False)}.values())
+    descriptions = [f"{each.sized}{dtype} on {each.device}" for each, dtype in zip(found, dtypes, strict=False)]
+    distinct = list({each.tensor: text for each, text in zip(found, descriptions, strict=False)}.values())
     got = "It got" if failed_call(failure) is not None else "It names"
-    return f". {got} {listed(said)}" if said else ""
+    return f". {got} {listed(distinct)}" if distinct else ""
 
 
 def _is_pythons(failure: Failure) -> bool:
@@ -108,13 +110,13 @@ def _is_pythons(failure: Failure) -> bool:
 
 
 def _on_line(failure: Failure) -> bool:
-    """Return whether the line asks for the attribute that is missing."""
+    """Return whether the line reads the missing attribute."""
     missing, line = MISSING.search(failure.message), failure.line
     return missing is not None and line is not None and f".{missing[1]}" in source_text(failure.trace, line)
 
 
 def _in_torch(failure: Failure) -> bool:
-    """Return whether the traceback ends in a file of PyTorch's."""
+    """Return whether the traceback ends in a file of PyTorch."""
     files = re.findall(r'^  File "(.*?)", line', failure.traceback, re.MULTILINE)
     return bool(files) and "/torch/" in files[-1].replace("\\", "/") and files[-1] != failure.file
 
@@ -130,15 +132,15 @@ def _of_python(failure: Failure) -> Diagnosis:
     by = "The program" if _is_the_programs(failure) else "Python"
     what = f": {shortened(failure.message, 200)}" if failure.message else ""
     text = (
-        f"{by} raised {name}{f' on {where}' if where else ''}{what}. It is no error of PyTorch: none of its operators "
-        f"was running."
+        f"{by} raised {name}{f' on {where}' if where else ''}{what}. The error does not come from PyTorch: none of "
+        "its operators was running."
     )
-    found = told(failure, Statement("error of Python", text), _python_fixes(failure))
+    found = diagnosed(failure, Statement("error of Python", text), _python_fixes(failure))
     return found._replace(says="")
 
 
 def _python_fixes(failure: Failure) -> tuple[str, ...]:
-    """A name that is nearly the missing one, or the attributes that a class of the program sets."""
+    """Return fixes for a missing name: a similar name, or the attributes that a class of the program sets."""
     missing = ATTRIBUTE.match(failure.message)
     if missing is None:
         return ()
@@ -152,7 +154,7 @@ def _python_fixes(failure: Failure) -> tuple[str, ...]:
 
 
 def _attributes(failure: Failure, name: str) -> list[str]:
-    """The attributes that a class of the program assigns to ``self``."""
+    """Return the attributes that a class of the program assigns to ``self``."""
     nodes = program_nodes(failure.trace)
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == name]
     stored = (node for each in classes for node in ast.walk(each) if isinstance(node, ast.Attribute))
@@ -165,5 +167,5 @@ def _not_modelled(failure: Failure) -> Diagnosis:
     where = on_line(failure.trace, failure.raised)
     text = f"{sentence(where)} uses {name}, which the model of dispatchviz does not have."
     fix = "Run the program on an installed PyTorch: dispatchviz why --engine torch SCRIPT."
-    found = told(failure, Statement("not in the model", text), (fix,))
+    found = diagnosed(failure, Statement("not in the model", text), (fix,))
     return found._replace(says="")

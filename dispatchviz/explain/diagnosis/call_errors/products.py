@@ -1,4 +1,4 @@
-"""Factors whose sizes do not fit: ``mat1 and mat2 shapes cannot be multiplied``, of a layer or of ``@``."""
+"""Factors whose sizes do not fit, in a layer or in ``@``: ``mat1 and mat2 shapes cannot be multiplied``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dispatchviz.explain.diagnosis.arguments import (
     apposed,
     arguments,
     called,
+    diagnosed,
     failed_call,
     list_of,
     module_of,
     named,
     of_call,
     reference,
-    told,
 )
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
@@ -28,7 +28,7 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import counted, numbered, shaped
 
 FARTHEST = 20
-"""How many calls are looked at on the way back to the layer that made an input."""
+"""The number of calls that are read on the way back to the layer that made an input."""
 
 FACTORS = {"addmm": ("mat1", "mat2"), "addmv": ("mat", "vec"), "baddbmm": ("batch1", "batch2")}
 """Parameters of operators that add something to the product."""
@@ -40,7 +40,7 @@ SUBSCRIPT = re.compile(
 
 
 def product(failure: Failure) -> Diagnosis | None:
-    """Sizes of two factors that cannot be multiplied."""
+    """Return the diagnosis of two factors whose sizes cannot be multiplied."""
     call, found = failed_call(failure), arguments(failure)
     if call is None or len(found) < 2:
         return None
@@ -63,17 +63,17 @@ def _linear(failure: Failure, given: Argument, weight: Argument) -> Diagnosis | 
         f"sizes are {shaped(given.shape)}, those of {weight.name} {shaped(weight.shape)}.{_giver(failure, given)}"
     )
     cause = Statement("shapes: features of a layer", text)
-    return told(failure, cause, _linear_fixes(failure, given, weight), (given, weight))
+    return diagnosed(failure, cause, _linear_fixes(failure, given, weight), (given, weight))
 
 
 def _giver(failure: Failure, given: Argument) -> str:
-    """``net.0 (Linear) gives 128.``"""
+    """Return ``net.0 (Linear) gives 128.``"""
     giver = _layer_before(failure.trace, given)
     return f" {giver} gives {given.shape[-1]}." if giver else ""
 
 
 def _layer_before(trace: Trace, given: Argument) -> str:
-    """The layer whose result has come here without a change of its last size; empty if there is none."""
+    """Return the layer whose result arrived with the same last size; empty if there is none."""
     tensor = given.tensor
     for _ in range(FARTHEST):
         call = made_by(trace, tensor)
@@ -108,15 +108,15 @@ def _linear_fixes(failure: Failure, given: Argument, weight: Argument) -> tuple[
 
 
 def _factors(failure: Failure, first: Argument, second: Argument) -> Diagnosis | None:
-    said = _misfit(first, second)
-    if not said:
+    misfit = _misfit(first, second)
+    if not misfit:
         return None
-    text = f"{called(failure)} multiplies {first.sized} by {second.sized}: {said}."
-    return told(failure, Statement("shapes: factors", text), (_fit(first, second),), (first, second))
+    text = f"{called(failure)} multiplies {first.sized} by {second.sized}: {misfit}."
+    return diagnosed(failure, Statement("shapes: factors", text), (_fit(first, second),), (first, second))
 
 
 def _misfit(first: Argument, second: Argument) -> str:
-    """Name the two sizes that must be equal and differ; empty if the factors fit."""
+    """Return the two sizes that differ and must be equal; empty if the factors fit."""
     one, other = first.shape, second.shape
     if not one or not other:
         return f"{(first if not one else second).name} has no dimension"
@@ -131,7 +131,7 @@ def _misfit(first: Argument, second: Argument) -> str:
 
 
 def _fit(first: Argument, second: Argument) -> str:
-    """A transposed factor if one fits."""
+    """Return a fix with a transposed factor, if it fits."""
     one, other = first.shape, second.shape
     for factor, noun, inner, there in (
         (second, "the second factor", other, one[-1]),
@@ -145,7 +145,9 @@ def _fit(first: Argument, second: Argument) -> str:
 
 
 def dimensions(failure: Failure) -> Diagnosis | None:
-    """``self must be a matrix``, ``batch2 must be a 3D tensor``: an operator that takes one number of dimensions."""
+    """Return the diagnosis of an operator that takes a fixed number of dimensions: ``self must be a matrix``, ``batch2
+    must be a 3D tensor``.
+    """
     call, found = failed_call(failure), arguments(failure)
     if call is None or len(found) < 2:
         return None
@@ -159,18 +161,18 @@ def dimensions(failure: Failure) -> Diagnosis | None:
         f"{counted(len(wrong[0].shape), 'dimension')}: {list_of(found)}."
     )
     fix = f"Use matmul (@) instead of {operator}: it takes tensors with any number of dimensions."
-    return told(failure, Statement("shapes: dimensions of a factor", text), (fix,), found)
+    return diagnosed(failure, Statement("shapes: dimensions of a factor", text), (fix,), found)
 
 
 def einsum(failure: Failure) -> Diagnosis | None:
-    """A subscript of ``einsum`` that has two sizes."""
-    said, found = SUBSCRIPT.search(failure.message), arguments(failure)
-    if said is None or int(said[3]) >= len(found):
+    """Return the diagnosis of a subscript of ``einsum`` that has two sizes."""
+    match, found = SUBSCRIPT.search(failure.message), arguments(failure)
+    if match is None or int(match[3]) >= len(found):
         return None
-    letter, one = said[1], found[int(said[3])]
-    text = f"{called(failure)} gives the subscript {letter} the size {said[2]} in {one.sized}, but {said[4]} before."
+    letter, one = match[1], found[int(match[3])]
+    text = f"{called(failure)} gives the subscript {letter} the size {match[2]} in {one.sized}, but {match[4]} before."
     fix = f"Give the dimensions that share {letter} equal sizes, or use another letter."
-    return told(failure, Statement("shapes: einsum", text), (fix,), found)
+    return diagnosed(failure, Statement("shapes: einsum", text), (fix,), found)
 
 
 RULES = (

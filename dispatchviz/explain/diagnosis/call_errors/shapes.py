@@ -6,7 +6,7 @@ import ast
 import re
 from math import prod
 
-from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, created, named, reference, told
+from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, created, diagnosed, named, reference
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.sentences.statement import Statement
@@ -21,7 +21,7 @@ PIECES = re.compile(r"sum exactly to (\d+) \(input tensor's size at dimension (-
 
 
 def other_size(failure: Failure) -> Diagnosis | None:
-    """``view`` or ``reshape`` to sizes that hold another number of elements."""
+    """Return the diagnosis of ``view`` or ``reshape`` to sizes with another number of elements."""
     sizes, one = INVALID.search(failure.message), named(arguments(failure), "self")
     if sizes is None or one is None or prod(one.shape) != int(sizes[2]):
         return None
@@ -29,23 +29,23 @@ def other_size(failure: Failure) -> Diagnosis | None:
     known = prod(size for size in wanted if size >= 0)
     hold = f"hold a multiple of {known} elements" if -1 in wanted else f"hold {counted(known, 'element')}"
     text = f"{called(failure)} asks for sizes {sizes[1]}, which {hold}, but {one.sized} has {sizes[2]}."
-    return told(failure, Statement("shapes: another number of elements", text), (_computed(one, wanted),), (one,))
+    return diagnosed(failure, Statement("shapes: another number of elements", text), (_computed(one, wanted),), (one,))
 
 
 def _computed(one: Argument, wanted: list[int]) -> str:
-    """With one size left to PyTorch, if that fits."""
+    """Return a fix in which PyTorch computes one size, if that fits."""
     count = prod(one.shape)
     for at in range(len(wanted)):
         others = prod(size for place, size in enumerate(wanted) if place != at)
         if others > 0 and count % others == 0:
             sizes = [-1 if place == at else size for place, size in enumerate(wanted)]
             gives = [count // others if place == at else size for place, size in enumerate(wanted)]
-            return f"Let PyTorch compute size {at}: {shaped(sizes)} gives {shaped(gives)}."
+            return f"Let PyTorch compute size {at}: {shaped(sizes)} results in {shaped(gives)}."
     return f"Choose sizes whose product is {count}."
 
 
 def dimension(failure: Failure) -> Diagnosis | None:
-    """A dimension that a tensor does not have."""
+    """Return the diagnosis of a dimension that a tensor does not have."""
     sizes, found = RANGE.search(failure.message), arguments(failure)
     if sizes is None or not found:
         return None
@@ -61,33 +61,33 @@ def dimension(failure: Failure) -> Diagnosis | None:
     made, it = created(failure, one), reference(one, "the tensor")
     here = f" on {made}" if made and it == one.name else ""
     fix = f"Use a dimension from {sizes[1]} to {sizes[2]}, or give {it} more dimensions{here}."
-    return told(failure, Statement("shapes: no such dimension", text), (fix,), (one,))
+    return diagnosed(failure, Statement("shapes: no such dimension", text), (fix,), (one,))
 
 
 def ordering(failure: Failure) -> Diagnosis | None:
-    """``permute`` of another number of dimensions."""
-    said, one = ORDERING.search(failure.message), named(arguments(failure), "self")
-    if said is None or one is None:
+    """Return the diagnosis of ``permute`` with another number of dimensions."""
+    match, one = ORDERING.search(failure.message), named(arguments(failure), "self")
+    if match is None or one is None:
         return None
-    text = f"{called(failure)} orders {said[2]} dimensions, but {one.sized} has {said[1]}."
+    text = f"{called(failure)} orders {match[2]} dimensions, but {one.sized} has {match[1]}."
     fix = (
         f"Name each dimension of {reference(one, 'the tensor')} once: {shaped(range(len(one.shape)))} in another order."
     )
-    return told(failure, Statement("shapes: permute", text), (fix,), (one,))
+    return diagnosed(failure, Statement("shapes: permute", text), (fix,), (one,))
 
 
 def pieces(failure: Failure) -> Diagnosis | None:
-    """``split`` into sizes whose sum is another one."""
-    said, one = PIECES.search(failure.message), named(arguments(failure), "self")
-    if said is None or one is None:
+    """Return the diagnosis of ``split`` into sizes with another sum."""
+    match, one = PIECES.search(failure.message), named(arguments(failure), "self")
+    if match is None or one is None:
         return None
-    total = sum(ast.literal_eval(said[3]))
+    total = sum(ast.literal_eval(match[3]))
     text = (
-        f"{called(failure)} asks for pieces with the sizes {said[3]}, {total} in all, but {one.sized} has {said[1]} in "
-        f"dimension {said[2]}."
+        f"{called(failure)} asks for pieces with the sizes {match[3]}, {total} in all, but {one.sized} has "
+        f"{match[1]} in dimension {match[2]}."
     )
-    fix = f"Choose sizes whose sum is {said[1]}, or one size for all pieces."
-    return told(failure, Statement("shapes: split", text), (fix,), (one,))
+    fix = f"Choose sizes whose sum is {match[1]}, or one size for all pieces."
+    return diagnosed(failure, Statement("shapes: split", text), (fix,), (one,))
 
 
 RULES = (

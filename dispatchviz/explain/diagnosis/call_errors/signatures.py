@@ -1,11 +1,11 @@
-"""Calls of PyTorch's functions with arguments that no signature takes."""
+"""Calls of PyTorch's functions with arguments that match no signature."""
 
 from __future__ import annotations
 
 import ast
 import re
 
-from dispatchviz.explain.diagnosis.arguments import told
+from dispatchviz.explain.diagnosis.arguments import diagnosed
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.modules import program_nodes
@@ -19,45 +19,49 @@ COMBINATION = re.compile(
 )
 
 LONGEST = 160
-"""How many characters of a signature are shown."""
+"""The number of characters of a signature that are shown."""
 
 COUNT = re.compile(r"(\w+)\(\) takes ((?:from )?[\d to]+) positional arguments? but (\d+) were given")
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def wrong_type(failure: Failure) -> Diagnosis | None:
-    """``sum(): argument 'input' (position 1) must be Tensor, not int``"""
-    said = TYPE.match(failure.message)
-    if said is None:
+    """Return the diagnosis of ``sum(): argument 'input' (position 1) must be Tensor, not int``."""
+    match = TYPE.match(failure.message)
+    if match is None:
         return None
-    function, name, _, wanted, got = said.groups()
+    function, name, _, wanted, got = match.groups()
     text = f"{_called(failure, function)} takes {article(wanted)} {wanted} as {name}, but gets {article(got)} {got}."
     fix = f"Pass {article(wanted)} {wanted} as {name}."
     if wanted == "Tensor" and got in ("int", "float", "list", "tuple", "bool"):
         fix = f"Make a tensor of the {got}: torch.tensor(...)."
-    return told(failure, Statement("signature: type of an argument", text), (fix,))
+    return diagnosed(failure, Statement("signature: type of an argument", text), (fix,))
 
 
 def no_signature(failure: Failure) -> Diagnosis | None:
-    """``sum() received an invalid combination of arguments``"""
-    said = COMBINATION.match(failure.message)
-    if said is None:
+    """Return the diagnosis of ``sum() received an invalid combination of arguments``."""
+    match = COMBINATION.match(failure.message)
+    if match is None:
         return None
-    signatures = [line.strip(" *") for line in said[3].splitlines() if line.startswith(" * ")] or [said[3].strip()]
-    got = said[2].rstrip(", ") or "nothing"
-    text = f"{_called(failure, said[1])} gets ({got}), which fits none of its {counted(len(signatures), 'signature')}."
+    signatures = [line.strip(" *") for line in match[3].splitlines() if line.startswith(" * ")] or [match[3].strip()]
+    got = match[2].rstrip(", ") or "nothing"
+    text = f"{_called(failure, match[1])} gets ({got}), which fits none of its {counted(len(signatures), 'signature')}."
     shown = [shortened(each, LONGEST) for each in signatures[:3]]
-    return told(failure, Statement("signature: no signature fits", text), tuple(f"Pass {each}." for each in shown))
+    return diagnosed(failure, Statement("signature: no signature fits", text), tuple(f"Pass {each}." for each in shown))
 
 
 def too_many(failure: Failure) -> Diagnosis | None:
-    """``mean() takes from 2 to 3 positional arguments but 4 were given``; not of a function of the program."""
-    said = COUNT.match(failure.message)
-    if said is None or any(isinstance(node, DEFINES) and node.name == said[1] for node in program_nodes(failure.trace)):
+    """Return the diagnosis of ``mean() takes from 2 to 3 positional arguments but 4 were given``, except for a function
+    of the program.
+    """
+    match = COUNT.match(failure.message)
+    if match is None or any(
+        isinstance(node, DEFINES) and node.name == match[1] for node in program_nodes(failure.trace)
+    ):
         return None
-    text = f"{_called(failure, said[1])} takes {said[2]} arguments by position, but gets {said[3]}."
+    text = f"{_called(failure, match[1])} takes {match[2]} arguments by position, but gets {match[3]}."
     fix = "Pass fewer arguments by position: several numbers for one argument as a tuple, options by their names."
-    return told(failure, Statement("signature: number of arguments", text), (fix,))
+    return diagnosed(failure, Statement("signature: number of arguments", text), (fix,))
 
 
 def _called(failure: Failure, function: str) -> str:

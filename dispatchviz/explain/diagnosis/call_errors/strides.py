@@ -1,4 +1,4 @@
-"""``view`` of a tensor whose elements do not lie in memory as it needs them: sizes and strides in words."""
+"""``view`` of a tensor whose elements are not in the required order in memory, with sizes and strides in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from operator import mul
 
-from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, named, reference, told
+from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, diagnosed, named, reference
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
@@ -17,11 +17,11 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, shaped
 
 MOST = 3
-"""How many dimensions have their strides in words."""
+"""The number of dimensions whose strides are given in words."""
 
 
 def view(failure: Failure) -> Diagnosis | None:
-    """``view size is not compatible with input tensor's size and stride``."""
+    """Return the diagnosis of ``view size is not compatible with input tensor's size and stride``."""
     one = named(arguments(failure), "self")
     if one is None:
         return None
@@ -37,18 +37,19 @@ def view(failure: Failure) -> Diagnosis | None:
         f"Use {begin}.reshape({wanted}) on {here}: it copies the elements if a view is not possible.",
         f"Copy them yourself: {begin}.contiguous().view({wanted}).",
     )
-    return told(failure, Statement("strides: view", text), fixes, (one,))
+    return diagnosed(failure, Statement("strides: view", text), fixes, (one,))
 
 
 def _asked(failure: Failure) -> list[str]:
-    """The sizes that ``view`` is asked for, as the line has them."""
+    """Return the requested sizes of ``view``, as written on the line."""
     call = next(calls_on_line(failure, "view"), None)
     return ["..."] if call is None else [ast.unparse(each) for each in call.args]
 
 
 def _steps(one: Argument) -> str:
-    """``y has sizes [3, 2] and strides [1, 3]: a step in dimension 0 goes 1 element further, a step in dimension 1 "
-    "3.``"""
+    """Return the strides in words: ``y has sizes [3, 2] and strides [1, 3]: a step in dimension 0 goes 1 element
+    further, a step in dimension 1 3.``
+    """
     steps = [f"a step in dimension {at} goes {_elements(stride)} further" for at, stride in enumerate(one.stride)]
     name = sentence(one.name) if one.name.startswith(("a ", "the ")) else one.name
     words = f": in memory {listed(steps)}" if len(steps) <= MOST else ""
@@ -60,13 +61,13 @@ def _elements(count: int) -> str:
 
 
 def _repeated(one: Argument) -> str:
-    """What ``expand`` did: many elements are one in memory."""
+    """Return a sentence about ``expand``, after which many elements are one in memory."""
     at = next((at for at, stride in enumerate(one.stride) if not stride and one.shape[at] > 1), None)
     return "" if at is None else f" So all {one.shape[at]} elements in dimension {at} are one element in memory."
 
 
 def _unmergeable(one: Argument, asked: Sequence[str]) -> str:
-    """Two dimensions that the view makes one, and what the stride of the first would have to be."""
+    """Return a sentence about two dimensions that the view merges, and the stride that the first one would need."""
     sizes = _numbers(asked, one)
     if sizes is None:
         return ""
@@ -84,7 +85,7 @@ def _unmergeable(one: Argument, asked: Sequence[str]) -> str:
 
 
 def _numbers(asked: Sequence[str], one: Argument) -> list[int] | None:
-    """The sizes as numbers, with the one that PyTorch computes; None if the line has no numbers."""
+    """Return the sizes as numbers, including the one that PyTorch computes, or None if the line has no numbers."""
     try:
         found: list[int] = [int(each) for each in asked]
     except ValueError:
@@ -99,7 +100,7 @@ def _product(sizes: Sequence[int]) -> int:
 
 
 def _origin(failure: Failure, one: Argument) -> str:
-    """``transpose on line 3 (y = x.t()) gave y these strides: it copies no element.``"""
+    """Return ``transpose on line 3 (y = x.t()) gave y these strides: it copies no element.``"""
     trace, call = failure.trace, made_by(failure.trace, one.tensor)
     made = index(trace).tensors.get(one.tensor)
     if call is None or made is None or not _is_view(failure, one):

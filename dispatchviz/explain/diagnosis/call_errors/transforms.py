@@ -1,4 +1,4 @@
-"""What functorch refuses: Python numbers, control flow and writes under vmap, gradients of several numbers."""
+"""Errors of functorch: Python numbers, control flow and writes under vmap, gradients of several numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import ast
 import re
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.diagnosis.arguments import arguments, called, failed_call, is_batched, named, reference, told
+from dispatchviz.explain.diagnosis.arguments import (
+    arguments,
+    called,
+    diagnosed,
+    failed_call,
+    is_batched,
+    named,
+    reference,
+)
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import calls_on_line
@@ -23,7 +31,7 @@ RETURNED = re.compile(r"`(.*?)` must only return Tensors, got type <class '(\w+)
 
 
 def _under(failure: Failure) -> str:
-    """``, which vmap calls on line 4 (...)``: the line that called the function."""
+    """Return the line that called the function: ``, which vmap calls on line 4 (...)``."""
     line = failure.line
     caller = failure.trace[line.caller] if line is not None and line.caller is not None else None
     where = on_line(failure.trace, caller.seq) if isinstance(caller, ev.SourceLine) else ""
@@ -31,29 +39,29 @@ def _under(failure: Failure) -> str:
 
 
 def item(failure: Failure) -> Diagnosis:
-    """``.item()`` of a tensor that has one value for each sample."""
+    """Return the diagnosis of ``.item()`` on a tensor that has one value for each sample."""
     call = next(calls_on_line(failure, "item"), None)
     name = ast.unparse(call.func.value) if call is not None and isinstance(call.func, ast.Attribute) else "a tensor"
     text = (
         f"{sentence(on_line(failure.trace, failure.raised))}{_under(failure)} asks for {name} as one Python number, "
         f"but under vmap this tensor has one value for each sample."
     )
-    fix = "Leave out .item() and compute with the tensor itself."
-    return told(failure, Statement("vmap: item", text), (fix,))
+    fix = "Remove .item() and compute with the tensor itself."
+    return diagnosed(failure, Statement("vmap: item", text), (fix,))
 
 
 def control_flow(failure: Failure) -> Diagnosis:
-    """``if`` or ``while`` over a tensor under vmap."""
+    """Return the diagnosis of ``if`` or ``while`` with a tensor under vmap."""
     text = (
         f"{sentence(on_line(failure.trace, failure.raised))}{_under(failure)} chooses a branch by a tensor, but under "
         f"vmap this tensor has one value for each sample, and Python can take only one branch."
     )
     fix = "Compute both branches and choose with torch.where(condition, a, b)."
-    return told(failure, Statement("vmap: control flow", text), (fix,))
+    return diagnosed(failure, Statement("vmap: control flow", text), (fix,))
 
 
 def in_place(failure: Failure) -> Diagnosis | None:
-    """A write of a batched value to a tensor that vmap does not batch."""
+    """Return the diagnosis of a write of a batched value to a tensor that vmap does not batch."""
     found, call = arguments(failure), failed_call(failure)
     to = named(found, "self")
     value = next((each for each in found if each is not to and is_batched(each)), None)
@@ -65,31 +73,31 @@ def in_place(failure: Failure) -> Diagnosis | None:
     )
     operator, it = base_name(call).rstrip("_"), reference(to, "the tensor")
     fix = f"Compute a new tensor: {operator} instead of {operator}_; or pass {it} as an input that vmap maps (in_dims)."
-    return told(failure, Statement("vmap: in place", text), (fix,), (to,))
+    return diagnosed(failure, Statement("vmap: in place", text), (fix,), (to,))
 
 
 def randomness(failure: Failure) -> Diagnosis:
-    """Random numbers under vmap, whose call does not say how to draw them."""
+    """Return the diagnosis of random numbers under a vmap that does not set ``randomness``."""
     text = (
         f"{called(failure)}{_under(failure)} draws random numbers, but the call of vmap does not say whether all "
         f"samples get the same ones."
     )
     fix = "Call vmap(..., randomness='different') for other numbers in each sample, or 'same' for the same."
-    return told(failure, Statement("vmap: random numbers", text), (fix,))
+    return diagnosed(failure, Statement("vmap: random numbers", text), (fix,))
 
 
 def dynamic(failure: Failure) -> Diagnosis:
-    """An operator whose result has as many elements as the values say."""
+    """Return the diagnosis of an operator whose result has a size that depends on the values."""
     text = (
-        f"{called(failure)}{_under(failure)} gives a result whose size depends on the values, so it may have another "
-        f"size for each sample."
+        f"{called(failure)}{_under(failure)} returns a result whose size depends on the values, so each sample may "
+        "have another size."
     )
     fix = "Keep all elements and choose with torch.where(mask, x, 0), or do the selection outside of vmap."
-    return told(failure, Statement("vmap: dynamic sizes", text), (fix,))
+    return diagnosed(failure, Statement("vmap: dynamic sizes", text), (fix,))
 
 
 def sizes(failure: Failure) -> Diagnosis | None:
-    """Inputs of vmap that have different numbers of samples."""
+    """Return the diagnosis of inputs of vmap with different numbers of samples."""
     got = SIZES.search(failure.message)
     if got is None:
         return None
@@ -98,11 +106,11 @@ def sizes(failure: Failure) -> Diagnosis | None:
         f"must have the same number of samples."
     )
     fix = "Pass in_dims=None for an input that is the same for all samples, or the dimension that holds the samples."
-    return told(failure, Statement("vmap: numbers of samples", text), (fix,))
+    return diagnosed(failure, Statement("vmap: numbers of samples", text), (fix,))
 
 
 def in_dim(failure: Failure) -> Diagnosis | None:
-    """A dimension for vmap that an input does not have."""
+    """Return the diagnosis of a dimension for vmap that an input does not have."""
     got = IN_DIM.search(failure.message)
     if got is None:
         return None
@@ -112,11 +120,11 @@ def in_dim(failure: Failure) -> Diagnosis | None:
         dimensions, f"Pass 0 to {dimensions - 1} in in_dims for this input. "
     )
     fix = f"{choice}Pass None in in_dims for an input that is the same for all samples."
-    return told(failure, Statement("vmap: in_dims", text), (fix,))
+    return diagnosed(failure, Statement("vmap: in_dims", text), (fix,))
 
 
 def returned(failure: Failure) -> Diagnosis | None:
-    """A function under vmap that returns no tensor."""
+    """Return the diagnosis of a function under vmap that does not return a tensor."""
     got = RETURNED.search(failure.message)
     if got is None:
         return None
@@ -126,11 +134,11 @@ def returned(failure: Failure) -> Diagnosis | None:
     )
     of_number = ": torch.tensor(value) of a number" if got[2] in ("bool", "int", "float", "complex") else ""
     fix = f"Return tensors only{of_number}."
-    return told(failure, Statement("vmap: returns no tensor", text), (fix,))
+    return diagnosed(failure, Statement("vmap: returns no tensor", text), (fix,))
 
 
 def scalar(failure: Failure) -> Diagnosis | None:
-    """``grad`` of a function that does not return one number."""
+    """Return the diagnosis of ``grad`` of a function that does not return one number."""
     dims, got, name = DIMS.search(failure.message), GOT.search(failure.message), _differentiated(failure)
     if dims is None and got is None:
         return None
@@ -141,23 +149,23 @@ def scalar(failure: Failure) -> Diagnosis | None:
     )
     if dims is not None:
         fixes: tuple[str, ...] = (
-            "Return one number, such as the sum() or mean().",
+            "Return one number, for example its sum() or mean().",
             "Use jacrev for the derivatives of each number.",
         )
     elif got is not None and got[1] == "tuple":
         fixes = ("Pass has_aux=True if the second value is not to be differentiated.",)
     else:
         fixes = ("Return a tensor that is computed from the inputs.",)
-    return told(failure, Statement("grad: no scalar", text), fixes)
+    return diagnosed(failure, Statement("grad: no scalar", text), fixes)
 
 
 def _value(kind: str) -> str:
-    """``an int``, ``None``"""
+    """Return the name of a type with its article: ``an int``, ``None``."""
     return "None" if kind == "NoneType" else f"{article(kind)} {kind}"
 
 
 def _outer(failure: Failure) -> str:
-    """The line at which the error left the program."""
+    """Return the line at which the error left the program."""
     steps = failure.trace.steps_of(ev.SourceLine)
     for step in reversed(steps[-400:]):
         line = failure.trace[step]
@@ -167,7 +175,9 @@ def _outer(failure: Failure) -> str:
 
 
 def _differentiated(failure: Failure) -> str:
-    """``f`` of ``grad(f)(x)`` on the line at which the error left the program."""
+    """Return the function that is differentiated: ``f`` for ``grad(f)(x)`` on the line at which the error left the
+    program.
+    """
     names = {
         each.args[0].id for each in calls_on_line(failure, "grad") if each.args and isinstance(each.args[0], ast.Name)
     }
@@ -180,13 +190,13 @@ def _last_function(failure: Failure) -> str:
 
 
 def _return_line(failure: Failure, name: str) -> str:
-    """`` on line 3 (return x * 2)``"""
+    """Return the line of the return: `` on line 3 (return x * 2)``."""
     ran = _last_return(failure)
     return f" on {on_line(failure.trace, ran.seq)}" if ran is not None and ran.function == name else ""
 
 
 def _last_return(failure: Failure) -> ev.SourceLine | None:
-    """The last line that ran in a function, if it is a ``return``."""
+    """Return the last line that ran in a function, if it is a ``return``."""
     steps = failure.trace.steps_of(ev.SourceLine)
     for step in reversed(steps[-20:]):
         line = failure.trace[step]

@@ -1,4 +1,6 @@
-"""Calls of ``backward`` and ``grad`` that PyTorch refuses: not one number, an input that nothing depends on."""
+"""Calls of ``backward`` and ``grad`` that PyTorch rejects: a result with several numbers, an input without a path to
+the output.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ AT_INDEX = re.compile(r"at index (\d+)")
 
 
 def not_scalar(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a backward pass that starts at more than one number."""
+    """Return the diagnosis of a backward pass that starts at several numbers."""
     by_method = owner(failure, ("backward",))
     found = by_method or _first(failure, "outputs")
     if found is None or found.tensor is None:
@@ -47,12 +49,11 @@ def not_scalar(failure: Failure) -> Diagnosis | None:
     trace, at, tensor = failure.trace, failure.raised, found.tensor
     shape, call = shape_of(trace, tensor, at), made_by(trace, tensor)
     if math.prod(shape) == 1:
-        return None  # the line speaks of another tensor
+        return None  # the line names another tensor
     made = f", made by {base_name(call)} on {on_line(trace, call.seq)}," if call is not None else ""
     text = (
         f"{found.text}{made} has the shape {shaped(shape)}: {math.prod(shape)} elements. {begun(on_line(trace, at))} "
-        "passes no gradient for them. A backward pass can begin with the gradient 1 by itself only if the result has "
-        "one element."
+        "passes no gradient for them. A backward pass can start without one only at a result with one element."
     )
     cause = Statement("non-scalar backward", text, (Shape(tensor, shape),))
     fixes = _reductions(failure, grouped(found.text), by_method is not None)
@@ -61,7 +62,7 @@ def not_scalar(failure: Failure) -> Diagnosis | None:
 
 
 def _reductions(failure: Failure, name: str, by_method: bool) -> tuple[str, ...]:
-    """One number, or a gradient for each element."""
+    """Return fixes: one number, or a gradient for each element."""
     if by_method:
         one = f"{name}.sum().backward(), or {name}.mean().backward() for the average."
         each = f"{name}.backward(gradient=torch.ones_like({name}))"
@@ -73,7 +74,7 @@ def _reductions(failure: Failure, name: str, by_method: bool) -> tuple[str, ...]
 
 
 def not_required(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``grad`` with an input that does not require grad."""
+    """Return the diagnosis of ``grad`` with an input that does not require grad."""
     trace, at = failure.trace, failure.raised
     inputs = [subject(failure, each) for each in _inputs(failure)]
     found = [each for each in inputs if each.tensor is not None and not needs_grad(trace, each.tensor, at)]
@@ -86,15 +87,13 @@ def not_required(failure: Failure) -> Diagnosis | None:
     )
     made = index(trace).tensors.get(tensor)
     where = f" on {on_line(trace, made.seq, text=False)}" if made is not None and on_line(trace, made.seq) else ""
-    fix = (
-        f"Let {name} require grad where you create it{where}, before anything is computed from it: requires_grad=True."
-    )
+    fix = f"Set requires_grad=True on {name} where you create it{where}, before anything is computed from it."
     cause = Statement("grad of a tensor that does not require grad", text)
     return Diagnosis("error", at, (cause,), failure.message, (fix,), (at,))
 
 
 def unused(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``grad`` with an input to which no path leads."""
+    """Return the diagnosis of ``grad`` with an input to which no path leads."""
     at, position = failure.raised, AT_INDEX.search(failure.message)
     started = _pass(failure)
     if position is None or started is None:
@@ -110,9 +109,9 @@ def unused(failure: Failure) -> Diagnosis | None:
         )
         return Diagnosis("error", at, (cause,), failure.message, (_allow(found.text),), (started.seq,), unseen)
     if _leads_to(trace := failure.trace, started, found.tensor):
-        told = returned_none(failure, started)
-        if told is not None:
-            return told
+        no_gradient = returned_none(failure, started)
+        if no_gradient is not None:
+            return no_gradient
         cause, fixes = _none_passed(trace, started, found, output)
     else:
         cause, fixes = _no_path(failure, started, found, output)
@@ -124,14 +123,16 @@ def unused(failure: Failure) -> Diagnosis | None:
 
 
 def _first(failure: Failure, name: str) -> Subject | None:
-    """The first tensor that is differentiated by ``torch.autograd.grad``."""
+    """Return the first tensor that ``torch.autograd.grad`` differentiates."""
     expression = argument(failure, ("grad", "backward"), 0, name)
     found = None if expression is None else next(_elements(expression), None)
     return None if found is None else subject(failure, found)
 
 
 def _inputs(failure: Failure) -> list[ast.expr]:
-    """What ``grad(outputs, inputs)`` or ``backward(inputs=...)`` is asked for, as far as it is written on the line."""
+    """Return the inputs of ``grad(outputs, inputs)`` or ``backward(inputs=...)``, as far as they are written on the
+    line.
+    """
     expression = argument(failure, ("grad",), 1, "inputs")
     return [] if expression is None else list(_elements(expression))
 
@@ -141,14 +142,14 @@ def _elements(expression: ast.expr) -> Iterator[ast.expr]:
 
 
 def _pass(failure: Failure) -> ev.BackwardStarted | None:
-    """The pass that returned nothing for an input."""
+    """Return the pass that returned nothing for an input."""
     steps = failure.trace.steps_of(ev.BackwardStarted)
     found = failure.trace[steps[-1]] if steps else None
     return found if isinstance(found, ev.BackwardStarted) and found.seq <= failure.raised else None
 
 
 def _input(failure: Failure, started: ev.BackwardStarted, position: int) -> Subject:
-    """An input: as the line writes it, and its tensor as the recording of the pass has it."""
+    """Return an input: its text on the line, and its tensor in the recording of the pass."""
     written = _inputs(failure)
     known = started.input_tensors[position] if position < len(started.input_tensors) else None
     if len(written) > 1 or (position == 0 and len(written) == 1 and not _is_list(failure, written[0])):
@@ -160,7 +161,7 @@ def _input(failure: Failure, started: ev.BackwardStarted, position: int) -> Subj
 
 
 def _is_list(failure: Failure, expression: ast.expr) -> bool:
-    """Return whether an expression gives several tensors: a call, or a variable that holds no tensor."""
+    """Return whether an expression has several tensors: a call, or a variable that is not a tensor."""
     if isinstance(expression, ast.Call):
         return True
     return isinstance(expression, ast.Name) and held_by(failure, expression.id) is None
@@ -175,11 +176,11 @@ def _allow(name: str) -> str:
     return f"If {name or 'it'} may have no gradient, pass allow_unused=True: its gradient is then None."
 
 
-# -- a path leads there, and no gradient came along it -----------------------------------------------------------------
+# -- paths without a gradient ------------------------------------------------------------------------------------------
 
 
 def _leads_to(trace: Trace, started: ev.BackwardStarted, tensor: int) -> bool:
-    """Return whether edges lead from where a pass started to the Node of a tensor."""
+    """Return whether edges lead from the start of a pass to the Node of a tensor."""
     made = [trace[step] for step in index(trace).steps_about(tensor, ev.AccumulatorMade)]
     targets = {each.node for each in made if isinstance(each, ev.AccumulatorMade)}
     node = index(trace).history(tensor, started.seq)
@@ -190,26 +191,28 @@ def _leads_to(trace: Trace, started: ev.BackwardStarted, tensor: int) -> bool:
 def _none_passed(
     trace: Trace, started: ev.BackwardStarted, found: Subject, output: str
 ) -> tuple[Statement, tuple[str, ...]]:
-    text = f"A path leads from {output} to {found.text}, but no gradient came along it: a Node on it returned None."
+    text = f"A path leads from {output} to {found.text}, but no gradient arrived along it: a Node on it returned None."
     functions = ran_in(trace, started)
     for name in functions:
         text += f" The Node of the custom Function {name} ran in this pass."
     cause = Statement("unused input: no gradient passed", text)
-    return cause, tuple(f"Let {name}.backward return a gradient for each input that needs one." for name in functions)
+    return cause, tuple(f"Return a gradient from {name}.backward for each input that needs one." for name in functions)
 
 
-# -- why no path leads there -------------------------------------------------------------------------------------------
+# -- reasons for a missing path ----------------------------------------------------------------------------------------
 
 
 def _no_path(
     failure: Failure, started: ev.BackwardStarted, found: Subject, output: str
 ) -> tuple[Statement, tuple[str, ...]]:
-    """The reason, and what to do."""
+    """Return the reason and the fixes."""
     trace, tensor, begin = failure.trace, found.tensor, f"No path leads from {output} to {found.text}:"
     assert tensor is not None
     made, root = index(trace).tensors.get(tensor), index(trace).nodes.get(started.roots[0][0])
     if made is not None and root is not None and made.seq > root.seq:
-        keep = f"Ask for the gradient of the tensor from which {output} was computed, and keep a variable for it."
+        keep = (
+            f"Request the gradient of the tensor from which {output} was computed, and keep that tensor in a variable."
+        )
         text = f"{begin} {_too_late(failure, found, made, root, output)}."
         return Statement("unused input: made too late", text), (keep,)
     users = _uses(trace, tensor, started.seq)
@@ -218,7 +221,7 @@ def _no_path(
         return Statement("unused input: not used", text), ()
     for call in users:
         if why := _cut(trace, call, found.text):
-            fix = f"Compute {output} from {found.text} itself, without that cut."
+            fix = f"Compute {output} from {found.text} itself, without that step."
             return Statement("unused input: cut", f"{begin} {why}."), (fix,)
     user = next(reversed([users[-1], *calls_around(trace, users[-1].seq)]))
     used = f"{base_name(user)} on {on_line(trace, user.seq)} used {found.text}"
@@ -227,7 +230,7 @@ def _no_path(
 
 
 def _uses(trace: Trace, tensor: int, before: int) -> list[ev.Dispatched]:
-    """The calls that got a tensor since it was made, without those that only write to it."""
+    """Return the calls that got a tensor after it was made, without those that only write to it."""
     made = index(trace).tensors.get(tensor)
     steps = trace.steps_of(ev.KeySetComputed)
     since = bisect_left(steps, made.seq if made is not None else 0)
@@ -245,7 +248,7 @@ def _reads(computed: ev.KeySetComputed, call: ev.Dispatched, tensor: int) -> boo
 
 
 def _too_late(failure: Failure, found: Subject, made: ev.TensorCreated, root: ev.NodeCreated, output: str) -> str:
-    """The tensor is newer than the result."""
+    """Return the reason for a tensor that is newer than the result."""
     trace, call = failure.trace, made_by(failure.trace, made.tensor)
     by = f" by {base_name(call)}" if call is not None else ""
     return (
@@ -255,7 +258,7 @@ def _too_late(failure: Failure, found: Subject, made: ev.TensorCreated, root: ev
 
 
 def _cut(trace: Trace, call: ev.Dispatched, name: str) -> str:
-    """Why the result of a call that used the tensor has no path to it; empty if it has one."""
+    """Return the reason why the result of a call that used the tensor has no path to it; empty if it has one."""
     why, where = reason(trace, call), on_line(trace, call.seq)
     if why == "detached":
         return f"{where} used {name} through detach(), which returns a tensor without a history"

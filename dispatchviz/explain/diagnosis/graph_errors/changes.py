@@ -1,8 +1,8 @@
-"""Which call changed a tensor that a Node had saved.
+"""The call that changed a tensor that a Node had saved.
 
 The model records version counters (``explain/graph/version_counters.py``). A recording of an installed PyTorch has the
-version that was saved and all calls: there the changes are the in-place calls on the same memory since, and PyTorch's
-message says how many there were.
+saved version and all calls. There the changes are the later in-place calls on the same memory, and PyTorch's message
+contains their number.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ VERSIONS = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\].*? is at version (\d+); expecte
 
 
 class Change(NamedTuple):
-    """What a Node had saved, and the first step that changed it."""
+    """A saved variable of a Node, and the first step that changed it."""
 
     saved: ev.VariableSaved
     seq: int
     written: int
-    """The tensor that was written to: on the same memory."""
+    """The tensor that was written to, on the same memory."""
     call: ev.Dispatched | None
     complete: bool = True
-    """The recording has as many changes as PyTorch counted."""
+    """True if the recording has as many changes as PyTorch counted."""
 
 
 def change_of(failure: Failure, node: int) -> Change | None:
-    """The change because of which a Node raises; None if the recording does not have it."""
+    """Return the change that makes a Node raise, or None if the recording does not have it."""
     trace, at = failure.trace, failure.raised
     for saved, change in invalidated_of(trace, node, at):
         call = next(iter(list(calls_around(trace, change.seq))[::-1]), None)
@@ -47,7 +47,7 @@ def change_of(failure: Failure, node: int) -> Change | None:
 
 
 def _by_calls(failure: Failure, node: int) -> Iterator[Change]:
-    """As a recording without version counters shows it."""
+    """Yield the changes that a recording without version counters shows."""
     versions = VERSIONS.search(failure.message)
     for step in steps_of_node(failure.trace, node, ev.VariableSaved):
         saved = failure.trace[step]
@@ -61,7 +61,7 @@ def _by_calls(failure: Failure, node: int) -> Iterator[Change]:
 
 
 def _fits(failure: Failure, saved: ev.VariableSaved) -> bool:
-    """Return whether PyTorch's message may be about this tensor: it has its shape and the version."""
+    """Return whether PyTorch's message can be about this tensor, by its shape and version."""
     versions = VERSIONS.search(failure.message)
     if versions is None or saved.tensor is None:
         return saved.tensor is not None
@@ -70,7 +70,7 @@ def _fits(failure: Failure, saved: ev.VariableSaved) -> bool:
 
 
 def writes(trace: Trace, tensor: int, after: int, before: int) -> Iterator[tuple[ev.Dispatched, int]]:
-    """The calls between two steps that wrote to the memory of a tensor through it or a view, in order."""
+    """Yield the calls between two steps that wrote to the memory of a tensor through it or a view, in order."""
     base = views_back(trace, tensor, detached=True)[-1]
     for step in _in_place_steps(trace, after, before):
         call = trace[step]
@@ -82,7 +82,7 @@ def writes(trace: Trace, tensor: int, after: int, before: int) -> Iterator[tuple
 
 
 def _in_place_steps(trace: Trace, after: int, before: int) -> list[int]:
-    """The calls of operators that write in place and count versions."""
+    """Return the calls of operators that write in place and bump versions."""
     found = list[int]()
     for operator, key, steps in trace.columns.calls():
         name, _, overload = operator.partition("::")[2].partition(".")
@@ -92,7 +92,7 @@ def _in_place_steps(trace: Trace, after: int, before: int) -> list[int]:
 
 
 def _written(trace: Trace, call: ev.Dispatched) -> list[int]:
-    """What a call writes to: ``self``, each of ``self[0]``, ``self[1]``, or ``out``."""
+    """Return the tensors that a call writes to: ``self``, each of ``self[0]``, ``self[1]``, or ``out``."""
     computed = within(trace, call.seq, ev.KeySetComputed)
     own = ("out",) if call.operator.endswith("out") else ("self", "tensors")
     arguments = () if computed is None else computed.arguments

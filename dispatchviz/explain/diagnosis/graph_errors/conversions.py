@@ -1,4 +1,4 @@
-"""A tensor that requires grad and should become something without a history: an array, a copy, a pickle."""
+"""Conversions of a tensor that requires grad to a value without a history: an array, a copy, a pickle."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ ARRAYS = ("asarray", "array", "asanyarray", "ascontiguousarray")
 SENT = ("dumps", "dump", "put", "send")
 
 FEW = 4
-"""Of more leaves only the first ones are named."""
+"""The number of leaves that are named."""
 
 
 def numpy(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``numpy()`` on a tensor that requires grad."""
+    """Return the diagnosis of ``numpy()`` on a tensor that requires grad."""
     found = _converted(failure) or _held_by_argument(failure) or _needing(failure)
     if found is None or found.tensor is None:
         return None
     trace, at = failure.trace, failure.raised
     text = (
-        f"{_why(failure, found)} A NumPy array has no history, so gradients would end there unnoticed: "
+        f"{_why(failure, found)} A NumPy array has no history, so gradients would silently end there: "
         f"{on_line(trace, at)} has to detach {found.text} first."
     )
     cause = Statement("numpy of a tensor that requires grad", text, (RequiresGrad(found.tensor, requires_grad=True),))
     line = on_line(trace, at, text=False)
-    fix = f"Take it without its history on {line}: {grouped(found.text)}.detach().numpy()."
+    fix = f"Detach it on {line}: {grouped(found.text)}.detach().numpy()."
     return _diagnosis(failure, cause, (fix,), found.tensor)
 
 
 def deepcopy(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a deep copy of a tensor that is no leaf."""
+    """Return the diagnosis of a deep copy of a tensor that is not a leaf."""
     expression = argument(failure, ("deepcopy",))
     if expression is None:
         return None
@@ -54,7 +54,7 @@ def deepcopy(failure: Failure) -> Diagnosis | None:
         if not _has_history(trace, found.tensor, at):
             return None
         text = f"{_why(failure, found)} {begun(on_line(trace, at))} can copy only leaves."
-        fix = f"Copy it without its history: {grouped(found.text)}.detach().clone()."
+        fix = f"Copy it detached: {grouped(found.text)}.detach().clone()."
         return _diagnosis(failure, Statement("deepcopy of a non-leaf", text), (fix,), found.tensor)
     inside = [(name, held) for name, held in held_within(trace, found.text, at) if _has_history(trace, held, at)]
     if not inside:
@@ -67,14 +67,14 @@ def deepcopy(failure: Failure) -> Diagnosis | None:
 
 
 def _held(failure: Failure, found: Subject) -> Diagnosis:
-    """The recording has no name for the tensor."""
+    """Return the diagnosis for a tensor without a name in the recording."""
     trace, at = failure.trace, failure.raised
     text = (
         f"{found.text} holds a tensor that has a grad_fn: a result that was kept, and no leaf. "
         f"{begun(on_line(trace, at))} can copy only leaves."
     )
     fixes = (
-        f"Keep such a result without its history in {found.text}: .detach() where it is stored.",
+        f"Store that result without its history in {found.text}: call .detach() where it is stored.",
         f"If {found.text} is a module and you want its parameters: copy.deepcopy({found.text}.state_dict()).",
     )
     cause = Statement("deepcopy of what holds a non-leaf without a name", text)
@@ -83,31 +83,31 @@ def _held(failure: Failure, found: Subject) -> Diagnosis:
 
 
 def pickled(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a tensor that is no leaf and is sent to another process."""
+    """Return the diagnosis of a tensor that is not a leaf and is sent to another process."""
     found = _passed(failure, SENT)
     if found is None or found.tensor is None:
         return None
     trace, at = failure.trace, failure.raised
     text = (
         f"{_why(failure, found)} {begun(on_line(trace, at))} pickles {found.text} for another process, and its graph "
-        "cannot go there."
+        "cannot be sent there."
     )
-    fix = f"Send it without its history: {grouped(found.text)}.detach()."
+    fix = f"Send it detached: {grouped(found.text)}.detach()."
     return _diagnosis(failure, Statement("a non-leaf sent to a process", text), (fix,), found.tensor)
 
 
-# -- which tensor, and why it requires grad ----------------------------------------------------------------------------
+# -- the tensor, and why it requires grad ------------------------------------------------------------------------------
 
 
 def _passed(failure: Failure, functions: tuple[str, ...]) -> Subject | None:
-    """The tensor that a line passes to one of some functions."""
+    """Return the tensor that a line passes to one of some functions."""
     expression = argument(failure, functions)
     found = None if expression is None else subject(failure, expression)
     return found if found is not None and found.tensor is not None else None
 
 
 def _converted(failure: Failure) -> Subject | None:
-    """The tensor that a line makes an array of: of several the first that requires grad."""
+    """Return the tensor that a line converts to an array. If there are several, the first one that requires grad."""
     passed = _passed(failure, ARRAYS)
     found: list[Subject] = [*owners(failure, ("numpy", "__array__")), *(() if passed is None else (passed,))]
     known = [(each, each.tensor) for each in found if each.tensor is not None]
@@ -119,14 +119,14 @@ def _converted(failure: Failure) -> Subject | None:
 
 
 def _held_by_argument(failure: Failure) -> Subject | None:
-    """The first tensor with a history in a list that a line makes an array of."""
+    """Return the first tensor with a history in a list that a line converts to an array."""
     expression = argument(failure, ARRAYS)
     held = [] if expression is None else held_within(failure.trace, ast.unparse(expression), failure.raised)
     return next((Subject(*each) for each in held if _has_history(failure.trace, each[1], failure.raised)), None)
 
 
 def _needing(failure: Failure) -> Subject | None:
-    """The only variable of the line that is known to require grad."""
+    """Return the only variable of the line that is known to require grad."""
     known = [each for each in named_on_line(failure) if needs_grad(failure.trace, each[1], failure.raised)]
     return Subject(*known[0]) if len(known) == 1 else None
 
@@ -136,7 +136,7 @@ def _has_history(trace: Trace, tensor: int, at: int) -> bool:
 
 
 def _why(failure: Failure, found: Subject) -> str:
-    """``y requires grad: MulBackward0 on line 3 computed it from the leaf x (line 2).``"""
+    """Return the reason: ``y requires grad: MulBackward0 on line 3 computed it from the leaf x (line 2).``"""
     trace, at, tensor = failure.trace, failure.raised, found.tensor
     node = index(trace).history(tensor, at) if tensor is not None else None
     if tensor is None or node is None:

@@ -1,4 +1,6 @@
-"""Where a backward pass enters a part of the graph that an earlier pass ran: the edge, the tensor, the variable."""
+"""The place where a backward pass enters a part of the graph that an earlier pass ran: the edge, the tensor, the
+variable.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ from dispatchviz.explain.trace_index.enclosing_steps import around, source_line
 from dispatchviz.explain.trace_index.trace_index import index
 
 MOST = 100_000
-"""How many Nodes of a pass are looked at."""
+"""The number of Nodes of a pass that are read."""
 
 
 class Crossing(NamedTuple):
-    """An edge from a Node that the first pass did not run to one that it did, or that is older than it."""
+    """An edge from a Node that the first pass did not run to one that it ran, or that is older than the pass."""
 
     user: int
     old: int
@@ -35,7 +37,7 @@ class Crossing(NamedTuple):
 
 
 class Second(NamedTuple):
-    """A pass that reaches a Node which an earlier one released."""
+    """A pass that reaches a Node that an earlier pass released."""
 
     failure: Failure
     node: ev.NodeStarted
@@ -46,7 +48,7 @@ class Second(NamedTuple):
 
 
 def second_pass(failure: Failure) -> Second | None:
-    """The pass in which the Node raised, with the first one that released the Node; None if there is none."""
+    """Return the pass in which the Node raised, with the first one that released the Node, or None."""
     trace, node = failure.trace, failure.node
     this = None if node is None else around(trace, node.seq, ev.BackwardStarted)
     if node is None or this is None:
@@ -58,7 +60,7 @@ def second_pass(failure: Failure) -> Second | None:
 
 
 def releasing(trace: Trace, node: int, before: int) -> ev.BackwardStarted | None:
-    """The first pass in which a Node ran and released what it had saved."""
+    """Return the first pass in which a Node ran and released its saved variables."""
     for step in steps_of_node(trace, node, ev.NodeStarted):
         found = around(trace, step, ev.BackwardStarted) if step < before else None
         if found is not None and not found.keep_graph:
@@ -67,14 +69,15 @@ def releasing(trace: Trace, node: int, before: int) -> ev.BackwardStarted | None
 
 
 def _runs(trace: Trace, begin: int, end: int) -> Iterator[int]:
-    """The Nodes that started between two steps, in order."""
+    """Yield the Nodes that started between two steps, in order."""
     steps = trace.steps_of(ev.NodeStarted)
     few = steps[bisect_right(steps, begin) : bisect_left(steps, end + 1)]
     return map(trace.columns.nodes.__getitem__, few)
 
 
 def crossing_to(second: Second) -> Crossing | None:
-    """Where the way from the root to the Node enters what is older than the first pass, else what that pass ran.
+    """Return the edge on the path from the root to the Node that enters a part older than the first pass, or else one
+    that this pass ran.
 
     None if the root ran there too.
     """
@@ -91,7 +94,7 @@ def crossing_to(second: Second) -> Crossing | None:
 
 
 def _path(node: int, consumers: Mapping[int, tuple[int, int]]) -> Iterator[Crossing]:
-    """The edges from a Node up to the root."""
+    """Yield the edges from a Node up to the root."""
     seen = set[int]()
     while node in consumers and node not in seen:
         seen.add(node)
@@ -107,7 +110,7 @@ def _is_later(second: Second, node: int) -> bool:
 
 
 def _crossings(second: Second, is_old: Callable[[int], bool]) -> Iterator[Crossing]:
-    """All edges that enter an older part of the graph, in the order in which the pass meets them."""
+    """Yield all edges that enter an older part of the graph, in the order in which the pass meets them."""
     known, roots = index(second.failure.trace), [node for node, _ in second.this.roots]
     seen, front = set(roots), [node for node in roots if not is_old(node)]
     while front and len(seen) < MOST:
@@ -123,7 +126,7 @@ def _crossings(second: Second, is_old: Callable[[int], bool]) -> Iterator[Crossi
 
 
 def _has_saved(second: Second, node: int) -> bool:
-    """Return whether a Node, or one that it leads to in what the first pass ran, had saved something."""
+    """Return whether a Node, or a later Node among those that the first pass ran, had saved a variable."""
     known, seen, front = index(second.failure.trace), {node}, [node]
     while front and len(seen) < MOST:
         current = front.pop()
@@ -137,7 +140,7 @@ def _has_saved(second: Second, node: int) -> bool:
 
 
 def result_of(second: Second, crossing: Crossing) -> int | None:
-    """The tensor that the later Node's call got from the earlier one."""
+    """Return the tensor that the later Node's call got from the earlier one."""
     trace, known = second.failure.trace, index(second.failure.trace)
     until = known.nodes[crossing.user].seq if crossing.user in known.nodes else len(trace)
     for step in reversed(steps_of_node(trace, crossing.old, ev.HistorySet, ev.HistoryRebased)):
@@ -150,7 +153,7 @@ def result_of(second: Second, crossing: Crossing) -> int | None:
 
 
 def name_of(second: Second, crossing: Crossing) -> str:
-    """The variable by which the later call got the tensor; empty if the recording does not tell."""
+    """Return the variable through which the later call got the tensor; empty if the recording does not have it."""
     trace, tensor = second.failure.trace, result_of(second, crossing)
     made = index(trace).nodes.get(crossing.user)
     if tensor is None or made is None:
@@ -159,7 +162,7 @@ def name_of(second: Second, crossing: Crossing) -> str:
 
 
 def _assigned(trace: Trace, tensor: int, user: int) -> str:
-    """``self.h``, if the line ``self.h = ...`` made the tensor, and the line that uses it reads ``self.h``."""
+    """Return ``self.h``, if the line ``self.h = ...`` made the tensor and the line that uses it reads ``self.h``."""
     made = index(trace).tensors.get(tensor)
     target, equals, _ = text_on_line(trace, made.seq).partition(" = ") if made is not None else ("", "", "")
     found = bool(equals) and NAME.fullmatch(target) and reads(trace, target, user)
@@ -167,21 +170,23 @@ def _assigned(trace: Trace, tensor: int, user: int) -> str:
 
 
 def reads(trace: Trace, name: str, seq: int) -> bool:
-    """Return whether the line of a step reads a variable, or what holds it: not as what it assigns to alone."""
+    """Return whether the line of a step reads a variable or the object that holds it. An assignment to it is not
+    enough.
+    """
     target, equals, value = text_on_line(trace, seq).partition(" = ")
     holder = name.partition("[")[0]
     return re.search(rf"(?<![\w.]){re.escape(holder)}(?!\w)", value if equals else target) is not None
 
 
 def spelled_name(second: Second, crossing: Crossing) -> str:
-    """That variable as the line spells it."""
+    """Return that variable as the line spells it."""
     made = index(second.failure.trace).nodes.get(crossing.user)
     name = name_of(second, crossing)
     return name if made is None else spelled(second.failure.trace, name, made.seq)
 
 
 def is_carried(second: Second, crossing: Crossing) -> bool:
-    """Return whether the variable names another tensor now: each iteration computes it from its last value."""
+    """Return whether the variable names another tensor now, because each iteration computes it from its last value."""
     trace, name, tensor = second.failure.trace, name_of(second, crossing), result_of(second, crossing)
     holder = index(trace).holder(name, second.failure.raised) if name else None
     if holder is not None or tensor is None or not name:
@@ -196,7 +201,7 @@ def _same_line(trace: Trace, step: int, other: int) -> bool:
 
 
 def in_one_loop(second: Second, crossing: Crossing) -> tuple[Iteration, Iteration] | None:
-    """The iterations of one loop in which the tensor was made and used, if these are two."""
+    """Return the iterations of one loop in which the tensor was made and used, if they differ."""
     trace, known = second.failure.trace, index(second.failure.trace)
     old, user = known.nodes.get(crossing.old), known.nodes.get(crossing.user)
     made, used = (iterations(trace, each.seq) if each is not None else () for each in (old, user))
@@ -208,20 +213,20 @@ def in_one_loop(second: Second, crossing: Crossing) -> tuple[Iteration, Iteratio
 
 
 class Shared(NamedTuple):
-    """What a pass shares with an earlier one."""
+    """The part of the graph that a pass shares with an earlier one."""
 
     name: str
-    """Its variable."""
+    """The variable of the shared tensor."""
     user: int
     """The step that made the Node that used it for the earlier pass."""
     first: ev.BackwardStarted
     """The earlier pass."""
     alone: bool
-    """It is all that they share."""
+    """True if the passes share nothing else."""
 
 
 def pass_before(failure: Failure, before: int) -> Second | None:
-    """This pass together with the last one before a step."""
+    """Return this pass together with the last one before a step."""
     trace, node = failure.trace, failure.node
     this = None if node is None else around(trace, node.seq, ev.BackwardStarted)
     earlier = [step for step in trace.steps_of(ev.BackwardStarted) if step < before]
@@ -232,7 +237,7 @@ def pass_before(failure: Failure, before: int) -> Second | None:
 
 
 def shared_with(second: Second, without: int) -> Shared | None:
-    """What this pass shares with the earlier one, and what was not computed from a leaf."""
+    """Return the tensor that this pass shares with the earlier one, other than one computed from a leaf."""
     trace, known = second.failure.trace, index(second.failure.trace)
     crossings = list(_crossings(second, second.ran.__contains__))
     alone = len({result_of(second, each) for each in crossings}) == 1
@@ -252,6 +257,6 @@ def _leads_to(trace: Trace, node: int, other: int) -> bool:
 
 
 def carriers(second: Second) -> list[str]:
-    """All variables that carry a released part over."""
+    """Return all variables that carry a released part over."""
     found = _crossings(second, lambda node: not _is_later(second, node))
     return [spelled_name(second, each) for each in found if is_carried(second, each)]

@@ -1,4 +1,4 @@
-"""``requires_grad`` where it cannot be: of integers, of a result, of an argument of ``out=``."""
+"""``requires_grad`` where it is not allowed: on integers, on a result, on an argument with ``out=``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLOATING = ("float", "complex", "bfloat")
 
 
 def integers(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a tensor of integers or truth values that should require grad."""
+    """Return the diagnosis of a tensor of integers or Booleans that should require grad."""
     found = _flagged(failure)
     tensor = found.tensor if found is not None and found.tensor is not None else _last_made(failure)
     made = None if tensor is None else index(failure.trace).tensors.get(tensor)
@@ -40,14 +40,14 @@ def integers(failure: Failure) -> Diagnosis | None:
     line = on_line(trace, made.seq, text=False) if made.how == "new" else ""
     fixes = (
         f"Make it a tensor of floating point numbers{f' on {line}' if line else ''}: dtype=torch.float32.",
-        "If it holds indices, classes or a mask, it needs no gradient: leave out requires_grad.",
+        "If it holds indices, classes or a mask, it needs no gradient: remove requires_grad.",
     )
     cause = Statement("requires_grad of integers", text)
     return Diagnosis("error", at, (cause,), failure.message, fixes, tuple(sorted({made.seq, at})))
 
 
 def not_a_leaf(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``requires_grad = False`` on a result."""
+    """Return the diagnosis of ``requires_grad = False`` on a result."""
     found = _flagged(failure)
     node = None if found is None or found.tensor is None else index(failure.trace).history(found.tensor, failure.raised)
     if found is None or found.tensor is None or node is None:
@@ -59,19 +59,19 @@ def not_a_leaf(failure: Failure) -> Diagnosis | None:
         f" It requires grad because {listed(leaves[:4])} {'does' if len(leaves) == 1 else 'do'}." if leaves else ""
     )
     text = (
-        f"{found.text} is no leaf: its grad_fn is {node_title(trace, node, at)}{where}.{because} "
+        f"{found.text} is not a leaf: its grad_fn is {node_title(trace, node, at)}{where}.{because} "
         f"{begun(on_line(trace, at))} changes the flag of {found.text}, and a result has no flag of its own."
     )
     fixes: tuple[str, ...] = (f"For a tensor without a history: {found.text} = {found.text}.detach().",)
     if len(leaves) == 1 and leaves[0].replace(".", "").isidentifier() and made is not None:
         line = on_line(trace, made.seq, text=False)
-        fixes += (f"Or let no gradient be recorded at all: {leaves[0]}.requires_grad_(False) before {line}.",)
+        fixes += (f"Or record no gradient at all: {leaves[0]}.requires_grad_(False) before {line}.",)
     steps = tuple(sorted({*(() if made is None else (made.seq,)), at}))
     return Diagnosis("error", at, (Statement("requires_grad of a non-leaf", text),), failure.message, fixes, steps)
 
 
 def out(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of an operator with ``out=`` while one of its tensors requires grad."""
+    """Return the diagnosis of an operator with ``out=`` while one of its tensors requires grad."""
     call = failure.innermost
     computed = None if call is None else within(failure.trace, call.seq, ev.KeySetComputed)
     if call is None or computed is None:
@@ -81,7 +81,7 @@ def out(failure: Failure) -> Diagnosis | None:
     needing = [each for each in tensors if needs_grad(trace, each, at)]
     result = next((tensor for name, tensor, _ in computed.arguments if name == "out"), tensors[-1])
     writes = f"{base_name(call)} on {on_line(trace, at)} writes its result into {called(trace, result, at)} (out=)"
-    end = "Such a call records no Node, so no gradient could pass it."
+    end = "A call with out= records no Node, so no gradient could flow through it."
     if needing:
         names = listed([with_line(trace, each, at) for each in needing])
         who = f"{names} {'requires' if len(needing) == 1 else 'require'} grad"
@@ -91,17 +91,17 @@ def out(failure: Failure) -> Diagnosis | None:
         cause = Statement("out= with one of several that requires grad", f"{writes}, and {who}. {end}")
     new = without_out(line_text(failure))
     fixes = (
-        f"Take the result that the call returns: {new}."
+        f"Use the result that the call returns: {new}."
         if new
-        else "Take the result that the call returns, without out=.",
-        "If no gradient is needed there, put the line into a block `with torch.no_grad():`.",
+        else "Use the result that the call returns, without out=.",
+        "If you need no gradient there, put the line into a block `with torch.no_grad():`.",
     )
     unseen = "" if needing else "The recording does not say which of the tensors requires grad."
     return Diagnosis("error", at, (cause,), failure.message, fixes, (call.seq,), unseen)
 
 
 def _flagged(failure: Failure) -> Subject | None:
-    """The tensor whose flag a line sets: ``y.requires_grad = ...`` or ``y.requires_grad_(...)``."""
+    """Return the tensor whose flag a line sets: ``y.requires_grad = ...`` or ``y.requires_grad_(...)``."""
     found = statement(failure)
     targets = found.targets if isinstance(found, ast.Assign) else []
     for target in targets:
@@ -111,7 +111,7 @@ def _flagged(failure: Failure) -> Subject | None:
 
 
 def _last_made(failure: Failure) -> int | None:
-    """The last tensor that the line made, numbers aside."""
+    """Return the last tensor that the line made, except wrapped numbers."""
     trace, line = failure.trace, failure.line
     for step in reversed(trace.steps_of(ev.TensorCreated)):
         event = trace[step]

@@ -1,4 +1,4 @@
-"""Inference tensors outside of inference mode: written to in place, or saved for a backward pass."""
+"""Inference tensors outside inference mode: written to in place, or saved for a backward pass."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ WRITTEN = "Inplace update to inference tensor outside InferenceMode"
 SAVED = "Inference tensors cannot be saved for backward"
 
 COUNTED = raw(DispatchKey.ADInplaceOrView)
-"""Tensors made in inference mode do not have this key."""
+"""The key that tensors made in inference mode do not have."""
 
 
 def written(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to an inference tensor outside of inference mode."""
+    """Return the diagnosis of a write to an inference tensor outside inference mode."""
     found = written_to(failure)
     if found is None:
         return None
@@ -40,7 +40,7 @@ def written(failure: Failure) -> Diagnosis | None:
 
 
 def saved(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of an inference tensor that a Node has to save."""
+    """Return the diagnosis of an inference tensor that a Node has to save."""
     trace, at, call = failure.trace, failure.raised, failure.call
     tensors = list(dict.fromkeys(_inference_arguments(failure)))
     if call is None or not tensors:
@@ -53,7 +53,7 @@ def saved(failure: Failure) -> Diagnosis | None:
 
 
 def _inference_arguments(failure: Failure) -> list[int]:
-    """The arguments of the calls that raised that have the key set of inference tensors, innermost call first."""
+    """Return the arguments with the key set of inference tensors, of the calls that raised, innermost call first."""
     calls = [event for event in failure.inside if isinstance(event, ev.Dispatched)]
     computed = [within(failure.trace, call.seq, ev.KeySetComputed) for call in calls]
     return [
@@ -71,7 +71,7 @@ def _is_number(trace: Trace, tensor: int) -> bool:
 
 
 def _inference(trace: Trace, tensor: int, at: int) -> str:
-    """``x (line 3) is an inference tensor: it was made inside torch.inference_mode()``"""
+    """Return ``x (line 3) is an inference tensor: it was made inside torch.inference_mode()``"""
     return f"{begun(with_line(trace, tensor, at))} is an inference tensor: it was made inside torch.inference_mode()"
 
 
@@ -86,7 +86,7 @@ def _diagnosis(failure: Failure, cause: Statement, tensor: int) -> Diagnosis:
 
 
 def _mode_on(trace: Trace) -> str:
-    """`` of torch.inference_mode() on line 2``, if the program has it on one line only."""
+    """Return `` of torch.inference_mode() on line 2``, if the program has it on one line only."""
     lines = enumerate(source_lines(trace, trace.header.program), 1)
     found = [number for number, text in lines if re.search(r"inference_mode\(", text)]
     where = f" on line {found[0]}" if len(found) == 1 else ""

@@ -1,6 +1,6 @@
-"""In-place writes that PyTorch refuses: to a leaf, to a view of one, to a tensor whose elements share memory.
+"""The in-place writes that PyTorch rejects: to a leaf, to a view of a leaf, to a tensor whose elements share memory.
 
-Where a view comes from is read off the calls that made it, since a recording of an installed PyTorch has no event for
+The origin of a view follows from the calls that made it, because a recording of an installed PyTorch has no event for
 the view itself.
 """
 
@@ -36,26 +36,26 @@ OVERLAPPING = "more than one element of the written-to tensor refers to a single
 
 
 def leaf(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a leaf that requires grad."""
+    """Return the diagnosis of a write to a leaf that requires grad."""
     written = written_to(failure)
     if written is None or VIEW_OF_LEAF in failure.message:
         return None
     trace, at, name = failure.trace, failure.raised, called(failure.trace, written.tensor, failure.raised)
     which = begun(with_line(trace, written.tensor, at))
     text = (
-        f"{which} is a leaf that requires grad, and {on_line(trace, at)} writes to it "
-        f"in place with {base_name(written.call)}. After that write {name} would have a grad_fn and be no leaf, so no "
+        f"{which} is a leaf that requires grad, and {on_line(trace, at)} writes to it in place with "
+        f"{base_name(written.call)}. After that write {name} would have a grad_fn and no longer be a leaf, so no "
         f"backward pass would write {name}.grad."
     )
     claims = (RequiresGrad(written.tensor, requires_grad=True), WriteRaises(written.tensor, LEAF))
     cause = Statement("in-place write: a leaf", text, claims)
-    only = ".grad" in line_text(failure) or "." in name  # of a parameter: the module takes no other tensor for it
+    only = ".grad" in line_text(failure) or "." in name  # a module does not accept another tensor for a parameter
     fixes = (_unrecorded(failure),) if only else (_unrecorded(failure), _or(failure, name))
     return diagnosis_of(failure, cause, fixes, written)
 
 
 def view_of_leaf(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a view of a leaf that requires grad."""
+    """Return the diagnosis of a write to a view of a leaf that requires grad."""
     written = written_to(failure)
     if written is None:
         return None
@@ -75,7 +75,7 @@ def view_of_leaf(failure: Failure) -> Diagnosis | None:
 
 
 def overlapping(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a tensor whose elements share memory."""
+    """Return the diagnosis of a write to a tensor whose elements share memory."""
     written = written_to(failure)
     if written is None:
         return None
@@ -91,11 +91,13 @@ def overlapping(failure: Failure) -> Diagnosis | None:
     return diagnosis_of(failure, cause, fixes, written)
 
 
-# -- what was written to -----------------------------------------------------------------------------------------------
+# -- written tensors ---------------------------------------------------------------------------------------------------
 
 
 def written_to(failure: Failure) -> Written | None:
-    """The call that raised and the tensor that it was about to write to; None if the recording has neither."""
+    """Return the call that raised and the tensor that it was about to write to, or None if the recording has
+    neither.
+    """
     checked = failure.trace[max(failure.raised - 1, 0)]
     calls = [event for event in failure.inside if isinstance(event, ev.Dispatched)]
     for call in reversed(calls):
@@ -106,7 +108,7 @@ def written_to(failure: Failure) -> Written | None:
 
 
 def first_argument(trace: Trace, call: ev.Dispatched) -> int | None:
-    """The tensor that an in-place operator writes to."""
+    """Return the tensor that an in-place operator writes to."""
     computed = within(trace, call.seq, ev.KeySetComputed)
     return None if computed is None else next((tensor for _, tensor, _ in computed.arguments), None)
 
@@ -115,7 +117,9 @@ def first_argument(trace: Trace, call: ev.Dispatched) -> int | None:
 
 
 def _writes(failure: Failure, views: list[int]) -> str:
-    """``Line 4 (y[0] = 2) writes in place to a view of y. y (line 3) is a view of x (line 2), a leaf ...``, no dot."""
+    """Return ``Line 4 (y[0] = 2) writes in place to a view of y. y (line 3) is a view of x (line 2), a leaf ...``,
+    without a period.
+    """
     trace, at, base = failure.trace, failure.raised, views[-1]
     begin = f"{begun(on_line(trace, at))} writes in place to "
     if len(views) == 1:
@@ -128,7 +132,9 @@ def _writes(failure: Failure, views: list[int]) -> str:
 
 
 def _expanded(failure: Failure, views: list[int]) -> str:
-    """`` y has 3 elements in the memory of 1 ([3] from [1]): expand on line 3 repeats them.``; empty if it has not."""
+    """Return `` y has 3 elements in the memory of 1 ([3] from [1]): expand on line 3 repeats them.``; empty if it was
+    not expanded.
+    """
     trace, at = failure.trace, failure.raised
     for view, base in pairwise(views):
         shape, smaller = shape_of(trace, view, at), shape_of(trace, base, at)
@@ -155,7 +161,7 @@ def _or(failure: Failure, name: str) -> str:
 
 
 def instead(failure: Failure, name: str) -> str:
-    """What to write in place of the line: ``Compute a new tensor on line 5: a = a + 1.``"""
+    """Return the replacement for the line: ``Compute a new tensor on line 5: a = a + 1.``"""
     where = on_line(failure.trace, failure.raised, text=False)
     if new := out_of_place(line_text(failure), name):
         return f"Compute a new tensor on {where}: {new}."
@@ -163,7 +169,7 @@ def instead(failure: Failure, name: str) -> str:
 
 
 def _copy(failure: Failure, views: list[int]) -> str:
-    """Where the view gets its copy: on the line that made the first variable of it."""
+    """Return the fix with a copy of the view, on the line that made its first variable."""
     trace, at = failure.trace, failure.raised
     for view in views[:-1]:
         call, name = made_by(trace, view), variable(trace, view, at)
@@ -175,13 +181,13 @@ def _copy(failure: Failure, views: list[int]) -> str:
 
 
 def _cloned(trace: Trace, call: ev.Dispatched, name: str) -> str:
-    """``y = x.expand(3).clone()``"""
+    """Return the statement with a clone: ``y = x.expand(3).clone()``."""
     where = text_on_line(trace, call.seq)
     return f"{where}.clone()" if where.startswith(f"{name} = ") and where.endswith(")") else f"{name} = {name}.clone()"
 
 
 def diagnosis_of(failure: Failure, cause: Statement, fixes: tuple[str, ...], written: Written) -> Diagnosis:
-    """The diagnosis of a write, proved by what made the tensor, by the call and by the error."""
+    """Return the diagnosis of a write, proved by the creation of the tensor, the call and the error."""
     made = index(failure.trace).tensors.get(written.tensor)
     steps = sorted({*(() if made is None else (made.seq,)), written.call.seq, failure.raised})
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, tuple(steps))

@@ -1,4 +1,4 @@
-"""In which iteration of its loop a step happened, counted from the lines that the program ran."""
+"""The iteration of a loop in which a step happened, counted from the lines that the program ran."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from dispatchviz.foundation.english import listed
 
 
 class Iteration(NamedTuple):
-    """One iteration of one loop."""
+    """An iteration of a loop."""
 
     file: str
     head: int
     """The line of ``for`` or ``while``."""
     began: int
-    """The step at which the loop's first iteration began: the same loop may run several times."""
+    """The step at which the loop's first iteration began, because the same loop may run several times."""
     number: int
     """From 1."""
 
 
 def iterations(trace: Trace, seq: int) -> tuple[Iteration, ...]:
-    """The iterations that a step is in, innermost first, those of the callers of its function included."""
+    """Return the iterations that a step is in, innermost first, including those of the callers of its function."""
     return tuple(each for line in reversed(user_stack(trace, seq)) for each in _of_line(trace, line))
 
 
 def in_iteration(trace: Trace, seq: int) -> str:
-    """`` in iteration 2``; with the loops if there are several around; empty outside of loops."""
+    """Return `` in iteration 2``, with the loops if there are several; empty outside loops."""
     found = iterations(trace, seq)
     if len(found) < 2:
         return "".join(f" in iteration {each.number}" for each in found)
@@ -42,7 +42,7 @@ def in_iteration(trace: Trace, seq: int) -> str:
 
 
 def on_line_in(trace: Trace, seq: int, text: bool = True) -> str:
-    """``line 7 (loss.backward()) in iteration 2``."""
+    """Return the line with its iteration: ``line 7 (loss.backward()) in iteration 2``."""
     return on_line(trace, seq, text) + in_iteration(trace, seq)
 
 

@@ -1,4 +1,4 @@
-"""``element 0 of tensors does not require grad``: no leaf requires grad, or where the history was cut."""
+"""``element 0 of tensors does not require grad``: no leaf requires grad, or the history was cut."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from dispatchviz.foundation.english import listed
 MESSAGE = "does not require grad and does not have a grad_fn"
 
 MOST = 10_000
-"""How many tensors are looked at on the way back."""
+"""The number of tensors that are read on the way back."""
 
 SHARING = 100
-"""How many tensors on one memory are looked at."""
+"""The number of tensors on one memory that are read."""
 
 NAMED = 4
-"""Of more leaves only the first ones are named."""
+"""The number of leaves that are named."""
 
 ROOT = re.compile(r"([A-Za-z_][\w.]*)\.backward\(|(?:grad|backward)\(\s*\[?\(?([A-Za-z_][\w.]*)")
 """The variable whose backward pass a line starts."""
@@ -42,18 +42,18 @@ class Cut(NamedTuple):
     argument: int
     """The tensor that requires grad."""
     call: ev.Dispatched | None
-    """None if the program took ``.data``, which calls no operator."""
+    """The call, or None if the program used ``.data``, which calls no operator."""
 
 
 class Origins(NamedTuple):
-    """Where a tensor comes from: leaves, and what cut it from tensors that require grad."""
+    """The origins of a tensor: leaves, and steps that cut it from tensors that require grad."""
 
     leaves: list[int]
     cuts: list[Cut]
 
 
 def no_graph(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a backward pass that has no Node to start at."""
+    """Return the diagnosis of a backward pass that has no Node to start at."""
     root = _root(failure)
     if root is None:
         return None
@@ -64,7 +64,7 @@ def no_graph(failure: Failure) -> Diagnosis | None:
 
 
 def _root(failure: Failure) -> int | None:
-    """The tensor whose backward pass was asked for: the line's variable, else the last result on the line."""
+    """Return the tensor at which the backward pass starts: the line's variable, or else the last result on the line."""
     trace, line = failure.trace, failure.line
     if line is None:
         return None
@@ -102,20 +102,20 @@ def origins(trace: Trace, root: int) -> Origins:
 
 
 def _is_new(call: ev.Dispatched) -> bool:
-    """Return whether an operator takes nothing but sizes from its arguments."""
+    """Return whether an operator takes only sizes from its arguments."""
     return base_name(call).startswith("new_") or base_name(call).endswith("_like")
 
 
 def is_parameter(trace: Trace, tensor: int) -> bool:
-    """Return whether a tensor is held as a part of something, as ``net.weight`` is."""
+    """Return whether a tensor is held as a part of an object, like ``net.weight``."""
     end = len(trace) - 1
     return "." in (index(trace).name(tensor, end) or index(trace).lost_name(tensor, end)[0])
 
 
 def _needing(trace: Trace, call: ev.Dispatched, emptied: Mapping[int, Cut]) -> Cut | None:
-    """The first argument of a call that requires grad.
+    """Return the first argument of a call that requires grad.
 
-    A recording of an installed PyTorch does not know that of parameters while grad mode is off.
+    A recording of an installed PyTorch does not have that of parameters while grad mode is off.
     """
     arguments = [each for each in arguments_of(trace, call) if each not in emptied or emptied[each].at > call.seq]
     needed = [each for each in arguments if index(trace).grad_needed(each, call.seq)]
@@ -125,14 +125,14 @@ def _needing(trace: Trace, call: ev.Dispatched, emptied: Mapping[int, Cut]) -> C
 
 
 def _detached_in_place(trace: Trace) -> dict[int, Cut]:
-    """The tensors that lost their history to ``detach_()``."""
+    """Return the tensors that lost their history to ``detach_()``."""
     calls = outermost_calls(trace, lambda name: name == "detach_")
     cuts = [Cut(call.seq, tensor, call.event) for call in calls for tensor in call.tensors[:1]]
     return {each.argument: each for each in cuts if index(trace).history(each.argument, each.at - 1) is not None}
 
 
 def _data(trace: Trace, tensor: int) -> Cut | None:
-    """The tensor whose ``.data`` another one is: on the same memory, made by no operator."""
+    """Return the tensor whose ``.data`` another one is: on the same memory, made by no operator."""
     made = index(trace).tensors.get(tensor)
     line = None if made is None else source_line(trace, made.seq)
     if made is None or line is None or ".data" not in source_text(trace, line):
@@ -171,7 +171,7 @@ def _no_leaf(failure: Failure, root: int, leaves: list[int]) -> Diagnosis:
 def _require(trace: Trace, leaf: int, at: int) -> str:
     name = last_name(trace, leaf, at)
     if is_parameter(trace, leaf):
-        return f"Let the parameters that you train require grad: {name}.requires_grad_()."
+        return f"Set requires_grad on the parameters that you train: {name}.requires_grad_()."
     made = index(trace).tensors.get(leaf)
     where = on_line(trace, made.seq, text=False) if made is not None else ""
     created = f"{name} on {where}" if where and where not in name else name
@@ -189,13 +189,13 @@ def _is_leaf(failure: Failure, root: int) -> Diagnosis:
 
 
 def _with_line(trace: Trace, tensor: int, at: int) -> str:
-    """``w (line 2)``"""
+    """Return a tensor with its line: ``w (line 2)``."""
     name, made = last_name(trace, tensor, at), index(trace).tensors.get(tensor)
     where = on_line(trace, made.seq, text=False) if made is not None and made.how == "new" else ""
     return f"{name} ({where})" if where and where not in name else name
 
 
-# -- where the history was cut ----------------------------------------------------------------------------------------
+# -- cuts of the history ----------------------------------------------------------------------------------------------
 
 
 def _cut(failure: Failure, root: int, found: Origins) -> Diagnosis:
@@ -210,7 +210,7 @@ def _cut(failure: Failure, root: int, found: Origins) -> Diagnosis:
 
 
 def reason(trace: Trace, call: ev.Dispatched) -> str:
-    """Why a call recorded no Node although an argument requires grad; empty if the recording does not say."""
+    """Return the reason why a call recorded no Node although an argument requires grad; empty if it is unknown."""
     first = next((event for event in _within(trace, call.seq) if isinstance(event, ev.NoNodeMade)), None)
     if first is not None:
         return first.why
@@ -222,7 +222,7 @@ def reason(trace: Trace, call: ev.Dispatched) -> str:
 
 
 def _has_no_gradient(trace: Trace, call: ev.Dispatched) -> bool:
-    """Return whether all results of a call are whole numbers or truth values."""
+    """Return whether all results of a call are integers or Booleans."""
     last = trace[trace.ends[call.seq]]
     results = last.tensors if isinstance(last, ev.KernelReturned) else ()
     dtypes = [made.dtype for tensor in results if (made := index(trace).tensors.get(tensor)) is not None]
@@ -230,7 +230,7 @@ def _has_no_gradient(trace: Trace, call: ev.Dispatched) -> bool:
 
 
 def _switch(since: str) -> str:
-    """``torch.no_grad()``, or what else switched grad mode off."""
+    """Return the code that turned grad mode off: ``torch.no_grad()``."""
     return next((f"torch.{name}()" for name in ("no_grad", "inference_mode") if name in since), "that block")
 
 
@@ -239,12 +239,14 @@ def _within(trace: Trace, seq: int) -> Iterator[ev.AnyEvent]:
 
 
 def _why_cut(trace: Trace, cut: Cut, name: str, argument: str) -> tuple[Statement, str]:
-    """What cut the history of a tensor from that of an argument, and what to do."""
+    """Return the step that cut the history of a tensor from that of an argument, and the fix."""
     call, where, line = cut.call, on_line(trace, cut.at), on_line(trace, cut.at, text=False)
     begin, although = f"{name} has no grad_fn:", f"although {argument} requires grad."
     if call is None:
-        text = f"{begin} {where} takes {argument}.data, a tensor on the memory of {argument} without its history."
-        return Statement("no grad_fn: .data", text), f"Leave out .data on {line}."
+        text = (
+            f"{begin} {where} takes {argument}.data, a tensor that shares the memory of {argument} but not its history."
+        )
+        return Statement("no grad_fn: .data", text), f"Remove .data on {line}."
     operator, why = base_name(call), reason(trace, call)
     if is_unseen(trace.header, ev.RequiresGradSet) and not index(trace).grad_needed(cut.argument, cut.at):
         although = f"whether or not {argument} requires grad."
@@ -254,20 +256,20 @@ def _why_cut(trace: Trace, cut: Cut, name: str, argument: str) -> tuple[Statemen
         text = f"{begin} {where} ran while grad mode was off{begun}, so {operator} recorded nothing, {although}"
         fix = f"Move {line} out of {_switch(since)}."
         if "(torch.set_grad_enabled" in since:
-            fix = f"Switch grad mode on again before {line}: torch.set_grad_enabled(True)."
+            fix = f"Turn grad mode on again before {line}: torch.set_grad_enabled(True)."
         return Statement("no grad_fn: grad mode off", text), fix
     if why == "detached":
-        text = f"{begin} {where} took the history of {argument} away in place."
+        text = f"{begin} {where} removed the history of {argument} in place."
         if operator != "detach_":
             cuts = f"{where} cut it from {argument}, which requires grad"
             text = f"{begin} {cuts}: detach() returns a tensor without a history."
-        return Statement("no grad_fn: detached", text), f"Leave out {operator}() on {line}."
+        return Statement("no grad_fn: detached", text), f"Remove {operator}() on {line}."
     if why == "never differentiable":
         text = f"{begin} {operator} on {where} is not differentiable, so its result has no history, {although}"
         fix = f"Compute the loss from the input of {operator} instead of its result."
         return Statement("no grad_fn: not differentiable", text), fix
     text = f"{begin} {operator} on {where} recorded nothing, {although}"
-    return Statement("no grad_fn: cut", text), f"Switch grad mode on for {line}: print torch.is_grad_enabled() there."
+    return Statement("no grad_fn: cut", text), f"Turn grad mode on for {line}: print torch.is_grad_enabled() there."
 
 
 RULES = ((MESSAGE, no_graph),)

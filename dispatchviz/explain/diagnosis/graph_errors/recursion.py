@@ -15,17 +15,19 @@ from dispatchviz.explain.sentences.statement import Statement
 MESSAGE = "maximum recursion depth exceeded"
 
 BACKENDS = frozenset(each.name.removesuffix("Bit") for each in BackendComponent)
-"""Keys below which an operator has no other kernel."""
+"""The keys below which an operator has no other kernel."""
 
 MOST = 200
-"""How many of the innermost steps that had begun are looked at."""
+"""The number of innermost open steps that are read."""
 
 
 def recursion(failure: Failure) -> Diagnosis | None:
-    """Say which operator its own kernel calls again, and why that leads back to it."""
+    """Return the diagnosis of an operator that its own kernel calls again, with the reason why that leads back to
+    it.
+    """
     trace = failure.trace
     steps = trace.steps_of(ev.Dispatched)
-    deepest = bisect_left(steps, failure.raised) - 1  # where the stack ends even the recorder misses the error itself
+    deepest = bisect_left(steps, failure.raised) - 1  # at the end of the stack, even the recorder may miss the error
     if failure.exception != "RecursionError" or deepest < 0:
         return None
     deep = trace[steps[deepest]]
@@ -39,22 +41,24 @@ def recursion(failure: Failure) -> Diagnosis | None:
     where = on_line(trace, last.seq, text=False)
     caller = next(each for each in nested[nested.index(last) + 1 :] if each.operator == last.operator)
     text = (
-        f"The kernel of {last.operator} at {caller.key} calls {last.operator} again{f' on {where}' if where else ''}. "
-        "A call, unlike a redispatch, computes its key set anew, from its arguments and the thread: "
-        f"{last.key} wins each time, and the kernel runs again."
+        f"The kernel of {last.operator} at {caller.key} calls {last.operator} "
+        f"again{f' on {where}' if where else ''}. Unlike a redispatch, a call computes its key set again from its "
+        f"arguments and the thread. So {last.key} is the highest key each time, and the kernel runs again."
     )
     fixes: tuple[str, ...] = (
-        f"Put the call under a guard that excludes {caller.key}: it goes on to the key below.",
-        "A fallthrough in the kernel's place would not run at all: the operator's mask leaves its key out.",
+        f"Make the call under a guard that excludes {caller.key}, so that it goes on to the next key.",
+        "Or register a fallthrough instead of the kernel. It never runs: the operator's mask removes its key.",
     )
     if caller.key in BACKENDS:
-        fixes = (f"Compute the result at {caller.key} with other operators: below that key is no other.",)
+        fixes = (f"Compute the result at {caller.key} with other operators: there is no lower key.",)
     cause = Statement("kernel calls its operator again", text)
     return Diagnosis("error", failure.raised, (cause,), failure.message, fixes, (last.seq, failure.raised))
 
 
 def _is_again(call: ev.Dispatched, last: ev.Dispatched) -> bool:
-    """Return whether a call leads where another one did; a redispatch never does, since its set has fewer keys."""
+    """Return whether a call leads to the same place as another one. A redispatch never does, because its key set is
+    smaller.
+    """
     return (call.operator, call.key) == (last.operator, last.key) and call.how.startswith("call")
 
 

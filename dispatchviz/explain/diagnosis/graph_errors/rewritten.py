@@ -1,4 +1,4 @@
-"""A line that writes in place, rewritten so that it computes a new tensor: ``y = y + 1`` for ``y += 1``."""
+"""The rewriting of a line with an in-place write to one that computes a new tensor: ``y = y + 1`` for ``y += 1``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import ast
 
 
 def out_of_place(line: str, variable: str) -> str:
-    """``y = y + 1`` for ``y += 1``, ``y = y.mul(2)`` for ``y.mul_(2)``; empty unless the line writes to a variable."""
+    """Return ``y = y + 1`` for ``y += 1``, ``y = y.mul(2)`` for ``y.mul_(2)``; empty unless the line writes to a
+    variable.
+    """
     statement = _parsed(line)
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name | ast.Attribute):
         written, new = ast.unparse(statement.target), _without_augmenting(statement)
@@ -21,7 +23,7 @@ def out_of_place(line: str, variable: str) -> str:
 
 
 def _parsed(line: str) -> ast.stmt | None:
-    """The only statement of a line."""
+    """Return the only statement of a line."""
     try:
         body = ast.parse(line).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -30,7 +32,7 @@ def _parsed(line: str) -> ast.stmt | None:
 
 
 def without_out(line: str) -> str:
-    """``r = torch.add(a, b)`` for ``torch.add(a, b, out=r)``; empty if the line is no such call."""
+    """Return ``r = torch.add(a, b)`` for ``torch.add(a, b, out=r)``; empty for other lines."""
     statement = _parsed(line)
     call = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
     out = (
@@ -48,7 +50,7 @@ def _without_augmenting(statement: ast.AugAssign) -> str:
 
 
 def _without_underscore(call: ast.Call) -> tuple[str, str] | None:
-    """What it writes to, and the call without: of a method of a variable, ``y.mul_(2)``."""
+    """Return the written variable and the call without underscore, for a method of a variable: ``y.mul_(2)``."""
     method = call.func
     if not isinstance(method, ast.Attribute) or not isinstance(method.value, ast.Name | ast.Attribute):
         return None
@@ -60,7 +62,7 @@ def _without_underscore(call: ast.Call) -> tuple[str, str] | None:
 
 
 def _without_inplace(call: ast.Call) -> tuple[str, str]:
-    """The same of a function with a flag: ``F.relu(y, inplace=True)``."""
+    """Return the same for a function with a flag: ``F.relu(y, inplace=True)``."""
     kept = [each for each in call.keywords if each.arg != "inplace"]
     if len(kept) == len(call.keywords) or not call.args:
         return "", ""
@@ -68,4 +70,4 @@ def _without_inplace(call: ast.Call) -> tuple[str, str]:
 
 
 WITHOUT_COPY = frozenset({"zero_", "fill_", "copy_", "normal_", "uniform_", "random_", "set_", "resize_", "detach_"})
-"""Methods that ignore the values that they overwrite, or that have no other form."""
+"""Methods that ignore the values that they overwrite, or that have no out-of-place variant."""

@@ -1,4 +1,4 @@
-"""What a Node had saved and cannot use: it was changed in place, detached, or is an inference tensor."""
+"""Saved tensors that a Node cannot use: changed in place, detached, or an inference tensor."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BEGIN = "one of the variables needed for gradient computation " + MODIFIED
 
 
 def modified(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a saved tensor whose version has changed."""
+    """Return the diagnosis of a saved tensor whose version has changed."""
     node = failure.node
     change = None if node is None else change_of(failure, node.node)
     if node is None or change is None:
@@ -53,7 +53,11 @@ def modified(failure: Failure) -> Diagnosis | None:
     )
     claims = (BackwardRaises(node.node, change.saved.name, raises=True, message=BEGIN),)
     fixes = _after_step(failure, change) if optimizer else _fixes(failure, change)
-    unseen = "" if change.complete else "PyTorch counted more or fewer changes of this tensor than the recording has."
+    unseen = (
+        ""
+        if change.complete
+        else "The recording and PyTorch's version counter disagree about the number of changes to this tensor."
+    )
     proof = tuple(sorted({change.saved.seq, change.seq, node.seq}))
     cause = (
         Statement("saved tensor changed: by an optimizer", text, claims)
@@ -64,7 +68,7 @@ def modified(failure: Failure) -> Diagnosis | None:
 
 
 def detached(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a saved tensor that lost its history in place."""
+    """Return the diagnosis of a saved tensor that lost its history in place."""
     node = failure.node
     change = None if node is None else change_of(failure, node.node)
     if node is None or change is None:
@@ -81,11 +85,11 @@ def detached(failure: Failure) -> Diagnosis | None:
     return Diagnosis("error", at, (Statement("saved tensor detached in place", text),), failure.message, (fix,), proof)
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- texts -------------------------------------------------------------------------------------------------------------
 
 
 def _name(trace: Trace, change: Change) -> str:
-    """What was saved: a result has its variable only after it was saved."""
+    """Return the name of the saved tensor. A result gets its variable only after it is saved."""
     tensor = change.saved.tensor
     if tensor is None or (change.saved.is_output and not variable(trace, tensor, change.seq)):
         return "that result"
@@ -93,7 +97,7 @@ def _name(trace: Trace, change: Change) -> str:
 
 
 def _saved(failure: Failure, change: Change) -> str:
-    """``AddmmBackward0 (n18), made on line 10, saved D.2.weight.T (as mat2) at version 1.``"""
+    """Return ``AddmmBackward0 (n18), made on line 10, saved D.2.weight.T (as mat2) at version 1.``"""
     trace, saved = failure.trace, change.saved
     made = index(trace).nodes.get(saved.node)
     where = f", made on {on_line_in(trace, made.seq)}," if made is not None and on_line(trace, made.seq) else ""
@@ -103,14 +107,14 @@ def _saved(failure: Failure, change: Change) -> str:
 
 
 def _roles(trace: Trace, saved: ev.VariableSaved) -> str:
-    """``other and self``: all names under which a Node saved one tensor."""
+    """Return all names under which a Node saved one tensor: ``other and self``."""
     events = (trace[step] for step in steps_of_node(trace, saved.node, ev.VariableSaved))
     same = (each for each in events if isinstance(each, ev.VariableSaved) and each.tensor == saved.tensor)
     return listed([each.name for each in same])
 
 
 def _changed(failure: Failure, change: Change, optimizer: str) -> str:
-    """``Line 6 (y += 1) then changed y in place with add_: y went from version 0 to 1.``"""
+    """Return ``Line 6 (y += 1) then changed y in place with add_: y went from version 0 to 1.``"""
     trace, name = failure.trace, _name(failure.trace, change)
     written = _writer(trace, change) or name
     by = f"The step of {optimizer} on {on_line_in(trace, change.seq)}" if optimizer else ""
@@ -126,7 +130,7 @@ def _changed(failure: Failure, change: Change, optimizer: str) -> str:
 
 
 def _writer(trace: Trace, change: Change) -> str:
-    """The variable through which it was written: of the tensor itself or of what it is a view of."""
+    """Return the variable through which it was written: of the tensor itself, or of its base."""
     for view in views_back(trace, change.written, detached=True):
         if name := variable(trace, view, change.seq):
             return name
@@ -134,17 +138,17 @@ def _writer(trace: Trace, change: Change) -> str:
 
 
 def _through_detach(trace: Trace, change: Change) -> bool:
-    """Return whether it was written to through a tensor that ``detach()`` returned."""
+    """Return whether it was written through a tensor that ``detach()`` returned."""
     if variable(trace, change.written, change.seq):
         return False
     if "detach(" not in text_on_line(trace, change.seq):
-        return False  # a function of PyTorch did
+        return False  # a function of PyTorch made it
     calls = (made_by(trace, view) for view in views_back(trace, change.written, detached=True)[:-1])
     return any(call is not None and base_name(call) == "detach" for call in calls)
 
 
 def _asked(failure: Failure) -> int:
-    """The step at which the backward pass was asked for."""
+    """Return the step at which the backward pass was called."""
     started = None if failure.node is None else around(failure.trace, failure.node.seq, ev.BackwardStarted)
     return failure.raised if started is None else started.seq
 
@@ -153,7 +157,7 @@ def _asked(failure: Failure) -> int:
 
 
 def _optimizer(trace: Trace, change: Change) -> str:
-    """The optimizer whose step changed it, as the line calls it: ``oD``; empty if none did."""
+    """Return the optimizer whose step changed it, as the line spells it: ``oD``; empty if none did."""
     found = STEP.search(text_on_line(trace, change.seq))
     base = views_back(trace, change.written)[-1]
     is_leaf = index(trace).history(base, change.seq) is None
@@ -171,12 +175,12 @@ def _fixes(failure: Failure, change: Change) -> tuple[str, ...]:
     if new := out_of_place(text, _writer(trace, change)):
         return (f"Compute a new tensor on {line}: {new}.", _clone(trace, change))
     if flag := _inplace_flag(failure, change):
-        return (f"Leave out inplace=True on {flag}.",)
+        return (f"Remove inplace=True on {flag}.",)
     return (_clone(trace, change),)
 
 
 def _leaf_fixes(failure: Failure, change: Change) -> tuple[str, ...]:
-    """A leaf is changed for good: what was saved must be used before, or be a copy."""
+    """Return fixes for a leaf. A leaf is changed permanently, so its saved value must be used before, or be a copy."""
     trace, asked = failure.trace, _asked(failure)
     made, name = index(trace).nodes.get(change.saved.node), _name(trace, change)
     line = on_line(trace, made.seq) if made is not None else "its line"
@@ -187,7 +191,7 @@ def _leaf_fixes(failure: Failure, change: Change) -> tuple[str, ...]:
 
 
 def _computed_since(trace: Trace, asked: int, change: int) -> bool:
-    """Return whether the graph of a pass has Nodes that were made after a change, and before the line of the pass."""
+    """Return whether the graph of a pass has Nodes that were made after a change and before the line of the pass."""
     started, known, line = trace[asked], index(trace).nodes, source_line(trace, asked)
     roots = [node for node, _ in started.roots] if isinstance(started, ev.BackwardStarted) else []
     made = (known.get(node) for node in reachable(trace, roots))
@@ -202,7 +206,7 @@ def _clone(trace: Trace, change: Change) -> str:
 
 
 def _inplace_flag(failure: Failure, change: Change) -> str:
-    """The only line of the program that has ``inplace=True``, for a module that writes in place; else empty."""
+    """Return the only line of the program with ``inplace=True``, for a module that writes in place; otherwise empty."""
     trace, program = failure.trace, failure.trace.header.program
     lines = [
         (number, text.strip())
@@ -215,7 +219,7 @@ def _inplace_flag(failure: Failure, change: Change) -> str:
 
 
 def _after_step(failure: Failure, change: Change) -> tuple[str, ...]:
-    """Compute the second forward pass after the step; detach what both losses share."""
+    """Return fixes: compute the second forward pass after the step, and detach the tensors that both losses share."""
     trace, line = failure.trace, on_line(failure.trace, change.seq, text=False)
     forward, earlier = _line_beside(trace, change.saved.seq, change.seq), pass_before(failure, change.seq)
     again = " again" if earlier is not None and change.saved.node in earlier.ran else ""
@@ -230,7 +234,7 @@ def _after_step(failure: Failure, change: Change) -> tuple[str, ...]:
 
 
 def _line_beside(trace: Trace, seq: int, beside: int) -> str:
-    """The line from which a step was reached, in the function in which another step's line is."""
+    """Return the line from which a step was reached, in the function of another step's line."""
     stack, other = user_stack(trace, seq), user_stack(trace, beside)
     if not stack or not other:
         return "it"

@@ -1,4 +1,6 @@
-"""``Trying to backward through the graph a second time``: which Node, which pass released it, what carried it over."""
+"""``Trying to backward through the graph a second time``: the Node, the pass that released it, the variable that
+carried it over.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ MESSAGE = "Trying to backward through the graph a second time"
 
 
 def second_backward(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a Node that runs after its saved tensors were released."""
+    """Return the diagnosis of a Node that runs after its saved tensors were released."""
     if failure.node is None:
         return _read(failure)
     second = second_pass(failure)
@@ -47,14 +49,14 @@ def second_backward(failure: Failure) -> Diagnosis | None:
         return _twice(second)
     made = index(failure.trace).nodes.get(crossing.user)
     if made is None:
-        return None  # of a Node that is older than the recording nothing is known
+        return None  # nothing is known about a Node from before the recording
     if made.seq < second.first.seq:
         return _shared(second, crossing)
     return _carried(second, crossing) if is_carried(second, crossing) else _once(second, crossing)
 
 
 def _read(failure: Failure) -> Diagnosis | None:
-    """A line reads what a Node had saved."""
+    """Return the diagnosis of a line that reads saved tensors of a Node."""
     trace, at = failure.trace, failure.raised
     for name, tensor in _with_grad_fn(failure):
         node = None if tensor is None else index(trace).history(tensor, at)
@@ -72,18 +74,18 @@ def _read(failure: Failure) -> Diagnosis | None:
 
 
 def _with_grad_fn(failure: Failure) -> Iterator[Subject]:
-    """The tensors whose ``grad_fn`` the line reads."""
+    """Yield the tensors whose ``grad_fn`` the line reads."""
     found = statement(failure)
     for each in ast.walk(found) if found is not None else ():
         if isinstance(each, ast.Attribute) and each.attr == "grad_fn":
             yield subject(failure, each.value)
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- texts -------------------------------------------------------------------------------------------------------------
 
 
 def _released(second: Second) -> str:
-    """Which Node, where it was made, and which pass released it."""
+    """Return a sentence with the Node, the line that made it, and the pass that released it."""
     trace, node = second.failure.trace, second.node.node
     made = index(trace).nodes.get(node)
     where = f", made on {on_line_in(trace, made.seq)}," if made is not None and on_line(trace, made.seq) else ""
@@ -93,8 +95,8 @@ def _released(second: Second) -> str:
     )
 
 
-def _said(second: Second, cause: Statement, fixes: tuple[str, ...], proof: tuple[int, ...] = ()) -> Diagnosis:
-    """The diagnosis: which Node was released by which pass, then the rest of the cause."""
+def _diagnosis(second: Second, cause: Statement, fixes: tuple[str, ...], proof: tuple[int, ...] = ()) -> Diagnosis:
+    """Return the diagnosis: the Node and the pass that released it, then the rest of the cause."""
     failure, node = second.failure, second.node
     whole = cause._replace(text=f"{_released(second)} {cause.text}", claims=(NodeRaises(node.node, MESSAGE),))
     made = index(failure.trace).nodes.get(node.node)
@@ -110,14 +112,14 @@ def _twice(second: Second) -> Diagnosis:
     same = line == on_line(trace, second.first.seq)
     first = on_line(trace, second.first.seq)
     fixes = (
-        f"Compute {root or 'the result'} again before each pass of {first}." if same else f"Leave out {line}.",
+        f"Compute {root or 'the result'} again before each pass of {first}." if same else f"Remove {line}.",
         f"If you want both passes, the first one must keep the graph: retain_graph=True on {first}.",
     )
-    return _said(second, Statement("second backward: the same result", text), fixes)
+    return _diagnosis(second, Statement("second backward: the same result", text), fixes)
 
 
 def _line_apart(second: Second) -> str:
-    """The line of the second pass; if both are on one line of a function, the line from which that was called."""
+    """Return the line of the second pass. If both are on one line of a function, the line that called the function."""
     trace, at = second.failure.trace, second.failure.raised
     for mine, other in zip(user_stack(trace, at), user_stack(trace, second.first.seq), strict=False):
         if (mine.file, mine.line) != (other.file, other.line):
@@ -144,10 +146,10 @@ def _shared(second: Second, crossing: Crossing) -> Diagnosis:
     )
     lines = f"{on_line(trace, second.first.seq, text=False)} and {on_line(trace, at, text=False)}"
     fixes = (
-        f"Add the results and call backward once, in place of {lines}.",
+        f"Add the results and call backward once, instead of {lines}.",
         f"Or keep the graph in the first pass: retain_graph=True on {on_line(trace, second.first.seq)}.",
     )
-    return _said(second, Statement("second backward: a shared part", text), fixes)
+    return _diagnosis(second, Statement("second backward: a shared part", text), fixes)
 
 
 def _carried(second: Second, crossing: Crossing) -> Diagnosis:
@@ -170,16 +172,16 @@ def _carried(second: Second, crossing: Crossing) -> Diagnosis:
     fixes = (
         f"Cut the history{_after_pass(second, user)} before {line} uses {listed(names)} again: {cut}."
         if reads(trace, name, user)
-        else f"Cut the history where {line} uses that result: take its detach().",
+        else f"Cut the history where {line} uses that result: use its detach().",
         "Do not use retain_graph=True here: the graph, and the time of each pass, would grow with each iteration.",
     )
-    return _said(
+    return _diagnosis(
         second, Statement("second backward: carried over", text), fixes if loop is not None else fixes[:1], (user,)
     )
 
 
 def _cut(names: list[str]) -> str:
-    """``h, c = h.detach(), c.detach()``; the parts of a tuple all at once."""
+    """Return the detaching statement: ``h, c = h.detach(), c.detach()``; the parts of a tuple at once."""
     bases = {each.rpartition("[")[0] for each in names if each.endswith("]") and each[-2].isdigit()}
     if len(bases) == 1 and all("[" in each for each in names):
         base = bases.pop()
@@ -188,7 +190,7 @@ def _cut(names: list[str]) -> str:
 
 
 def _after_pass(second: Second, user: int) -> str:
-    """`` after line 7 (loss.backward()),``, if that line is in the function that uses the tensor."""
+    """Return `` after line 7 (loss.backward()),``, if that line is in the function that uses the tensor."""
     trace = second.failure.trace
     passed, used = source_line(trace, second.first.seq), source_line(trace, user)
     if passed is None or used is None or (passed.file, passed.function) != (used.file, used.function):
@@ -207,11 +209,11 @@ def _once(second: Second, crossing: Crossing) -> Diagnosis:
         computed = f"{begun(name)} was computed in iteration {loop[0].number}{f', on {where}' if where else ''}"
     again = f"{on_line_in(trace, user)} uses it again. So {on_line_in(trace, at)} reaches the Node again."
     fixes = _once_fixes(second, user, name, None if old is None else old.seq, loop is not None)
-    return _said(second, Statement("second backward: computed once", f"{computed}, and {again}"), fixes, (user,))
+    return _diagnosis(second, Statement("second backward: computed once", f"{computed}, and {again}"), fixes, (user,))
 
 
 def _once_fixes(second: Second, user: int, name: str, made: int | None, kept: bool) -> tuple[str, ...]:
-    """``kept``: from an iteration to the next."""
+    """Return the fixes for a tensor that is computed once. ``kept`` means from one iteration to the next."""
     trace, line = second.failure.trace, on_line(second.failure.trace, user, text=False)
     detach = f"If no gradient should pass through {name} there, use its detach() on {line}."
     if " " not in name:
@@ -219,7 +221,7 @@ def _once_fixes(second: Second, user: int, name: str, made: int | None, kept: bo
     if kept:
         return (detach, "Or call backward once, after the loop.")
     where = on_line(trace, made, text=False) if made is not None else "its line"
-    anew = f"Compute {name} anew for each backward pass: run {where} again before {line}."
+    anew = f"Compute {name} again for each backward pass: run {where} again before {line}."
     if iterations(trace, user):
         return (anew, detach)
     first = on_line(trace, second.first.seq)

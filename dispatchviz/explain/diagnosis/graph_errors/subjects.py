@@ -1,4 +1,4 @@
-"""What a call of the program is about, read off the line that raised: ``y`` of ``print(y.numpy())``."""
+"""The tensor that a call of the program is about, read from the line that raised: ``y`` in ``print(y.numpy())``."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_lines
 from dispatchviz.explain.trace_index.trace_index import index
 
 LONGEST = 20
-"""A statement goes on over so many lines at most."""
+"""The largest number of lines of a statement."""
 
 
 class Subject(NamedTuple):
-    """An expression of the program, and the tensor that it gives."""
+    """An expression of the program, and its tensor."""
 
     text: str
     """``y``, ``h + 1``"""
     tensor: int | None
-    """None if the recording does not tell which it is."""
+    """The tensor, or None if the recording does not identify it."""
 
 
 def statement(failure: Failure) -> ast.stmt | None:
-    """The statement that raised; of a block its head alone."""
+    """Return the statement that raised; for a block only its head."""
     line = failure.line
     lines = source_lines(failure.trace, line.file) if line is not None else ()
     if line is None or not 0 < line.line <= len(lines):
@@ -50,7 +50,7 @@ def _parsed(text: str) -> ast.stmt | None:
 
 
 def calls(failure: Failure, names: Collection[str]) -> Iterator[ast.Call]:
-    """The calls of functions and methods of some names in the statement that raised."""
+    """Yield the calls of functions and methods of some names in the statement that raised."""
     found = statement(failure)
     for node in ast.walk(found) if found is not None else ():
         if isinstance(node, ast.Call) and name_of(node.func) in names:
@@ -58,24 +58,24 @@ def calls(failure: Failure, names: Collection[str]) -> Iterator[ast.Call]:
 
 
 def name_of(function: ast.expr) -> str:
-    """``numpy`` of ``y.numpy``, ``deepcopy`` of ``copy.deepcopy``."""
+    """Return the last name: ``numpy`` for ``y.numpy``, ``deepcopy`` for ``copy.deepcopy``."""
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def owner(failure: Failure, methods: Collection[str]) -> Subject | None:
-    """The first tensor whose method a line calls."""
+    """Return the first tensor whose method a line calls."""
     return next(owners(failure, methods), None)
 
 
 def owners(failure: Failure, methods: Collection[str]) -> Iterator[Subject]:
-    """The tensors whose methods a line calls."""
+    """Yield the tensors whose methods a line calls."""
     for call in calls(failure, methods):
         if isinstance(call.func, ast.Attribute) and not ast.unparse(call.func.value).startswith("torch"):
             yield subject(failure, call.func.value)
 
 
 def argument(failure: Failure, functions: Collection[str], position: int = 0, name: str = "") -> ast.expr | None:
-    """What a line passes to a function, by position or by name."""
+    """Return the argument that a line passes to a function, by position or by name."""
     for call in calls(failure, functions):
         named = next((each.value for each in call.keywords if each.arg == name and name), None)
         if named is not None:
@@ -86,9 +86,9 @@ def argument(failure: Failure, functions: Collection[str], position: int = 0, na
 
 
 def subject(failure: Failure, expression: ast.expr, before: int | None = None) -> Subject:
-    """The tensor of an expression: that of a variable, else what the last call of the line returned.
+    """Return the tensor of an expression: that of a variable, or else the result of the last call of the line.
 
-    ``before``: the step up to which the line has been evaluated; else all of it.
+    ``before`` is the step up to which the line has been evaluated; by default all of it.
     """
     text = ast.unparse(expression)
     if isinstance(expression, ast.Name | ast.Attribute | ast.Subscript):
@@ -101,7 +101,9 @@ def subject(failure: Failure, expression: ast.expr, before: int | None = None) -
 
 
 def held_by(failure: Failure, path: str) -> int | None:
-    """The tensor that a variable holds, or an attribute: ``self.h`` is ``model.h`` if only one variable has ``h``."""
+    """Return the tensor that a variable holds, or an attribute: ``self.h`` is ``model.h`` if only one variable has
+    ``h``.
+    """
     known, at = index(failure.trace), failure.raised
     found = known.holder(path, at)
     if found is not None or not path.startswith("self."):
@@ -115,7 +117,7 @@ def held_by(failure: Failure, path: str) -> int | None:
 
 
 def _of_loop(failure: Failure, variable: str) -> int | None:
-    """The tensor of a loop's variable: ``params[1]`` in iteration 2 of ``for p in params:``."""
+    """Return the tensor of a loop's variable: ``params[1]`` in iteration 2 of ``for p in params:``."""
     trace, line = failure.trace, failure.line
     for loop in iterations(trace, line.seq) if line is not None else ():
         head = _parsed(source_lines(trace, loop.file)[loop.head - 1].strip() + " pass")
@@ -125,7 +127,7 @@ def _of_loop(failure: Failure, variable: str) -> int | None:
 
 
 def _passed(failure: Failure, parameter: str) -> int | None:
-    """The tensor of a function's parameter: what the calling line passes for it."""
+    """Return the tensor of a function's parameter: the argument of the calling line."""
     line = failure.line
     caller = failure.trace[line.caller] if line is not None and line.caller is not None else None
     if line is None or not isinstance(caller, ev.SourceLine):
@@ -138,7 +140,7 @@ def _passed(failure: Failure, parameter: str) -> int | None:
 
 
 def _position(lines: Sequence[str], function: str, line: int, parameter: str) -> int | None:
-    """Which argument a parameter is, of the function that is defined above a line; not of methods."""
+    """Return the position of a parameter of the function that is defined above a line, except for methods."""
     for number in range(line - 1, 0, -1):
         text = lines[number - 1].strip()
         if text.startswith(f"def {function}("):
@@ -149,7 +151,7 @@ def _position(lines: Sequence[str], function: str, line: int, parameter: str) ->
 
 
 def last_returned(failure: Failure, before: int | None = None) -> int | None:
-    """The tensor that the last finished call on the line returned."""
+    """Return the tensor that the last finished call on the line returned."""
     trace, line = failure.trace, failure.line
     returned = trace.steps_of(ev.KernelReturned)
     for step in reversed(returned if before is None else returned[: bisect_left(returned, before)]):
@@ -162,7 +164,7 @@ def last_returned(failure: Failure, before: int | None = None) -> int | None:
 
 
 def held_within(trace: Trace, name: str, at: int) -> list[tuple[str, int]]:
-    """The tensors that a variable's value holds: names and tensors, ``state['norm']`` of ``state``."""
+    """Return the tensors that a variable's value holds: names and tensors, ``state['norm']`` for ``state``."""
     known = index(trace)
     names = [each for each in trace.columns.name_texts if each.startswith((f"{name}.", f"{name}["))]
     held = ((each, known.holder(each, at)) for each in dict.fromkeys(names))
@@ -170,5 +172,5 @@ def held_within(trace: Trace, name: str, at: int) -> list[tuple[str, int]]:
 
 
 def grouped(text: str) -> str:
-    """An expression to which a method can be attached."""
+    """Return an expression to which a method can be attached."""
     return text if text.replace("_", "").replace(".", "").isalnum() or text.endswith((")", "]")) else f"({text})"

@@ -1,4 +1,4 @@
-"""Tensors in diagnoses: their variables, what made them, whose memory they share, and why they require grad."""
+"""Tensors in diagnoses: their variables, makers, shared memory, and the reason why they require grad."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_
 from dispatchviz.explain.trace_index.trace_index import index
 
 FARTHEST = 100
-"""How many views of views are followed."""
+"""The number of nested views that are followed."""
 
 MOST = 10_000
-"""How many Nodes of a graph are looked at."""
+"""The number of Nodes of a graph that are read."""
 
 NAME = re.compile(r"[A-Za-z_][\w.]*(?:\[\w+\])?")
 
@@ -32,21 +32,21 @@ class Written(NamedTuple):
 
 
 def variable(trace: Trace, tensor: int, at: int) -> str:
-    """The variable that names a tensor as of a step, will name it, or named it last; empty if there is none."""
+    """Return the variable that names a tensor as of a step, will name it, or named it last; empty if there is none."""
     known = index(trace)
     name = known.name(tensor, at) or known.coming_name(tensor, at) or known.lost_name(tensor, at)[0]
     return known.shown(name) if name else ""
 
 
 def spelled(trace: Trace, name: str, seq: int) -> str:
-    """A name as the line of a step writes it: ``self.h`` for ``model.h``."""
+    """Return a name as the line of a step spells it: ``self.h`` for ``model.h``."""
     line = source_line(trace, seq)
     own = f"self.{name.rpartition('.')[2]}"
     return own if "." in name and line is not None and own in source_text(trace, line) else name
 
 
 def called(trace: Trace, tensor: int, at: int) -> str:
-    """A tensor in words: ``w``, ``D.2.weight.T``, ``a view of w``, ``the result of mul on line 4``."""
+    """Return a tensor in words: ``w``, ``D.2.weight.T``, ``a view of w``, ``the result of mul on line 4``."""
     if name := variable(trace, tensor, at):
         return name
     call = made_by(trace, tensor)
@@ -59,7 +59,7 @@ def called(trace: Trace, tensor: int, at: int) -> str:
 
 
 def viewed(trace: Trace, tensor: int) -> int | None:
-    """The tensor of which a call made this one as a view: an argument on the same memory."""
+    """Return the argument on the same memory from which a call made this view."""
     made, call = index(trace).tensors.get(tensor), made_by(trace, tensor)
     if made is None or call is None or made.storage < 0:
         return None
@@ -68,9 +68,9 @@ def viewed(trace: Trace, tensor: int) -> int | None:
 
 
 def views_back(trace: Trace, tensor: int, detached: bool = False) -> list[int]:
-    """A tensor, what it is a view of, and so on, as far as the recording knows.
+    """Return a tensor, its base, the base of that, and so on, as far as the recording shows them.
 
-    ``detached``: also through ``detach()``, which shares the memory and the version counter.
+    With ``detached``, also through ``detach()``, which shares the memory and the version counter.
     """
     found = [tensor]
     while len(found) < FARTHEST and (base := viewed(trace, found[-1])) is not None and base not in found:
@@ -82,59 +82,59 @@ def views_back(trace: Trace, tensor: int, detached: bool = False) -> list[int]:
 
 
 def on_memory(trace: Trace, tensor: int) -> int:
-    """The number of the memory that a tensor was made on; -1 if it has none."""
+    """Return the number of the memory that a tensor was made on; -1 if it has none."""
     made = index(trace).tensors.get(tensor)
     return -1 if made is None else made.storage
 
 
 def with_line(trace: Trace, tensor: int, at: int) -> str:
-    """``w (line 2)``: a tensor with the line that made it."""
+    """Return a tensor with the line that made it: ``w (line 2)``."""
     name, made = called(trace, tensor, at), index(trace).tensors.get(tensor)
     where = on_line(trace, made.seq, text=False) if made is not None and made.how == "new" else ""
     return f"{name} ({where})" if where and where not in name else name
 
 
 def node_made(trace: Trace, node: int, at: int) -> str:
-    """``TanhBackward0 (n3), made on line 5``"""
+    """Return a Node with its line: ``TanhBackward0 (n3), made on line 5``."""
     made = index(trace).nodes.get(node)
     where = on_line(trace, made.seq, text=False) if made is not None else ""
     return f"{node_title(trace, node, at)}{f', made on {where}' if where else ''}"
 
 
 def node_kind(trace: Trace, node: int) -> str:
-    """``TanhBackward0``"""
+    """Return the name of a Node: ``TanhBackward0``."""
     made = index(trace).nodes.get(node)
     return "a Node" if made is None else plain_node(made.name)
 
 
 def shape_of(trace: Trace, tensor: int, at: int) -> tuple[int, ...]:
-    """The sizes of a tensor as of a step."""
+    """Return the sizes of a tensor as of a step."""
     return index(trace).shape(tensor, at) or ()
 
 
 def steps_of_node(trace: Trace, node: int, *kinds: type[ev.Event]) -> list[int]:
-    """The steps of some kinds that are about a Node, in order."""
+    """Return the steps of some kinds about a Node, in order."""
     columns, codes = trace.columns, {trace.columns.code(kind) for kind in kinds}
     return [step for step in columns.of_node.get(node, ()) if columns.kinds[step] in codes]
 
 
-# -- which tensors a line speaks of ------------------------------------------------------------------------------------
+# -- tensors of a line -------------------------------------------------------------------------------------------------
 
 
 def line_text(failure: Failure) -> str:
-    """The line that raised, without its comment."""
+    """Return the line that raised, without its comment."""
     line = failure.line
     return "" if line is None else text_on_line(failure.trace, line.seq)
 
 
 def text_on_line(trace: Trace, seq: int) -> str:
-    """The text of a step's line, without its comment."""
+    """Return the text of a step's line, without its comment."""
     line = source_line(trace, seq)
     return "" if line is None else source_text(trace, line).partition("  #")[0].strip()
 
 
 def named_on_line(failure: Failure) -> Iterator[tuple[str, int]]:
-    """The variables of the line that raised that name tensors, in their order: name and tensor."""
+    """Yield the variables of the line that raised that name tensors, in order: name and tensor."""
     seen = set[str]()
     for found in NAME.finditer(line_text(failure)):
         for name in _prefixes(found[0]):
@@ -145,19 +145,17 @@ def named_on_line(failure: Failure) -> Iterator[tuple[str, int]]:
 
 
 def _prefixes(path: str) -> Iterator[str]:
-    """``a.b.c``, ``a.b``, ``a``"""
+    """Yield a path and its prefixes: ``a.b.c``, ``a.b``, ``a``."""
     while path:
         yield path
         path = path.rpartition(".")[0]
 
 
-# -- what requires grad ------------------------------------------------------------------------------------------------
+# -- tensors that require grad -----------------------------------------------------------------------------------------
 
 
 def needs_grad(trace: Trace, tensor: int, at: int) -> bool:
-    """Return whether a tensor is known to require grad as of a step: it has a history, an AccumulateGrad or the
-    flag.
-    """
+    """Return whether a tensor is known to require grad as of a step, by a history, an AccumulateGrad or the flag."""
     known = index(trace)
     return known.grad_needed(tensor, at) or bool(known.history(tensor, at) is not None or is_leaf(trace, tensor))
 
@@ -168,14 +166,14 @@ def is_leaf(trace: Trace, tensor: int) -> bool:
 
 
 def leaves_behind(trace: Trace, tensor: int, at: int) -> list[int]:
-    """The leaves that require grad from which a tensor was computed: those to which its Nodes lead."""
+    """Return the leaves that require grad from which a tensor was computed: those to which its Nodes lead."""
     known, start = index(trace), index(trace).history(tensor, at)
     nodes = reachable(trace, [] if start is None else [start])
     return sorted(known.accumulators[node].tensor for node in nodes if node in known.accumulators)
 
 
 def reachable(trace: Trace, roots: list[int]) -> list[int]:
-    """The Nodes to which edges lead from some Nodes, these included; of very many the first ones."""
+    """Return the Nodes that are reachable from some Nodes, including those. Of very many, the first ones."""
     known, found = index(trace), dict.fromkeys(roots)
     front = list(found)
     while front and len(found) < MOST:

@@ -1,4 +1,4 @@
-"""Writes to views that must not be written to: of several, of a Function, made unrecorded; ``detach_``."""
+"""The writes to views that PyTorch does not allow, and ``detach_`` on a view."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DETACHED_VIEW = "Can't detach views in-place"
 
 
 def detached_view(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of ``detach_`` on a view."""
+    """Return the diagnosis of ``detach_`` on a view."""
     written = written_to(failure)
     if written is None:
         return None
@@ -31,8 +31,8 @@ def detached_view(failure: Failure) -> Diagnosis | None:
     of = f" of {called(trace, views[1], at)}" if len(views) > 1 else ""
     which = begun(with_line(trace, written.tensor, at))
     text = (
-        f"{which} is a view{of}, and {on_line(trace, at)} calls detach_() on it. A view "
-        "gets its history from its base, so it cannot lose it alone."
+        f"{which} is a view{of}, and {on_line(trace, at)} calls detach_() on it. A view gets its history from its "
+        "base, so it cannot be detached on its own."
     )
     cause = Statement("in-place write: a view detached", text)
     fix = f"Use a new tensor without a history: {name} = {name}.detach()."
@@ -40,7 +40,7 @@ def detached_view(failure: Failure) -> Diagnosis | None:
 
 
 def several_views(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to one of several views that one call returned."""
+    """Return the diagnosis of a write to one of several views that one call returned."""
     written = written_to(failure)
     if written is None:
         return None
@@ -48,19 +48,19 @@ def several_views(failure: Failure) -> Diagnosis | None:
     name, views = called(trace, written.tensor, at), views_back(trace, written.tensor)
     base, function = variable(trace, views[1], at) if len(views) > 1 else "", _function_of(failure)
     text = (
-        f"{begun(name)} is an output of {_maker(failure, written.tensor)}, which returned several views"
-        f"{f' of {base}' if base else ''} at once. {begun(on_line(trace, at))} writes to {name} in place with "
-        f"{base_name(written.call)}. Autograd can give a view a new grad_fn only if its Node made no other view."
+        f"{begun(name)} is an output of {_maker(failure, written.tensor)}, which returned several "
+        f"views{f' of {base}' if base else ''} at once. {begun(on_line(trace, at))} writes to {name} in place with "
+        f"{base_name(written.call)}. Autograd can give a view a new grad_fn only if its Node returned no other view."
     )
     cause = Statement("in-place write: one of several views", text, (WriteRaises(written.tensor, SEVERAL_VIEWS),))
     fixes = [instead(failure, name)]
     if base and not function:
-        fixes.append(f"Or take the part of {base} by an index or a slice: such a view may be written to.")
+        fixes.append(f"Or take the part of {base} with an index or a slice: autograd allows writes to that view.")
     return diagnosis_of(failure, cause, tuple(fixes), written)
 
 
 def _maker(failure: Failure, tensor: int) -> str:
-    """``unbind on line 4 (a, b = y.unbind(0))``, ``the custom Function Two (line 6)``"""
+    """Return the maker: ``unbind on line 4 (a, b = y.unbind(0))``, ``the custom Function Two (line 6)``."""
     trace, made = failure.trace, made_by(failure.trace, tensor)
     if function := _function_of(failure):
         where = on_line(trace, made.seq, text=False) if made is not None else ""
@@ -69,15 +69,15 @@ def _maker(failure: Failure, tensor: int) -> str:
 
 
 def _function_of(failure: Failure) -> str:
-    """The custom Function that a message speaks of, ``Two``; empty if it speaks of an operator's Node."""
+    """Return the custom Function in a message, such as ``Two``; empty if the message is about an operator's Node."""
     name = failure.message.partition(" is a view")[0].rpartition(" ")[2]
     return "" if f"{name}Backward0" in failure.trace.columns.name_texts else name
 
 
 def _function_behind(trace: Trace, tensor: int, at: int) -> tuple[str, ev.NodeCreated | None, int]:
-    """The custom Function that returned a tensor, or what it is a view of: its name, its Node, what it returned.
+    """Return the custom Function that returned a tensor or its base: its name, its Node, the tensor that it returned.
 
-    A recording of an installed PyTorch has the Node only once the result was used.
+    A recording of an installed PyTorch has the Node only after the result was used.
     """
     views = views_back(trace, tensor)
     for view in views:
@@ -90,7 +90,7 @@ def _function_behind(trace: Trace, tensor: int, at: int) -> tuple[str, ev.NodeCr
 
 
 def of_function(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a view that a custom Function returned."""
+    """Return the diagnosis of a write to a view that a custom Function returned."""
     written = written_to(failure)
     if written is None:
         return None
@@ -114,7 +114,7 @@ def of_function(failure: Failure) -> Diagnosis | None:
 
 
 def unrecorded_view(failure: Failure) -> Diagnosis | None:
-    """The diagnosis of a write to a view that was made in ``no_grad`` or in inference mode."""
+    """Return the diagnosis of a write to a view that was made in ``no_grad`` or in inference mode."""
     written = written_to(failure)
     if written is None:
         return None
@@ -134,9 +134,9 @@ def unrecorded_view(failure: Failure) -> Diagnosis | None:
     line = on_line(trace, made.seq, text=False) if made is not None else "it"
     inside = f"write inside of {mode}: move {on_line(trace, at, text=False)} in."
     outside = f"make the view outside of {mode}: move {line} out."
-    fixes: tuple[str, ...] = (f"To have the write recorded, {outside}", f"To have it not recorded, {inside}")
+    fixes: tuple[str, ...] = (f"To record the write, {outside}", f"To not record it, {inside}")
     if index(trace).history(views[-1], at) is None or _makes_several(trace, written.tensor):
-        fixes = (f"Write{inside[5:]}",)  # a view of a leaf, or one of several, must not be written to there either
+        fixes = (f"Write{inside[5:]}",)  # writes to a view of a leaf, or to one of several views, raise there too
     return diagnosis_of(failure, cause, fixes, written)
 
 

@@ -1,1 +1,1 @@
-"""The messages of PyTorch that are explained: by which words each is recognized, its general cause, its fix."""
+"""The messages of PyTorch that are explained: the pattern, general cause and fix of each."""

@@ -1,4 +1,4 @@
-"""The usual causes of a missing kernel, by the kind of the key whose cell is empty, and what to do about them."""
+"""The usual causes of a missing kernel, by the kind of the key without a kernel, and the fixes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dispatchviz.explain.diagnosis.messages.error_parser import Message
 from dispatchviz.explain.keys.key_text import is_autograd
 
 Causes = tuple[list[str], list[str]]
-"""Usual causes, what to do."""
+"""The usual causes, and the fixes."""
 
 LAYOUTS = ("SparseCsr", "Sparse", "NestedTensor", "Mkldnn")
-"""Layouts by what their keys begin with."""
+"""The beginnings of the keys of layouts."""
 
 
 def causes(message: Message) -> Causes:
-    """The usual causes of an error, and remedies."""
+    """Return the usual causes of an error, and the fixes."""
     special = {"no tensors": _no_tensors, "meta": _meta, "ambiguous": _ambiguous}.get(message.kind)
     return special(message) if special else _no_kernel(message)
 
@@ -37,14 +37,14 @@ def _quantized(message: Message) -> Causes:
     return (
         [
             (
-                "An argument is a quantized tensor (quint8, qint8, ...), and the operator has no kernel for them. "
-                "Usual in a model that was quantized as a whole, where one layer has no quantized form."
+                "An argument is a quantized tensor (quint8, qint8, ...), and the operator has no kernel for "
+                "quantized tensors. Often a whole model was quantized, and one of its layers has no quantized form."
             ),
         ],
         [
-            "Give it an ordinary tensor: x.dequantize() before it; in a module, torch.ao.quantization.DeQuantStub.",
+            "Pass an ordinary tensor: call x.dequantize() first. In a module use torch.ao.quantization.DeQuantStub.",
             (
-                "Leave that layer out of quantization, or use the quantized form of the operator (torch.ops.quantized, "
+                "Do not quantize that layer, or use the quantized form of the operator (torch.ops.quantized, "
                 "torch.ao.nn.quantized) where there is one."
             ),
             f"dispatchviz keys {message.key} --operators lists the operators that have one.",
@@ -54,9 +54,14 @@ def _quantized(message: Message) -> Causes:
 
 def _layout(message: Message, key: str) -> Causes:
     layout = next(name for name in LAYOUTS if key.startswith(name))
-    said = {"Sparse": "sparse (COO)", "SparseCsr": "sparse (CSR, CSC, BSR or BSC)", "NestedTensor": "a nested tensor"}
+    names = {"Sparse": "sparse (COO)", "SparseCsr": "sparse (CSR, CSC, BSR or BSC)", "NestedTensor": "a nested tensor"}
     return (
-        [f"An argument is {said.get(layout, 'laid out for MKL-DNN')}, and the operator has no kernel for that layout."],
+        [
+            (
+                f"An argument is {names.get(layout, 'laid out for MKL-DNN')}, and the operator has no kernel for that "
+                "layout."
+            )
+        ],
         [
             "Make it dense before the call: x.to_dense()"
             + (
@@ -73,14 +78,15 @@ def _autograd(message: Message, key: str) -> Causes:
         [
             (
                 f"The backend {backend} has a kernel of its own for {message.operator}. That disables the operator's "
-                f"composite kernel at {key}, and there is no derivative registered to Autograd and no fallback."
+                f"composite kernel at {key}, and neither a derivative nor a fallback is registered for Autograd."
             )
         ],
         [
-            f"Register a kernel for {key} too: one that records the derivative, or just redispatches.",
+            f"Register a kernel for {key} too, which records the derivative or just redispatches.",
             (
-                "Or remove the backend's kernel and register the operators that the composite calls: then it does the "
-                "rest, derivative included (aten::to is such an operator; register aten::_to_copy)."
+                "Or remove the backend's kernel and register the operators that the composite kernel calls. The "
+                "composite kernel then does the rest, including the derivative. For aten::to, for example, register "
+                "aten::_to_copy."
             ),
             f"dispatchviz why {message.operator} {key}",
         ],
@@ -94,18 +100,16 @@ def _device(message: Message, key: str) -> Causes:
     if key not in listed and extension:
         package = message.operator.partition("::")[0]
         why.append(
-            f"{message.operator} comes from the package of the namespace {package}, and that was built without {key}: "
-            "usual when its release or its build does not match that of PyTorch."
+            f"{message.operator} comes from the package of the namespace {package}, which was built without {key}. "
+            "Usually its release or build does not match that of PyTorch."
         )
     elif message.operator.startswith(("aten::empty", "aten::_copy_from")):
-        why.append(
-            f"Even making a tensor on {key} is impossible: this PyTorch was built without {key} (a CPU-only build)."
-        )
+        why.append(f"This PyTorch was built without {key} (a CPU-only build), so it cannot create a tensor on {key}.")
     else:
         why.append(f"Either the operator has no kernel for {key} at all, or this PyTorch was built without {key}.")
-    todo = [f"Look whether the build has {key}: python -m torch.utils.collect_env"]
+    todo = [f"Check whether the build has {key}: python -m torch.utils.collect_env"]
     if extension:
-        todo.append("Install the extension's build that was made for this very PyTorch.")
+        todo.append("Install the build of the extension that matches this PyTorch.")
     if key == "MPS":
         todo.append("PYTORCH_ENABLE_MPS_FALLBACK=1 in the environment lets such operators run on the CPU.")
     todo.append("Move the arguments to a device in the list above: x.cpu().")
@@ -132,10 +136,10 @@ def _backend(message: Message, key: str) -> Causes:
         [
             "Import the backend's package before the call.",
             (
-                f'As the author of the backend: TORCH_LIBRARY_IMPL({_namespace(message)}, {key}, m) {{ m.impl("...", '
+                f'If you wrote the backend: TORCH_LIBRARY_IMPL({_namespace(message)}, {key}, m) {{ m.impl("...", '
                 "...); }, or a boxed CPU fallback for all operators (at::native::cpu_fallback)."
             ),
-            f"dispatchviz why {message.operator} {key} shows what would fill the cell.",
+            f"dispatchviz why {message.operator} {key} shows what would fill that entry.",
         ],
     )
 
@@ -148,16 +152,16 @@ def _no_tensors(message: Message) -> Causes:
     return (
         [
             (
-                "An empty list where a list of tensors is expected (torch.cat([]) and the like), often because a "
-                "filter removed everything."
+                "The call passed an empty list of tensors, as in torch.cat([]), often because a filter removed "
+                "everything."
             ),
-            "A custom operator that takes no tensors and has kernels for backends only.",
+            "The operator is a custom operator that takes no tensors and has kernels for backends only.",
         ],
         [
-            "Do not call it for an empty list.",
+            "Do not call it with an empty list.",
             (
-                "As the author of the operator: register a kernel that needs no key, under CompositeExplicitAutograd "
-                "or CompositeImplicitAutograd, or one for BackendSelect that chooses the backend."
+                "If you wrote the operator: register a kernel that needs no key, with CompositeExplicitAutograd or "
+                "CompositeImplicitAutograd, or a kernel for BackendSelect that chooses the backend."
             ),
         ],
     )
@@ -168,15 +172,15 @@ def _meta(message: Message) -> Causes:
         [
             (
                 "torch.compile, torch.export, FakeTensorMode or device='meta' needs the shape of the result without "
-                "computing it, and the operator has no fake implementation: usual for custom operators."
+                "computing it, and the operator has no fake implementation. This is common for custom operators."
             )
         ],
         [
             (
-                f"As the author of the operator: @torch.library.register_fake('{message.operator}'), a function that "
+                f"If you wrote the operator: @torch.library.register_fake('{message.operator}'), a function that "
                 "returns an empty tensor of the right shape and dtype."
             ),
-            "If somebody else wrote the operator: look whether the module with its fake implementation was imported.",
+            "If somebody else wrote the operator: check that the module with its fake implementation was imported.",
         ],
     )
 
@@ -185,16 +189,19 @@ def _ambiguous(message: Message) -> Causes:
     return (
         [
             (
-                "A backend without an autograd key of its own (FPGA, Vulkan, Metal, MKL-DNN, ...) registered a kernel "
-                "for an operator that has a composite."
+                "A backend without an autograd key of its own (FPGA, Vulkan, Metal, MKL-DNN, ...) registered a "
+                "kernel for an operator that has a composite kernel."
             )
         ],
         [
             (
-                "If no gradients are needed: with torch.inference_mode(): then the autograd keys, this one among them, "
-                "are out of the key set, and the backend's kernel runs."
+                "If you need no gradients, use torch.inference_mode(). The autograd keys, including this one, are "
+                "then not in the key set, and the backend's kernel runs."
             ),
-            "As the author: remove one of the two kernels, or register the operators that the composite calls instead.",
+            (
+                "If you wrote the operator or the backend: remove one of the two kernels, or register the operators "
+                "that the composite kernel calls instead."
+            ),
             f"dispatchviz why {message.operator} AutogradOther",
         ],
     )

@@ -1,4 +1,6 @@
-"""What PyTorch's errors about missing kernels mean: the operator, the cell, the list, usual causes, what to do."""
+"""The meaning of PyTorch's errors about missing kernels: the operator, the dispatch table entry, the list, causes and
+fixes.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose
 from dispatchviz.explain.keys.past_keys import became
 
 GARBLED = "UNKNOWN_TENSOR_TYPE_ID"
-"""What some releases (around 1.12) print in the list instead of most names."""
+"""The name that some releases (around 1.12) print in the list instead of most names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Keys of the error's list that mean the same."""
+    """Keys of the error's list with the same meaning."""
 
     title: str
     keys: tuple[str, ...]
@@ -28,22 +30,22 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """What there is to say of an error."""
+    """The explanation of an error."""
 
     kind: str
     operator: str
     key: str
     happened: tuple[str, ...]
     groups: tuple[Group, ...]
-    """The list of the error, taken apart."""
+    """The list of the error in groups."""
     causes: tuple[str, ...]
     todo: tuple[str, ...]
     now: str
-    """What PyTorch 2.13 has in that cell; empty if it has no such operator or key."""
+    """The kernel for that key in PyTorch 2.13; empty if it has no such operator or key."""
 
 
 def explain(message: Message, registry: Registry) -> ErrorAnswer:
-    """The answer to an error."""
+    """Return the explanation of an error."""
     why, todo = causes(message)
     return ErrorAnswer(
         kind=message.kind,
@@ -62,8 +64,8 @@ def _happened(message: Message) -> Iterator[str]:
     if message.kind == "no kernel":
         yield (
             f"The program called the operator {operator}. The highest key in the key set of that call was {key}, so "
-            f"the dispatcher looked into the {key} cell of {operator}'s table, and the cell is empty: no registered "
-            "kernel covers it."
+            f"the dispatcher looked up the kernel for {key} in {operator}'s dispatch table. That entry is empty: no "
+            "registered kernel covers it."
         )
         if past := became(key):
             yield f"{past}."
@@ -71,26 +73,27 @@ def _happened(message: Message) -> Iterator[str]:
             yield f"{key} {purpose(known.functionality)}. It is in the set because {_origin(key)}."
     elif message.kind == "no tensors":
         yield (
-            f"The program called the operator {operator} and no argument has a dispatch key: no tensor, an empty list "
-            "of tensors, or only None. Such a call lands in the cell of Undefined, and that cell is empty."
+            f"The program called the operator {operator} and no argument has a dispatch key: no tensor, an empty "
+            "list of tensors, or only None. This call goes to the dispatch table entry for Undefined, which is "
+            "empty."
         )
     elif message.kind == "meta":
         yield (
-            f"The program called the operator {operator} with tensors on the meta device, which have shapes and no "
-            "data. It has no kernel for Meta, and no composite that covers it, so the call landed in the Meta "
-            "fallback, which does nothing but raise this."
+            f"The program called the operator {operator} with tensors on the meta device, which have a shape but no "
+            "data. It has no kernel for Meta and no composite kernel that covers Meta, so the call reached the Meta "
+            "fallback, which only raises this error."
         )
     else:
         yield (
             f"{operator} has a composite kernel (CompositeImplicitAutograd) and a kernel of its own for a backend "
-            "that shares the key AutogradOther with other backends. At AutogradOther PyTorch cannot decide between "
-            "them, so that cell holds a kernel that only raises this."
+            "that shares the key AutogradOther with other backends. At AutogradOther PyTorch cannot choose between "
+            "them, so the kernel for that key only raises this error."
         )
 
 
 def _origin(key: str) -> str:
     if is_backend(key):
-        return f"an argument is a {key} tensor, or the call requests such a device"
+        return f"an argument is a {key} tensor, or the call requests that device"
     if is_autograd(key):
         return "every ordinary tensor of its backend has it"
     return "an argument has it, or a guard or a mode includes it"
@@ -105,7 +108,7 @@ def _groups(message: Message) -> Iterator[Group]:
         yield Group(
             "The list in brackets",
             (),
-            "is garbled: this release printed wrong names there. The lines below the message are right.",
+            "is garbled: this release printed wrong names there. The lines below the message are correct.",
         )
     titles: dict[tuple[str, str], list[str]] = {}
     for line in lines:
@@ -120,30 +123,33 @@ SKIPPED = "Skipped"
 AUTOGRAD = "Autograd"
 FALLBACKS = "Fallbacks"
 OTHER = "Other layers"
-EMPTY = "As good as empty"
+EMPTY = "Only a fallback that raises"
 UNSAID = "In the list"
 ORDER = (OWN, GENERAL, AUTOGRAD, OTHER, FALLBACKS, SKIPPED, EMPTY, UNSAID)
 
 
 def _title(line: Line) -> tuple[str, str]:
-    """The group of a line, and what it means."""
+    """Return the group of a line, and its meaning."""
     if line.fallthrough:
-        return SKIPPED, "fallthroughs: a call skips the key as if it were not there. They run nothing."
+        return SKIPPED, "fallthroughs: a call skips the key, and nothing runs."
     if is_autograd(line.key) or line.key == "Autograd":
         return AUTOGRAD, (
-            "these record the derivative (or nothing) and redispatch to a backend below: none of them computes."
+            "kernels that record the derivative (or nothing) and redispatch to a backend. They do not compute results."
         )
     if line.key == "Meta" and line.reason == "backend fallback":
-        return EMPTY, "only its fallback, which raises an error: there is no kernel."
+        return EMPTY, "there is no kernel, only a fallback that raises an error."
     if line.reason == "backend fallback":
-        return FALLBACKS, "every operator has these: each does its own task and redispatches. They do not compute."
+        return (
+            FALLBACKS,
+            "every operator has these. Each does its own task and redispatches. They do not compute results.",
+        )
     if _backend(line.key):
         if line.reason in ("math kernel", "default backend kernel", "nested kernel"):
-            return GENERAL, "written for many backends at once: the operator runs on these, too."
-        return OWN, "the operator runs on these: tensors of these kinds can be passed to it."
+            return GENERAL, "a kernel for many backends: the operator runs on these too."
+        return OWN, "the operator runs on these backends."
     if not line.reason:
-        return UNSAID, "keys with something in their cell; only those that are named like a backend compute."
-    return OTHER, "layers above the backends (tracing, vmap, autocast, ...): they redispatch."
+        return UNSAID, "keys with a dispatch table entry. Only those named after a backend compute results."
+    return OTHER, "layers above the backends (tracing, vmap, autocast, ...). They redispatch."
 
 
 def _backend(key: str) -> bool:
@@ -165,10 +171,11 @@ def _now(message: Message, registry: Registry) -> str:
         cell = None
     if cell is None or key is None:
         return ""
-    holds = f"{cell.kernel.name} [{cell.reason}]" if cell.kernel else "no kernel either"
-    return (
-        f"In PyTorch 2.13 the {key} cell of {message.operator} holds {holds}: dispatchviz why {message.operator} {key}"
-    )
+    command = f"dispatchviz why {message.operator} {key}"
+    if not cell.kernel:
+        return f"PyTorch 2.13 has no kernel of {message.operator} for {key} either: {command}"
+    kernel = f"{cell.kernel.name} [{cell.reason}]"
+    return f"In PyTorch 2.13 the kernel of {message.operator} for {key} is {kernel}: {command}"
 
 
 def _key_of(kind: str) -> str:

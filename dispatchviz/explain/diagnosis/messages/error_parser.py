@@ -1,6 +1,6 @@
-"""Reading PyTorch's errors about missing kernels out of a text, of any release, whatever text surrounds them.
+"""A parser for PyTorch's errors about missing kernels, of any release, in a text that may contain anything else.
 
-Not here: what they mean (``error_message.py``).
+``error_message.py`` explains the errors.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """A regular expression for an error's text, however its lines were broken."""
+    """Return a regular expression for an error's text, with any line breaks."""
     return re.compile(text.replace(" ", r"\s+"), re.DOTALL)
 
 
@@ -27,18 +27,18 @@ AMBIGUOUS = _pattern(
     r"(?P<operator>[\w:.]+) has kernels registered to both (?:CompositeImplicitAutograd|Math) and a backend mapped to"
 )
 KINDS = {"no kernel": NO_KERNEL, "no tensors": NO_TENSORS, "meta": META, "ambiguous": AMBIGUOUS}
-"""Each error and how its text is found."""
+"""The errors, and the patterns of their texts."""
 
 LINE = re.compile(
     r"^\W*(?P<key>[A-Za-z_]\w*): (?P<through>fallthrough )?(?P<where>\S.*?)\s*\[(?P<reason>[a-z ]+)\]\s*$",
     re.MULTILINE,
 )
-"""A line of the table below the error: ``CPU: registered at FILE:LINE [kernel]``."""
+"""The pattern of a line of the table below the error: ``CPU: registered at FILE:LINE [kernel]``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A cell as the error's table shows it."""
+    """A dispatch table entry as the error's table shows it."""
 
     key: str
     fallthrough: bool
@@ -48,21 +48,21 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What an error says."""
+    """The contents of an error."""
 
     kind: str
-    """``no kernel``, ``no tensors``, ``meta`` or ``ambiguous``."""
+    """The kind: ``no kernel``, ``no tensors``, ``meta`` or ``ambiguous``."""
     operator: str
     key: str
-    """The key of the empty cell; empty where the error names none."""
+    """The key without a kernel; empty if the error names none."""
     keys: tuple[str, ...]
     """The list in brackets."""
     lines: tuple[Line, ...]
-    """The table below; older releases print none."""
+    """The table below the message, which older releases do not print."""
 
 
 def find_message(text: str) -> Message | None:
-    """The first such error in a text; None if there is none."""
+    """Return the first of these errors in a text, or None if there is none."""
     found = [(match.start(), kind, match) for kind, pattern in KINDS.items() if (match := pattern.search(text))]
     if not found:
         return None

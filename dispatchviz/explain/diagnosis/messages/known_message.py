@@ -1,7 +1,7 @@
-"""One message that PyTorch raises: how it is recognized, and what is true of it in every program.
+"""A message that PyTorch raises: its pattern, and the explanation that holds in every program.
 
-A message is written as PyTorch writes it, with its variable parts in braces: ``{name}`` is a word, ``{name:n}`` a
-number, ``{name:shape}`` a shape, ``{name:text}`` any text. ``detail`` says what these values mean in words.
+A message is written as in PyTorch, with its variable parts in braces: ``{name}`` is a word, ``{name:n}`` a number,
+``{name:shape}`` a shape, ``{name:text}`` any text. ``detail`` states these values in words.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ PARTS = {
     "shape": r"(?:torch\.Size\()?\[[^\]]*\]\)?",
     "text": r".{1,300}?",
 }
-"""What each kind of variable part looks like."""
+"""The regular expression for each kind of variable part."""
 
 MANY = re.compile(r"\b1 (channel|column|dimension|element|feature|input|number|row|size|target|value)s\b")
-"""One of what a detail has in the plural."""
+"""The pattern of a plural noun after 1 in a detail."""
 
 FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
@@ -41,50 +41,54 @@ class KnownMessage:
         engine: str = "model",
     ) -> None:
         self.kind = kind
-        """Its name, and that of the program that shows it."""
+        """The name of the entry, and of its example program."""
         self.says = says
-        """What PyTorch says, in the release that we model."""
+        """PyTorch's text in the release that we model."""
         self.or_says = or_says
-        """The same in other operators or releases."""
+        """The texts of other operators or releases."""
         self.cause = cause
-        """Why PyTorch raises it, in general."""
+        """The general reason why PyTorch raises it."""
         self.fix = fix
-        """What to change, in general."""
+        """The general fix."""
         self.detail = detail
-        """What the values of one such message say."""
+        """A sentence with the values of one message."""
         self.diagnosis = diagnosis
-        """The kind of diagnosis that a program with this error gets, or how several begin; empty without a rule."""
+        """The kind of diagnosis for a program with this error, or a prefix of several kinds; empty if there is no
+        rule.
+        """
         self.engine = engine
-        """``torch`` if only an installed PyTorch raises it: the model lacks what the program calls."""
+        """``torch`` if only an installed PyTorch raises it, because the model lacks the functions that the program
+        calls.
+        """
 
     def __repr__(self) -> str:
         return f"KnownMessage({self.kind!r})"
 
     @property
     def example(self) -> str:
-        """The program that shows it, as a command names it; empty if none ships."""
+        """The path of its example program in commands; empty if none ships."""
         name = f"{shipped_examples.ERRORS}/{re.sub(r'[^a-z0-9_]+', '_', self.kind.lower())}"
         path = shipped_examples.folder() / f"{name}.py"
         return f"{shipped_examples.FOLDER}/{name}.py" if path.is_file() else ""
 
     @property
     def command(self) -> str:
-        """What runs that program; empty if none ships."""
+        """The command that runs that program; empty if none ships."""
         engine = " --engine torch" if self.engine == "torch" else ""
         return f"dispatchviz why{engine} {self.example}" if self.example else ""
 
     @cached_property
     def patterns(self) -> tuple[re.Pattern[str], ...]:
-        """Regular expressions for its forms, however their lines are broken."""
+        """Regular expressions for its texts, with any line breaks."""
         return tuple(map(_pattern, (self.says, *self.or_says)))
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
-        """A fixed part of each form, small letters: a text without any of them has not this message."""
+        """A fixed part of each text in lowercase. A text without any of them does not contain this message."""
         return tuple(max(FIELD.split(form)[::3], key=len).strip().casefold() for form in (self.says, *self.or_says))
 
     def why(self, values: dict[str, str]) -> str:
-        """The cause, after what the values of one message say."""
+        """Return the cause, after the sentence with the values of one message."""
         try:
             detail = MANY.sub(r"1 \1", self.detail.format(**values).replace("1 indices", "1 index"))
         except KeyError:  # this form of the message does not have them

@@ -1,4 +1,4 @@
-"""Messages of the dispatcher: kernels that are missing, custom operators, modes."""
+"""Messages of the dispatcher: missing kernels, custom operators, modes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ NO_FAKE_KERNEL = "no fake kernel"
 AMBIGUOUS = "ambiguous kernels"
 
 OF_KERNELS = (MISSING_KERNEL, NO_TENSOR, NO_FAKE_KERNEL, AMBIGUOUS)
-"""Kinds of which ``error_message.py`` says more: it reads the operator's table off the message."""
+"""The kinds that ``error_message.py`` explains in more detail, because the message contains the operator's dispatch
+table.
+"""
 
 OPERATORS = (
     KnownMessage(
         MISSING_KERNEL,
         "Could not run '{operator}' with arguments from the '{key}' backend",
         detail="{operator} has no kernel for {key}.",
-        cause="The cell of the highest key is empty: no kernel, alias or fallback of this operator covers that key.",
+        cause="The dispatch table has no kernel for the highest key: no kernel, alias or fallback of this operator "
+        "covers that key.",
         fix="Move the arguments to a device or layout that the message lists, or register a kernel for the key.",
         diagnosis="no kernel: backend",
     ),
@@ -25,7 +28,7 @@ OPERATORS = (
         NO_TENSOR,
         "There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), but no fallback "
         "function is registered for schema {operator}",
-        cause="No argument has a dispatch key and the thread includes none, so the call ended in the cell of "
+        cause="No argument has a dispatch key, and the thread-local include set is empty, so the call ended at the key "
         "Undefined.",
         fix="Do not call the operator with an empty list.",
         or_says=("There were no tensor arguments to this function",),
@@ -36,7 +39,7 @@ OPERATORS = (
         "registered",
         detail="The operator is {operator}.",
         cause="torch.compile, torch.export and the meta device need the shape of the result without computing it, and "
-        "the operator does not say it.",
+        "the operator does not provide it.",
         fix="Register a fake implementation with torch.library.register_fake.",
         or_says=("{operator}: attempted to run this operator with Meta tensors",),
         diagnosis="no kernel: backend",
@@ -45,33 +48,33 @@ OPERATORS = (
         AMBIGUOUS,
         "{operator} has kernels registered to both {composite} and a backend mapped to AutogradOther",
         detail="The operator is {operator}.",
-        cause="At AutogradOther PyTorch cannot decide between the composite kernel and the backend's: several backends "
-        "share that key.",
-        fix="Run it in inference mode if no gradients are needed, else remove one of the two kernels.",
+        cause="Several backends share AutogradOther, so PyTorch cannot choose there between the composite kernel and "
+        "the backend's kernel.",
+        fix="Run it in inference mode if you need no gradients, or remove one of the two kernels.",
         engine="torch",
     ),
     KnownMessage(
         "no such operator",
         "'_OpNamespace' '{namespace}' object has no attribute '{name}'",
         detail="There is no {namespace}::{name}.",
-        cause="No operator of this name is registered: it is misspelled, or the library that defines it was not "
+        cause="No operator of this name is registered. It may be misspelled, or the library that defines it was not "
         "loaded.",
-        fix="Import the package of the operator, or load its library with torch.ops.load_library.",
+        fix="Import the operator's package, or load its library with torch.ops.load_library().",
     ),
     KnownMessage(
         "already defined",
         "Tried to register an operator ({schema:text}) with the same name and overload name multiple times",
         detail="The operator is {schema}.",
-        cause="Each overload has one definition in a process; a module that is imported twice, or a cell that runs "
-        "twice, defines it again.",
-        fix="Define it in a module of its own that is imported once, or under another name.",
+        cause="Each overload can be defined once in a process. A module that is imported twice, or a notebook cell "
+        "that runs twice, defines it again.",
+        fix="Define it in a module that is imported once, or under another name.",
     ),
     KnownMessage(
         "schema that cannot be read",
         "unknown type specifier. Common valid schema types include",
-        cause="A schema names types as PyTorch does: Tensor, SymInt, int, float, bool, Scalar, with capital letters "
-        "where these have them.",
-        fix="Correct the type above the arrow of the message.",
+        cause="A schema uses PyTorch's type names, with their capital letters: Tensor, SymInt, int, float, bool, "
+        "Scalar.",
+        fix="Correct the type above the arrow in the message.",
         or_says=("Unknown type specifier",),
     ),
     KnownMessage(
@@ -79,7 +82,7 @@ OPERATORS = (
         "{operator}() Expected a value of type '{expected:text}' for argument '{argument}' but instead found type "
         "'{got:text}'",
         detail="{operator} takes {expected} for {argument}, and got {got}.",
-        cause="The schema of an operator says the type of each argument, and nothing is converted.",
+        cause="The operator's schema sets the type of each argument, and nothing is converted.",
         fix="Convert the argument, or define the operator with another type.",
     ),
     KnownMessage(
@@ -93,29 +96,29 @@ OPERATORS = (
         "result aliases an input",
         "The output of this custom operator (1) must not also be an input to this custom operator and (2) may not "
         "alias any inputs",
-        cause="A custom operator must return new memory: its schema says that the results alias nothing, and "
-        "torch.compile relies on it.",
+        cause="A custom operator must return new memory. Its schema states that the results alias nothing, and "
+        "torch.compile relies on that.",
         fix="Return x.clone(), or write into an argument and name it in mutates_args.",
     ),
     KnownMessage(
         "custom operator without backward",
         "Trying to backward through {operator} but no autograd formula was registered",
         detail="The operator is {operator}.",
-        cause="The custom operator has a kernel for the forward pass and says nothing of its derivative.",
+        cause="The custom operator has a forward kernel but no derivative.",
         fix="Register one: my_operator.register_autograd(backward, setup_context=setup_context).",
     ),
     KnownMessage(
         "no handler for the call",
         "Multiple dispatch failed for '{function}'; all __torch_dispatch__ handlers returned NotImplemented",
         detail="The operator is {function}.",
-        cause="Every mode and every tensor subclass among the arguments has declined the call.",
-        fix="Let the handler call func(*args, **kwargs) for what it does not handle itself.",
+        cause="Every mode and every tensor subclass among the arguments returned NotImplemented.",
+        fix="In the handler, call func(*args, **kwargs) for calls that it does not handle.",
     ),
     KnownMessage(
         "no torch function",
         "Multiple dispatch failed for '{function}'; all __torch_function__ handlers returned NotImplemented",
         detail="The function is {function}.",
-        cause="Every argument with __torch_function__ has declined the call.",
+        cause="Every argument with __torch_function__ returned NotImplemented.",
         fix="Return super().__torch_function__(func, types, args, kwargs) for functions that it does not handle.",
         or_says=("no implementation found for '{function}' on types that implement __torch_function__",),
     ),

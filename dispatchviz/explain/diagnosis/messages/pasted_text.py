@@ -1,4 +1,4 @@
-"""What there is to say of the messages in a text from elsewhere: a traceback, a log, a mail."""
+"""The explanations of the messages in a pasted text: a traceback, a log, a mail."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from dispatchviz.foundation.errors import DispatchvizError
 
 
 class Explained(NamedTuple):
-    """A message, and what is behind it."""
+    """A message and its explanation."""
 
     found: Found
     kernel: ErrorAnswer | None
-    """What a message about a missing kernel tells of the operator's table."""
+    """The explanation of the operator's table in a message about a missing kernel."""
 
     @property
     def fixes(self) -> tuple[str, ...]:
-        """What to change: those for this operator and key, if it is about a missing kernel."""
+        """The fixes. For a missing kernel, those for this operator and key."""
         return self.kernel.todo if self.kernel is not None else (self.found.message.fix,)
 
 
 def explained(text: str, where: str, registry: Registry) -> list[Explained]:
-    """All known messages of a text, in their order. DispatchvizError if it has none."""
+    """Return all known messages of a text, in order. Raise DispatchvizError if it has none."""
     text = pasted(text)
     found = found_in(text)
     if not found:
         raise DispatchvizError(
             f"there is no error in {where} that is known here; {len(MESSAGES)} messages are, of autograd, the "
-            "dispatcher, and checks of shapes, indices, dtypes and devices: docs/messages.md has them all. Give the "
+            "dispatcher, and checks of shapes, indices, dtypes and devices: docs/lists/messages.md has them all. Give the "
             "text of the message itself, or the program: dispatchviz why SCRIPT"
         )
     ends = [*(each.start for each in found[1:]), len(text)]

@@ -1,4 +1,4 @@
-"""All known messages, and which of them a text has."""
+"""All known messages, and the search for them in a text."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ SUBJECTS: dict[str, tuple[KnownMessage, ...]] = {
     "Forward mode": FORWARD_MODE,
     "Transforms": TRANSFORMS,
 }
-"""Heading to messages."""
+"""The messages by heading."""
 
 MESSAGES = tuple(message for messages in SUBJECTS.values() for message in messages)
 
 LONGEST = 600
-"""A message is quoted to the end of its line, but no further than this."""
+"""The largest length of a quoted message, which otherwise ends with its line."""
 
 
 MARKS = re.compile(r"^[ \t]*(?:(?:[>|]|E(?=[ \t]{2}))[ \t]?)+|^\[rank\d+\]:[ \t]?|\x1b\[[\d;]*m", re.MULTILINE)
-"""What mail, pytest, a table, torchrun and a terminal's colors put between the lines of a message."""
+"""The marks that mail, pytest, a table, torchrun and a terminal's colors put between the lines of a message."""
 
 
 class Found(NamedTuple):
@@ -55,31 +55,31 @@ class Found(NamedTuple):
     start: int
     end: int
     values: dict[str, str]
-    """Its variable parts."""
+    """The values of its variable parts."""
     says: str
-    """The text to the end of the line in which the message's known part ends, on one line."""
+    """The text up to the end of the line in which the message's known part ends, on one line."""
 
     @property
     def why(self) -> str:
-        """What it says of this case, then the cause."""
+        """The sentence with the values of this case, then the cause."""
         return self.message.why(self.values)
 
 
 @lru_cache(64)
 def known(message: str) -> Found | None:
-    """The entry of a message that PyTorch has raised; None if it is not known."""
+    """Return the entry of a message that PyTorch has raised, or None if it is not known."""
     return next(iter(found_in(message)), None)
 
 
 def pasted(text: str) -> str:
-    """A text from elsewhere without the marks around a message, and as it was before it was printed as a literal."""
+    """Return a pasted text without the marks around a message, and without the escapes of a string literal."""
     for printed, meant in (("\r\n", "\n"), ("\\n", "\n"), ("\\'", "'"), ('\\"', '"')):
         text = text.replace(printed, meant)
     return MARKS.sub("", text)
 
 
 def found_in(text: str) -> list[Found]:
-    """All known messages in a text, in their order, each once for the same values."""
+    """Return all known messages in a text, in order, each once for the same values."""
     plain = " ".join(text.split()).casefold()
     spans = [each for message in MESSAGES for each in _matches(message, text, plain)]
     spans.sort(key=lambda each: (each.start, -each.end))
@@ -93,7 +93,7 @@ def found_in(text: str) -> list[Found]:
 
 
 def _matches(message: KnownMessage, text: str, plain: str) -> list[Found]:
-    """The first form of a message that a text has, wherever it has it."""
+    """Return the matches of the first form of a message that occurs in a text."""
     for pattern, piece in zip(message.patterns, message.pieces, strict=True):
         if piece in plain:
             found = [_found(message, match, text) for match in pattern.finditer(text)]
@@ -113,5 +113,5 @@ def _found(message: KnownMessage, match: re.Match[str], text: str) -> Found:
 
 
 def _plain(value: str) -> str:
-    """``[2, 3]`` for ``torch.Size([2, 3])``, on one line."""
+    """Return a value on one line: ``[2, 3]`` for ``torch.Size([2, 3])``."""
     return " ".join(value.removeprefix("torch.Size(").removesuffix("])").split()) + "]" * value.endswith("])")

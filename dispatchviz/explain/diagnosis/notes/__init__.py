@@ -1,1 +1,1 @@
-"""Rules for notes: what an asker wants to read of a program that has no mistake."""
+"""Rules for notes, which answer likely questions about a program that has no mistake."""

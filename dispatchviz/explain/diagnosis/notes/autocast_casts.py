@@ -1,4 +1,4 @@
-"""Notes on autocast: which call casts which argument, and which casts come from the cache."""
+"""A note on autocast: the arguments that each call casts, and the casts that come from the cache."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import counted, listed, plain_dtype
 
 LOOKED_AT, NAMED = 50, 4
-"""How many calls are looked at, and named."""
+"""The number of calls that are read, and the number that are named."""
 
 
 class Casting(NamedTuple):
-    """A call that came to the Autocast key."""
+    """A call that reached the Autocast key."""
 
     call: ev.Dispatched
     cast: tuple[tuple[int, str], ...]
-    """Each argument that was cast, with the new dtype."""
+    """The arguments that were cast, with the new dtype."""
     cached: tuple[int, ...]
-    """Arguments whose cast, made for an earlier call, was used again."""
+    """The arguments for which the cast of an earlier call was used again."""
     gives: str
-    """The dtype of its result, if that is another one than that of its first argument and nothing was cast."""
+    """The dtype of its result, if it differs from that of its first argument and nothing was cast."""
 
 
 def autocast_casts(trace: Trace) -> Iterator[Note]:
-    """Yield a note on the calls of the program that cast: what they cast, and what they found in the cache."""
+    """Yield a note on the calls of the program that cast, with their casts and the casts from the cache."""
     found = list(islice(_castings(trace), LOOKED_AT))
     first = next((each for each in found if each.cast), None)
     if first is None:
         return
-    texts = list(dict.fromkeys(_said(trace, each) for each in found if each.cast or each.cached or each.gives))
+    texts = list(dict.fromkeys(_clause(trace, each) for each in found if each.cast or each.cached or each.gives))
     more = f"; and {counted(len(texts) - NAMED, 'more call')}" if len(texts) > NAMED else ""
     cached = any(each.cached for each in found)
     rule = (
@@ -51,7 +51,7 @@ def autocast_casts(trace: Trace) -> Iterator[Note]:
 
 
 def _castings(trace: Trace) -> Iterator[Casting]:
-    """The calls whose highest key is an Autocast key, in order."""
+    """Yield the calls whose highest key is an Autocast key, in order."""
     steps = sorted(step for _, key, steps in trace.columns.calls() if key.startswith("Autocast") for step in steps)
     made: dict[int, int] = {}
     for step in steps[:LOOKED_AT]:
@@ -61,7 +61,7 @@ def _castings(trace: Trace) -> Iterator[Casting]:
 
 
 def _casting(trace: Trace, call: ev.Dispatched, made: dict[int, int]) -> Casting:
-    """One call; ``made`` has the casts of earlier ones, and gets its own."""
+    """Return the casts of a call. ``made`` has the casts of earlier calls, and those of this one are added."""
     inner = list(inner_calls(trace, call.seq))
     casts = dict(pair for each in inner if base_name(each) in ("to", "_to_copy") if (pair := _cast(trace, each)))
     again = next((each for each in inner if each.operator == call.operator), None)
@@ -76,7 +76,9 @@ def _casting(trace: Trace, call: ev.Dispatched, made: dict[int, int]) -> Casting
 
 
 def _other_dtype(trace: Trace, call: ev.Dispatched, own: Sequence[int]) -> str:
-    """``float32`` of a softmax that gets float16: autocast passes it the dtype."""
+    """Return the new dtype, such as ``float32`` for a softmax that gets float16, because autocast passes it the
+    dtype.
+    """
     result = result_of(trace, call.seq)
     before, after = (
         index(trace).tensors.get(each) for each in (own[0] if own else -1, -1 if result is None else result)
@@ -86,7 +88,7 @@ def _other_dtype(trace: Trace, call: ev.Dispatched, own: Sequence[int]) -> str:
 
 
 def _cast(trace: Trace, call: ev.Dispatched) -> tuple[int, int] | None:
-    """The argument of a cast and its result."""
+    """Return the argument of a cast and its result."""
     last, computed = trace[trace.ends[call.seq]], within(trace, call.seq, ev.KeySetComputed)
     if computed is None or not computed.arguments or not isinstance(last, ev.KernelReturned) or not last.tensors:
         return None
@@ -95,8 +97,8 @@ def _cast(trace: Trace, call: ev.Dispatched) -> tuple[int, int] | None:
     return (before, after) if before != after and after in known else None
 
 
-def _said(trace: Trace, one: Casting) -> str:
-    """``linear on line 6 casts x and net.weight to float16``"""
+def _clause(trace: Trace, one: Casting) -> str:
+    """Return ``linear on line 6 casts x and net.weight to float16``"""
     where = on_line(trace, one.call.seq, text=False)
     begin = f"{base_name(one.call)} on {where}" if where else base_name(one.call)
     parts = []

@@ -1,4 +1,4 @@
-"""Gradients that are summed, because the forward call broadcast its argument."""
+"""Gradients that are summed because the forward call broadcast its argument."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, shaped
 
 BROADCAST = {"add": "+", "sub": "-", "rsub": "-", "mul": "*", "div": "/", "pow": "**", "maximum": "", "minimum": ""}
-"""Operators that broadcast two arguments and have one Node, and how Python writes them."""
+"""The operators that broadcast two arguments and have one Node, and their Python syntax."""
 
 LOOKED_AT = 2_000
-"""How many calls are looked at."""
+"""The number of calls that are read."""
 
 
 class Extended(NamedTuple):
@@ -55,12 +55,12 @@ def _note(trace: Trace, call: Call) -> Note | None:
     found = [each for each in found if index(trace).grad_needed(each.tensor, call.seq)]
     run = first_run(trace, node, call.seq)
     started = None if run is None else around(trace, run, ev.BackwardStarted)
-    if not found or run is None or started is None or started.inputs:  # else some gradients are not computed
+    if not found or run is None or started is None or started.inputs:  # otherwise some gradients are not computed
         return None
-    return _told(trace, call, shape, node, run, found)
+    return _note_on(trace, call, shape, node, run, found)
 
 
-def _told(trace: Trace, call: Call, shape: tuple[int, ...], node: int, run: int, found: list[Extended]) -> Note:
+def _note_on(trace: Trace, call: Call, shape: tuple[int, ...], node: int, run: int, found: list[Extended]) -> Note:
     names = [(last_name(trace, each.tensor, call.seq), each) for each in found]
     what = listed([f"{name} {shaped(each.shape)}" for name, each in names])
     sums = listed([f"that of {name} over {_dimensions(each.over)}" for name, each in names])
@@ -85,9 +85,7 @@ def _extended(trace: Trace, at: int, tensor: int, result: tuple[int, ...]) -> Ex
 
 
 def _is_plain(trace: Trace, call: Call, one: Extended) -> bool:
-    """Return whether the one argument is a leaf with a plain variable, and the line runs once: in a loop it is a
-    bias.
-    """
+    """Return whether the argument is a leaf with a plain variable on a line that runs once. In a loop it is a bias."""
     line = source_line(trace, call.seq)
     name = index(trace).name(one.tensor, call.seq)
     if line is None or not name or "." in name or index(trace).history(one.tensor, call.seq) is not None:
@@ -96,7 +94,7 @@ def _is_plain(trace: Trace, call: Call, one: Extended) -> bool:
 
 
 def _is_written(trace: Trace, call: Call) -> bool:
-    """Return whether the line has the operator itself: else a function of a library calls it."""
+    """Return whether the line itself contains the operator. Otherwise a function of a library calls it."""
     line, sign = source_line(trace, call.seq), BROADCAST[call.name]
     text = "" if line is None else source_text(trace, line)
     return f"{call.name}(" in text or (sign != "" and sign in text)

@@ -1,4 +1,4 @@
-"""Functions under ``torch.utils.checkpoint``: they run a second time while the backward pass goes on."""
+"""Functions under ``torch.utils.checkpoint``, which run a second time during the backward pass."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.lookups import events_between
 
 LOOKED_AT = 5_000
-"""How many lines are looked at behind the call."""
+"""The number of lines after the call that are read."""
 
 CALL = re.compile(r"^(?!def |from |import ).*(?<!\w)checkpoint\(")
 
 OF_REENTRANT = "CheckpointFunctionBackward"
-"""The Node that runs the function again itself; else it is a Node that wants what it saved."""
+"""The Node that runs the function again itself. Otherwise a Node needs its saved tensors."""
 
 
 def checkpoints(trace: Trace) -> Iterator[Note]:
@@ -37,16 +37,16 @@ def checkpoints(trace: Trace) -> Iterator[Note]:
         if node is None:
             forward.add((line.file, line.line))
         elif (line.file, line.line) in forward and line.function and not line.resumed:
-            yield _told(trace, calls[0], line, node)
+            yield _note(trace, calls[0], line, node)
             return
 
 
-def _told(trace: Trace, call: int, line: ev.SourceLine, node: ev.NodeStarted) -> Note:
+def _note(trace: Trace, call: int, line: ev.SourceLine, node: ev.NodeStarted) -> Note:
     title = node_title(trace, node.node, line.seq)
     saved = "needs a tensor that it saved in the forward pass, and checkpoint has kept only the inputs of"
     why = f"{title} runs it" if title.startswith(OF_REENTRANT) else f"{title} {saved} {line.function}"
     text = (
-        f"checkpoint on {on_line(trace, call, text=False)} lets {line.function} run a second time, from "
-        f"{on_line(trace, line.seq)} on, in the backward pass: {why}."
+        f"checkpoint on {on_line(trace, call, text=False)} runs {line.function} a second time in the backward pass, "
+        f"from {on_line(trace, line.seq)} on: {why}."
     )
     return Note(line.seq, Statement("forward that runs again", text))

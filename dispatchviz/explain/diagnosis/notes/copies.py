@@ -1,4 +1,4 @@
-"""Calls that copy or give a view, as strides decide: ``reshape`` and its kin."""
+"""The calls that return a copy or a view, depending on strides: ``reshape`` and similar operators."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import counted, shaped
 
 EITHER = frozenset(("reshape", "flatten", "ravel", "reshape_as"))
-"""Operators that give a view where the strides allow it, else a copy."""
+"""The operators that return a view if the strides allow it, and otherwise a copy."""
 
 COPY, VIEW = frozenset(("clone", "_reshape_copy")), frozenset(("view", "_reshape_alias"))
-"""The operators that these call to copy, or to make a view; the strides decide which."""
+"""The operators that they call to copy, or to make a view. The strides decide which one."""
 
 WRAPPERS = (
     DispatchKey.Functionalize,
@@ -31,13 +31,13 @@ WRAPPERS = (
     DispatchKey.FuncTorchGradWrapper,
     DispatchKey.Python,
 )
-"""Keys of tensors that wrap others."""
+"""The keys of tensors that wrap others."""
 
 LOOKED_AT, NAMED = 200, 3
 
 
 class Made(NamedTuple):
-    """A call of one of them."""
+    """A call that copies or makes a view."""
 
     call: Call
     result: int
@@ -45,21 +45,23 @@ class Made(NamedTuple):
 
 
 def copies(trace: Trace) -> Iterator[Note]:
-    """Yield a note on the program's own calls of these operators, if one copies and no backward pass is made."""
+    """Yield a note on the program's own calls that may copy, if one of them copies and there is no backward
+    pass.
+    """
     if trace.steps_of(ev.BackwardStarted):
         return
     calls = zip(range(LOOKED_AT), outermost_calls(trace, EITHER.__contains__), strict=False)
     found = [made for _, call in calls if (made := _made(trace, call)) is not None]
     first = next((each for each in found if each.copies), None)
     if first is not None:
-        texts = list(dict.fromkeys(_said(trace, each) for each in found))
+        texts = list(dict.fromkeys(_clause(trace, each) for each in found))
         more = f"; and {counted(len(texts) - NAMED, 'more call')}" if len(texts) > NAMED else ""
         text = f"{'; '.join(texts[:NAMED])}{more}."
         yield Note(first.call.seq, Statement("copy or view", text))
 
 
 def _made(trace: Trace, call: Call) -> Made | None:
-    """A call that the line has itself; None if it is not seen whether it copied."""
+    """Return a call on the line itself, or None if the recording does not show whether it copied."""
     line, result = source_line(trace, call.seq), result_of(trace, call.seq)
     written = line is not None and f"{call.name}(" in source_text(trace, line)
     if not written or result is None or not call.tensors or _is_wrapped(call):
@@ -70,20 +72,20 @@ def _made(trace: Trace, call: Call) -> Made | None:
 
 
 def _is_wrapped(call: Call) -> bool:
-    """Return whether an argument is a wrapper of another tensor, which has strides of its own."""
+    """Return whether an argument is a wrapper of another tensor, which has its own strides."""
     keys = [DispatchKeySet.from_raw_repr(raw) for _, _, raw in call.computed.arguments]
     return any(each.has(wrapper) for each in keys for wrapper in WRAPPERS)
 
 
 def _inner(trace: Trace, call: Call) -> Iterator[str]:
-    """The operators that it calls."""
+    """Yield the operators that it calls."""
     columns = trace.columns
     for step in between(trace, ev.Dispatched, call.seq + 1, trace.ends[call.seq]):
         yield columns.operator_names[columns.operators[step]].partition("::")[2].partition(".")[0]
 
 
-def _said(trace: Trace, one: Made) -> str:
-    """``reshape on line 5 copies a.T: ...``"""
+def _clause(trace: Trace, one: Made) -> str:
+    """Return a clause: ``reshape on line 5 copies a.T: ...``"""
     at, tensor = one.call.seq, one.call.tensors[0]
     name, where = last_name(trace, tensor, at), on_line(trace, at, text=False)
     if not one.copies:

@@ -1,4 +1,4 @@
-"""``eval()`` without ``no_grad()``: modules compute otherwise, and autograd records as before."""
+"""``eval()`` without ``no_grad()``: modules compute other results, but autograd still records."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dispatchviz.foundation.english import counted, listed
 EVAL = re.compile(r"([A-Za-z_][\w.]*)\.eval\(\)")
 TRAIN = re.compile(r"\.train\(")
 LOOKED_AT = 50
-"""How many Nodes are looked at."""
+"""The number of Nodes that are read."""
 
 SWITCHES_OFF = re.compile(r"(torch\.no_grad|torch\.inference_mode)\(\)")
 
 
 def evaluation(trace: Trace) -> Iterator[Note]:
-    """Yield a note on the Nodes recorded after ``eval()``, where no backward pass wants them."""
+    """Yield a note on the Nodes recorded after ``eval()``, if no backward pass uses them."""
     begins = lines_with(trace, EVAL.search)
     passes = trace.steps_of(ev.BackwardStarted)
     if not begins or (passes and passes[-1] > begins[0]):
@@ -35,11 +35,11 @@ def evaluation(trace: Trace) -> Iterator[Note]:
     match = EVAL.search(_text(trace, begins[0]))
     nodes = list(made_nodes(trace, begins[0], end)) if match is not None else []
     if match is not None and (first := _of_module(trace, match[1], nodes)) is not None:
-        yield _told(trace, match[1], begins[0], end, nodes[first:])
+        yield _note(trace, match[1], begins[0], end, nodes[first:])
 
 
 def _of_module(trace: Trace, module: str, nodes: Sequence[int]) -> int | None:
-    """The place of the first Node whose graph leads to a parameter of a module."""
+    """Return the place of the first Node whose graph leads to a parameter of a module."""
     own = {tensor for tensor, name in parameters(trace).get(module, {}).items() if name.startswith(f"{module}.")}
     for place, step in enumerate(nodes[:LOOKED_AT] if own else ()):
         if own & set(leaves_behind(trace, [trace.columns.nodes[step]])):
@@ -47,7 +47,7 @@ def _of_module(trace: Trace, module: str, nodes: Sequence[int]) -> int | None:
     return None
 
 
-def _told(trace: Trace, module: str, begin: int, end: int, nodes: list[int]) -> Note:
+def _note(trace: Trace, module: str, begin: int, end: int, nodes: list[int]) -> Note:
     changes = list(dict.fromkeys(_changes(trace, begin, end)))
     line = source_line(trace, nodes[0])
     own = [step for step in nodes if (at := source_line(trace, step)) is not None and line is not None and at == line]
@@ -60,7 +60,7 @@ def _told(trace: Trace, module: str, begin: int, end: int, nodes: list[int]) -> 
     off = next((step for step in lines_with(trace, SWITCHES_OFF.search) if step > begin), None)
     switch = None if off is None else SWITCHES_OFF.search(_text(trace, off))
     if off is not None and switch is not None:
-        text += f" {switch[0]} on {on_line(trace, off, text=False)} changes only that: it lets no Node be recorded."
+        text += f" {switch[0]} on {on_line(trace, off, text=False)} changes only the recording: no Node is recorded."
     return Note(nodes[0], Statement("eval without no_grad", text))
 
 
@@ -70,7 +70,7 @@ def _text(trace: Trace, step: int) -> str:
 
 
 def _changes(trace: Trace, begin: int, end: int) -> Iterator[str]:
-    """Name the modules that compute something else in evaluation mode, as their calls show."""
+    """Yield the modules that compute other results in evaluation mode, as their calls show."""
     for call in calls_between(trace, begin, end):
         if call.name == "dropout" and result_of(trace, call.seq) == call.tensors[0]:
             yield "Dropout passes its input on"

@@ -1,4 +1,4 @@
-"""Parameters of a module that are frozen while others of it are trained, and what the backward pass leaves out."""
+"""Frozen parameters of a module whose other parameters are trained, and the parts that the backward pass skips."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dispatchviz.foundation.english import listed
 
 FREEZES = re.compile(r"requires_grad\s*=\s*False|requires_grad_\(\s*False\s*\)")
 PARAMETER = re.compile(r"(?:^|[._])(?:weight|bias)$")
-"""Names of parameters of PyTorch's modules; its buffers are called otherwise."""
+"""The names of parameters of PyTorch's modules. Its buffers have other names."""
 
 NAMED = 3
 
@@ -36,33 +36,33 @@ class Use(NamedTuple):
     module: str
     """``net.0 (Linear)``"""
     node: int | None
-    """The Node of its result; None if it recorded none."""
+    """The Node of its result, or None if it recorded none."""
 
 
 def frozen(trace: Trace) -> Iterator[Note]:
-    """Yield a note on each variable of a module of which some parameters are frozen and others get a gradient."""
+    """Yield a note on each variable of a module with some frozen parameters and others that get a gradient."""
     lines, passes = lines_with(trace, FREEZES.search), trace.steps_of(ev.BackwardStarted)
     if not lines or not passes or passes[-1] < lines[0]:
         return
     for own in parameters(trace).values():
         still = [each for each, name in own.items() if _is_frozen(trace, each, name, lines[0], passes[-1])]
         if still and any(gets_gradient(trace, each) for each in own):
-            yield from _told(trace, still, lines, passes[-1])
+            yield from _note(trace, still, lines, passes[-1])
 
 
 def _is_frozen(trace: Trace, tensor: int, name: str, since: int, until: int) -> bool:
-    """Return whether a parameter, older than the line that freezes, requires no grad and never got one."""
+    """Return whether a parameter, older than the line that freezes, does not require grad and never got a gradient."""
     made = index(trace).tensors.get(tensor)
     if made is None or made.seq > since or gets_gradient(trace, tensor):
         return False
     if trace.header.engine == "model":
         switched = len(index(trace).steps_about(tensor, ev.RequiresGradSet)) > 0
         return switched and not index(trace).grad_needed(tensor, until)
-    is_parameter = PARAMETER.search(name) is not None  # such a recording sees neither requires_grad nor buffers
+    is_parameter = PARAMETER.search(name) is not None  # this recording has neither requires_grad nor buffers
     return is_parameter and not index(trace).steps_about(tensor, ev.AccumulatorMade)
 
 
-def _told(trace: Trace, still: list[int], lines: list[int], until: int) -> Iterator[Note]:
+def _note(trace: Trace, still: list[int], lines: list[int], until: int) -> Iterator[Note]:
     uses = list(_uses(trace, still, lines[0], until))
     unrecorded, passing = ([use for use in uses if (use.node is None) == none] for none in (True, False))
     if not uses:
@@ -76,12 +76,12 @@ def _told(trace: Trace, still: list[int], lines: list[int], until: int) -> Itera
         it, records = ("it", "it records") if len({use.module for use in unrecorded}) == 1 else ("them", "they record")
         text += (
             f" No input of {_modules(unrecorded)} on {where} requires grad, so {records} no Node, and the backward "
-            f"pass does not come to {it}."
+            f"pass does not reach {it}."
         )
     for use in passing[:1]:
         text += (
-            f" {node_title(trace, use.node or 0, until)} of {use.module} computes no gradient of "
-            f"{'them' if len(still) > 1 else 'it'}, only of its inputs that require grad."
+            f" {node_title(trace, use.node or 0, until)} of {use.module} computes no gradient for "
+            f"{'them' if len(still) > 1 else 'it'}, only for its inputs that require grad."
         )
     yield Note(uses[0].call.seq, Statement("frozen parameters", text))
 
@@ -93,7 +93,7 @@ def _modules(uses: list[Use]) -> str:
 
 
 def _uses(trace: Trace, still: list[int], since: int, until: int) -> Iterator[Use]:
-    """The calls that compute with frozen parameters in grad mode, the first of each module."""
+    """Yield the calls that compute with frozen parameters in grad mode, the first one of each module."""
     owners, seen = {each: shown_module(trace, each, until) for each in still}, set[str]()
     for call in calls_between(trace, since, until):
         taken = next((owners[each] for each in call.tensors if each in owners), None)
@@ -115,6 +115,6 @@ def _is_composite(trace: Trace, call: Call) -> bool:
 
 
 def _result(trace: Trace, call: Call) -> int | None:
-    """The first tensor that it returned."""
+    """Return the first tensor that it returned."""
     last = trace[trace.ends[call.seq]]
     return last.tensors[0] if isinstance(last, ev.KernelReturned) and last.tensors else None

@@ -18,13 +18,13 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import shortened
 
 MOST, NAMED = 200, 8
-"""How many hooks are looked at, and named."""
+"""The number of hooks that are read, and the number that are named."""
 
 LONGEST = 40
-"""Characters of what a hook printed."""
+"""The number of characters of a hook's output that are shown."""
 
 OWN = frozenset(("hook", "inner_hook", "warn_autograd_not_implemented_hook"))
-"""Functions of PyTorch that are hooks: they may call one of the program."""
+"""The functions of PyTorch that are hooks. They may call one of the program's."""
 
 OF_MODULES = "BackwardHookFunctionBackward"
 """The Node through which a full backward hook of a module gets its gradients."""
@@ -35,10 +35,10 @@ RULES: dict[str, str] = {
     "post hook": "A Node's post hooks run after it.",
     "post-accumulate hook": "A post-accumulate hook runs once .grad is written.",
 }
-NODES = "Of the Nodes that are ready, the engine runs the one with the highest sequence number first."
+NODES = "When several Nodes are ready, the engine runs the newest one (largest sequence number) first."
 MODULES = (
-    "A full backward hook of a module runs when the gradient of its input has been computed, or of its output, if no "
-    "input requires grad."
+    "A module's full backward hook runs when the gradient of its input has been computed, or that of its output if "
+    "no input requires grad."
 )
 
 
@@ -47,7 +47,7 @@ class Ran(NamedTuple):
 
     event: ev.HookRan
     text: str
-    """``h of line 4 (before MulBackward0)``, ``"hook 2 Linear"`` for what it printed."""
+    """The text: ``h of line 4 (before MulBackward0)``, or its output, ``"hook 2 Linear"``."""
 
 
 def hook_order(trace: Trace) -> Iterator[Note]:
@@ -60,11 +60,11 @@ def hook_order(trace: Trace) -> Iterator[Note]:
             by_pass.setdefault(started.seq, []).append(found)
     several = next(((started, hooks) for started, hooks in by_pass.items() if len(hooks) > 1), None)
     if several is not None:
-        yield _told(trace, *several)
+        yield _note(trace, *several)
 
 
 def _ran(trace: Trace, event: ev.HookRan) -> Ran | None:
-    """The hook under the program's name; None of a hook that is PyTorch's own."""
+    """Return the hook under the program's name, or None for one of PyTorch's own hooks."""
     line, printed = _inside(trace, event)
     if event.kind == "retains-grad hook" or (line is None and event.function in OWN):
         return None
@@ -79,7 +79,7 @@ def _ran(trace: Trace, event: ev.HookRan) -> Ran | None:
 
 
 def _registered(trace: Trace, event: ev.HookRan) -> int | None:
-    """The step at which the hook was registered, if only one can be meant."""
+    """Return the step at which the hook was registered, if it is unambiguous."""
     made = index(trace).accumulators.get(event.node)
     found = [
         step
@@ -92,7 +92,7 @@ def _registered(trace: Trace, event: ev.HookRan) -> int | None:
 
 
 def _inside(trace: Trace, event: ev.HookRan) -> tuple[ev.SourceLine | None, str]:
-    """The first line that ran within the hook, and what it printed first."""
+    """Return the first line that ran within the hook, and its first output."""
     begin = _begin(trace, event)
     lines = (trace[step] for step in between(trace, ev.SourceLine, begin, event.seq))
     own = (each for each in lines if isinstance(each, ev.SourceLine) and not each.resumed)
@@ -102,14 +102,16 @@ def _inside(trace: Trace, event: ev.HookRan) -> tuple[ev.SourceLine | None, str]
 
 
 def _begin(trace: Trace, event: ev.HookRan) -> int:
-    """The step from which on what runs may be the hook's: of the hook before, of the last Node, of the pass."""
+    """Return the first step that can belong to the hook: after the hook before, the last Node, or the start of the
+    pass.
+    """
     started = around(trace, event.seq, ev.BackwardStarted)
     kinds = (ev.HookRan, ev.NodeStarted)
     before = [step for kind in kinds if (step := neighbor(trace.steps_of(kind), event.seq, forward=False)) is not None]
     return max([0 if started is None else started.seq, *before])
 
 
-def _told(trace: Trace, started: int, hooks: list[Ran]) -> Note:
+def _note(trace: Trace, started: int, hooks: list[Ran]) -> Note:
     names = [each.text for each in hooks[:NAMED]]
     more = ", and more" if len(hooks) > NAMED else ""
     where, order = on_line(trace, started, text=False), f"{', then '.join(names)}{more}"
@@ -122,7 +124,7 @@ def _told(trace: Trace, started: int, hooks: list[Ran]) -> Note:
 
 
 def _rules(trace: Trace, hooks: list[Ran]) -> Iterator[str]:
-    """The rule for each kind of hook, and for Nodes if there are several."""
+    """Yield the rule for each kind of hook, and for Nodes if there are several."""
     of_modules = [_is_of_module(trace, each.event) for each in hooks]
     if any(of_modules) and not any("full_backward_pre_hook" in each for each in trace.header.sources.values()):
         yield MODULES

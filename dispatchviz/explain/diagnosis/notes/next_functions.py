@@ -1,4 +1,4 @@
-"""What ``next_functions`` holds where a program reads it: the Node behind each input of the call."""
+"""The contents of ``next_functions`` where a program reads it: the Node for each input of the call."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dispatchviz.explain.trace_index.trace_index import index
 READ = re.compile(r"([A-Za-z_][\w.]*)\.grad_fn\.next_functions")
 
 LOOKED_AT = 20
-"""How many such lines are looked at."""
+"""The number of lines that are read."""
 
 MOST = 6
-"""Of more inputs nothing is said."""
+"""The largest number of inputs for a note."""
 
 
 def next_functions(trace: Trace) -> Iterator[Note]:
-    """Yield a note on each Node whose ``next_functions`` a line reads off a variable: ``y.grad_fn.next_functions``."""
+    """Yield a note on each Node whose ``next_functions`` a line reads from a variable: ``y.grad_fn.next_functions``."""
     seen = set[int]()
     for step in lines_with(trace, READ.search)[:LOOKED_AT]:
         line = trace[step]
@@ -35,10 +35,10 @@ def next_functions(trace: Trace) -> Iterator[Note]:
             node = None if tensor is None else index(trace).history(tensor, step)
             if node is not None and node not in seen:
                 seen.add(node)
-                yield from _told(trace, name, node, step)
+                yield from _note(trace, name, node, step)
 
 
-def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
+def _note(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
     collected = index(trace).edges.get(node)
     made = index(trace).nodes.get(node)
     if collected is None or made is None or not 0 < len(collected.edges) <= MOST:
@@ -50,23 +50,23 @@ def _told(trace: Trace, name: str, node: int, at: int) -> Iterator[Note]:
     for number, (edge, tensor) in enumerate(zip(collected.edges, inputs, strict=True)):
         what = last_name(trace, tensor, made.seq)
         if edge is None:
-            entries.append(f"[{number}] is None, as its input {what} requires no grad")
+            entries.append(f"[{number}] is None, because its input {what} does not require grad")
         else:
             is_leaf = edge[0] in index(trace).accumulators
             of = "" if is_leaf else f", for its input {what}"
             entries.append(f"[{number}] is {node_title(trace, edge[0], at)}{of}")
     where = on_line(trace, at, text=False)
     text = (
-        f"{name}.grad_fn on {where} is {node_title(trace, node, at)}. Each entry of its next_functions is where the "
-        f"gradient of one input goes: {'; '.join(entries)}."
+        f"{name}.grad_fn on {where} is {node_title(trace, node, at)}. Each entry of its next_functions is the Node "
+        f"that gets the gradient of one input: {'; '.join(entries)}."
     )
     yield Note(made.seq, Statement("what next_functions holds", text))
 
 
 def _inputs(trace: Trace, seq: int, collected: ev.EdgesCollected) -> list[int] | None:
-    """The tensor behind each edge; None if the recording does not say."""
+    """Return the tensor of each edge, or None if the recording does not have it."""
     known = [tensor for _, tensor in collected.inputs]
-    if not known:  # of an installed PyTorch: the arguments of the call, if there is one for each edge
+    if not known:  # for an installed PyTorch: the arguments of the call, if there is one for each edge
         call = next(calls_around(trace, seq), None)
         computed = None if call is None else within(trace, _outermost(trace, call), ev.KeySetComputed)
         known = [] if computed is None else [tensor for _, tensor, _ in computed.arguments]
@@ -75,7 +75,7 @@ def _inputs(trace: Trace, seq: int, collected: ev.EdgesCollected) -> list[int] |
 
 
 def _outermost(trace: Trace, call: ev.Dispatched) -> int:
-    """The call that redispatches lead back to: it has the arguments."""
+    """Return the call that redispatches lead back to, which has the arguments."""
     found = call
     for event in trace.ancestors(call.seq):
         if isinstance(event, ev.Dispatched):

@@ -1,4 +1,4 @@
-"""Reductions that choose an element: several elements may be the largest, and share the gradient or not."""
+"""Reductions that select an element. Several elements may be the largest, and may or may not share the gradient."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ SHARES = {
     "AmaxBackward0": "largest",
     "AminBackward0": "smallest",
 }
-"""Nodes that divide the gradient evenly among the elements that are equal to the result."""
+"""The Nodes that divide the gradient evenly among the elements that are equal to the result."""
 
 CHOOSES = {"MaxBackward0": "largest", "MinBackward0": "smallest"}
-"""Nodes that give it to the element at the index that the call returned."""
+"""The Nodes that give it to the element at the index that the call returned."""
 
 OPERATORS = frozenset(("max", "min", "amax", "amin"))
 
 LOOKED_AT = 500
-"""How many calls are looked at."""
+"""The number of calls that are read."""
 
 
 class Reduction(NamedTuple):
-    """A call that takes the largest or smallest element, and its Node, which ran in a backward pass."""
+    """A call that returns the largest or smallest element, and its Node, which ran in a backward pass."""
 
     call: Call
     node: int
@@ -47,7 +47,7 @@ class Reduction(NamedTuple):
 def ties(trace: Trace) -> Iterator[Note]:
     """Yield a note on each tensor whose largest element occurs several times, as far as the numbers are known.
 
-    Without numbers: on a tensor of which the program takes it in both ways.
+    Without numbers: on a tensor that the program reduces in both ways.
     """
     by_tensor: dict[int, list[Reduction]] = {}
     for _, call in zip(range(LOOKED_AT), outermost_calls(trace, OPERATORS.__contains__), strict=False):
@@ -58,11 +58,11 @@ def ties(trace: Trace) -> Iterator[Note]:
         times = _times(trace, tensor, reductions[0])
         both = len({each.name in SHARES for each in reductions}) == 2
         if times > 1 or (times < 0 and both):
-            yield _told(trace, tensor, reductions, times)
+            yield _note(trace, tensor, reductions, times)
 
 
 def _reduction(trace: Trace, call: Call) -> Reduction | None:
-    """A call that reduces a whole tensor, and whose Node ran: the grad_fn of its first result."""
+    """Return a call that reduces a whole tensor and whose Node ran: the grad_fn of its first result."""
     last = trace[trace.ends[call.seq]]
     result = last.tensors[0] if isinstance(last, ev.KernelReturned) and last.tensors else None
     shape = None if result is None else index(trace).shape(result, last.seq)
@@ -78,7 +78,7 @@ def _reduction(trace: Trace, call: Call) -> Reduction | None:
 
 
 def _times(trace: Trace, tensor: int, one: Reduction) -> int:
-    """How many elements are the chosen one; -1 if the recording does not tell."""
+    """Return the number of elements that are equal to the result; -1 if the recording does not have the values."""
     text = numbers_of(trace, tensor, one.call.seq)
     if not text:
         return -1
@@ -98,7 +98,7 @@ def _flat(numbers: object) -> Iterator[float]:
         yield numbers
 
 
-def _told(trace: Trace, tensor: int, found: list[Reduction], times: int) -> Note:
+def _note(trace: Trace, tensor: int, found: list[Reduction], times: int) -> Note:
     first, which = found[0], (SHARES | CHOOSES)[found[0].name]
     name = last_name(trace, tensor, first.call.seq)
     begin = f"{times} elements of {name} are the {which}. " if times > 1 else ""
@@ -116,7 +116,7 @@ def _told(trace: Trace, tensor: int, found: list[Reduction], times: int) -> Note
 
 
 def _calls(trace: Trace, found: list[Reduction]) -> str:
-    """``max(dim) on line 6 (MaxBackward0)``"""
+    """Return ``max(dim) on line 6 (MaxBackward0)``"""
     spelled = (f"{each.call.name}{'(dim)' if each.name in CHOOSES else ''}" for each in found)
     places = (on_line(trace, each.call.seq, text=False) for each in found)
     return listed(

@@ -1,4 +1,4 @@
-"""In-place writes to a part of a tensor: CopySlices is its Node from then on."""
+"""The in-place writes to a part of a tensor, after which its grad_fn is CopySlices."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dispatchviz.explain.trace_index.enclosing_steps import around, source_line,
 from dispatchviz.explain.trace_index.trace_index import index
 
 OVERWRITES = frozenset(("copy_", "fill_", "zero_"))
-"""Operators after which nothing of the old numbers is left."""
+"""The operators that overwrite all old numbers."""
 
 AUGMENTED = re.compile(r"[-+*/%@&|^]=")
-"""``y[0] += 1`` writes twice: the second time Python puts the view back."""
+"""The pattern of ``y[0] += 1``, which writes twice: the second time Python assigns the view back."""
 
 LOOKED_AT = 200
 
@@ -34,11 +34,11 @@ def written_parts(trace: Trace) -> Iterator[Note]:
         run, calls = first_run(trace, rebased.node), list(calls_around(trace, step))
         own = calls and base_name(calls[-1]).endswith("_") and around(trace, step, ev.NodeStarted) is None
         if run is not None and own:
-            yield _told(trace, rebased, run, calls)
+            yield _note(trace, rebased, run, calls)
             return
 
 
-def _told(trace: Trace, rebased: ev.HistoryRebased, run: int, calls: list[ev.Dispatched]) -> Note:
+def _note(trace: Trace, rebased: ev.HistoryRebased, run: int, calls: list[ev.Dispatched]) -> Note:
     name = last_name(trace, rebased.tensor, rebased.seq)
     base = last_name(trace, rebased.tensor, run) if " (t" in name else name
     collected = index(trace).edges.get(rebased.node)
@@ -52,5 +52,5 @@ def _told(trace: Trace, rebased: ev.HistoryRebased, run: int, calls: list[ev.Dis
     line = source_line(trace, rebased.seq)
     plain = line is not None and not AUGMENTED.search(source_text(trace, line))
     if base_name(calls[0]) in OVERWRITES and plain and edge is not None:
-        text += f" In the backward pass CopySlices gives a gradient of 0 to what {base} held there."
+        text += f" In the backward pass CopySlices gives a gradient of 0 to the earlier values of {base} there."
     return Note(rebased.seq, Statement("write to a part of a tensor", text[:1].upper() + text[1:]))

@@ -1,1 +1,1 @@
-"""Rules for silent mistakes: what PyTorch does not complain about."""
+"""Rules for silent mistakes, for which PyTorch raises no error."""

@@ -1,4 +1,4 @@
-"""Gradients that accumulate across iterations, because the program never resets them."""
+"""Gradients that accumulate across iterations because the program never resets them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed, nth
 
 FIRST = 3
-"""How many gradients of a leaf are looked at: where nothing resets it, the second one is added already."""
+"""The number of gradients of a leaf that are read. If nothing resets it, the second one is already added."""
 
 NAMED = 3
-"""Of more leaves only the first ones are named."""
+"""The number of leaves that are named."""
 
 STEP = re.compile(r"([A-Za-z_][\w.]*)\.step\(")
-"""The optimizer that a line steps."""
+"""The optimizer whose step a line calls."""
 
 
 class Added(NamedTuple):
@@ -37,13 +37,13 @@ class Added(NamedTuple):
     first: ev.BackwardStarted
     second: ev.BackwardStarted
     time: int
-    """How many times the line ran by then."""
+    """The number of times that the line had run by then."""
     use: int
     """The step between the passes that used the gradient."""
 
 
 def accumulated(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis for each line whose backward pass adds to gradients that were used already."""
+    """Yield a diagnosis for each line whose backward pass adds to gradients that were already used."""
     by_line: dict[tuple[str, int], list[Added]] = defaultdict(list)
     for leaf, steps in _by_leaf(trace).items():
         pair = _added(trace, steps)
@@ -56,11 +56,11 @@ def accumulated(trace: Trace) -> Iterator[Diagnosis]:
         use = known[0].use if known else _use(trace, leaf, first, second)
         if use is not None and not _reset_later(trace, leaf, at):
             known.append(Added(leaf, at, first, second, time, use))
-    yield from (_told(trace, known) for known in by_line.values() if known)
+    yield from (_diagnosis(trace, known) for known in by_line.values() if known)
 
 
 def _by_leaf(trace: Trace) -> dict[int, list[int]]:
-    """Each leaf with the steps that wrote its gradient, of those that have several."""
+    """Return the steps that wrote the gradient of each leaf that has several."""
     found: dict[int, list[int]] = defaultdict(list)
     tensors = trace.columns.tensors
     for step in trace.steps_of(ev.GradientAccumulated):
@@ -69,7 +69,9 @@ def _by_leaf(trace: Trace) -> dict[int, list[int]]:
 
 
 def _added(trace: Trace, steps: list[int]) -> tuple[ev.BackwardStarted, ev.BackwardStarted, int, int] | None:
-    """The first gradient that was added to another of the same line: both passes, the step, how many there were."""
+    """Return the first gradient that was added to another one of the same line: both passes, the step, the number of
+    runs.
+    """
     if not _is_added(trace, steps[-1]):
         return None
     for place in range(1, min(len(steps), FIRST)):
@@ -87,7 +89,7 @@ def _is_added(trace: Trace, step: int) -> bool:
 
 
 def _pass(trace: Trace, step: int) -> ev.BackwardStarted | None:
-    """The outermost backward pass around a step, if it asks for all gradients."""
+    """Return the outermost backward pass around a step, if it computes all gradients."""
     passes = [event for event in trace.ancestors(step) if isinstance(event, ev.BackwardStarted)]
     return passes[-1] if passes and not passes[-1].inputs else None
 
@@ -99,7 +101,9 @@ def _same_line(trace: Trace, first: ev.BackwardStarted, second: ev.BackwardStart
 
 
 def _use(trace: Trace, leaf: int, first: ev.BackwardStarted, second: ev.BackwardStarted) -> int | None:
-    """The step between two passes that prints a gradient, or updates its leaf with it; None if it was reset, too."""
+    """Return the step between two passes that prints a gradient, or updates its leaf with it; None if it was also
+    reset.
+    """
     begin = trace.ends[first.seq]
     entry = index(trace).gradients[leaf].latest(begin)
     gradient = None if entry is None else entry[1]
@@ -119,20 +123,20 @@ def _use(trace: Trace, leaf: int, first: ev.BackwardStarted, second: ev.Backward
 
 
 def _resets(trace: Trace, call: Call, memory: int) -> bool:
-    """Return whether a call writes something else to a gradient's memory: clipping only scales it, by a tensor."""
+    """Return whether a call overwrites the memory of a gradient. Clipping only scales it by a tensor."""
     if memory not in (storage_of(trace, each) for each in call.written):
         return False
     return not (call.name in ("mul_", "_foreach_mul_") and not call.numbers(trace))
 
 
 def _reset_later(trace: Trace, leaf: int, at: int) -> bool:
-    """Return whether the program takes the gradient away afterwards: then it may have been added on purpose."""
+    """Return whether the program resets the gradient later, so that it may have been accumulated on purpose."""
     steps = index(trace).steps_about(leaf, ev.GradSet)
     events = [trace[step] for step in steps if step > at]
     return any(isinstance(event, ev.GradSet) and not event.retained for event in events)
 
 
-def _told(trace: Trace, found: list[Added]) -> Diagnosis:
+def _diagnosis(trace: Trace, found: list[Added]) -> Diagnosis:
     one = found[0]
     names = [last_name(trace, each.leaf, each.at) for each in found]
     grads = [f"{name}.grad" for name in names[:NAMED]]

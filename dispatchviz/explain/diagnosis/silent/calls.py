@@ -1,4 +1,4 @@
-"""The calls of operators between two steps, with their tensors and what they write to."""
+"""The calls of operators between two steps, with their tensors and the tensors that they write to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.explain.trace_index.trace_index import index
 
 MOST = 20_000
-"""How many calls are looked at between two steps."""
+"""The number of calls between two steps that are read."""
 
 
 class Call(NamedTuple):
@@ -21,12 +21,12 @@ class Call(NamedTuple):
 
     trace: Trace
     seq: int
-    """The step of the Dispatched."""
+    """The step of the Dispatched event."""
     computed: ev.KeySetComputed
 
     @property
     def event(self) -> ev.Dispatched:
-        """The call itself, read when it is needed: a rule looks at thousands."""
+        """The event of the call, read on demand because a rule reads thousands of calls."""
         event = self.trace[self.seq]
         assert isinstance(event, ev.Dispatched)
         return event
@@ -39,7 +39,7 @@ class Call(NamedTuple):
 
     @property
     def tensors(self) -> tuple[int, ...]:
-        """Its tensor arguments."""
+        """The tensor arguments."""
         return tuple(tensor for _, tensor, _ in self.computed.arguments)
 
     @property
@@ -50,14 +50,14 @@ class Call(NamedTuple):
         return tuple(tensor for name, tensor, _ in self.computed.arguments if name.partition("[")[0] in wanted)
 
     def numbers(self, trace: Trace) -> bool:
-        """Return whether an argument is a number of Python, or all but what it writes to are."""
+        """Return whether an argument is a Python number, or all arguments but the written one are."""
         others = [each for each in self.tensors if each not in self.written]
         known = index(trace).tensors
         return not others or any((made := known.get(each)) is not None and made.wrapped_number for each in others)
 
 
 def calls_between(trace: Trace, begin: int, end: int) -> Iterator[Call]:
-    """The calls between two steps, in order, at most ``MOST``; redispatches do not count."""
+    """Yield the calls between two steps, in order, at most ``MOST``. Redispatches do not count."""
     columns, dispatched = trace.columns, trace.columns.code(ev.Dispatched)
     for step in between(trace, ev.KeySetComputed, begin, end)[:MOST]:
         computed, parent = trace[step], columns.parents[step]
@@ -68,13 +68,13 @@ def calls_between(trace: Trace, begin: int, end: int) -> Iterator[Call]:
 
 
 def storage_of(trace: Trace, tensor: int) -> int:
-    """The memory of a tensor when it was made; a number of its own, below zero, if it has none."""
+    """Return the memory of a tensor when it was made, or a unique negative number if it has none."""
     made = index(trace).tensors.get(tensor)
     return made.storage if made is not None and made.storage >= 0 else -2 - tensor
 
 
 def outermost_calls(trace: Trace, wanted: Callable[[str], bool]) -> Iterator[Call]:
-    """The program's own calls of some operators, told by their names, in order: none that a kernel or Node makes."""
+    """Yield the program's own calls of operators with some names, in order, without calls made by a kernel or Node."""
     columns = trace.columns
     inner = {columns.code(kind) for kind in (ev.KernelEntered, ev.MetaEntered, ev.ImplEntered, ev.NodeStarted)}
     kinds, ancestors = columns.kinds, columns.ancestors
@@ -89,7 +89,7 @@ def outermost_calls(trace: Trace, wanted: Callable[[str], bool]) -> Iterator[Cal
 
 
 def lines_with(trace: Trace, wanted: Callable[[str], object]) -> list[int]:
-    """The steps at which lines run whose text is wanted, in order; no event is read."""
+    """Return the steps at which lines with a wanted text run, in order. No event is decoded."""
     columns, numbers = trace.columns, set()
     for number, place in enumerate(columns.line_places):
         lines = source_lines(trace, place.file)

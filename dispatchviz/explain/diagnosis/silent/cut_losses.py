@@ -1,4 +1,4 @@
-"""A loss without its graph, made a new leaf: the backward pass starts and ends there."""
+"""A loss without its graph that was made a new leaf, so that the backward pass starts and ends there."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital
 
 READS = ("item", "_local_scalar_dense")
-"""Operators that give Python the number of a tensor."""
+"""The operators that return the number of a tensor to Python."""
 
 LINES_BACK = 50
-"""How many lines before a ``torch.tensor`` are searched for the number that it gets."""
+"""The number of lines before a ``torch.tensor`` that are searched for its number."""
 
 
 class Cut(NamedTuple):
-    """What cut a loss from its graph."""
+    """The step that cut a loss from its graph."""
 
     call: ev.Dispatched
     argument: int
-    """The tensor with a history, or the leaf, that it was cut from."""
-    said: str
-    """Why, as a clause."""
+    """The tensor with a history, or the leaf, from which it was cut."""
+    clause: str
+    """The reason, as a clause."""
     fix: str
 
 
@@ -45,19 +45,19 @@ def cut_losses(trace: Trace) -> Iterator[Diagnosis]:
     for started in _from_a_leaf(trace):
         line = source_line(trace, started.seq)
         place = ("", 0) if line is None else (line.file, line.line)
-        if place not in seen and (found := _told(trace, started)) is not None:
+        if place not in seen and (found := _diagnosis(trace, started)) is not None:
             seen.add(place)
             yield found
 
 
 def _from_a_leaf(trace: Trace) -> Iterator[ev.BackwardStarted]:
-    """The backward passes whose only root is a leaf: no Node of an operator runs in them."""
+    """Yield the backward passes whose only root is a leaf, so that no Node of an operator runs in them."""
     columns, of_node = trace.columns, StepsByKind(trace.columns, trace.columns.of_node)
     ran = trace.steps_of(ev.NodeStarted)
     for step in trace.steps_of(ev.BackwardStarted):
         place = bisect_right(ran, step)
         if place == len(ran) or not of_node.steps(columns.nodes[ran[place]], ev.AccumulatorMade):
-            continue  # told without reading the events of a long loop
+            continue  # found without decoding the events of a long loop
         started = trace[step]
         if not isinstance(started, ev.BackwardStarted) or not started.accumulate or started.depth:
             continue
@@ -65,7 +65,7 @@ def _from_a_leaf(trace: Trace) -> Iterator[ev.BackwardStarted]:
             yield started
 
 
-def _told(trace: Trace, started: ev.BackwardStarted) -> Diagnosis | None:
+def _diagnosis(trace: Trace, started: ev.BackwardStarted) -> Diagnosis | None:
     at, loss = started.seq, index(trace).accumulators[started.roots[0][0]].tensor
     cut = _cut(trace, loss)
     if cut is None:
@@ -78,7 +78,7 @@ def _told(trace: Trace, started: ev.BackwardStarted) -> Diagnosis | None:
     same = trace.columns.lines[cut.call.seq] == leaf_line
     by = "the same line" if same else on_line(trace, leaf_line) if leaf_line >= 0 else "the program"
     text = (
-        f"{name} has no history: {cut.said}. {capital(by)} made {name} a new leaf, so the backward pass on "
+        f"{name} has no history: {cut.clause}. {capital(by)} made {name} a new leaf, so the backward pass on "
         f"{on_line(trace, at)} starts and ends there. {named(trace, lost, at)} get{'s' if len(lost) == 1 else ''} no "
         "gradient from it."
     )
@@ -87,12 +87,12 @@ def _told(trace: Trace, started: ev.BackwardStarted) -> Diagnosis | None:
 
 
 def _leaves_of(trace: Trace, call: ev.Dispatched) -> list[int]:
-    """The leaves that a call got, of those that require grad."""
+    """Return the arguments of a call that are leaves and require grad."""
     return [each for each in arguments_of(trace, call) if index(trace).grad_needed(each, call.seq)]
 
 
 def _made_leaf(trace: Trace, loss: int, at: int) -> int:
-    """The last line before a step that lets a loss require grad; -1 if none says so."""
+    """Return the last line before a step that makes a loss require grad; -1 if there is none."""
     made = index(trace).tensors.get(loss)
     for line in latest_first(trace, at, ev.SourceLine):
         if made is not None and line.seq < trace.columns.lines[made.seq]:
@@ -102,7 +102,7 @@ def _made_leaf(trace: Trace, loss: int, at: int) -> int:
     return -1
 
 
-# -- what cut it ------------------------------------------------------------------------------------------------------
+# -- cuts -------------------------------------------------------------------------------------------------------------
 
 
 def _cut(trace: Trace, loss: int) -> Cut | None:
@@ -116,18 +116,18 @@ def _by_call(trace: Trace, call: ev.Dispatched, argument: int) -> Cut:
     operator, where, name = base_name(call), on_line(trace, call.seq), last_name(trace, argument, call.seq)
     line, dtype = on_line(trace, call.seq, text=False), _dtype(trace, call)
     if dtype and "float" not in dtype and "complex" not in dtype:
-        said = f"{operator} on {where} returns a tensor of {dtype}, which can have no gradient"
+        clause = f"{operator} on {where} returns a tensor of {dtype}, which can have no gradient"
         fix = f"Compute the loss from {name}, before {operator} on {line}"
-        return Cut(call, argument, said, f"{fix}, and leave out requires_grad.")
+        return Cut(call, argument, clause, f"{fix}, and remove requires_grad.")
     why = reason(trace, call)
     if why == "detached":
-        fix = f"Leave out {operator}() on {line} and requires_grad: the result has a history then."
+        fix = f"Remove {operator}() on {line} and requires_grad: the result has a history then."
         return Cut(call, argument, f"{where} cut it from {name} by {operator}()", fix)
     if why == "grad mode is off":
-        fix = f"Move {line} out of torch.no_grad(), and leave out requires_grad."
+        fix = f"Move {line} out of torch.no_grad(), and remove requires_grad."
         return Cut(call, argument, f"{where} ran while grad mode was off, so {operator} recorded no Node", fix)
-    said = f"{operator} on {where} recorded no Node, although {name} requires grad"
-    return Cut(call, argument, said, f"Compute the loss from {name}, and leave out requires_grad.")
+    clause = f"{operator} on {where} recorded no Node, although {name} requires grad"
+    return Cut(call, argument, clause, f"Compute the loss from {name}, and remove requires_grad.")
 
 
 def _dtype(trace: Trace, call: ev.Dispatched) -> str:
@@ -139,7 +139,9 @@ def _dtype(trace: Trace, call: ev.Dispatched) -> str:
 
 
 def _by_number(trace: Trace, leaf: int) -> Cut | None:
-    """The read of a number that a ``torch.tensor`` of the same line got, or one of an earlier line's variable."""
+    """Return the read of a number that a ``torch.tensor`` of the same line got, or one that an earlier line assigned to
+    a variable.
+    """
     made = index(trace).tensors.get(leaf)
     line = None if made is None else source_line(trace, made.seq)
     if made is None or line is None or made_by(trace, leaf) is None:
@@ -161,17 +163,15 @@ def _by_number(trace: Trace, leaf: int) -> Cut | None:
 
 
 def _read(trace: Trace, begin: int, end: int) -> Cut | None:
-    """The first read of a number between two steps, of a tensor that requires grad."""
+    """Return the first read of a number between two steps, from a tensor that requires grad."""
     for call in calls_between(trace, begin, end):
         tensor = call.tensors[0]
         if call.name in READS and index(trace).grad_needed(tensor, call.seq):
             where, line = on_line(trace, call.seq), on_line(trace, call.seq, text=False)
             name = last_name(trace, tensor, call.seq)
-            said = f"{where} takes the number of {name} out of PyTorch, and a Python number has no history"
-            fix = (
-                f"Use {name} itself as the loss: leave out item() on {line} and torch.tensor(..., requires_grad=True)."
-            )
-            return Cut(call.event, tensor, said, fix)
+            clause = f"{where} converts {name} to a Python number, which has no history"
+            fix = f"Use {name} itself as the loss: remove item() on {line} and torch.tensor(..., requires_grad=True)."
+            return Cut(call.event, tensor, clause, fix)
     return None
 
 

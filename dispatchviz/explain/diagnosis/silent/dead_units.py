@@ -1,6 +1,6 @@
 """Gradients that are zero from a Node on in every backward pass: dead ReLUs, saturated clamps.
 
-Only recordings with numbers tell (``--values``, ``dispatchviz why``).
+Found only in recordings with numbers (``--values``, ``dispatchviz why``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.silent.leaves import leaves_behind, named
-from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, all_zero, runs, short, told, until
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, all_zero, last_numbers, runs, short, until
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, last_name, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
@@ -21,11 +21,11 @@ from dispatchviz.foundation.english import counted, listed
 
 GATES = ("Relu", "Threshold", "Clamp", "ClampMin", "ClampMax", "Hardtanh", "Hardsigmoid")
 NAMES = tuple(f"{each}Backward{number}" for each in GATES for number in range(2))
-"""Nodes that pass a gradient on for some inputs, and zero for the others."""
+"""The Nodes that pass a gradient on for some inputs, and zero for the others."""
 
 
 def dead_units(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis if, behind a gate, leaves get nothing but zeros in every pass that is known."""
+    """Yield a diagnosis if leaves behind a gate get only zeros in every known pass."""
     if not any(name in NAMES for name in trace.columns.name_texts):
         return
     numbers = trace.steps_of(ev.NumbersRecorded)
@@ -35,11 +35,11 @@ def dead_units(trace: Trace) -> Iterator[Diagnosis]:
         return
     lost = _lost(trace, own[0], gates)
     if lost and all(set(lost) <= set(_zeros(trace, each)) for each in own):
-        yield _told(trace, own, gates[0], lost)
+        yield _diagnosis(trace, own, gates[0], lost)
 
 
 def _closed(trace: Trace, started: ev.BackwardStarted) -> list[Run]:
-    """The gates that received a gradient other than zero in a pass, and returned zeros."""
+    """Return the gates that received a nonzero gradient in a pass and returned zeros."""
     return [
         run
         for run in runs(trace, started)
@@ -52,7 +52,7 @@ def _returned_zero(run: Run) -> bool:
 
 
 def _lost(trace: Trace, started: ev.BackwardStarted, gates: list[Run]) -> list[int]:
-    """The leaves that a pass reaches only through closed gates."""
+    """Return the leaves that a pass reaches only through closed gates."""
     roots, closed = [node for node, _ in started.roots], {run.started.node for run in gates}
     alive = set(leaves_behind(trace, roots, without=closed))
     zero = set(_zeros(trace, started))
@@ -60,14 +60,14 @@ def _lost(trace: Trace, started: ev.BackwardStarted, gates: list[Run]) -> list[i
 
 
 def _zeros(trace: Trace, started: ev.BackwardStarted) -> Iterator[int]:
-    """The leaves to which a pass gives zeros, as far as the numbers are known: others may be zero, too."""
+    """Yield the leaves to which a pass gives zeros, as far as the numbers are known. Others may be zero too."""
     for run in runs(trace, started):
         made = index(trace).accumulators.get(run.started.node)
         if made is not None and all(not numbers or all_zero(numbers) for numbers in run.got):
             yield made.tensor
 
 
-def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[int]) -> Diagnosis:
+def _diagnosis(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[int]) -> Diagnosis:
     at, first = gate.finished.seq, passes[0]
     made = index(trace).nodes.get(gate.started.node)
     call = None if made is None else next(calls_around(trace, made.seq), None)
@@ -82,14 +82,15 @@ def _told(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[
     if call is not None:
         own = arguments_of(trace, call)
         argument = last_name(trace, own[0], call.seq) if own else ""
-        numbers = told(trace, own[0], call.seq + 8) if own else ""
+        numbers = last_numbers(trace, own[0], call.seq + 8) if own else ""
         of = f" from {argument} = {short(numbers)}" if numbers else ""
         text += (
-            f" {base_name(call)} on {on_line(trace, call.seq)} made it{of}: no element is where its derivative is 1."
+            f" {base_name(call)} on {on_line(trace, call.seq)} made it{of}: no element is in the range where its "
+            "derivative is 1."
         )
     operator = base_name(call) if call is not None else title
     fix = (
-        f"Let some inputs of {operator} be in the range where its derivative is not 0: by other start values, a "
+        f"Move some inputs of {operator} into the range where its derivative is not 0: with other initial values, a "
         f"smaller learning rate, or {'leaky_relu' if 'relu' in operator else 'wider bounds'}."
     )
     cause = Statement("gradient of zeros after a gate", text)

@@ -1,4 +1,6 @@
-"""An optimizer that resets its gradients between the backward pass and its step: each step has none to use."""
+"""An optimizer whose gradients are reset between the backward pass and its step, so that no step has gradients to
+use.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ RESETS = re.compile(r"\b([A-Za-z_][\w.]*)\.zero_grad\(")
 
 
 class Reset(NamedTuple):
-    """A reset of gradients that a step was to use."""
+    """A reset of gradients before the step that needs them."""
 
     backward: int
     reset: int
@@ -31,17 +33,17 @@ class Reset(NamedTuple):
 
 
 def early_resets(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis for each optimizer whose steps all follow a reset without a backward pass between."""
+    """Yield a diagnosis for each optimizer whose steps all follow a reset without a backward pass in between."""
     sources = "\n".join(trace.header.sources.values())
     for name in sorted(set(RESETS.findall(sources))):
         for one in (_resets(trace, name) if f"{name}.step()" in sources else [])[:1]:
             lost = [] if is_live(trace.header) else _lost(trace, one)
             if lost or is_live(trace.header):
-                yield _told(trace, name, one, lost)
+                yield _diagnosis(trace, name, one, lost)
 
 
 def _resets(trace: Trace, name: str) -> list[Reset]:
-    """The resets before all steps of an optimizer; none if one step follows a backward pass."""
+    """Return the resets before all steps of an optimizer; empty if one step follows a backward pass."""
     resets = lines_with(trace, lambda text: text.strip().startswith(f"{name}.zero_grad("))
     steps, begun = lines_with(trace, lambda text: f"{name}.step(" in text), trace.steps_of(ev.BackwardStarted)
     found, before = [], 0
@@ -55,7 +57,7 @@ def _resets(trace: Trace, name: str) -> list[Reset]:
 
 
 def _lost(trace: Trace, one: Reset) -> list[int]:
-    """The leaves whose gradients a reset took away."""
+    """Return the leaves whose gradients a reset removed."""
     tensors, end = trace.columns.tensors, _end_of_line(trace, one.reset)
     leaves = dict.fromkeys(tensors[step] for step in between(trace, ev.GradientAccumulated, one.backward, one.reset))
     written = {each for call in calls_between(trace, one.reset, end) for each in call.written}
@@ -77,17 +79,17 @@ def _end_of_line(trace: Trace, step: int) -> int:
     return lines[later] if later < len(lines) else len(trace) - 1
 
 
-def _told(trace: Trace, name: str, one: Reset, lost: list[int]) -> Diagnosis:
+def _diagnosis(trace: Trace, name: str, one: Reset, lost: list[int]) -> Diagnosis:
     backward, reset, step = (on_line(trace, each) for each in one)
     grads = f"the gradient{'s' * (len(lost) != 1)} of {named(trace, lost, one.step) or f'what {name} holds'}"
     is_zero = "set_to_none=False" in reset
-    does = f"sets {grads} to zero" if is_zero else f"takes {grads} away"
+    does = f"sets {grads} to zero" if is_zero else f"removes {grads}"
     uses = "works with zeros" if is_zero else "has none to use and changes nothing"
     computed = f", which {backward} computed" if lost else f", after {backward}"
     text = f"{capital(reset)} {does}{computed}. So {step} {uses}, each time that it runs."
     cause = Statement("gradients reset before the step", text)
     line, first = on_line(trace, one.reset, text=False), on_line(trace, one.backward, text=False)
-    fix = f"Move {line} before {first}, or behind {on_line(trace, one.step, text=False)}: {name}.zero_grad()."
+    fix = f"Move {line} before {first}, or after {on_line(trace, one.step, text=False)}: {name}.zero_grad()."
     return Diagnosis("silent mistake", one.reset, (cause,), "", (fix,), one)
 
 

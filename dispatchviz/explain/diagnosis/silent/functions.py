@@ -1,4 +1,4 @@
-"""Custom Functions whose ``backward`` returns nothing: PyTorch takes that for no gradient, and is silent."""
+"""Custom Functions whose ``backward`` returns nothing, which PyTorch silently treats as no gradient."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from dispatchviz.explain.sentences.statement import Statement
 
 
 def empty_backward(trace: Trace) -> Iterator[Diagnosis]:
-    """Functions whose ``backward`` ran and returns nothing: PyTorch takes that as None, no gradient, and is silent."""
+    """Yield a diagnosis for each Function whose ``backward`` ran and returns nothing, which PyTorch silently treats as
+    None.
+    """
     if failure(trace) is not None:
         return
     classes = [node for node in program_nodes(trace) if isinstance(node, ast.ClassDef)]
@@ -27,8 +29,8 @@ def empty_backward(trace: Trace) -> Iterator[Diagnosis]:
 
 def _nothing(name: str, line: int, step: int) -> Diagnosis:
     text = (
-        f"{name}.backward (line {line}) returns no value, which autograd takes for None: no gradient goes on from "
-        f"{name}Backward, and the leaves that it leads to get none through it."
+        f"{name}.backward (line {line}) returns no value, which autograd treats as None: no gradient flows on from "
+        f"{name}Backward, so the leaves behind it get no gradient through it."
     )
     cause = Statement("Function: backward has no return", text)
     fix = f"Return one gradient for each input of forward at the end of {name}.backward."
@@ -36,7 +38,7 @@ def _nothing(name: str, line: int, step: int) -> Diagnosis:
 
 
 def _started(trace: Trace, name: str) -> int | None:
-    """The step at which the engine began to evaluate the first Node of a name."""
+    """Return the step at which the engine began to evaluate the first Node of a name."""
     for step in trace.steps_of(ev.NodeStarted):
         event = trace[step]
         if isinstance(event, ev.NodeStarted) and event.name == name:

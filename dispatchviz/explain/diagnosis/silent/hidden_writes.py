@@ -1,7 +1,7 @@
-"""Writes to the memory of a saved tensor that no version counter sees: through ``.data``, or through NumPy.
+"""The writes to the memory of a saved tensor that bump no version counter of it, through ``.data`` or NumPy.
 
-``detach()`` shares the version counter: PyTorch compares it and raises an error. ``.data`` has a counter of its own,
-and NumPy has none: the Node computes with the new numbers, and the gradient is wrong.
+``detach()`` shares the version counter, so PyTorch compares it and raises an error. ``.data`` has its own counter, and
+NumPy has none. The Node then computes with the new numbers, and the gradient is wrong.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital
 
 ASSIGNED = re.compile(r"\.data\s*=[^=]")
-"""``x.data = y``; not ``x.data -= y``, which writes, and then assigns the same memory."""
+"""The pattern of ``x.data = y``, but not of ``x.data -= y``, which writes and then assigns the same memory."""
 
 LATEST = 8
-"""How many of the tensors that were saved last before a write are looked at."""
+"""The number of tensors saved last before a write that are read."""
 
 LONGEST_CHAIN = 8
-"""How many views of views are followed."""
+"""The number of nested views that are followed."""
 
 NO_OTHER_FORM = ("copy_", "fill_", "zero_", "normal_", "uniform_", "bernoulli_")
-"""Operators that programs do not call out of place; assignment to ``y[0]`` calls the first one."""
+"""Operators that programs do not call out of place. An assignment to ``y[0]`` calls the first one."""
 
 ONE_BY_ONE = (
     "AddmmBackward0",
@@ -46,24 +46,25 @@ ONE_BY_ONE = (
     "MulBackward0",
     "MvBackward0",
 )
-"""Nodes that save only what the formulas of their edges need: what they saved, they use.
+"""The Nodes that save only the tensors that the formulas of their edges need, so that they use all of them.
 
-Others, as those of convolutions and norms, save all arguments, and use some only for an edge that may be missing.
+Other Nodes, such as those of convolutions and norms, save all arguments, and use some of them only for an edge that may
+be missing.
 """
 
 Saves = dict[int, list[int]]
-"""By memory, the steps that saved a tensor there, in order."""
+"""The steps that saved a tensor on each memory, in order."""
 
 
 class Wrong(NamedTuple):
-    """A Node that computes with numbers which were written after it saved the tensor."""
+    """A Node that computes with numbers that were written after it saved the tensor."""
 
     saved: ev.VariableSaved
     started: ev.NodeStarted
 
 
 def hidden_writes(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis for each line that writes unseen to what a Node saved and then used."""
+    """Yield a diagnosis for each line with an undetected write to a tensor that a Node saved and then used."""
     sources, seen = trace.header.sources.values(), set[tuple[str, int]]()
     saves: Saves = {}
     if any(".data" in text for text in sources):
@@ -91,7 +92,7 @@ def _first_of_line(trace: Trace, step: int, seen: set[tuple[str, int]]) -> bool:
 
 
 def _through_data(trace: Trace) -> Iterator[Call]:
-    """The program's in-place calls on tensors that ``.data`` returned, and on views of these."""
+    """Yield the program's in-place calls on tensors that ``.data`` returned, and on their views."""
     aliases = _aliases(trace)
     if aliases:
         for call in outermost_calls(trace, lambda name: name.endswith("_") and not name.endswith("__")):
@@ -100,7 +101,9 @@ def _through_data(trace: Trace) -> Iterator[Call]:
 
 
 def _aliases(trace: Trace) -> frozenset[int]:
-    """The tensors that ``.data`` returned: no operator made them, and their memory is that of an earlier tensor."""
+    """Return the tensors that ``.data`` returned: no operator made them, and their memory is that of an earlier
+    tensor.
+    """
     columns = trace.columns
     inner = {columns.code(kind) for kind in (ev.KernelEntered, ev.MetaEntered, ev.Dispatched, ev.ImplEntered)}
     kinds, parents, firsts = columns.kinds, columns.parents, columns.of_storage.firsts
@@ -135,18 +138,18 @@ def _by_data(trace: Trace, call: Call, wrong: Wrong) -> Diagnosis:
     text = f"{saved}. {capital(where)} then wrote to that memory {through}, so {_unseen(trace, wrong)}"
     cause = Statement("write through .data to a saved tensor", text)
     line, name, kept = on_line(trace, at, text=False), base_name(call.event), wrong.saved.tensor
-    first = f"Let {line} return a new tensor: use {name.rstrip('_')} instead of {name}, without .data."
+    first = f"Make {line} return a new tensor: use {name.rstrip('_')} instead of {name}, without .data."
     if kept is not None and index(trace).history(kept, at) is None:
         first = f"Move {line} after the backward pass on {on_line(trace, started.seq, text=False)}."
     elif kept is not None and name in NO_OTHER_FORM:
         first = f"Write to a copy, without .data: {last_name(trace, kept, at)}.clone() before {line}."
-    check = "Use detach() instead of .data: it shares the version counter, so PyTorch finds such a write."
+    check = "Use detach() instead of .data: it shares the version counter, so PyTorch detects that write."
     proof = (wrong.saved.seq, at, started.seq)
     return Diagnosis("silent mistake", at, (cause,), "", (first, check), proof)
 
 
 def _saved(trace: Trace, wrong: Wrong, at: int) -> str:
-    """``ExpBackward0, made on line 3 (y = x.exp()), saved y at version 0``"""
+    """Return ``ExpBackward0, made on line 3 (y = x.exp()), saved y at version 0``"""
     saved = wrong.saved
     assert saved.tensor is not None
     name = last_name(trace, saved.tensor, at)
@@ -167,9 +170,10 @@ def _unseen(trace: Trace, wrong: Wrong) -> str:
 
 
 def _replaced(trace: Trace, saves: Saves, seen: set[tuple[str, int]]) -> Iterator[Diagnosis]:
-    """Leaves whose memory the program replaced by ``x.data = y`` between their saving and its use.
+    """Yield a diagnosis for leaves whose memory the program replaced with ``x.data = y`` after they were saved and
+    before they were used.
 
-    A Node keeps a leaf itself, so it finds the new memory there; of a result it keeps the old memory.
+    A Node keeps a leaf itself, so it finds the new memory there. Of a result it keeps the old memory.
     """
     lines = set(lines_with(trace, ASSIGNED.search))
     for call in outermost_calls(trace, lambda name: name == "_has_compatible_shallow_copy_type") if lines else ():
@@ -180,7 +184,7 @@ def _replaced(trace: Trace, saves: Saves, seen: set[tuple[str, int]]) -> Iterato
             continue  # the same memory again
         wrong = _wrong(trace, saves, leaf, at, of_memory=False)
         if wrong is not None and not wrong.saved.is_output and _first_of_line(trace, at, seen):
-            text = f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then gave it another memory, so "
+            text = f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then gave it other memory, so "
             cause = Statement("saved leaf got other data", text + _unseen(trace, wrong))
             line, backward = (on_line(trace, step, text=False) for step in (at, wrong.started.seq))
             fix = f"Move {line} after the backward pass on {backward}."
@@ -195,8 +199,8 @@ def _by_numpy(trace: Trace, write: NumpyWrite, wrong: Wrong) -> Diagnosis:
     at, started = write.step, wrong.started.seq
     array = f"the NumPy array {write.array}" if write.array else "a NumPy array"
     text = (
-        f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then wrote to that memory through {array}. "
-        f"NumPy knows no version counters, so {_unseen(trace, wrong)}"
+        f"{_saved(trace, wrong, at)}. {capital(on_line(trace, at))} then wrote to that memory through {array}. NumPy "
+        f"does not update version counters, so {_unseen(trace, wrong)}"
     )
     cause = Statement("write through NumPy to a saved tensor", text)
     copy = f"Give NumPy a copy: .numpy().copy() on {on_line(trace, write.shared, text=False)}."
@@ -206,11 +210,11 @@ def _by_numpy(trace: Trace, write: NumpyWrite, wrong: Wrong) -> Diagnosis:
     return Diagnosis("silent mistake", at, (cause,), "", (copy,), tuple(sorted(proof)))
 
 
-# -- what was saved ---------------------------------------------------------------------------------------------------
+# -- saved tensors ----------------------------------------------------------------------------------------------------
 
 
 def _wrong(trace: Trace, saves: Saves, written: int, at: int, of_memory: bool = True) -> Wrong | None:
-    """The first Node that saved what a step overwrites before it, and runs after it."""
+    """Return the first Node that saved a tensor before a step overwrites it, and that runs after the step."""
     steps = _saves(trace, saves, storage_of(trace, written))
     columns, of_node = trace.columns, StepsByKind(trace.columns, trace.columns.of_node)
     before = steps[: bisect_left(steps, at)][-LATEST:]
@@ -227,7 +231,7 @@ def _wrong(trace: Trace, saves: Saves, written: int, at: int, of_memory: bool = 
 
 
 def _uses(trace: Trace, started: ev.NodeStarted) -> bool:
-    """Return whether a Node surely computes with all that it saved."""
+    """Return whether a Node certainly computes with all of its saved tensors."""
     node, edges = started.node, index(trace).edges.get(started.node)
     skipped = StepsByKind(trace.columns, trace.columns.of_node).steps(node, ev.FormulaSkipped)
     if edges is None or skipped or all(gradient is None for gradient in started.gradients):
@@ -236,7 +240,7 @@ def _uses(trace: Trace, started: ev.NodeStarted) -> bool:
 
 
 def _saves(trace: Trace, saves: Saves, memory: int) -> list[int]:
-    """The steps that saved a tensor on a memory."""
+    """Return the steps that saved a tensor on a memory."""
     if memory not in saves:
         made, tensors = index(trace).about_storage(memory, ev.TensorCreated), trace.columns.tensors
         on_it = dict.fromkeys(tensors[step] for step in made)
@@ -245,7 +249,9 @@ def _saves(trace: Trace, saves: Saves, memory: int) -> list[int]:
 
 
 def _overlap(trace: Trace, saved: int | None, written: int, at: int) -> bool:
-    """Return whether two tensors on one memory surely share elements: one of them is as large as any tensor there."""
+    """Return whether two tensors on one memory certainly share elements, because one of them is as large as any tensor
+    there.
+    """
     if saved is None:
         return False
     made = index(trace).about_storage(storage_of(trace, written), ev.TensorCreated)[:LATEST]

@@ -1,4 +1,4 @@
-"""Which leaves a graph leads to, and which of them get a gradient."""
+"""The leaves that a graph leads to, and those of them that get a gradient."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import listed
 
 MOST = 20_000
-"""How many Nodes are looked at."""
+"""The number of Nodes that are read."""
 
 NAMED = 3
-"""Of more leaves only the first ones are named."""
+"""The number of leaves that are named."""
 
 
 def leaves_behind(trace: Trace, roots: Iterable[int], without: Collection[int] = ()) -> list[int]:
-    """The leaves that the edges of some Nodes lead to, in order of discovery; ``without`` what some Nodes lead to."""
+    """Return the leaves that the edges of some Nodes lead to, in order of discovery, without those that the Nodes in
+    ``without`` lead to.
+    """
     known, front = index(trace), [node for node in roots if node not in without]
     found, seen = [], set(front)
     while front and len(seen) < MOST:
@@ -41,7 +43,7 @@ def gets_gradient(trace: Trace, leaf: int, until: int | None = None) -> bool:
 
 
 def named(trace: Trace, tensors: Sequence[int], at: int) -> str:
-    """``net.weight and net.bias``; of many the first ones: ``a, b, c and 4 more``."""
+    """Return names: ``net.weight and net.bias``; of many the first ones: ``a, b, c and 4 more``."""
     names = [last_name(trace, each, at) for each in tensors[:NAMED]]
     more = [f"{len(tensors) - NAMED} more"] if len(tensors) > NAMED else []
     return listed([*names, *more])

@@ -1,4 +1,4 @@
-"""Parameters that require grad and get none, while others of the same module get theirs."""
+"""Parameters that require grad and get none, while others of the same module do."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital
 
 MANY = 10_000
-"""Programs with more names of parameters are not looked at."""
+"""The largest number of names of parameters in a program that is searched."""
 
 NOT_REACHED, UNDEFINED, NO_GRAD, NO_NODE, UNUSED, UNKNOWN = range(6)
-"""Why a parameter gets no gradient."""
+"""The reasons why a parameter gets no gradient."""
 
 PREPARES = ("detach", "t", "numpy_T")
-"""Calls that do not compute with a parameter by themselves."""
+"""The calls that do not compute with a parameter by themselves."""
 
 
 def parameters(trace: Trace) -> dict[str, dict[int, str]]:
-    """The parameters that modules have at the end: by the variable of the module, each tensor with its name."""
+    """Return the parameters that modules have at the end: each tensor with its name, by the module's variable."""
     found: dict[str, dict[int, str]] = defaultdict(dict)
     texts = [text for text in trace.columns.name_texts if "." in text and "[" not in text]
     for text in texts[:MANY]:
@@ -52,11 +52,11 @@ def missing_gradients(trace: Trace) -> Iterator[Diagnosis]:
         groups: dict[tuple[int, int], list[int]] = defaultdict(list)
         for each in missing:
             groups[_why(trace, each, last)].append(each)
-        yield from (_told(trace, variable, why, step, group, last) for (why, step), group in groups.items())
+        yield from (_diagnosis(trace, variable, why, step, group, last) for (why, step), group in groups.items())
 
 
 def _last_pass(trace: Trace) -> ev.BackwardStarted | None:
-    """The last backward pass that writes to the ``.grad`` of leaves."""
+    """Return the last backward pass that writes to the ``.grad`` of leaves."""
     for step in reversed(trace.steps_of(ev.BackwardStarted)):
         event = trace[step]
         if isinstance(event, ev.BackwardStarted) and event.accumulate and not event.inputs:
@@ -65,30 +65,30 @@ def _last_pass(trace: Trace) -> ev.BackwardStarted | None:
 
 
 def _asks_for_some(trace: Trace) -> bool:
-    """Return whether a pass asks for the gradients of some tensors only: then the program decides who gets one."""
+    """Return whether a pass computes the gradients of selected tensors only, so that the program decides which."""
     steps = trace.steps_of(ev.BackwardStarted)
     few = (trace[step] for step in (*steps[:3], *steps[-3:]))
     return any(isinstance(event, ev.BackwardStarted) and bool(event.inputs) for event in few)
 
 
 def _unfinished(trace: Trace) -> bool:
-    """Return whether an error ended the program or, as far as the recording tells, a backward pass."""
+    """Return whether an error ended the program or, as far as the recording shows, a backward pass."""
     passes, ends = trace.steps_of(ev.BackwardStarted), trace.steps_of(ev.BackwardFinished)
     return isinstance(trace[-1], ev.ProgramRaised) or (0 < len(ends) < len(passes))
 
 
 def _is_missing(trace: Trace, tensor: int, last: ev.BackwardStarted) -> bool:
-    """Return whether a parameter, older than the last pass, requires grad for sure and never got any."""
+    """Return whether a parameter, older than the last pass, certainly requires grad and never got a gradient."""
     made = index(trace).tensors.get(tensor)
     if made is None or made.seq > last.seq or gets_gradient(trace, tensor):
         return False
     if trace.header.engine == "model":
         return index(trace).grad_needed(tensor, last.seq) and index(trace).history(tensor, last.seq) is None
-    return bool(index(trace).steps_about(tensor, ev.AccumulatorMade))  # a recording does not see requires_grad
+    return bool(index(trace).steps_about(tensor, ev.AccumulatorMade))  # a recording does not have requires_grad
 
 
 def _why(trace: Trace, tensor: int, last: ev.BackwardStarted) -> tuple[int, int]:
-    """Why a parameter gets no gradient, and a step that shows it."""
+    """Return the reason why a parameter gets no gradient, and a step that shows it."""
     made = [step for step in index(trace).steps_about(tensor, ev.AccumulatorMade) if step < last.seq]
     if made:
         reached = tensor in leaves_behind(trace, [node for node, _ in last.roots])
@@ -101,7 +101,9 @@ def _why(trace: Trace, tensor: int, last: ev.BackwardStarted) -> tuple[int, int]
     return UNUSED if len(between(trace, ev.KeySetComputed, since, last.seq)) <= MOST else UNKNOWN, -1
 
 
-def _told(trace: Trace, variable: str, why: int, line: int, group: list[int], last: ev.BackwardStarted) -> Diagnosis:
+def _diagnosis(
+    trace: Trace, variable: str, why: int, line: int, group: list[int], last: ev.BackwardStarted
+) -> Diagnosis:
     names, several = named(trace, group, last.seq), len(group) > 1
     them, where = "them" if several else "it", on_line(trace, line) if line >= 0 else ""
     computes = f"{capital(where)} computes with {them}"
@@ -115,8 +117,8 @@ def _told(trace: Trace, variable: str, why: int, line: int, group: list[int], la
         UNKNOWN: f"No Node has {them} as an input.",
     }
     fixes = {
-        NOT_REACHED: f"Let the loss depend on the result of {where}",
-        UNDEFINED: "Let each backward() on the path return a gradient",
+        NOT_REACHED: f"Make the loss depend on the result of {where}",
+        UNDEFINED: "Return a gradient from each backward() on the path",
         NO_GRAD: f"Move {where} out of torch.no_grad()",
     }
     s = "" if several else "s"

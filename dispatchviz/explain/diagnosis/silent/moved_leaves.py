@@ -1,4 +1,4 @@
-"""The ``.grad`` of a tensor that is no leaf: of a leaf's copy on another device, or of any other result."""
+"""The ``.grad`` of a tensor that is not a leaf: of a leaf's copy on another device, or of any other result."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ from dispatchviz.foundation.english import capital
 WARNING = "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"
 
 READ = re.compile(r"([A-Za-z_][\w.\[\]]*)\.grad\b(?!_)")
-"""A tensor whose gradient a line reads."""
+"""The pattern of a tensor whose gradient a line reads."""
 
 MOVES = ("to", "cuda", "cpu", "float", "double", "half", "bfloat16", "type", "_to_copy")
-"""Operators that return a copy on another device or of another dtype."""
+"""The operators that return a copy on another device or of another dtype."""
 
 
 def not_a_leaf(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis for each line that reads the ``.grad`` of a result, which PyTorch warns of."""
+    """Yield a diagnosis for each line that reads the ``.grad`` of a result, for which PyTorch issues a warning."""
     for step in trace.steps_of(ev.Warned):
         warned = trace[step]
         if isinstance(warned, ev.Warned) and warned.message.startswith(WARNING):
-            yield _told(trace, warned)
+            yield _diagnosis(trace, warned)
 
 
-def _told(trace: Trace, warned: ev.Warned) -> Diagnosis:
+def _diagnosis(trace: Trace, warned: ev.Warned) -> Diagnosis:
     at, tensor = warned.seq, _read(trace, warned.seq)
     if tensor is None:
         text = (
-            f"{capital(on_line(trace, at))} reads the .grad of a tensor that is no leaf. backward() keeps none there."
+            f"{capital(on_line(trace, at))} reads the .grad of a tensor that is not a leaf. backward() keeps none "
+            "there."
         )
         cause = Statement("gradient of an unknown result", text)
         return Diagnosis(
@@ -56,7 +57,7 @@ def _told(trace: Trace, warned: ev.Warned) -> Diagnosis:
 
 
 def _read(trace: Trace, at: int) -> int | None:
-    """The result whose ``.grad`` the line of a step reads; None if no variable of the line is one."""
+    """Return the result whose ``.grad`` the line of a step reads, or None if no variable of the line is one."""
     line = source_line(trace, at)
     names = [] if line is None else [each[1] for each in READ.finditer(source_text(trace, line))]
     held = [holder for name in names if (holder := index(trace).holder(name, at)) is not None]
@@ -64,7 +65,7 @@ def _read(trace: Trace, at: int) -> int | None:
 
 
 def _moved(trace: Trace, tensor: int, leaves: list[int]) -> bool:
-    """Return whether a tensor comes from one leaf that no variable holds, made on the same line."""
+    """Return whether a tensor comes from one leaf that was made on the same line and that no variable holds."""
     if len(leaves) != 1 or index(trace).names.get(leaves[0]):
         return False
     both = [index(trace).tensors.get(each) for each in (tensor, leaves[0])]
@@ -83,7 +84,7 @@ def _cause_of_moved(trace: Trace, tensor: int, leaf: int, at: int) -> Statement:
         else "backward() writes the gradient to that leaf"
     )
     text = (
-        f"{name} is no leaf: it is {by}. The leaf is the tensor before that call, and no variable holds it. "
+        f"{name} is not a leaf: it is {by}. The leaf is the tensor before that call, and no variable holds it. "
         f"{went}, so {name}.grad is None."
     )
     return Statement("gradient of a moved leaf", text, (RequiresGrad(tensor, requires_grad=True),))
@@ -95,7 +96,9 @@ def _cause(trace: Trace, tensor: int, leaves: list[int], at: int) -> Statement:
     by = f"the result of {base_name(call)} on {on_line(trace, call.seq)}" if call is not None else "a result"
     grad_fn = f" Its grad_fn is {node_title(trace, node, at)}." if node is not None else ""
     only = f": here for {named(trace, leaves, at)}" if leaves else ""
-    text = f"{name} is no leaf: it is {by}.{grad_fn} backward() keeps .grad only for leaves{only}. {name}.grad is None."
+    text = (
+        f"{name} is not a leaf: it is {by}.{grad_fn} backward() keeps .grad only for leaves{only}. {name}.grad is None."
+    )
     return Statement("gradient of a result", text, (RequiresGrad(tensor, requires_grad=True),))
 
 
@@ -131,7 +134,7 @@ def computed_parameters(trace: Trace) -> Iterator[Diagnosis]:
 
 
 def _is_lost(trace: Trace, leaf: int, at: int) -> bool:
-    """Return whether a leaf has a variable of its own, not in a module, and never gets a gradient."""
+    """Return whether a leaf has its own variable, outside modules, and never gets a gradient."""
     name = last_name(trace, leaf, at)
     return name.isidentifier() and bool(index(trace).names.get(leaf)) and not gets_gradient(trace, leaf)
 

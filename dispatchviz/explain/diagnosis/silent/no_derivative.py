@@ -1,4 +1,4 @@
-"""An operator without an autograd kernel: PyTorch warns, and its gradient is what its kernel's own calls give."""
+"""An operator without an autograd kernel. PyTorch warns, and only the calls within its kernel are recorded."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def no_derivative(trace: Trace) -> Iterator[Diagnosis]:
         found = MESSAGE.match(warned.message) if isinstance(warned, ev.Warned) else None
         if isinstance(warned, ev.Warned) and found is not None:
             call = _call(trace, found[1], step)
-            yield _told(trace, warned, found[1], call)
+            yield _diagnosis(trace, warned, found[1], call)
 
 
 def _call(trace: Trace, operator: str, until: int) -> int | None:
-    """The last call of an operator before a step, by the program."""
+    """Return the last call of an operator before a step, made by the program."""
     steps = [each for name, _, steps in trace.columns.calls() if name == operator for each in steps if each < until]
     return min(steps, default=None)
 
 
-def _told(trace: Trace, warned: ev.Warned, operator: str, call: int | None) -> Diagnosis:
+def _diagnosis(trace: Trace, warned: ev.Warned, operator: str, call: int | None) -> Diagnosis:
     where = f", called on {on_line(trace, call)}," if call is not None and on_line(trace, call) else ""
     own = [] if call is None else _nodes(trace, call)
     text = f"{operator}{where} has no kernel for the Autograd keys. "
@@ -47,7 +47,7 @@ def _told(trace: Trace, warned: ev.Warned, operator: str, call: int | None) -> D
 
 
 def _nodes(trace: Trace, call: int) -> list[str]:
-    """The names of the Nodes made within a call, each once, without those that stand for no formula."""
+    """Return the names of the Nodes made within a call, each once, without those that have no formula."""
     made = (trace[step] for step in between(trace, ev.NodeCreated, call, trace.ends[call]))
     names = (event.name for event in made if isinstance(event, ev.NodeCreated))
     return list(dict.fromkeys(name for name in names if "::" not in name))

@@ -1,6 +1,6 @@
-"""Where NaN or infinity first appears in a gradient: in which Node, or in the forward pass before.
+"""The place where NaN or infinity first appears in a gradient: a Node, or the forward pass before.
 
-Only recordings with numbers tell (``--values``, ``dispatchviz why``).
+Found only in recordings with numbers (``--values``, ``dispatchviz why``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
-from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, not_finite, runs, short, told
+from dispatchviz.explain.diagnosis.silent.recorded_numbers import Run, last_numbers, not_finite, runs, short
 from dispatchviz.explain.diagnosis.words import OUR_WORDS, arguments_of, base_name, last_name, made_by, on_line
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.things.calls_around import calls_around
@@ -21,13 +21,13 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital, listed
 
 DEEPEST = 200
-"""How many calls are followed back in the forward pass."""
+"""The number of calls that are followed back in the forward pass."""
 
 CHECKS = "aten::_amp_foreach_non_finite_check_and_unscale_"
-"""What a gradient scaler calls: it expects infinities, and leaves out the step."""
+"""The operators that a gradient scaler calls. It expects infinities, and then skips the step."""
 
 SAME_PASS = 100
-"""How many gradients behind the last numbers that were recorded are looked at: those of its backward pass."""
+"""The number of gradients after the last recorded numbers that are read: those of its backward pass."""
 
 FINITE = "its derivative stays finite"
 SAFE = {
@@ -40,7 +40,7 @@ SAFE = {
     "exp": "Give {call} smaller numbers: its result must be finite.",
 }
 KEEP = "Keep {x} before {call} away from where its derivative is infinite."
-"""What to give an operator instead; and of others."""
+"""The fix for an operator, and that for other operators."""
 
 
 def infinite_gradients(trace: Trace) -> Iterator[Diagnosis]:
@@ -50,13 +50,13 @@ def infinite_gradients(trace: Trace) -> Iterator[Diagnosis]:
         return
     for step in steps[: bisect_left(steps, numbers[-1]) + SAME_PASS]:
         event = trace[step]
-        if isinstance(event, ev.GradientAccumulated) and not_finite(told(trace, event.gradient, step)):
-            found = _told(trace, event)
+        if isinstance(event, ev.GradientAccumulated) and not_finite(last_numbers(trace, event.gradient, step)):
+            found = _diagnosis(trace, event)
             yield from () if found is None else (found,)
             return
 
 
-def _told(trace: Trace, written: ev.GradientAccumulated) -> Diagnosis | None:
+def _diagnosis(trace: Trace, written: ev.GradientAccumulated) -> Diagnosis | None:
     around = (each for each in trace.ancestors(written.seq) if isinstance(each, ev.BackwardStarted))
     started = next(around, None)
     if started is None:
@@ -79,7 +79,7 @@ def _in_node(
     made = index(trace).nodes.get(node)
     call = None if made is None else next(calls_around(trace, made.seq), None)
     title, leaf = node_title(trace, node, at), last_name(trace, written.tensor, written.seq)
-    gradient = short(told(trace, written.gradient, written.seq))
+    gradient = short(last_numbers(trace, written.gradient, written.seq))
     got, returned = (listed([short(each) for each in texts]) for texts in (born.got, born.returned))
     what = "nan" if any("nan" in each for each in born.returned) else "inf"
     text = (
@@ -91,8 +91,8 @@ def _in_node(
     where = next((run for run in ran if run.started.name == "WhereBackward0" and _feeds(run, born)), None)
     if where is not None:
         text += (
-            f" {node_title(trace, where.started.node, at)} passes it 0 for the elements that torch.where does not take,"
-            f" but {title} computes with them, too."
+            f" {node_title(trace, where.started.node, at)} passes it 0 for the elements that torch.where does not "
+            f"take, but {title} computes with them too."
         )
     behind, within = Statement("not finite after where", text), Statement("not finite in a Node", text)
     cause = behind if where is not None else within
@@ -105,8 +105,8 @@ def _feeds(run: Run, other: Run) -> bool:
 
 
 def _arguments(trace: Trace, call: ev.Dispatched, preposition: str) -> str:
-    """`` from x = [0.0, 1.0]``"""
-    each = [(tensor, told(trace, tensor, call.seq + 8)) for tensor in arguments_of(trace, call)]
+    """Return the arguments with their values: `` from x = [0.0, 1.0]``."""
+    each = [(tensor, last_numbers(trace, tensor, call.seq + 8)) for tensor in arguments_of(trace, call)]
     known = [f"{last_name(trace, tensor, call.seq)} = {short(numbers)}" for tensor, numbers in each if numbers]
     return f" {preposition} {listed(known)}" if known else ""
 
@@ -138,25 +138,25 @@ class Birth(NamedTuple):
 
 
 def _birth(trace: Trace, started: ev.BackwardStarted, ran: list[Run]) -> Birth | None:
-    """The call of the forward pass whose result is not finite, and from which the root of a pass has that."""
+    """Return the forward call whose result is not finite and from which the root of a pass gets that value."""
     first = next(iter(ran), None)
     if first is None:
         return None
     root = _result_of(trace, first.started.node)
     tensor, found = root, None
     for _ in range(DEEPEST):
-        numbers = told(trace, tensor, started.seq)
+        numbers = last_numbers(trace, tensor, started.seq)
         call = None if tensor is None else made_by(trace, tensor)
         if tensor is None or call is None or not not_finite(numbers):
             break
         found = Birth(call, tensor, numbers)
-        bad = [each for each in arguments_of(trace, call) if not_finite(told(trace, each, call.seq + 8))]
+        bad = [each for each in arguments_of(trace, call) if not_finite(last_numbers(trace, each, call.seq + 8))]
         tensor = bad[0] if bad else None
     return found
 
 
 def _result_of(trace: Trace, node: int) -> int | None:
-    """The tensor whose ``grad_fn`` a Node became when it was made."""
+    """Return the tensor whose ``grad_fn`` a Node became when it was made."""
     made = index(trace).nodes.get(node)
     columns = trace.columns
     steps = () if made is None else columns.of_node.get(node, ())
@@ -170,7 +170,7 @@ def _in_forward(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> 
     leaf = last_name(trace, written.tensor, written.seq)
     if not arguments_of(trace, call):
         return _in_data(trace, birth, written)
-    arguments, gradient = _arguments(trace, call, "for"), short(told(trace, written.gradient, written.seq))
+    arguments, gradient = _arguments(trace, call, "for"), short(last_numbers(trace, written.gradient, written.seq))
     text = (
         f"{what} first appears in the forward pass: {base_name(call)} on {on_line(trace, at)} returns "
         f"{short(birth.numbers)}{arguments}. The backward pass on {on_line(trace, written.seq)} then gives {leaf} the "
@@ -181,11 +181,11 @@ def _in_forward(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> 
 
 
 def _in_data(trace: Trace, birth: Birth, written: ev.GradientAccumulated) -> Diagnosis:
-    """The diagnosis of a tensor that the program itself creates with NaN or infinity."""
+    """Return the diagnosis of a tensor that the program itself creates with NaN or infinity."""
     at, what = birth.call.seq, "nan" if "nan" in birth.numbers else "inf"
     names = index(trace).names.get(birth.result)
     name = names[0][1] if names is not None and len(names) else "a tensor"
-    leaf, gradient = last_name(trace, written.tensor, written.seq), told(trace, written.gradient, written.seq)
+    leaf, gradient = last_name(trace, written.tensor, written.seq), last_numbers(trace, written.gradient, written.seq)
     text = (
         f"{on_line(trace, at)} creates {name} with {what}: {short(birth.numbers)}. The backward pass on "
         f"{on_line(trace, written.seq)} then gives {leaf} the gradient {short(gradient)}."

@@ -1,6 +1,6 @@
-"""Writes of the program to NumPy arrays that share their memory with tensors.
+"""The program's writes to NumPy arrays that share their memory with tensors.
 
-NumPy says nothing, so the lines themselves tell: which ran, and whether one writes to the array's variable.
+NumPy reports nothing, so they are found through the lines: those that ran and that write to the array's variable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.explain.trace_index.lookups import events_between
 from dispatchviz.explain.trace_index.trace_index import index
 
 LINES = 2_000
-"""How many lines of the program are read after an array got the memory of a tensor."""
+"""The number of lines of the program that are read after an array got the memory of a tensor."""
 
 TO_NUMPY = re.compile(r"^\s*([A-Za-z_]\w*)\s*=[^=].*\.numpy\(\)\s*$")
 """``a = y.detach().numpy()``"""
@@ -34,7 +34,9 @@ FROM_NUMPY = re.compile(r"^\s*([A-Za-z_]\w*)\s*=\s*torch\.from_numpy\(\s*([A-Za-
 
 METHODS = ("fill", "itemset", "partition", "put", "sort")
 FUNCTIONS = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "random.shuffle")
-"""What writes to an array: methods of it, and functions of NumPy that get it first, as ``np.add.at`` does."""
+"""The methods of an array, and the functions of NumPy with it as the first argument (``np.add.at``), that write to
+it.
+"""
 
 
 class NumpyWrite(NamedTuple):
@@ -82,7 +84,7 @@ def _code(trace: Trace, line: ev.SourceLine) -> str:
 
 
 def _written(trace: Trace, since: ev.SourceLine, name: str) -> Iterator[int]:
-    """The lines of the same function that write to an array, until its variable gets another value."""
+    """Yield the lines of the same function that write to an array, until its variable gets another value."""
     lines = events_between(trace, ev.SourceLine, since.seq + 1, len(trace) - 1)
     for line in islice(lines, LINES):
         if (line.file, line.function) != (since.file, since.function) or line.resumed:
@@ -96,7 +98,7 @@ def _written(trace: Trace, since: ev.SourceLine, name: str) -> Iterator[int]:
 
 @lru_cache(maxsize=1024)
 def _writes(code: str, name: str) -> str:
-    """What a line does to a variable: ``writes`` to its array, ``binds`` it to another value, or nothing."""
+    """Return the effect of a line on a variable: ``writes`` to its array, ``binds`` it to another value, or empty."""
     try:
         statements = ast.parse(code).body
     except (SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""The numbers of a tensor at a step, in recordings that have them, and what Nodes got and returned."""
+"""The numbers of a tensor at a step, in recordings that have them, and the gradients that Nodes got and returned."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ NOT_FINITE = re.compile(r"nan|inf")
 NOT_ZERO = re.compile(r"[1-9]|nan|inf|True")
 
 LONGEST = 48
-"""A text of numbers is cut at so many characters."""
+"""The length at which a text of numbers is cut."""
 
 
-def told(trace: Trace, tensor: int | None, at: int) -> str:
-    """The numbers of a tensor that were recorded last, up to a step; empty if there are none."""
+def last_numbers(trace: Trace, tensor: int | None, at: int) -> str:
+    """Return the last recorded numbers of a tensor, up to a step; empty if there are none."""
     if tensor is None:
         return ""
     steps = index(trace).steps_about(tensor, ev.NumbersRecorded)
@@ -32,7 +32,9 @@ def told(trace: Trace, tensor: int | None, at: int) -> str:
 
 
 def until(trace: Trace) -> str:
-    """``Values of tensors were recorded only up to line 7 in iteration 33.``; empty if they were to the end."""
+    """Return ``Values of tensors were recorded only up to line 7 in iteration 33.``; empty if they were recorded to the
+    end.
+    """
     end = end_of_numbers(trace)
     return "" if end is None else f"Values of tensors were recorded only up to {on_line_in(trace, end, text=False)}."
 
@@ -48,12 +50,12 @@ def all_zero(numbers: str) -> bool:
 
 
 def short(numbers: str) -> str:
-    """A text of numbers, cut behind one of them if it is long."""
+    """Return a text of numbers, cut after one of them if it is long."""
     return numbers if len(numbers) <= LONGEST else f"{numbers[:LONGEST].rpartition(', ')[0]}, ...]"
 
 
 class Run(NamedTuple):
-    """A Node's run in a backward pass."""
+    """A run of a Node in a backward pass."""
 
     started: ev.NodeStarted
     finished: ev.NodeFinished
@@ -63,7 +65,7 @@ class Run(NamedTuple):
 
 
 def runs(trace: Trace, started: ev.BackwardStarted) -> Iterator[Run]:
-    """The Nodes that ran in a backward pass, with numbers, in order; a recording of PyTorch has none."""
+    """Yield the runs of Nodes in a backward pass, with numbers, in order. A recording of PyTorch has none."""
     open_nodes: dict[int, ev.NodeStarted] = {}
     end = trace.ends[started.seq]
     for event in events_between(trace, ev.NodeStarted, started.seq, end):
@@ -76,4 +78,4 @@ def runs(trace: Trace, started: ev.BackwardStarted) -> Iterator[Run]:
 
 
 def _known(trace: Trace, tensors: Iterable[int | None], at: int) -> tuple[str, ...]:
-    return tuple(numbers for each in tensors if (numbers := told(trace, each, at)))
+    return tuple(numbers for each in tensors if (numbers := last_numbers(trace, each, at)))

@@ -1,4 +1,4 @@
-"""An optimizer that holds parameters which the model no longer has, and lacks those that replaced them."""
+"""An optimizer that holds parameters that the model no longer has, and lacks those that replaced them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from dispatchviz.foundation.english import capital
 
 OPTIMIZERS = "SGD|Adam|AdamW|Adamax|NAdam|RAdam|SparseAdam|RMSprop|Adagrad|Adadelta|ASGD|Rprop|LBFGS|Adafactor|Muon"
 MAKES = re.compile(rf"([A-Za-z_][\w.]*)\s*=\s*(?:[\w.]*\.)?(?:{OPTIMIZERS})\(.*\bparameters\(\)")
-"""``opt = torch.optim.SGD(net.parameters(), lr=0.1)``"""
+"""The pattern of ``opt = torch.optim.SGD(net.parameters(), lr=0.1)``."""
 
 
 def stale_optimizers(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis if parameters that get gradients are younger than the optimizer, and no step changes them."""
+    """Yield a diagnosis if parameters that get gradients are newer than the optimizer, and no step changes them."""
     sources = trace.header.sources.values()
     if not any("parameters()" in text for text in sources) or any("add_param_group" in text for text in sources):
         return
@@ -39,11 +39,11 @@ def stale_optimizers(trace: Trace) -> Iterator[Diagnosis]:
     for own in parameters(trace).values():
         lacking = [each for each in own if _lacks(trace, each, made[0], steps)]
         if lacking:
-            yield _told(trace, name, made[0], steps, lacking)
+            yield _diagnosis(trace, name, made[0], steps, lacking)
 
 
 def _first_runs(trace: Trace, wanted: Callable[[str], object]) -> list[int]:
-    """The steps at which lines run whose text is wanted; where the program comes back to one does not count."""
+    """Return the steps at which lines with a wanted text run. Returns to the same line do not count."""
     events = (trace[step] for step in lines_with(trace, wanted))
     return [event.seq for event in events if isinstance(event, ev.SourceLine) and not event.resumed]
 
@@ -57,7 +57,7 @@ def _text(trace: Trace, step: int) -> str:
 
 
 def _lacks(trace: Trace, tensor: int, made: int, steps: list[int]) -> bool:
-    """Return whether a parameter that is younger than the optimizer gets a gradient, and the next step does not change
+    """Return whether a parameter that is newer than the optimizer gets a gradient, and the next step does not change
     it.
     """
     created = index(trace).tensors.get(tensor)
@@ -72,7 +72,7 @@ def _lacks(trace: Trace, tensor: int, made: int, steps: list[int]) -> bool:
     return not any(tensor in call.written for call in calls_between(trace, steps[place], end))
 
 
-def _told(trace: Trace, name: str, made: int, steps: list[int], lacking: list[int]) -> Diagnosis:
+def _diagnosis(trace: Trace, name: str, made: int, steps: list[int], lacking: list[int]) -> Diagnosis:
     names, several = named(trace, lacking, len(trace) - 1), len(lacking) > 1
     first, born = index(trace).gradients[lacking[0]].steps[0], _line_of(trace, lacking[0], made)
     step, them = steps[bisect_right(steps, first)], "them" if several else "it"
@@ -87,7 +87,7 @@ def _told(trace: Trace, name: str, made: int, steps: list[int], lacking: list[in
 
 
 def _line_of(trace: Trace, tensor: int, made: int) -> int:
-    """The line that made a tensor, in the function that made the optimizer if that called the line."""
+    """Return the line that made a tensor, in the function that made the optimizer if that function called the line."""
     born, beside = index(trace).tensors[tensor].seq, trace[made]
     for line in user_stack(trace, born):
         if isinstance(beside, ev.SourceLine) and (line.file, line.function) == (beside.file, beside.function):

@@ -1,4 +1,6 @@
-"""Operators whose derivative is zero everywhere, on every way from the loss to a leaf: it gets a gradient of zeros."""
+"""Operators whose derivative is zero everywhere, on every path from the loss to a leaf, which gets a gradient of
+zeros.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Bernoulli")
 NAMES = tuple(f"{each}Backward{number}" for each in ZERO for number in range(3))
-"""Nodes whose formula is zeros, whatever they get."""
+"""The Nodes whose formula always returns zeros."""
 
 
 def zero_derivatives(trace: Trace) -> Iterator[Diagnosis]:
-    """Yield a diagnosis for each line whose backward pass gives some leaves nothing but zeros."""
+    """Yield a diagnosis for each line whose backward pass gives some leaves only zeros."""
     columns = trace.columns
     of_name, of_node = StepsByKind(columns, columns.of_name), StepsByKind(columns, columns.of_node)
     numbers = [number for number, text in enumerate(columns.name_texts) if text in NAMES]
@@ -36,12 +38,12 @@ def zero_derivatives(trace: Trace) -> Iterator[Diagnosis]:
     for started in passes.values():
         line = source_line(trace, started.seq)
         place = ("", 0) if line is None else (line.file, line.line)
-        if place not in seen and (found := _told(trace, started, nodes)) is not None:
+        if place not in seen and (found := _diagnosis(trace, started, nodes)) is not None:
             seen.add(place)
             yield found
 
 
-def _told(trace: Trace, started: ev.BackwardStarted, zero: set[int]) -> Diagnosis | None:
+def _diagnosis(trace: Trace, started: ev.BackwardStarted, zero: set[int]) -> Diagnosis | None:
     roots = [node for node, _ in started.roots]
     if not started.accumulate or started.inputs:
         return None
@@ -57,18 +59,18 @@ def _told(trace: Trace, started: ev.BackwardStarted, zero: set[int]) -> Diagnosi
     text = (
         f"The derivative of {operator} on {where} is 0 everywhere, so {node_title(trace, first, started.seq)} returns "
         f"zeros. In the backward pass on {on_line(trace, started.seq, text=not same)} every path to {names} leads "
-        f"through such a Node. So {names} get{'s' if len(lost) == 1 else ''} a gradient of zeros."
+        f"through a Node like this. So {names} get{'s' if len(lost) == 1 else ''} a gradient of zeros."
     )
     cause = Statement("derivative that is zero everywhere", text)
     inputs = arguments_of(trace, call)
     name = last_name(trace, inputs[0], call.seq) if inputs else "its input"
     passing = f"x + (x.{operator.rstrip('_')}() - x).detach(){'' if name == 'x' else f', with x for {name}'}"
-    fix = f"Leave out {operator} on {on_line(trace, call.seq, text=False)}, or let the gradient pass it: {passing}."
+    fix = f"Remove {operator} on {on_line(trace, call.seq, text=False)}, or let the gradient pass it: {passing}."
     return Diagnosis("gradient that never arrives", started.seq, (cause,), "", (fix,), (call.seq, started.seq))
 
 
 def _ran(trace: Trace, started: int) -> Iterator[int]:
-    """The Nodes that ran in a backward pass, in order."""
+    """Yield the Nodes that ran in a backward pass, in order."""
     steps = between(trace, ev.NodeStarted, started, trace.ends[started])
     return (trace.columns.nodes[step] for step in steps)
 

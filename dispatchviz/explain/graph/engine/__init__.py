@@ -1,1 +1,3 @@
-"""The engine at a step, a subject a module: graph task, exec_info, queues, buffers, .grad, nested passes, streams."""
+"""The engine at a step, with one module for each subject: graph task, exec_info, queues, buffers, .grad, nested passes,
+streams.
+"""

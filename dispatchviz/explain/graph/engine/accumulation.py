@@ -1,7 +1,8 @@
-"""What becomes of a gradient at a leaf: stolen, copied or added, and what ``AccumulateGrad`` asks to decide that.
+"""The effect of a gradient at a leaf (stolen, copied or added), and the conditions that ``AccumulateGrad`` checks.
 
-``accumulateGrad`` of ``torch/csrc/autograd/functions/accumulate_grad.h``, term by term in its order, with the numbers
-of its cases. Those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not come up.
+Mirrors ``accumulateGrad`` of ``torch/csrc/autograd/functions/accumulate_grad.h``, term by term in the same order, with
+its case numbers. The cases of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not
+occur.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dispatchviz.core.autograd.graph import accumulate_grad
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.tensor.tensor import is_non_overlapping_and_dense
-from dispatchviz.explain.graph.engine.buffer_conditions import Condition, asked_until
+from dispatchviz.explain.graph.engine.buffer_conditions import Condition, until_decided
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
@@ -24,9 +25,9 @@ from dispatchviz.foundation.english import shaped
 ACCUMULATE_GRAD = "torch/csrc/autograd/functions/accumulate_grad.h"
 
 CASES: dict[ev.AccumulationMethod, tuple[str, str]] = {
-    "stolen": ("1.1", "the gradient becomes .grad, detached: no copy"),
-    "copied": ("1.5", "a copy in the strides of the layout contract becomes .grad"),
-    "added in place": ("2.3", ".grad += gradient: .grad stays the same tensor"),
+    "stolen": ("1.1", ".grad becomes the gradient itself, detached: no copy"),
+    "copied": ("1.5", ".grad becomes a copy with the strides of the layout contract"),
+    "added in place": ("2.3", ".grad += gradient: .grad remains the same tensor"),
     "added out of place": ("3.2", ".grad = .grad + gradient: a new tensor, with a history if it needs one"),
 }
 """The number of the case in PyTorch's file, and its effect."""
@@ -34,7 +35,7 @@ CASES: dict[ev.AccumulationMethod, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """One write of ``.grad``."""
+    """A write of ``.grad``."""
 
     event: ev.GradientAccumulated
     case: str
@@ -43,56 +44,62 @@ class Accumulation:
 
 
 def accumulation(trace: Trace, event: ev.GradientAccumulated) -> Accumulation:
-    """The whole list, with the term that decided."""
+    """Return the conditions of an accumulation, including the one that decided."""
     terms = _first(trace, event) if event.how in ("stolen", "copied") else _later(event)
     return Accumulation(event, *CASES[event.how], tuple(terms))
 
 
 def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
-    """There is no ``.grad``: case 1."""
+    """Yield the conditions of case 1, where ``.grad`` does not exist yet."""
     leaf, new = tensor_name(trace, event.tensor, event.seq - 1), f"t{event.gradient}"
     yield Condition("!variable_grad.defined()", f"{leaf} has no .grad yet", True)
-    stolen, why = event.how == "stolen", event.why
+    stolen, why = event.how == "stolen", _reason(event)
     shared, allowed = why == accumulate_grad.SHARED, _expected(trace, event)
     layout = stolen or why in (accumulate_grad.GRAD_MODE, accumulate_grad.SHARED)
-    yield from asked_until(
+    yield from until_decided(
         [
             Condition("!GradMode::is_enabled()", "grad mode is off", why != accumulate_grad.GRAD_MODE),
-            Condition("!new_grad.is_sparse()", "always so: there are no such tensors here", True),
-            Condition("is_tensor_stealable(new_grad)", f"nobody else holds {new}: use_count {allowed}", not shared),
+            Condition("!new_grad.is_sparse()", "always true: the model has no such tensors", True),
+            Condition("is_tensor_stealable(new_grad)", f"nothing else holds {new}: use_count {allowed}", not shared),
             Condition("obeys_layout_contract(new_grad)", _strides(trace, event), layout),
         ]
     )
 
 
+def _reason(event: ev.GradientAccumulated) -> str:
+    return accumulate_grad.OLD_REASONS.get(event.why, event.why)
+
+
 def _later(event: ev.GradientAccumulated) -> Iterator[Condition]:
-    """There is one: cases 2 and 3."""
+    """Yield the conditions of cases 2 and 3, where ``.grad`` exists."""
     off = event.how == "added in place"
-    yield Condition("variable_grad.defined()", ".grad is there", True)
+    yield Condition("variable_grad.defined()", ".grad exists", True)
     terms = [
         Condition("!GradMode::is_enabled()", "grad mode is off", off),
-        Condition("!variable_grad.is_sparse()", "always so: there are no such tensors here", True),
-        Condition("inplaceIsVmapCompatible", "always so: no gradient of a vmap is added to one that is none", True),
+        Condition("!variable_grad.is_sparse()", "always true: the model has no such tensors", True),
+        Condition(
+            "inplaceIsVmapCompatible", "always true: a batched gradient is never added to one that is not batched", True
+        ),
     ]
-    yield from asked_until(terms)
+    yield from until_decided(terms)
 
 
 def _expected(trace: Trace, event: ev.GradientAccumulated) -> str:
-    """``num_expected_refs``: the engine keeps the inputs for post hooks."""
+    """Return ``num_expected_refs``. It is larger if the engine keeps the inputs for post hooks."""
     node = around(trace, event.seq, ev.NodeStarted)
     hooks = () if node is None else hooks_of(trace, node.node, None, event.seq)
     return "<= 2, one for the post hooks" if any(hook.kind == "post hook" for hook in hooks) else "<= 1"
 
 
 def _strides(trace: Trace, event: ev.GradientAccumulated) -> str:
-    """What the contract asks for, and what came."""
-    if event.why == accumulate_grad.NOT_ENFORCED:
-        return "not asked for: enforce_grad_layout_policy(False) is in force"
+    """Return the strides that the layout contract requires, and those of the gradient."""
+    if _reason(event) == accumulate_grad.NOT_ENFORCED:
+        return "not required: enforce_grad_layout_policy(False) was called"
     at = event.seq
     wanted, shape = strides_of(trace, event.tensor, at), index(trace).shape(event.tensor, at)
     came = strides_of(trace, event.gradient, at)
     if wanted is None or shape is None or came is None:
-        return "the gradient has the strides that .grad shall have"
+        return "the gradient has the strides that .grad must have"
     if is_non_overlapping_and_dense(shape, wanted):
-        return f"strides {shaped(came)}, those of the leaf are {shaped(wanted)}"
-    return f"strides {shaped(came)}: contiguous, since the leaf is not dense"
+        return f"strides {shaped(came)}; the leaf has {shaped(wanted)}"
+    return f"strides {shaped(came)}: contiguous, because the leaf is not dense"

@@ -1,8 +1,9 @@
-"""What has arrived in an input buffer as of a step: which gradient, by which edge of which Node, what became of it.
+"""The gradients in an input buffer at a step: the Node and edge that each came from, and whether it was stored or
+added.
 
-A Node passes its gradients on right after it has run, edge by edge. So the last Node of the pass that was done before
-an arrival has sent it, and the edges counted off since then tell by which of its edges; a root's gradient is the
-caller's.
+A Node passes its gradients on right after it has run, edge by edge. So an arrival comes from the last Node of the pass
+that finished before it, and the number of edges counted off since then identifies the edge. The gradient of a root
+comes from the caller.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dispatchviz.explain.graph.engine_state import own_latest
 from dispatchviz.explain.graph.graph_history import history
 
 LOOKED_AT = 64
-"""So many gradients that arrived last at a Node are looked at."""
+"""The number of latest arrivals at a Node that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +28,15 @@ class Arrival:
 
     buffered: ev.GradientBuffered
     source: int | None
-    """The Node that gave it; None: whoever called backward did, or the trace does not say."""
+    """The Node that sent it. None if the caller of backward did, or if the trace does not say."""
     edge: int | None
-    """By which of its edges."""
+    """The edge of that Node."""
     holds: int | None
-    """The tensor that is in the buffer from here on, the gradient or a sum; None if the trace does not say."""
+    """The tensor in the buffer after this arrival: the gradient or a sum. None if the trace does not say."""
 
 
 def arrivals(trace: Trace, backward: Backward, node: int, at: int) -> dict[int, list[Arrival]]:
-    """By input of a Node, in the order in which they came; of thousands the last ones."""
+    """Return the arrivals at each input of a Node, in order. Only the last of thousands are read."""
     found: dict[int, list[Arrival]] = {}
     latest = islice(own_latest(trace, backward, node, at, ev.GradientBuffered), LOOKED_AT)
     for event in reversed(list(latest)):
@@ -45,7 +46,7 @@ def arrivals(trace: Trace, backward: Backward, node: int, at: int) -> dict[int, 
 
 
 def arrival(trace: Trace, backward: Backward, event: ev.GradientBuffered, held: int | None) -> Arrival:
-    """One gradient; ``held`` is the tensor that was in the buffer before."""
+    """Return the arrival of a gradient. ``held`` is the tensor that was in the buffer before."""
     finished = _before(backward.steps(ev.NodeFinished), event.seq)
     done = None if finished is None else trace[finished]
     if not isinstance(done, ev.NodeFinished):
@@ -61,14 +62,14 @@ def _before(steps: list[int], at: int) -> int | None:
 
 
 def _edge(trace: Trace, node: int, place: int, at: int) -> int | None:
-    """The edge that was followed as the so many'th: empty ones lead nowhere."""
+    """Return the edge that was followed at a place in the order. Empty edges are not followed."""
     made = history(trace).edges(node, at)
     valid = [] if made is None else [number for number, edge in enumerate(made.edges) if edge is not None]
     return valid[place] if 0 <= place < len(valid) else None
 
 
 def _holds(trace: Trace, event: ev.GradientBuffered, held: int | None) -> int | None:
-    """A sum out of place is what the call returned that ends right before the event."""
+    """Return the tensor in the buffer. An out-of-place sum is the result of the call that ends just before."""
     if event.how != "added out of place":
         return event.tensor if event.how == "stored" else held
     last = trace[event.seq - 1] if event.seq else None

@@ -1,8 +1,8 @@
-"""``exec_info_``: which Nodes a pass for some gradients runs, and why not the others.
+"""``exec_info_``: the Nodes that run in a pass for selected gradients, and the reasons why others do not.
 
-A Node whose ``topological_nr`` is below the smallest among those requested leads to none of them: no path goes from a
-smaller number to a larger one. One comparison leaves out all that is behind it (``Engine::compute_dependencies``,
-``GraphTask::init_to_execute``).
+A Node whose ``topological_nr`` is below the smallest one among the requested Nodes leads to none of them, because no
+path goes from a smaller number to a larger one. So one comparison excludes all Nodes behind it
+(``Engine::compute_dependencies``, ``GraphTask::init_to_execute``).
 """
 
 from __future__ import annotations
@@ -21,23 +21,25 @@ from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.trace_index.trace_index import index
 
 Verdict = Literal["requested", "captured", "topological_nr", "should_execute", "leads on"]
-"""Why a Node runs or gives its gradient, or (the middle two) does not: below the minimum, or no path leads on."""
+"""The reason why a Node runs or gives its gradient. The middle two are reasons why it does not: it is below the
+minimum, or no path leads to a requested Node.
+"""
 
 VERDICTS: tuple[Verdict, ...] = ("requested", "captured", "topological_nr", "should_execute", "leads on")
 
 
 @dataclass(frozen=True, slots=True)
 class ExecInfo:
-    """The entry of one Node."""
+    """The entry of a Node."""
 
     node: int
     needed: bool
     """``needed_``"""
     captures: tuple[tuple[int, int], ...]
-    """(input_nr, index in the result) of each gradient that ``grad`` takes."""
+    """The pair (input_nr, index in the result) of each gradient that ``grad`` takes."""
     topological_nr: int
     reached: bool
-    """The engine has met it; of a requested Node outside of the graph there is an entry as well."""
+    """True if the engine has reached it. A requested Node outside the graph has an entry too."""
 
     @property
     def should_execute(self) -> bool:
@@ -46,19 +48,19 @@ class ExecInfo:
 
 
 class ExecInfoTable:
-    """The entries of one pass; each is made when it is asked for."""
+    """The entries of a pass, each created on demand."""
 
     def __init__(self, backward: Backward, event: ev.ExecInfoPopulated) -> None:
         self._backward, self._event = backward, event
         self.seq = event.seq
-        """The step at which it was filled."""
+        """The step at which the table was filled."""
         self.min_topo_nr = min_topo_nr(backward)
         self.unvisited = len(backward.pruned) - len(event.pruned)
-        """Nodes behind those below the minimum: nobody has looked at them."""
+        """The Nodes behind those below the minimum, which the engine did not visit."""
 
     @cached_property
     def nodes(self) -> dict[Verdict, list[int]]:
-        """The Nodes by what became of them, in order of discovery."""
+        """The Nodes by verdict, in the order of discovery."""
         found: dict[Verdict, list[int]] = {verdict: [] for verdict in VERDICTS}
         pruned, requested = dict(self._event.pruned), self._requested
         for node in self._met:
@@ -69,13 +71,15 @@ class ExecInfoTable:
 
     @property
     def _requested(self) -> set[int]:
-        """By ``backward(inputs=)``; what ``grad`` requests is captured."""
+        """The Nodes requested with ``backward(inputs=)``. The gradients that ``grad`` requests are captured instead."""
         event = self._backward.event
         return {node for node, _ in event.inputs} if event.accumulate else set()
 
     @property
     def _met(self) -> dict[int, None]:
-        """A root that is counted by no edge is a Node as well; of several roots each is below a GraphRoot."""
+        """The Nodes that the engine reached. A root without incoming edges counts too; several roots are below a
+        GraphRoot.
+        """
         roots = self._backward.event.roots
         first = [node for node, _ in roots] if len(roots) == 1 else []
         named = (node for node, _, _ in self._event.captures)
@@ -89,7 +93,7 @@ class ExecInfoTable:
         return found
 
     def entries(self, trace: Trace, verdict: Verdict, most: int) -> Iterator[ExecInfo]:
-        """The first ones of a kind."""
+        """Yield the first entries with a verdict."""
         for node in islice(self.nodes[verdict], most):
             yield ExecInfo(
                 node,
@@ -104,7 +108,7 @@ _tables: WeakKeyDictionary[Backward, ExecInfoTable] = WeakKeyDictionary()
 
 
 def exec_info_at(trace: Trace, at: int) -> ExecInfoTable | None:
-    """None if there is none as of the step: every Node that is reached runs."""
+    """Return the table at a step, or None if it is empty and every reached Node runs."""
     backward = backward_around(trace, at)
     event = None if backward is None else backward.exec_info_at(at)
     if backward is None or event is None:
@@ -115,11 +119,11 @@ def exec_info_at(trace: Trace, at: int) -> ExecInfoTable | None:
 
 
 def min_topo_nr(backward: Backward) -> int:
-    """The smallest number among the requested Nodes; 0 if everything runs, or before it is known."""
+    """Return the smallest number among the requested Nodes; 0 if everything runs, or if it is not yet known."""
     return backward.counted[0].min_topo_nr if backward.counted else 0
 
 
 def topological_nr(trace: Trace, node: int, at: int) -> int:
-    """That of a Node as of a step; 0 if the trace does not say."""
+    """Return the topological number of a Node at a step; 0 if the trace does not have it."""
     edges, made = history(trace).edges(node, at), index(trace).nodes.get(node)
     return edges.topological_nr if edges is not None else made.topological_nr if made is not None else 0

@@ -1,7 +1,7 @@
-"""``task_should_compute_output`` per edge of a Node that runs: which of its formulas this graph task needs.
+"""``task_should_compute_output`` for each edge of the running Node: the formulas that this graph task needs.
 
-``torch/csrc/autograd/node.h``. An edge must be valid, and while ``exec_info_`` is not empty ``should_execute()`` of the
-Node that it leads to must be true.
+From ``torch/csrc/autograd/node.h``. An edge must be valid. If ``exec_info_`` is not empty, ``should_execute()`` of the
+next Node must also be true.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ EdgeReason = Literal["empty edge", "exec_info_ is empty", "needed_", "captured",
 
 @dataclass(frozen=True, slots=True)
 class NeededEdge:
-    """One edge of the Node that runs."""
+    """An edge of the running Node."""
 
     edge: int
     target: int | None
-    """None: an empty edge."""
+    """None for an empty edge."""
     argument: str
-    """The forward argument behind it; empty if unknown."""
+    """The forward argument of the edge; empty if unknown."""
     computes: bool
     """``task_should_compute_output(edge)``"""
     why: EdgeReason
     skipped: int | None
-    """The step at which its formula was left out."""
+    """The step at which its formula was skipped."""
 
 
 def needed_edges(trace: Trace, node: ev.NodeStarted, at: int) -> list[NeededEdge]:
-    """One per edge, in order; the formulas that are left out as of a step."""
+    """Return the edges of a Node in order, with the formulas that were skipped at a step."""
     made = history(trace).edges(node.node, at)
     if made is None:
         return []
@@ -63,7 +63,7 @@ def _why(trace: Trace, target: int | None, computes: bool, at: int) -> EdgeReaso
 
 
 def _skipped(trace: Trace, node: ev.NodeStarted, at: int) -> dict[int, int]:
-    """Edge to the step at which its formula was left out in this run of the Node."""
+    """Return the step at which the formula of each skipped edge was skipped in this run of the Node."""
     steps = (step for step in trace.columns.of_node.get(node.node, ()) if node.seq < step <= at)
     events = (trace[step] for step in steps if trace.columns.kinds[step] == trace.columns.code(ev.FormulaSkipped))
     return {event.edge: event.seq for event in events if isinstance(event, ev.FormulaSkipped)}

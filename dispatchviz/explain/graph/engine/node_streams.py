@@ -1,8 +1,9 @@
-"""On which stream a Node runs, and which streams have waited for which in a pass, as far as the trace tells.
+"""The stream that a Node runs on, and the waits between streams in a pass, as far as they are recorded.
 
 Streaming backwards (``torch/csrc/autograd/engine.cpp``, ``input_buffer.cpp``): a Node runs on the stream that was
-current in its forward (``Node::stream``); a gradient of another stream is followed by an event, for which the stream of
-a sum, or of the Node, waits; at the end the caller's streams wait for those where leaves have left gradients.
+current in its forward call (``Node::stream``). A gradient from another stream is followed by an event, and the stream
+of the sum or of the Node waits for it. At the end the caller's streams wait for the streams that wrote gradients of
+leaves.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ class NodeStreams:
     """The streams of a pass at a step."""
 
     current: int | None
-    """The stream that the Node runs on; None if it is on no accelerator, or if no Node runs."""
+    """The stream that the Node runs on. None if it is not on an accelerator, or if no Node runs."""
     changed: int | None
-    """The step that made it current; None: it was from the beginning."""
+    """The step that made the stream current. None if it was current from the beginning."""
     waits: tuple[ev.StreamWaited, ...]
-    """Which stream waited for which in this pass, the latest first."""
+    """The waits of this pass, latest first."""
     number: int
-    """How many times one waited."""
+    """The number of waits."""
 
 
 def node_streams(trace: Trace, backward: Backward, node: ev.NodeStarted | None, at: int, most: int) -> NodeStreams:
-    """``most``: so many waits are read."""
+    """Return the streams of a pass at a step. At most ``most`` waits are read."""
     waited = [step for step in backward.steps(ev.StreamWaited) if step <= at]
     events = (trace[step] for step in reversed(waited))
     found = islice((event for event in events if isinstance(event, ev.StreamWaited)), most)
@@ -40,7 +41,7 @@ def node_streams(trace: Trace, backward: Backward, node: ev.NodeStarted | None, 
 
 
 def _current(trace: Trace, node: ev.NodeStarted) -> tuple[int, int | None]:
-    """The stream that was made current last before a Node started."""
+    """Return the stream that was made current last before a Node started."""
     steps = trace.steps_of(ev.StreamChanged)
     place = bisect_right(steps, node.seq)
     event = trace[steps[place - 1]] if place else None

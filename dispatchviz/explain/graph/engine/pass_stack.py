@@ -1,7 +1,7 @@
-"""Backward passes within each other: which graph task waits in which Node, and on which thread each runs.
+"""Nested backward passes: the Node in which each graph task waits, and the thread that runs it.
 
-A backward that is called while a Node runs is a graph task of its own. It runs in place, on the stack of its caller;
-when ``MAX_DEPTH`` of them stand on one thread, the next one gets a thread of the engine's pool and its caller waits
+A backward pass that is called while a Node runs is a separate graph task. It runs on the stack of its caller. When
+``MAX_DEPTH`` passes are nested on one thread, the next one gets a thread of the engine's pool and its caller waits
 (``Engine::execute_with_graph_task``).
 """
 
@@ -25,25 +25,26 @@ class OpenPass:
 
     started: ev.BackwardStarted
     within: ev.NodeStarted | None
-    """The Node during whose run it was called; None of an outermost one, and of one that a hook of a Node that only
-    gives its gradient called, or a final callback."""
+    """The Node during whose run it was called. None for an outermost pass, and for one that was called by a final
+    callback or by a hook of a Node that only captures its gradient.
+    """
     line: int
-    """The program's line that called it; 0 if no line did."""
+    """The line of the program that called it; 0 if no line did."""
 
     @property
     def pool_thread(self) -> int:
-        """Which thread of the pool it runs on, from 1; 0: the stack that the outermost pass runs on."""
+        """The number of the pool thread that it runs on, from 1; 0 for the stack of the outermost pass."""
         return self.started.depth // (MAX_DEPTH + 1)
 
     @property
     def owner(self) -> int:
-        """``owner_``: the device whose thread called it; that of an outermost one is the caller's own."""
+        """``owner_``: the device whose thread called it. For an outermost pass, the caller's own."""
         index = "" if self.within is None else self.within.device.partition(":")[2]
         return int(index) if index.isdigit() else CPU_DEVICE
 
 
 def open_passes(trace: Trace, at: int) -> list[OpenPass]:
-    """The backward passes that a step is within, the outermost first; its own first and last steps count."""
+    """Return the backward passes around a step, outermost first. Their own first and last steps count."""
     innermost = at_or_around(trace, at, ev.BackwardStarted)
     if innermost is None:
         return []
@@ -52,7 +53,7 @@ def open_passes(trace: Trace, at: int) -> list[OpenPass]:
 
 
 def elsewhere(trace: Trace, at: int) -> list[ev.BackwardStarted]:
-    """The passes that other threads run meanwhile, each the innermost of its thread, the latest first."""
+    """Return the passes that other threads run at the same time: the innermost one of each thread, latest first."""
     own = {each.started.seq for each in open_passes(trace, at)}
     found, around_others = list[ev.BackwardStarted](), set[int]()
     for backward in history(trace).backwards.under_way(at):

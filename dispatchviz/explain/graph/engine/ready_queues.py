@@ -1,9 +1,9 @@
-"""The ready queues as of a step, one per device, and what puts each waiting Node before the next.
+"""The ready queues at a step, one for each device, and the reason why each waiting Node precedes the next.
 
-A queue is a heap. Whose turn is next is asked in this order (``ReadyQueue::CompareNodeTaskTime``): a shutdown task,
-which ends a device's thread with the process; a task without a Node, which only wakes a thread; the larger reentrant
-depth; the larger sequence number. Of equal ones the heap decides. The first two never stand in a queue of the CPU while
-a program runs, and no event has them.
+A queue is a heap. ``ReadyQueue::CompareNodeTaskTime`` compares in this order: a shutdown task, which ends a device's
+thread with the process; a task without a Node, which only wakes a thread; the larger reentrant depth; the larger
+sequence number. The heap decides between equal ones. The first two never occur in a CPU queue while a program runs, and
+no event records them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_as_of, queue_device
 
 Decision = Literal["reentrant depth", "sequence_nr", "equal", "last"]
-"""What puts a Node before the next one in its queue; the last one has nobody behind it."""
+"""The reason why a Node precedes the next one in its queue. ``last`` means that there is no next one."""
 
 RULE = ("a shutdown task", "a task without a Node", "the larger reentrant depth", "the larger sequence_nr")
-"""What goes first, in the order in which it is asked."""
+"""The criteria for the order of a queue, in the order in which they are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Turn:
     queued: QueuedNode
     decided: Decision
     pushed: int | None
-    """The step that queued it; None if the trace does not say."""
+    """The step that queued it; None if the trace does not have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class ReadyQueue:
     device: str
     """``cpu``, ``cuda:0``."""
     thread: str
-    """Who takes Nodes out of it: ``caller``, ``pt_autograd_0``."""
+    """The thread that takes Nodes from the queue: ``caller``, ``pt_autograd_0``."""
     turns: tuple[Turn, ...]
-    """The first ones, in order."""
+    """The first Nodes, in order."""
     number: int
-    """How many wait."""
+    """The number of waiting Nodes."""
 
 
 def ready_queues(trace: Trace, at: int, most: int) -> list[ReadyQueue]:
-    """That of the CPU first; of other devices those in which a Node waits or out of which the last one came."""
+    """Return the queue of the CPU, then those of devices where a Node waits or from which the last Node came."""
     queue = queue_as_of(trace, at)
     running = _last_device(trace, at)
     devices = {"cpu", running, *(each.device for each in islice(queue, most))}
@@ -59,7 +59,7 @@ def ready_queues(trace: Trace, at: int, most: int) -> list[ReadyQueue]:
 
 
 def _last_device(trace: Trace, at: int) -> str:
-    """Of the Node that runs or has run last in the pass around a step."""
+    """Return the device of the Node that runs, or ran last, in the pass around a step."""
     backward = backward_around(trace, at)
     place = 0 if backward is None else bisect_right(backward.starts, at)
     node = trace[backward.starts[place - 1]] if backward is not None and place else None

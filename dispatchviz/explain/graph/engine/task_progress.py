@@ -1,7 +1,7 @@
-"""How far a graph task is as of a step: what is outstanding, what Nodes still wait for, how much is captured.
+"""The progress of a graph task at a step: outstanding tasks, the gradients that Nodes wait for, captured gradients.
 
-All of it follows from the kinds and the Nodes of its steps: one pass over those when it is first asked, and no event is
-read for it.
+All of it follows from the kinds and Nodes of the task's steps. They are read once, on first use, and no event is
+decoded.
 """
 
 from __future__ import annotations
@@ -17,29 +17,31 @@ from dispatchviz.explain.graph.backwards import Backward
 
 
 class Pending(NamedTuple):
-    """What a graph task waits for."""
+    """The gradients that a graph task waits for."""
 
     nodes: int
-    """Entries of ``dependencies_``: Nodes with edges that have delivered nothing yet."""
+    """Entries of ``dependencies_``: Nodes with edges that have not delivered a gradient."""
     edges: int
-    """Those edges."""
+    """The number of edges that have not delivered a gradient."""
     parked: int
-    """Entries of ``not_ready_``: Nodes with a buffer that wait for more."""
+    """Entries of ``not_ready_``: Nodes with an input buffer that wait for more gradients."""
 
 
 class TaskProgress:
-    """The progress of one backward pass. It may be asked for any step within it."""
+    """The progress of a backward pass, for any step within it."""
 
     def __init__(self, backward: Backward, node_of: Callable[[int], int]) -> None:
         self._backward, self._node_of = backward, node_of
 
     def outstanding(self, at: int) -> int:
-        """``outstanding_tasks_``: Nodes that are queued or run; one is counted until its gradients are passed on."""
+        """Return ``outstanding_tasks_``: Nodes that are queued or running. A Node counts until it has passed its
+        gradients on.
+        """
         pushed, popped = self._until(ev.NodeQueued, at), self._popped(at)
         return pushed - max(popped - 1, 0) - (popped == pushed and self._is_over(at))
 
     def _is_over(self, at: int) -> bool:
-        """The last Node has passed its gradients on: its callbacks run, or all is over."""
+        """Return whether the last Node has passed its gradients on, so that the callbacks run or all is over."""
         called = self._until(ev.FinalCallbackCalled, at) > 0
         return called or (at >= self._backward.end and bool(self._backward.finished))
 
@@ -50,18 +52,18 @@ class TaskProgress:
         return bisect_right(self._backward.steps(kind), at)
 
     def captured(self, at: int) -> int:
-        """How many gradients have been taken for the caller."""
+        """Return the number of gradients that have been captured for the caller."""
         return self._until(ev.GradientCaptured, at)
 
     def pending(self, at: int) -> Pending:
-        """Nothing before the edges are counted."""
+        """Return the pending Nodes and edges; empty before the edges are counted."""
         if self._backward.counted_at(at) is None:
             return Pending(0, 0, 0)
         return self._after[self._until(ev.DependencyMet, at)]
 
     @cached_property
     def _after(self) -> list[Pending]:
-        """After each edge that was counted off."""
+        """The pending counts after each edge that was counted off."""
         backward = self._backward
         left = dict(backward.counts)
         nodes, edges, parked = len(left), sum(left.values()), set[int]()
@@ -82,7 +84,7 @@ _known: WeakKeyDictionary[Backward, TaskProgress] = WeakKeyDictionary()
 
 
 def progress(backward: Backward, node_of: Callable[[int], int]) -> TaskProgress:
-    """That of a pass; ``node_of`` gives the Node of a step."""
+    """Return the progress of a pass. ``node_of`` returns the Node of a step."""
     if backward not in _known:
         _known[backward] = TaskProgress(backward, node_of)
     return _known[backward]

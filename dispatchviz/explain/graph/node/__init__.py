@@ -1,1 +1,1 @@
-"""One Node, whole: its members as of a step, with what each is for."""
+"""A complete Node: its members at a step, with the purpose of each."""

@@ -1,7 +1,7 @@
-"""A Node whole, as of a step: its members in sections, each with its value here and what it is for.
+"""A complete Node at a step: its members in sections, each with its value and purpose.
 
-What the trace does not say of a Node is said in so many words. Derived: inputs from the tensors whose ``grad_fn`` it
-is, what this graph task needs from its exec_info, hooks from their registration.
+Values that the trace does not have are marked as such. Derived values: inputs from the tensors whose ``grad_fn`` it is,
+the edges that this graph task needs from its exec_info, and hooks from their registration.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _PYTHON = raw(DispatchKey.Python)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A member, its value as of the step, and what it is for."""
+    """A member, its value at the step, and its purpose."""
 
     name: str
     value: str
     purpose: str = ""
     goto: int | None = None
-    """The step that made it so."""
+    """The step that set the value."""
     about: Thing | None = None
 
 
@@ -50,7 +50,7 @@ class Section:
 
 
 def node_card(trace: Trace, number: int, at: int) -> list[Section]:
-    """All sections, in the order of the header."""
+    """Return all sections, in the order of the header."""
     known = history(trace)
     node = graph_node(trace, number, known.entries(number, at), at, known.order)
     return [
@@ -70,43 +70,43 @@ def node_card(trace: Trace, number: int, at: int) -> list[Section]:
 NOT_SEEN = "not seen in a release build"
 
 
-def _told(table: tuple[members.Member, ...]) -> Iterator[Fact]:
+def _purposes(table: tuple[members.Member, ...]) -> Iterator[Fact]:
     return (Fact(member.name, "", member.purpose) for member in table)
 
 
 def _shown(name: str, value: str, goto: int | None = None, about: Thing | None = None) -> Fact:
-    """A member of the table, with its value at this step."""
+    """Return a member of the table with its value at this step."""
     (purpose,) = (member.purpose for member in members.SHOWN if member.name == name)
     return Fact(name, value, purpose, goto, about)
 
 
 def _owned(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
-    yield Fact("name", node.name, "that of its class; PyTorch has no NoNamesGuard around the call any more")
+    yield Fact("name", node.name, "the name of its class; PyTorch no longer has a NoNamesGuard around the call")
     end = freed_at(trace, node.number)
     if end is None or end.seq > at:
-        told = not is_unseen(trace.header, ev.NodeDeleted)
-        yield _shown("release_resources", "not called yet" if told else NOT_SEEN)
+        recorded = not is_unseen(trace.header, ev.NodeDeleted)
+        yield _shown("release_resources", "not called yet" if recorded else NOT_SEEN)
     else:
         along = "" if end.by is None else f", with {node_title(trace, end.by, at)}"
         about = None if end.by is None else NodeThing(end.by)
         yield _shown("release_resources", f"the Node is freed{along}", end.seq, about)
-    yield from _told(members.PYTHON)
+    yield from _purposes(members.PYTHON)
 
 
 def _numbers(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     made = index(trace).nodes.get(node.number)
     if node.sequence_nr == NO_NUMBER:
-        yield Fact("sequence_nr", f"{NO_NUMBER}", "UINT64_MAX: it runs as soon as it is ready, before all others")
+        yield Fact("sequence_nr", f"{NO_NUMBER}", "UINT64_MAX: it runs before all other Nodes as soon as it is ready")
     else:
         changed = history(trace).events.number_set(node.number, at)
-        purpose = "priority: of all ready Nodes the largest runs first; counted per thread"
+        purpose = "the priority: among ready Nodes, the largest runs first; counted per thread"
         yield Fact("sequence_nr", str(node.sequence_nr), purpose, goto=changed.seq if changed else node.made)
-    longest = "longest way to a Node without edges: no path leads from a smaller number to a larger one"
+    longest = "length of the longest path to a Node without edges; no path leads from a smaller number to a larger one"
     yield Fact("topological_nr", str(node.topological_nr), longest)
     if made is not None:
-        yield Fact("thread_id", str(made.thread), "the thread that made it", goto=made.seq)
+        yield Fact("thread_id", str(made.thread), "the thread that created it", goto=made.seq)
     yield _shown("has_parent_", {True: "true", False: "false", None: ""}[has_parent(trace, node.number, at)])
-    yield from _told(members.NUMBERS)
+    yield from _purposes(members.NUMBERS)
 
 
 # -- inputs and outputs -----------------------------------------------------------------------------------------------
@@ -124,23 +124,25 @@ def _inputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         name = f"input_metadata({number})"
         if tensor is not None:
             about = TensorThing(tensor.number)
-            yield Fact(name, _metadata(trace, tensor, at), f"what the gradient of {tensor.name} must fit", about=about)
+            yield Fact(name, _metadata(trace, tensor, at), f"the gradient of {tensor.name} must match it", about=about)
         elif number in undefined:
             yield Fact(name, "was_default_constructed", "a placeholder: no gradient arrives here")
         else:
-            yield Fact(name, "the trace does not say")
+            yield Fact(name, "not in the trace")
     if not node.inputs and not undefined:
         yield Fact(
             "input_metadata",
-            "none so far that the trace tells of",
-            "shape, dtype, device of each gradient that it may get",
+            "none recorded so far",
+            "shape, dtype and device of each gradient that it can receive",
         )
     yield _shown("num_inputs", str(entries))
     yield Fact("device()", *_device(node))
     yield Fact(
-        "stream()", _stream(trace, node), "that of its first input on an accelerator: it runs where its forward ran"
+        "stream()",
+        _stream(trace, node),
+        "the stream of its first input on an accelerator: it runs on the stream of its forward call",
     )
-    yield from _told(members.INPUTS)
+    yield from _purposes(members.INPUTS)
 
 
 def _metadata(trace: Trace, tensor: GraphTensor, at: int) -> str:
@@ -152,11 +154,13 @@ def _metadata(trace: Trace, tensor: GraphTensor, at: int) -> str:
 
 
 def _device(node: GraphNode) -> tuple[str, str]:
-    """Of the first input that is not on the CPU; a graph's picture has the device whose queue it waits in."""
+    """Return the device of the first input that is not on the CPU. A graph's picture has the device of its queue
+    instead.
+    """
     devices = (tensor.device for tensor in node.inputs if tensor is not None)
     if any(device == "meta" for device in devices) and node.device in ("", "cpu"):
-        return "meta", "the first input that is not on the CPU; without numbers it waits in the queue of the CPU"
-    return node.device or "cpu", "the first input that is not on the CPU: whose queue it waits in"
+        return "meta", "the device of its first input that is not on the CPU; a meta device uses the CPU's ready queue"
+    return node.device or "cpu", "the device of its first input that is not on the CPU; selects its ready queue"
 
 
 def _stream(trace: Trace, node: GraphNode) -> str:
@@ -179,13 +183,13 @@ def _outputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     yield _shown("num_outputs", str(len(node.edges)))
     if not node.edges:
         yield Fact("next_edges", "none", "a sink: it passes no gradient on" if node.leaf else "")
-    yield from _told(members.OUTPUTS)
+    yield from _purposes(members.OUTPUTS)
 
 
 def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
-    """Whether the edge is valid, and while a graph task runs whether that needs it."""
+    """Return texts: whether the edge is valid and, while a graph task runs, whether the task needs it."""
     valid = edge.target is not None
-    purpose = "asked while the graph is built: is the edge valid, so that something must be saved for it"
+    purpose = "called while the graph is built: true if the edge is valid, so that its tensors must be saved"
     wanted = needs_edge(trace, edge.target, at)
     if wanted is None:
         return str(valid), purpose
@@ -193,7 +197,9 @@ def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
 
 
 def needs_edge(trace: Trace, target: int | None, at: int) -> bool | None:
-    """``task_should_compute_output`` of an edge to a Node; None outside of a backward, or before it is known."""
+    """Return ``task_should_compute_output`` of an edge to a Node. None outside a backward pass, or before it is
+    known.
+    """
     backward = backward_around(trace, at)
     if is_unseen(trace.header, ev.ExecInfoPopulated):
         return None
@@ -202,7 +208,7 @@ def needs_edge(trace: Trace, target: int | None, at: int) -> bool | None:
     return target is not None and (backward.needs(target) or bool(backward.captures(target)))
 
 
-# -- what it keeps ----------------------------------------------------------------------------------------------------
+# -- saved values -----------------------------------------------------------------------------------------------------
 
 
 def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
@@ -210,37 +216,45 @@ def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         what = "undefined" if saved.tensor is None else f"{saved.tensor.name}, version {saved.version}"
         gone = "released; was " if node.released else ""
         about = None if saved.tensor is None else TensorThing(saved.tensor.number)
-        output = "a result: kept without its grad_fn, or it would own its own Node" if saved.is_output else ""
+        output = (
+            "a result: saved without its grad_fn, because otherwise the Node would own itself"
+            if saved.is_output
+            else ""
+        )
         yield Fact(f"SavedVariable {saved.name}", f"{gone}{what}", output, about=about)
     for empty in history(trace).events.of_node(node.number, ev.VariableNotSaved):
         if empty.seq <= at:
             why = f"only the formula of edge {empty.edge} needs it, and that edge is empty"
-            yield Fact(f"SavedVariable {empty.name}", "empty: it was not saved", why, empty.seq)
+            yield Fact(f"SavedVariable {empty.name}", "empty: not saved", why, empty.seq)
     shown = dict(node.attributes)
     for name, value in shown.items():
-        yield Fact(name, value, "a plain value; it stays after release_variables")
+        yield Fact(name, value, "a plain value, which release_variables does not release")
     state = node_state(node.name)
     for name in () if state is None else state.values:
         if name not in shown:
             yield Fact(name, _unshown(trace, node.number, name, at), "a plain value")
     if node.leaf:
-        owner = "the leaf whose .grad it writes: it keeps the leaf, which refers back weakly, or neither would go"
+        owner = (
+            "the leaf whose .grad it writes; the leaf refers back only weakly, because otherwise neither could be freed"
+        )
         yield Fact("variable", node.leaf.name, owner, about=TensorThing(node.leaf.number))
     if not node.variables and not shown and not node.leaf and not (state and state.values):
         yield Fact("saved", "nothing")
-    yield from _told(members.SAVED)
+    yield from _purposes(members.SAVED)
 
 
 def _unshown(trace: Trace, node: int, name: str, at: int) -> str:
-    """A plain value that no event before this step has: it follows from an argument, comes later, or is not known."""
+    """Return the text for a plain value without an event up to this step: it follows from an argument, is set later, or
+    is unknown.
+    """
     comes = any(event.name == name for event in history(trace).events.of_node(node, ev.AttributeSaved))
     if comes or (_scalar_type(trace, node, name, len(trace)) and history(trace).edges(node, at) is None):
         return "not set yet"
-    return _scalar_type(trace, node, name, at) or "the trace does not say"
+    return _scalar_type(trace, node, name, at) or "not in the trace"
 
 
 def _scalar_type(trace: Trace, node: int, name: str, at: int) -> str:
-    """``self_scalar_type`` is the dtype of the argument ``self``; empty if the trace does not say."""
+    """Return the dtype of an argument, as in ``self_scalar_type``; empty if the trace does not have it."""
     argument = name.removesuffix("_scalar_type")
     edges = history(trace).edges(node, at)
     tensor = dict(edges.inputs).get(argument) if edges and argument != name else None
@@ -257,7 +271,7 @@ def _hooks(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         own = [hook for hook in there if hook.kind == kind]
         names = listed([_hook(trace, hook, at) for hook in own])
         yield Fact(member, names or "none recorded", purpose, goto=own[0].seq if own else None)
-    yield from _told(members.HOOKS)
+    yield from _purposes(members.HOOKS)
 
 
 def _hook(trace: Trace, hook: ev.HookRegistered, at: int) -> str:
@@ -272,11 +286,11 @@ def _anomaly(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     if is_unseen(trace.header, ev.StackStored):
         kept = NOT_SEEN
     goto = stored[-1].seq if stored else None
-    yield Fact("AnomalyMetadata", kept, "filled if anomaly mode is on when the Node is made", goto)
+    yield Fact("AnomalyMetadata", kept, "filled if anomaly mode is on when the Node is created", goto)
     for event in parents:
         title = node_title(trace, event.parent_node, at)
-        yield Fact("parent", title, "made while that one ran", event.seq, NodeThing(event.parent_node))
-    yield from _told(members.ANOMALIES)
+        yield Fact("parent", title, "created while that Node ran", event.seq, NodeThing(event.parent_node))
+    yield from _purposes(members.ANOMALIES)
 
 
 # -- running ----------------------------------------------------------------------------------------------------------
@@ -287,21 +301,23 @@ def _running(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     running = event if isinstance(event, ev.NodeStarted) else around(trace, at, ev.NodeStarted)
     current = running is not None and running.node == node.number
     yield Fact("state", f"{node.state.value}{', the current Node' if current else ''}")
-    yield from _told(members.RUNNING)
+    yield from _purposes(members.RUNNING)
 
 
 def _compiled(node: GraphNode) -> Iterator[Fact]:
-    yield Fact("is_traceable", _traceable(node.name), "whether apply consists of recorded operations")
-    state_only = "would mean that all state is saved tensors and what shapes the graph; read if is_traceable is false"
+    yield Fact("is_traceable", _traceable(node.name), "true if apply consists of recorded operations")
+    state_only = (
+        "means that all state is saved tensors and values that shape the graph; read only if is_traceable is false"
+    )
     yield Fact("passes_state_transparently", "False", state_only)
     state = node_state(node.name)
     names = [] if state is None else [*state.tensors, *state.values]
-    collected = (listed(names) or "nothing") if state else "as its class says"
-    yield Fact("compiled_args", collected, "collects all state for the key of a compiled backward")
-    swapped = (listed(list(state.tensors)) or "nothing") if state else "as its class says"
+    collected = (listed(names) or "nothing") if state else "defined by its class"
+    yield Fact("compiled_args", collected, "collects all state for the cache key of a compiled backward")
+    swapped = (listed(list(state.tensors)) or "nothing") if state else "defined by its class"
     tensors = "" if state is None else f", of {counted(len(names), 'member')} the tensors"
-    yield Fact("apply_with_saved", swapped, f"swaps what is saved{tensors}, applies, swaps back")
-    yield from _told(members.COMPILED)
+    yield Fact("apply_with_saved", swapped, f"swaps the saved variables{tensors}, calls apply, and swaps them back")
+    yield from _purposes(members.COMPILED)
 
 
 def _traceable(name: str) -> str:
@@ -311,9 +327,9 @@ def _traceable(name: str) -> str:
     kind = getattr(nodes, name, None)
     if not isinstance(kind, type):
         return "False"
-    return "True: a TraceableFunction" if issubclass(kind, TraceableFunction) else "False: of a view function"
+    return "True: a TraceableFunction" if issubclass(kind, TraceableFunction) else "False: a view function"
 
 
 def _threads() -> Iterator[Fact]:
-    yield from _told(members.THREADS)
+    yield from _purposes(members.THREADS)
     yield from (Fact(f"rule {number}", "", rule) for number, rule in enumerate(members.RULES, 1))

@@ -1,7 +1,7 @@
-"""The hooks that a Node has as of a step, in the order in which they run.
+"""The hooks of a Node at a step, in the order in which they run.
 
-Tensor pre hooks come first, grouped by tensor, then retains-grad hooks, pre hooks, the Node, post hooks; the hooks of a
-leaf are kept by the leaf, and AccumulateGrad reads them there (``torch/csrc/autograd/function_hook.h``).
+The order is: tensor pre hooks grouped by tensor, retains-grad hooks, pre hooks, the Node, post hooks. A leaf stores its
+own hooks, and AccumulateGrad reads them there (``torch/csrc/autograd/function_hook.h``).
 """
 
 from __future__ import annotations
@@ -15,19 +15,23 @@ from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.trace_index.trace_index import index
 
 HOOK_KINDS: tuple[tuple[ev.HookKind, str, str], ...] = (
-    ("tensor pre hook", "tensor_pre_hooks", "of Tensor.register_hook; run even if the Node is only captured"),
-    ("retains-grad hook", "retains_grad_hooks", "of Tensor.retain_grad; after those, and run then too"),
-    ("pre hook", "pre_hooks", "of Node.register_prehook; only if the Node runs"),
-    ("post-accumulate hook", "tensor_post_acc_grad_hooks", "of AccumulateGrad alone; once .grad is written"),
-    ("post hook", "post_hooks", "of Node.register_hook; after the Node, with what it returned"),
+    ("tensor pre hook", "tensor_pre_hooks", "from Tensor.register_hook; run even if the Node is only captured"),
+    (
+        "retains-grad hook",
+        "retains_grad_hooks",
+        "from Tensor.retain_grad; run after the tensor pre hooks, in the same cases",
+    ),
+    ("pre hook", "pre_hooks", "from Node.register_prehook; run only if the Node runs"),
+    ("post-accumulate hook", "tensor_post_acc_grad_hooks", "on AccumulateGrad only; run after .grad is written"),
+    ("post hook", "post_hooks", "from Node.register_hook; run after the Node, with the gradients that it returned"),
 )
-"""Kind, PyTorch's member, when they run: in the order in which they do."""
+"""The kinds of hooks in the order in which they run: kind, PyTorch's member, time."""
 
 ORDER = tuple(kind for kind, _, _ in HOOK_KINDS)
 
 
 class _Handles:
-    """The registrations and removals of a trace by the hook's number, each read once."""
+    """The registrations and removals of a trace by hook number, each read once."""
 
     def __init__(self) -> None:
         self.registered: dict[int, ev.HookRegistered] = {}
@@ -35,7 +39,7 @@ class _Handles:
         self._read = [0, 0]
 
     def follow(self, trace: Trace) -> None:
-        """Read what has come since."""
+        """Read the events that have been added since."""
         for event in self._new(trace, 0, ev.HookRegistered):
             if isinstance(event, ev.HookRegistered) and event.hook is not None:
                 self.registered.setdefault(event.hook, event)
@@ -59,12 +63,12 @@ def _handles_of(trace: Trace) -> _Handles:
 
 
 def registration(trace: Trace, hook: int) -> ev.HookRegistered | None:
-    """How a hook was registered; None if the trace does not have that."""
+    """Return the registration of a hook, or None if the trace does not have it."""
     return _handles_of(trace).registered.get(hook)
 
 
 def hooks_of(trace: Trace, node: int, leaf: int | None, at: int) -> list[ev.HookRegistered]:
-    """The hooks of a Node, ``leaf`` being the one that it accumulates into; each as it was registered."""
+    """Return the hooks of a Node as they were registered. ``leaf`` is the leaf that the Node accumulates into."""
     own = _registered(trace, history(trace).events.steps(node), at)
     own = [event for event in own if event.node == node]
     if leaf is not None:
@@ -77,12 +81,12 @@ def hooks_of(trace: Trace, node: int, leaf: int | None, at: int) -> list[ev.Hook
 
 
 def _group(event: ev.HookRegistered, firsts: dict[int | None, int]) -> int:
-    """A tensor's hooks are in one list, whose place is that of its first hook."""
+    """Return the place of a tensor's list of hooks, which is that of its first hook."""
     return firsts[event.tensor] if event.kind == "tensor pre hook" else 0
 
 
 def _is_gone(trace: Trace, event: ev.HookRegistered, at: int) -> bool:
-    """Return whether its handle removed it, or it has moved to another Node since."""
+    """Return whether its handle removed the hook, or it has moved to another Node."""
     if event.hook is not None:
         return _handles_of(trace).removed.get(event.hook, at + 1) <= at
     if event.kind != "retains-grad hook" or event.tensor is None:

@@ -1,5 +1,5 @@
-"""Which Node a step is about: the one that it makes, runs or names; else the one that the autograd kernel around it has
-made; else the grad_fn of a tensor of the step.
+"""The Node of a step: the Node that it makes, runs or names; else the one made by the autograd kernel around it; else
+the grad_fn of a tensor of the step.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.trace_index import index
 
 LOOKED_AT = 50
-"""So many Nodes made within a kernel are looked at for one that it made itself: it comes first or not at all."""
+"""The number of Nodes within a kernel that are searched for one that the kernel made itself, which comes first if at
+all.
+"""
 
 
 @lru_cache(maxsize=4)
 def node_of_step(trace: Trace, at: int) -> int | None:
-    """None if the step is about no Node that exists by then."""
+    """Return the Node of a step, or None if the step has no Node that exists by then."""
     own = trace.columns.nodes[at]
     return own if own >= 0 else next(_candidates(trace, at), None)
 
@@ -39,7 +41,7 @@ def _candidates(trace: Trace, at: int) -> Iterator[int]:
 
 
 def _made_by(trace: Trace, kernel: int, at: int) -> int | None:
-    """The Node that a kernel itself has made before a step."""
+    """Return the Node that a kernel itself made before a step."""
     columns = trace.columns
     inside = islice(history(trace).events.between(ev.NodeCreated, kernel, at), LOOKED_AT)
     return next((columns.nodes[step] for step in inside if columns.parents[step] == kernel), None)

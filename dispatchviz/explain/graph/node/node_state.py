@@ -1,5 +1,6 @@
-"""The state of a Node: what its class keeps for the formula, and ``has_parent_``, which reading its topological
-number sets."""
+"""The state of a Node: the values that its class stores for the formula, and ``has_parent_``, which is set when its
+topological number is read.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +14,17 @@ from dispatchviz.explain.graph.graph_history import backward_around, history
 
 
 class NodeState(NamedTuple):
-    """Of a generated class."""
+    """The state of a generated class."""
 
     tensors: tuple[str, ...]
-    """Its SavedVariables, by their names in Python."""
+    """The names in Python of its SavedVariables."""
     values: tuple[str, ...]
     """Its plain values."""
 
 
 @functools.cache
 def node_state(name: str) -> NodeState | None:
-    """None for a class that is written by hand, or by the user."""
+    """Return the state of a class, or None if it is written by hand or by the user."""
     from dispatchviz.core.generated import nodes
 
     kind = getattr(nodes, name, None)
@@ -49,20 +50,22 @@ _OTHERWISE: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] 
     "PreluKernelBackwardBackward0": ((), ("grad_output_options", "self_info", "self_options", "weight_options"), ()),
     "SoftmaxBackwardDataBackward0": ((), (), ("output_scalar_type",)),
 }
-"""Classes of PyTorch that keep something else than the model's: tensors and plain values more, plain values less."""
+"""Classes of PyTorch whose state differs from the model's: additional tensors, additional plain values, missing plain
+values.
+"""
 
 
 EDGES_LOOKED_AT = 256
-"""The search for a Node that leads to a new one looks at so many Nodes that got edges later."""
+"""The number of later Nodes with edges that are searched for one that leads to a new Node."""
 
 
 def has_parent(trace: Trace, node: int, at: int) -> bool | None:
-    """None if that would take a look at too many Nodes."""
+    """Return ``has_parent_``, or None if too many Nodes would have to be read."""
     return _met_by_engine(trace, node, at) or _has_edge(trace, node, at)
 
 
 def _met_by_engine(trace: Trace, node: int, at: int) -> bool:
-    """It has waited in a queue, or is a root of the pass that runs, whose edges are counted first."""
+    """Return whether the Node has waited in a queue or is a root of the running pass, whose edges are counted first."""
     columns, steps = trace.columns, history(trace).events.steps(node)
     met = {columns.code(kind) for kind in (ev.NodeQueued, ev.DependencyMet)}
     if any(columns.kinds[step] in met for step in steps[: bisect_right(steps, at)]):

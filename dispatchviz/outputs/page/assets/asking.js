@@ -1,16 +1,16 @@
 // -- Questions before answers -----------------------------------------------------------------------------------------
 
-const NEAR = 24, FAR = 600; // so many questions are looked through for one that is open, as in the stepper
+const NEAR = 24, FAR = 600; // the number of questions among which an open one is looked for, as in the stepper
 
-const A = { on: false, everywhere: false, said: new Map(), skipped: new Set(), done: new Set(), passed: new Set(), open: null, enterIsDue: false };
+const A = { on: false, everywhere: false, answers: new Map(), skipped: new Set(), done: new Set(), passed: new Set(), open: null, enterIsDue: false };
 
-/** Whether a question is still to be asked. */
+/** Return whether a question is still open. */
 function isOpen(asked) {
-  if (A.said.has(asked.reveals)) return false;
+  if (A.answers.has(asked.reveals)) return false;
   return A.everywhere ? !A.done.has(asked.topic) && !A.skipped.has(asked.topic) : !A.skipped.has(asked.reveals);
 }
 
-/** The questions behind a step: of a lesson those that it asks. */
+/** The questions after a step; in a lesson only those that it asks. */
 function behindStep(step) {
   const found = D.questions.asked.slice(behind(D.questions.reveals, step));
   if (A.everywhere || !D.lesson) return found;
@@ -25,7 +25,7 @@ function onTheWay(from, to) {
   return behindStep(from).slice(0, FAR).find((asked) => asked.reveals <= to && outer(asked) && isOpen(asked)) ?? null;
 }
 
-/** The question that comes next: what happens from its answer on is hidden. */
+/** The next question. Steps from its answer on are hidden. */
 function ahead() {
   if (!A.on) return null;
   const found = behindStep(S.at);
@@ -35,13 +35,13 @@ function ahead() {
 const hides = (asked, step) => asked !== null && step >= asked.reveals;
 
 function score() {
-  const right = [...A.said].filter(([step, choice]) => question(step).right === choice).length;
+  const right = [...A.answers].filter(([step, choice]) => question(step).right === choice).length;
   const skipped = A.passed.size ? `${A.passed.size} skipped` : "";
-  return [A.said.size ? `${right} of ${A.said.size} right` : "", skipped].filter(Boolean).join(", ");
+  return [A.answers.size ? `${right} of ${A.answers.size} right` : "", skipped].filter(Boolean).join(", ");
 }
 
-/** What is said behind the last place of a lesson. */
-const lessonEnd = () => D.said.lesson_end.replace("SCORE", score() && ` Your answers: ${score()}.`);
+/** The text after the last place of a lesson. */
+const lessonEnd = () => D.remarks.lesson_end.replace("SCORE", score() && ` Your answers: ${score()}.`);
 
 const question = (step) => D.questions.asked[behind(D.questions.reveals, step) - 1];
 
@@ -62,14 +62,14 @@ function ask(asked) {
     found.addEventListener("click", () => answer(at));
     return found;
   });
-  const skip = made("button", "", D.said.skip);
+  const skip = made("button", "", D.remarks.skip);
   skip.type = "button";
   skip.addEventListener("click", () => answer(-1));
   element("question").replaceChildren(title, ...asked.known.map((each) => made("p", "r-dim", text(each))), ...choices, skip);
   element("question").hidden = false;
 }
 
-/** Goes to the step that tells the answer, and says what was right; -1 is no answer. */
+/** Go to the step that reveals the answer, and show the verdict; -1 is no answer. */
 function answer(choice) {
   const asked = A.open;
   closeQuestion();
@@ -77,7 +77,7 @@ function answer(choice) {
     A.skipped.add(asked.reveals).add(asked.topic);
     A.passed.add(asked.reveals);
   } else {
-    A.said.set(asked.reveals, choice);
+    A.answers.set(asked.reveals, choice);
     A.passed.delete(asked.reveals);
   }
   if (choice === asked.right) A.done.add(asked.topic);
@@ -92,17 +92,17 @@ function closeQuestion() {
   element("question").hidden = true;
 }
 
-/** What was said at a step, while questions are asked; null if nothing was. */
+/** The verdict on the answer to a step, while questions are asked; null if there was none. */
 function guessed() {
-  return A.on && A.said.has(S.at) ? line(question(S.at).verdicts[A.said.get(S.at)]) : null;
+  return A.on && A.answers.has(S.at) ? line(question(S.at).verdicts[A.answers.get(S.at)]) : null;
 }
 
-// -- What would tell the answer ---------------------------------------------------------------------------------------
+// -- Hiding of answers ------------------------------------------------------------------------------------------------
 
 const CELL = 3, ENGINE = 9, TABLE = 12;
 
-/** Whether a pane would tell what is asked next. */
-function tells(pane, asked) {
+/** Return whether a pane would reveal the answer to the next question. */
+function wouldReveal(pane, asked) {
   if (!asked) return false;
   if (pane === ENGINE) return asked.next;
   if (pane !== CELL && pane !== TABLE) return false;
@@ -111,4 +111,4 @@ function tells(pane, asked) {
   return later !== undefined && call + later >= asked.reveals;
 }
 
-const sentenceTells = (asked) => asked !== null && asked.next && kind(S.at).name === "NodeQueued";
+const sentenceWouldReveal = (asked) => asked !== null && asked.next && kind(S.at).name === "NodeQueued";

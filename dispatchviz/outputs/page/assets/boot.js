@@ -1,6 +1,6 @@
 "use strict";
 
-// Unpacks the page: its style sheet, its script, and what was recorded, which the script finds as `recorded`.
+// Unpacks the page: its style sheet, its script, and the recording, which the script finds as `recorded`.
 
 let recorded;
 

@@ -2,7 +2,7 @@
 
 // -- The data, and the tables in it -----------------------------------------------------------------------------------
 
-let D; // all that was recorded: see player_data.py
+let D; // the recording: see player_data.py
 
 const element = (id) => document.getElementById(id);
 
@@ -47,7 +47,7 @@ function recentOnes(text) {
   return found;
 }
 
-/** The place of the first of some sorted numbers that is larger. */
+/** The index of the first larger number among sorted ones. */
 function behind(numbers, number) {
   let low = 0;
   for (let high = numbers.length; low < high; ) {
@@ -60,7 +60,7 @@ function behind(numbers, number) {
 
 const has = (numbers, number) => numbers[behind(numbers, number) - 1] === number;
 
-/** Lists of numbers, each written as what differs from the one before it, now and then whole. */
+/** Lists of numbers, each written as its difference from the one before it, and some written whole. */
 class Lists {
   constructor(written) {
     this.written = written;
@@ -83,7 +83,7 @@ class Lists {
 
 const LEFT_OUT = -1;
 
-/** What is shown from step to step. */
+/** The lines of a pane from step to step. */
 class Track {
   constructor({ steps, shown, lists }) {
     this.steps = ordered(steps);
@@ -102,7 +102,7 @@ class Track {
   }
 }
 
-/** Decodes what is written as differences. */
+/** Decode numbers that are written as differences. */
 function prepare(data) {
   D = data;
   prepareLines(D.lines);

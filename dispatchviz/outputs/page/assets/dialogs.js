@@ -1,13 +1,13 @@
-// -- What is asked for, and the help ----------------------------------------------------------------------------------
+// -- Prompts and the help ---------------------------------------------------------------------------------------------
 
 function closing() {
-  const close = made("button", "close", "Esc closes this");
+  const close = made("button", "close", "Close (Esc)");
   close.type = "button";
   close.addEventListener("click", () => element("dialog").close());
   return close;
 }
 
-/** Asks for a text; `done` gets it. */
+/** Prompt for a text, and pass it to `done`. */
 function prompted(title, value, done) {
   const form = made("form"), label = made("label", "", title), input = made("input");
   form.method = "dialog";
@@ -33,11 +33,11 @@ const askSearch = () => prompted("Search the steps: ", S.query, (text) => {
 
 const askStep = () => prompted(`Step 0 to ${last()}: `, "", (text) => {
   const step = stepTyped(text);
-  if (Number.isNaN(step)) S.note = words(`${text} is no step: 37, +10, -10, 50%`, "warning");
+  if (Number.isNaN(step)) S.note = words(`${text} is not a step: write 37, +10, -10 or 50%`, "warning");
   else goTo(step);
 });
 
-/** The help: what the chosen pane shows, the signs, all keys. */
+/** Show the help: the chosen pane, the signs, all keys. */
 function help() {
   const found = made("div", "help"), about = D.about[S.focus];
   const signs = Object.entries(D.tree.signs).map(([name, sign]) => `${sign} ${name}`).join("   ");
@@ -49,12 +49,12 @@ function help() {
       table = made("table");
       found.append(made("h3", "", group), table);
     }
-    const row = made("tr"), keys = made("td"), told = made("td"), does = made("button", "does", key.help);
+    const row = made("tr"), keys = made("td"), action = made("td"), does = made("button", "does", key.help);
     does.type = "button";
     if (key.action !== "graph('move')") does.dataset.action = key.action;
     keys.append(made("kbd", "", key.shown));
-    told.append(does);
-    row.append(keys, told);
+    action.append(does);
+    row.append(keys, action);
     table.append(row);
   }
   opened(found);
@@ -62,7 +62,7 @@ function help() {
 
 // -- A link to this step ----------------------------------------------------------------------------------------------
 
-// A page in a notebook's output has no address of its own: there is nothing to write, and the step itself is what can be named.
+// A page in a notebook's output has no address of its own, so only the number of the step can be copied.
 const hasAddress = () => location.protocol !== "about:";
 
 async function copyLink() {
@@ -72,14 +72,14 @@ async function copyLink() {
     await navigator.clipboard.writeText(link);
     S.note = words(`Copied: ${link}`, "hint");
   } catch {
-    S.note = words(hasAddress() ? `The link to this step: ${link}` : `This is ${link}; a page in a notebook has no links`, "hint");
+    S.note = words(hasAddress() ? `The link to this step: ${link}` : `This is ${link}. A page in a notebook has no links`, "hint");
   }
   render();
 }
 
 const writeLink = () => !hasAddress() || history.replaceState(null, "", `#step=${S.at}${marksInLink()}`);
 
-/** Marks and their names, which are in the link: whoever gets it has them. */
+/** The marks and their names for the link, so that its readers have them. */
 function marksInLink() {
   const found = [...S.marks].map(([step, name]) => (name ? `${step}:${encodeURIComponent(name)}` : step));
   return found.length ? `&marks=${found.join(",")}` : "";
@@ -101,7 +101,7 @@ function nameIn(written) {
 
 let linkTimer = 0;
 
-/** Keeps the link up to date, less often than a browser allows. */
+/** Update the link, less often than a browser allows. */
 function writeLinkSoon() {
   clearTimeout(linkTimer);
   linkTimer = setTimeout(writeLink, 300);

@@ -1,4 +1,4 @@
-// -- The glossary: what a term means, where the pointer or the focus is --------------------------------------------------
+// -- The glossary: the meaning of the term at the pointer or the focus --------------------------------------------------
 
 /** The entry of a marked word. */
 const termOf = (word) => D.glossary.find(([, words]) => new RegExp(`^(?:${words})$`).test(word));
@@ -11,7 +11,7 @@ function drawnTerm(word, className) {
   return found;
 }
 
-/** Marks the first use of each term of the texts above the steps. */
+/** Mark the first use of each term in the texts above the steps. */
 function markTerms() {
   const seen = new Set();
   for (const each of document.querySelectorAll("#why [data-term]")) {

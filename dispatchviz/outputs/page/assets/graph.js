@@ -1,10 +1,10 @@
-// -- The backward graph in step: laid out once, its boxes look as the Nodes are at the step ---------------------------
+// -- The backward graph: laid out once, with boxes that show the Nodes as of the step ----------------------------------
 
 const G = { layouts: new Map(), asRows: false, shown: null, view: null, box: null, pointers: new Map(), moved: false };
 
 const sceneNumber = () => behind(D.graph.begins, S.at) - 1;
 
-/** Draws the picture into the pane; whether there is one. */
+/** Draw the picture into the pane. Return whether there is one. */
 function drawGraph(parts, asked) {
   const scene = D.graph.scenes[sceneNumber()];
   if (!scene || G.asRows || D.panes.get(GRAPH_PANE).empty.at(S.at).length) return false;
@@ -20,7 +20,7 @@ function drawGraph(parts, asked) {
   return true;
 }
 
-/** Makes the pictures of the graphs before and behind this one while nobody waits: a step there has them at once. */
+/** Make the pictures of the neighboring graphs in idle time, so that a step there shows them at once. */
 function prepareNeighbors() {
   const number = sceneNumber(), near = [D.graph.scenes[number + 1], D.graph.scenes[number - 1]];
   const scene = near.find((each) => each && !layoutOf(each).picture);
@@ -37,11 +37,11 @@ function pictureOf(scene) {
   return layout.picture;
 }
 
-/** The picture as elements of the page; of what it could bring besides shapes and texts nothing is taken over. */
+/** The picture as elements of the page. Only its shapes and texts are kept. */
 function parsed({ svg, boxes }) {
   const found = document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true);
   for (const each of found.querySelectorAll("script, style, foreignObject, title, a")) each.replaceWith(...(each.localName === "a" ? each.childNodes : []));
-  for (const each of found.querySelectorAll(".node > g, .edge > g")) each.replaceWith(...each.childNodes); // around what was a link
+  for (const each of found.querySelectorAll(".node > g, .edge > g")) each.replaceWith(...each.childNodes); // groups that were links
   found.setAttribute("role", "img");
   found.setAttribute("aria-label", "backward graph");
   const box = made("div", "picture"), [, , width, height] = found.getAttribute("viewBox").split(" ").map(Number);
@@ -52,7 +52,7 @@ function parsed({ svg, boxes }) {
   return { box, svg: found, width, height, nodes, edges };
 }
 
-/** Fits a picture anew whose pane has another size; the browser tells it when it has laid out the page anyway. */
+/** Fit a picture again when its pane changes its size. The browser reports this after a layout that it does anyway. */
 const resized = new ResizeObserver(() => {
   if (!G.shown?.box.isConnected) return;
   G.box = null;
@@ -65,7 +65,7 @@ function markModules({ svg }) {
   for (const frame of svg.querySelectorAll("g.cluster")) frame.classList.toggle("module", frame.querySelector("text").textContent in there);
 }
 
-/** A box of the picture, the Nodes that it stands for, its texts. */
+/** A box of the picture, its Nodes, its texts. */
 function drawnNode(group, boxes) {
   const number = /\bn(\d+)\b/.exec(group.getAttribute("class"))?.[1];
   if (number === undefined) return null;
@@ -96,7 +96,7 @@ function update(scene, picture, hidesUnmade) {
   follow(picture);
 }
 
-/** How a Node looks at this step; null before it is made. */
+/** The look of a Node at this step; null before it is made. */
 function lookOf(life) {
   life.all ??= sums(life.steps);
   const place = behind(life.all, S.at) - 1;
@@ -104,7 +104,7 @@ function lookOf(life) {
 }
 
 const NOT_MADE = "not made yet";
-const URGENT = ["failed", "running", "queued"]; // these are seen where one Node of several is so
+const URGENT = ["failed", "running", "queued"]; // a box of several Nodes shows the first of these states that one of them has
 
 function stateOf(states) {
   return URGENT.find((state) => states.includes(state)) ?? states.toSorted((a, b) => count(states, b) - count(states, a))[0];
@@ -112,7 +112,7 @@ function stateOf(states) {
 
 const count = (states, state) => states.filter((each) => each === state).length;
 
-/** What is written in a box now: title, state, lines; of several Nodes how many are in which state. */
+/** The texts of a box now: title, state, lines. A box of several Nodes counts their states. */
 function textsOf(node, states, now) {
   if (!node.folded) return now.get(node.members[0])?.texts.map(text) ?? null;
   if (states.every((state) => state === "unmade")) return null;
@@ -129,7 +129,7 @@ function counted(found) {
   return `${alike}/${states.length} ${word}`;
 }
 
-/** Writes texts into a box that was laid out with others. */
+/** Write texts into a box that was laid out with other texts. */
 function setTexts(node, texts) {
   node.original ??= node.texts.map((each) => each.textContent);
   const shown = texts ?? [node.original[0], NOT_MADE];
@@ -158,13 +158,13 @@ function setText(element, text, original) {
 
 const ruler = document.createElement("canvas").getContext("2d");
 
-/** How wide a text is, without laying out the page for it. */
+/** The width of a text, measured without a layout of the page. */
 function widthOf(element, text) {
   ruler.font = `${element.getAttribute("font-size")}px ${element.getAttribute("font-family")}`;
   return ruler.measureText(text).width;
 }
 
-/** The Node that the step is about, as the rows of the pane say. */
+/** The Node of the step, read from the rows of the pane. */
 function aboutNode() {
   const here = rowsAt(GRAPH_PANE, S.at)?.find((each) => each.flags & HERE);
   return here ? +(/^node (\d+)/.exec(here.key)?.[1] ?? -1) : -1;
@@ -174,7 +174,7 @@ function aboutNode() {
 
 const SMALLEST = 0.6, LARGEST = 1.25, CLOSEST = 6;
 
-/** A picture that was not shown before: all of it, or of a large one what is readable. */
+/** Show a new picture: all of it, or the readable part of a large one. */
 function show(picture) {
   G.shown = picture;
   fit(picture);
@@ -182,7 +182,7 @@ function show(picture) {
   if (scale < SMALLEST) zoom(picture, SMALLEST / scale, picture.width / 2, 0);
 }
 
-/** All of it, no larger than it is readable. */
+/** Show the whole picture, no larger than is readable. */
 function fit(picture) {
   const { clientWidth, clientHeight } = G.box ?? picture.box;
   G.box = { clientWidth, clientHeight };
@@ -197,7 +197,7 @@ function look(picture) {
   picture.svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
 }
 
-/** Nearer or further away around a point of the picture, which is the middle if none is given. */
+/** Zoom around a point of the picture, by default its middle. */
 function zoom(picture, by, x = G.view.x + G.view.width / 2, y = G.view.y + G.view.height / 2) {
   const scale = Math.max(picture.box.clientWidth / G.view.width * by, 0.05) > CLOSEST ? 1 : by;
   G.view = { x: x + (G.view.x - x) / scale, y: y + (G.view.y - y) / scale, width: G.view.width / scale, height: G.view.height / scale, fitted: false };
@@ -210,7 +210,7 @@ function pan(picture, right, down) {
   look(picture);
 }
 
-/** Brings the box that the step is about into sight, if the reader looks at a part. */
+/** Scroll to the box of the step, if only a part of the picture is visible. */
 function follow(picture) {
   if (G.view.fitted) return;
   const about = picture.nodes.find((node) => node.group.classList.contains("about"));
@@ -233,11 +233,11 @@ const numbersIn = (text) => text.match(/-?[\d.]+/g).map(Number);
 
 function graphButtons(isPicture, scene) {
   if (!D.graph.scenes[sceneNumber()]) return [];
-  const buttons = isPicture ? [["in", "+", "nearer"], ["out", "−", "further away"], ["fit", "fit", "all of it"]] : [];
+  const buttons = isPicture ? [["in", "+", "zoom in"], ["out", "−", "zoom out"], ["fit", "fit", "fit the whole graph"]] : [];
   const { name } = isPicture ? layoutOf(scene) : {}, there = (other) => isPicture && scene.layouts.some((each) => each.name === other);
-  if (there("folded")) buttons.push(["fold", isWhole(name) ? "fold" : "unfold", "fold what repeats, or unfold it"]);
-  if (there("modules") || there("folded modules")) buttons.push(["modules", ["modules", "module frames", "module boxes"][modulesIn(name)], "frames, boxes or nothing for modules"]);
-  buttons.push(["rows", isPicture ? "rows" : "picture", "as rows, or as a picture"]);
+  if (there("folded")) buttons.push(["fold", isWhole(name) ? "fold" : "unfold", "fold or unfold repeats"]);
+  if (there("modules") || there("folded modules")) buttons.push(["modules", ["modules", "module frames", "module boxes"][modulesIn(name)], "show modules as frames, as boxes, or not at all"]);
+  buttons.push(["rows", isPicture ? "rows" : "picture", "show rows or a picture"]);
   return buttons.map(([name, text, title]) => {
     const found = made("button", "", text);
     found.type = "button";
@@ -247,7 +247,7 @@ function graphButtons(isPicture, scene) {
   });
 }
 
-// Layouts are called by what is folded in them: "", "folded", "folded modules" with frames, "folded boxes", "boxes net.up" with that module unfolded, "n12".
+// The name of a layout says which parts are folded: "", "folded", "folded modules" with frames, "folded boxes", "boxes net.up" with that module unfolded, "n12".
 const isWhole = (layout) => !/^(folded|n\d+$)/.test(layout);
 const modulesIn = (layout) => (/^(?:folded )?boxes\b/.test(layout) ? 2 : layout.endsWith("modules") ? 1 : 0);
 const named = (isFolded, ...others) => [isFolded && "folded", ...others].filter(Boolean).join(" ");
@@ -274,19 +274,19 @@ function graph(what) {
   if (scene) GRAPH[what](pictureOf(scene));
 }
 
-/** Another picture of the same graph, by its name; the first one that there is. */
+/** Show another picture of the same graph: the first of these names that exists. */
 function changeLayout(...names) {
   const scene = D.graph.scenes[sceneNumber()], there = scene.layouts.map(({ name }) => name);
   const name = names.find((each) => there.includes(each));
   if (name !== undefined) G.layouts.set(scene, there.indexOf(name));
 }
 
-/** Modules as boxes, but that one unfolded, and those that it is in. */
+/** Show modules as boxes, but unfold one of them and those around it. */
 function boxed(isFolded, opened) {
   changeLayout(named(isFolded, "boxes", opened), named(false, "boxes", opened), ...(opened ? [named(isFolded, "modules")] : [named(isFolded)]));
 }
 
-/** Unfolds a box that was clicked; folds a module whose frame's title was. */
+/** Unfold a box that was clicked, or fold a module whose title was clicked. */
 function clicked(target) {
   const group = target.closest?.(".picture g.node.folded"), frame = target.closest?.(".picture g.cluster.module text");
   if (!group && !frame) return;
@@ -297,7 +297,7 @@ function clicked(target) {
   render();
 }
 
-/** Modules that can be boxes, and the one that each is in. */
+/** Modules that can be boxes, each with the module around it. */
 function modules(isFolded) {
   const { layouts } = D.graph.scenes[sceneNumber()];
   return [named(isFolded, "boxes"), "boxes"].map((each) => layouts.find(({ name }) => name === each)?.parents).find(Boolean) ?? {};

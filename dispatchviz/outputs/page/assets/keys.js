@@ -1,4 +1,4 @@
-// -- What keys and buttons do: one table for both ---------------------------------------------------------------------
+// -- Actions: one table for keys and buttons --------------------------------------------------------------------------
 
 const ACTIONS = {
   ask_step: askStep,
@@ -11,8 +11,8 @@ const ACTIONS = {
   places: listPlaces,
   cross,
   then_and_now: () => thenAndNow(0),
-  frames: () => showOther(CALLS_PANE, D.said.stacks),
-  engine: () => showOther(ENGINE, D.said.engines),
+  frames: () => showOther(CALLS_PANE, D.remarks.stacks),
+  engine: () => showOther(ENGINE, D.remarks.engines),
   help,
   predict,
   copy_link: copyLink,
@@ -33,7 +33,7 @@ const ACTIONS = {
 
 for (const name of ["app.ask_thing", "traceback", "registration"]) ACTIONS[name] = () => showText(name);
 
-/** The function of an action, whose arguments stand in its name. */
+/** The function of an action. Its name contains the arguments. */
 function actionOf(name) {
   if (name in ACTIONS) return ACTIONS[name];
   const [, what, argument, forward] = /^(\w+)\('?([^',]*)'?(?:, (\w+))?\)$/.exec(name);
@@ -47,7 +47,7 @@ function actionOf(name) {
   }[what];
 }
 
-/** Does something, and shows what came of it. */
+/** Run an action and show its result. */
 function act(what) {
   Object.assign(S, { note: null, isFirst: false });
   what();
@@ -119,7 +119,7 @@ function questionKey(key) {
     answer(key - 1);
     A.enterIsDue = true;
   };
-  if (key === "Escape" || key === D.said.goes_on) return () => answer(-1);
+  if (key === "Escape" || key === D.remarks.goes_on) return () => answer(-1);
   if (key === "p") return predict;
   const buttons = [...document.querySelectorAll("#question button")], here = buttons.indexOf(document.activeElement);
   const by = { ArrowDown: 1, n: 1, ArrowUp: -1, N: -1 }[key];

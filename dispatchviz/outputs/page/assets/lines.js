@@ -19,7 +19,7 @@ function prepareLines(lines) {
   prepareNumbers(lines);
 }
 
-/** The numbers of each text from what they differ by from those of the last text of that template. */
+/** The numbers of each text, from their differences to the last text of the same template. */
 function prepareNumbers({ texts, pieces, numbers }) {
   const last = pieces.map((each) => new Array(each.length - 1).fill(0));
   let at = 0;
@@ -27,7 +27,7 @@ function prepareNumbers({ texts, pieces, numbers }) {
     for (let hole = 0; hole < last[template].length; hole++, at++) numbers[at] = last[template][hole] += numbers[at];
 }
 
-/** A text by its number: a template, and the numbers that stand in it. */
+/** A text by its number: a template and the numbers in it. */
 function text(number) {
   const pieces = D.lines.pieces[D.lines.texts[number]], first = D.lines.holes[number] - pieces.length + 1;
   return pieces.reduce((before, piece, at) => before + D.lines.numbers[first + at - 1] + piece);
@@ -59,9 +59,9 @@ function made(tag, className = "", text = "") {
   return found;
 }
 
-const drawnFrom = new WeakMap(); // what each element shows that `fill` made
+const drawnFrom = new WeakMap(); // the value of each element that `fill` made
 
-/** An element for each of some values. Those that show the same stay: the browser lays out what is new only. */
+/** Show an element for each value. Unchanged elements stay, so the browser lays out only new ones. */
 function fill(parent, values, make) {
   const signs = values.map((value) => JSON.stringify(value)), old = [...parent.children];
   const isKept = (at, place) => drawnFrom.get(old[at]) === signs[place];
@@ -108,7 +108,7 @@ function drawn(row) {
   return found;
 }
 
-/** Rows with signs where they differ from those before: `+` if new, `~` and the former value if not what it was. */
+/** Rows with signs for differences from those before: `+` for a new row, `~` and the former value for a changed one. */
 function marked(now, before) {
   const old = new Map(before.filter((row) => row.key).map((row) => [row.key, row]));
   const all = !now.some((row) => old.has(row.key));

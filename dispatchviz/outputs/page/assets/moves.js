@@ -1,4 +1,4 @@
-// -- The cursor: where the reader is, and every move there is ---------------------------------------------------------
+// -- The cursor and its moves -----------------------------------------------------------------------------------------
 
 const S = {
   at: 0, came: -1, past: [], undone: [], below: [], opened: new Set(), level: 1, stage: -1,
@@ -10,14 +10,14 @@ const tree = () => treeOf(S.level);
 
 let seen = { key: null, rows: [] };
 
-/** The rows of the list as it is now. */
+/** The current rows of the list. */
 function rows() {
   const key = `${S.level} ${S.at} ${S.filterText} ${[...S.opened].join(" ")}`;
   if (seen.key !== key) seen = { key, rows: S.filter ? keptRows() : tree().rows(S.opened, S.at) };
   return seen.rows;
 }
 
-/** What a filter lets through, and where the reader is, as a flat list. */
+/** The steps that pass the filter, and the current step, as a flat list. */
 function keptRows() {
   const found = Array.from(S.filter, (step) => ({ item: -1, step, depth: depths()[step], unfolded: false }));
   const place = behind(S.filter, S.at - 1);
@@ -27,7 +27,7 @@ function keptRows() {
 
 let knownDepths = null;
 
-/** How many steps each is within. */
+/** The depth of each step. */
 function depths() {
   if (knownDepths) return knownDepths;
   knownDepths = new Int32Array(D.count);
@@ -35,7 +35,7 @@ function depths() {
   return knownDepths;
 }
 
-/** The steps that moves do not pass over. */
+/** The steps at which moves stop. */
 const listed = () => S.filter ?? tree().steps;
 
 const rowNumber = () => rows().findIndex((row) => row.step === S.at);
@@ -47,7 +47,7 @@ function setAt(step) {
   S.stage = -1;
 }
 
-/** To a step, which a question may stop; a move of more than one step can be undone. */
+/** Go to a step, unless a question comes first. A move of more than one step can be undone. */
 function goTo(step, isJump = true) {
   const to = Math.max(0, Math.min(step, last()));
   const asked = onTheWay(S.at, to);
@@ -61,7 +61,7 @@ function goTo(step, isJump = true) {
   if (asked) ask(asked);
 }
 
-/** The next step in the direction of a move that is listed. */
+/** The next listed step in the direction of a move. */
 function letThrough(step) {
   const steps = listed(), to = Math.max(0, Math.min(step, last()));
   if (!steps.length) return to;
@@ -76,7 +76,7 @@ function past(item) {
   if (place < steps.length) toward(steps[place]);
 }
 
-/** To the last step, listed at this level or not; of a filter, to the last step that it lets through. */
+/** Go to the last step, listed at this level or not; with a filter, to the last step that passes it. */
 function toEnd() {
   if (S.filter) toward(last());
   else goTo(last());
@@ -136,7 +136,7 @@ function beforeOnLevel() {
   return before;
 }
 
-let stops = null; // until marks or breakpoints change
+let stops = null; // valid until marks or breakpoints change
 
 /** The nearest error, mark, and line of the program, or breakpoint instead of lines, on one side; -1 if none. */
 function nextStop(by) {
@@ -161,7 +161,7 @@ function stopAt(step, end) {
   else goTo(step);
 }
 
-/** On by a sub-step of a key set while its pane is chosen; whether there is one. */
+/** Go on by a sub-step of a key set while its pane is chosen. Return whether there is one. */
 function walked(by) {
   if (S.focus !== 2 || S.stage + by < -1) return false;
   const stages = D.walk.calls.get(S.at) ?? [];
@@ -171,14 +171,14 @@ function walked(by) {
   return true;
 }
 
-/** Back into the last sub-step of the step before. */
+/** Go back to the last sub-step of the step before. */
 function walkedIn() {
   toward(S.at - 1, false);
   S.stage = (D.walk.calls.get(S.at) ?? []).length - 1;
   return true;
 }
 
-/** On by a place of the lesson; whether there is a lesson. */
+/** Go on by a place of the lesson. Return whether there is a lesson. */
 function along(by) {
   if (!D.lesson) return false;
   const place = Math.max(0, Math.min(S.place + by, D.lesson.length - 1));
@@ -217,13 +217,13 @@ function visit(from, to) {
   setAt(from.pop());
 }
 
-/** To one of the places that the reader has been to; the others stay before and behind it. */
+/** Go to a place where the reader has been. The other places stay in the history. */
 function revisit(number) {
   while (S.past.length > number) JUMPS.undo();
   while (S.past.length < number && S.undone.length) JUMPS.redo();
 }
 
-/** From backward to the Node's forward call, from a call to its Node's run. */
+/** Go from backward to the Node's forward call, or from a call to its Node's run. */
 function cross() {
   const said = textAt("cross");
   if (said[0].goto >= 0) goTo(said[0].goto);
@@ -237,7 +237,7 @@ function byRows(by) {
 function detail(by) {
   const level = Math.max(0, Math.min(S.level + by, D.tree.levels.length - 1));
   S.level = level;
-  S.note = words(D.tree.levels[level].told, "hint");
+  S.note = words(D.tree.levels[level].help, "hint");
 }
 
 function target(name, forward) {

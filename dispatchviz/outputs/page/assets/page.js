@@ -1,6 +1,6 @@
 // -- The page ---------------------------------------------------------------------------------------------------------
 
-/** Shows the state; how long that took is told to whoever measures. */
+/** Show the state. The time that this took is kept for measurements. */
 function render() {
   const begin = performance.now(), asked = ahead();
   document.body.classList.toggle("presenting", S.presenting);
@@ -28,8 +28,8 @@ function drawBars(asked) {
 
 /** `step 2 of 326`; the last one is marked. */
 function placeOf(step) {
-  const place = D.said.place.replace("STEP", step).replace("COUNT", withCommas(last() + 1));
-  return step === last() ? place + D.said.last : place;
+  const place = D.remarks.place.replace("STEP", step).replace("COUNT", withCommas(last() + 1));
+  return step === last() ? place + D.remarks.last : place;
 }
 
 /** A number of steps, with commas: 627,032. */
@@ -41,14 +41,14 @@ function drawWhy(asked) {
   const note = S.note ?? guessed(), notes = S.isFirst ? D.first_notes.map(line) : note ? [note] : [];
   element("lesson").replaceChildren(...(said?.rows ?? D.elsewhere).map(line).map(drawn));
   element("note").replaceChildren(...notes.map(drawn));
-  const shown = stage ? words(text(stage[2]), "bold") : sentenceTells(asked) ? line(D.questions.hidden) : sentence;
+  const shown = stage ? words(text(stage[2]), "bold") : sentenceWouldReveal(asked) ? line(D.questions.hidden) : sentence;
   if (element("sentence").textContent !== plain(shown)) element("sentence").replaceChildren(drawn(shown));
   element("rule").replaceChildren(...rule.map(drawn));
   for (const id of ["sentence", "rule"]) element(id).hidden = said?.alone === true;
   markTerms();
 }
 
-/** The first step that is shown: the one of the link, of the lesson, where something happens first. */
+/** Choose the first step: that of the link, of the lesson, or the first one where something happens. */
 function begin() {
   S.at = D.lesson?.[0].step ?? D.first;
   S.level = D.level;

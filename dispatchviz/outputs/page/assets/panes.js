@@ -1,8 +1,8 @@
-// -- The panes: those that a step needs most, the reader's own first ---------------------------------------------------
+// -- The panes: first the reader's own, then those that a step needs most ----------------------------------------------
 
 const KEYS_PANE = 2, CALLS_PANE = 4, GRAPH_PANE = 6;
 
-/** How many panes have room. */
+/** The number of panes that fit. */
 function room() {
   if (S.presenting) return 1;
   const width = innerWidth, height = innerHeight;
@@ -60,7 +60,7 @@ function drawPane(pane, asked) {
   fill(parts.body, paneRows(pane, asked), drawn);
 }
 
-/** What a pane's rows follow from: they are drawn anew only if that is something else. */
+/** The input of a pane's rows, which are drawn again only if it changes. */
 function whatIsShown(pane, asked) {
   const { empty } = D.panes.get(pane), rows = trackOf(pane);
   const now = rows.number(S.at), before = S.came < 0 ? now : rows.number(S.came), other = S.shown.get(pane) ?? 0;
@@ -68,7 +68,7 @@ function whatIsShown(pane, asked) {
   return now === before ? `rows ${now} ${other}` : `rows ${now} after ${before} ${other}`;
 }
 
-/** The rows of a pane: the usual ones, or what the reader wants besides. */
+/** The rows of a pane: the usual ones, or others that the reader has chosen. */
 function trackOf(pane) {
   const { rows, others } = D.panes.get(pane), other = S.shown.get(pane) ?? 0;
   return other ? others[other - 1].rows : rows;
@@ -76,7 +76,7 @@ function trackOf(pane) {
 
 const otherTitle = (pane) => (S.shown.get(pane) ? `  ${D.panes.get(pane).others[S.shown.get(pane) - 1].title}` : "");
 
-/** More of a pane, then as it was; says what is shown. */
+/** Show more of a pane, then the usual rows again, with a note about it. */
 function showOther(pane, said) {
   const other = ((S.shown.get(pane) ?? 0) + 1) % (D.panes.get(pane).others.length + 1);
   S.shown.set(pane, other);
@@ -96,7 +96,7 @@ const paneKey = (pane) => keyOf(`pane(${pane})`).shown;
 
 /** The lines of a pane as the stepper shows them at this step. */
 function paneRows(pane, asked) {
-  if (tells(pane, asked)) return [line(D.questions.hidden)];
+  if (wouldReveal(pane, asked)) return [line(D.questions.hidden)];
   const now = rowsAt(pane, S.at);
   if (now === null) return [leftOut()];
   const before = S.came < 0 ? now : rowsAt(pane, S.came) ?? now;
@@ -116,7 +116,7 @@ function leftOut() {
   return { ...found, spans: found.spans.map(([text, role]) => [text.replace("STEP", S.at), role]) };
 }
 
-/** What brings the row into sight that must be; null if it is. Only reads, so that the page is laid out once for all. */
+/** Return a function that scrolls to the row that must be visible; null if it is. It only reads, so that one layout suffices. */
 function revealHere(pane) {
   const { body } = drawnPanes.get(pane), here = body.querySelector(".here");
   if (!here) return;
@@ -153,26 +153,26 @@ function drawnOthers(others, asked) {
   const found = drawnPanes.get(0)?.whole ?? made("nav", "others");
   drawnPanes.set(0, { whole: found });
   found.setAttribute("aria-label", "More panes");
-  fill(found, others.map((pane) => [pane, toldOf(pane, asked)]), otherPane);
+  fill(found, others.map((pane) => [pane, emptyText(pane, asked)]), otherPane);
   return found;
 }
 
-/** What a pane says that has nothing to show. */
-function toldOf(pane, asked) {
+/** The text of a pane that has nothing to show. */
+function emptyText(pane, asked) {
   const said = D.panes.get(pane).empty.at(S.at).map(line);
   return said.map((each) => (hides(asked, each.goto) ? each.spans[0][0].split(",")[0] : plain(each))).join(" ");
 }
 
-/** A pane as its title, with what it says if it has nothing to show. */
-function otherPane([pane, told]) {
+/** A pane as its title, with its text if it has nothing to show. */
+function otherPane([pane, empty]) {
   const found = made("button");
   found.type = "button";
   found.dataset.action = `pane(${pane})`;
-  found.append(made("kbd", "", paneKey(pane)), ` ${D.panes.get(pane).title}`, made("span", "r-dim", told && `  ${told}`));
+  found.append(made("kbd", "", paneKey(pane)), ` ${D.panes.get(pane).title}`, made("span", "r-dim", empty && `  ${empty}`));
   return found;
 }
 
-/** Chooses a pane, which stays open; again gives it back. */
+/** Choose a pane, which stays open, or give it up again. */
 function choosePane(pane) {
   if (pane === 1) S.own = [];
   else if (S.own.includes(pane) && S.focus === pane) S.own = S.own.filter((each) => each !== pane);

@@ -1,4 +1,4 @@
-// -- On paper: this step with all that its panes say, then the list of steps ------------------------------------------
+// -- On paper: this step with all its panes, then the list of steps ---------------------------------------------------
 
 const MOST_ON_PAPER = 2000;
 

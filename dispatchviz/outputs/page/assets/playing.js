@@ -1,8 +1,8 @@
-// -- Played: from row to row by itself, until a question or the end ----------------------------------------------------
+// -- Playing: from row to row until a question or the end --------------------------------------------------------------
 
 const P = { timer: 0, tempo: 1 };
 
-const playingNote = () => words(`${D.said.playing.trim()} (×${P.tempo})`, "hint");
+const playingNote = () => words(`${D.remarks.playing.trim()} (×${P.tempo})`, "hint");
 
 function play() {
   S.note = playingNote();
@@ -10,7 +10,7 @@ function play() {
 }
 
 function playOn() {
-  P.timer = setTimeout(playRow, (1000 * D.said.row_seconds) / P.tempo);
+  P.timer = setTimeout(playRow, (1000 * D.remarks.row_seconds) / P.tempo);
 }
 
 function playRow() {
@@ -20,22 +20,22 @@ function playRow() {
     byRows(1);
     if (A.open) return;
     P.timer = S.at !== before;
-    S.note = P.timer ? playingNote() : words(D.said.the_end.trim(), "hint");
+    S.note = P.timer ? playingNote() : words(D.remarks.the_end.trim(), "hint");
   });
   if (P.timer) playOn();
 }
 
-/** What a key does while it is played: another tempo, or it stops; whether it does no more. */
+/** Change the tempo or stop playing at a key. Return whether the key does nothing else. */
 function playedOn(key) {
   if (!P.timer) return false;
   clearTimeout(P.timer);
   P.timer = 0;
-  const by = { "+": 1, "-": -1 }[key], tempos = D.said.tempos;
+  const by = { "+": 1, "-": -1 }[key], tempos = D.remarks.tempos;
   if (by) {
     P.tempo = tempos[Math.max(0, Math.min(tempos.indexOf(P.tempo) + by, tempos.length - 1))];
     act(play);
     return true;
   }
-  act(() => (S.note = words(D.said.paused.trim(), "hint")));
+  act(() => (S.note = words(D.remarks.paused.trim(), "hint")));
   return key === " " || key === "Escape";
 }

@@ -20,7 +20,7 @@ const TEXTS = new Map([
   [sentenceOf, (number) => plain(line(D.why.lists.at(number)[0]))],
 ]);
 
-/** A line's label without the name of its file: a word that is in it would be found in every line of that file. */
+/** A line's label without the name of its file. Otherwise a word in that name would match each line of the file. */
 function withoutFile(label, role) {
   return role === "program" && !label.startsWith("printed ") ? label.replace(/^\S.*?, (?=line \d)/, "") : label;
 }
@@ -53,7 +53,7 @@ function hitText() {
 
 // -- A step by its number ---------------------------------------------------------------------------------------------
 
-/** `37`, `+10`, `-10`, `50%`; NaN of anything else. */
+/** `37`, `+10`, `-10`, `50%`; NaN for anything else. */
 function stepTyped(text) {
   const typed = /^\s*([+-]?)(\d+)(%?)\s*$/.exec(text);
   if (!typed) return NaN;

@@ -1,4 +1,4 @@
-// -- The list of steps: only the rows in sight are made ---------------------------------------------------------------
+// -- The list of steps: only the visible rows are made ----------------------------------------------------------------
 
 function drawList(asked) {
   const height = rowHeight();
@@ -8,9 +8,9 @@ function drawList(asked) {
   for (const scroll of openPanes().map(revealHere)) scroll?.();
 }
 
-const L = { top: 0, height: 0 }; // the part of the list that is in sight, as the browser has told: asking lays out the page
+const L = { top: 0, height: 0 }; // the visible part of the list, as the browser reported it: reading it would lay out the page
 
-const rowHeight = () => (S.presenting ? 27 : 20); // as the style sheet has it
+const rowHeight = () => (S.presenting ? 27 : 20); // as in the style sheet
 
 function reveal(top, height) {
   let wanted = L.top;
@@ -21,7 +21,7 @@ function reveal(top, height) {
   L.top = element("list").scrollTop;
 }
 
-/** The rows in sight, and some above and below. */
+/** Draw the visible rows, and some above and below. */
 function drawRows(asked = ahead()) {
   const list = element("list"), all = rows(), height = rowHeight();
   const first = Math.max(0, Math.floor(L.top / height) - 5);
@@ -30,7 +30,7 @@ function drawRows(asked = ahead()) {
   list.setAttribute("aria-activedescendant", `row${rowNumber()}`);
 }
 
-/** All that a row shows. */
+/** The contents of a row. */
 function rowValue(each, number, asked, height) {
   const { step, depth, unfolded } = each, isHere = step === S.at;
   const shown = S.level === 3 ? [[`${step} `.padStart(`${last()}`.length + 1), "dim"]] : [];
@@ -55,13 +55,13 @@ function drawnRow({ number, step, depth, unfolded, isHere, top, isFolded, spans 
 
 const isFolded = (each) => each.item >= 0 && !each.unfolded && tree().within(each.item).length > 0;
 
-/** A row of the tree as spans: the sign of a fold, iterations that begin here, its text, what happened in it. */
+/** A row of the tree as spans: the sign of a fold, iterations that begin here, its text, its facts. */
 function rowParts(each, asked) {
   const isEvent = each.item < 0 || tree().kinds[each.item] === EVENT;
   if (hides(asked, each.step) && isEvent) return [["?", "hint"]];
   const fold = each.unfolded ? "▾ " : isFolded(each) ? "▸ " : "  ";
-  const told = hides(asked, tree().end(each)) ? [["   ?", "hint"]] : factsOf(each);
-  return [["", "indent"], [fold, "dim"], ...headings(each), ...rowText(each, isEvent), ...told];
+  const facts = hides(asked, tree().end(each)) ? [["   ?", "hint"]] : factsOf(each);
+  return [["", "indent"], [fold, "dim"], ...headings(each), ...rowText(each, isEvent), ...facts];
 }
 
 /** The iterations and calls that are unfolded and whose first row this is. */
@@ -71,7 +71,7 @@ function headings(each) {
   return same.slice(0, same.indexOf(each.item)).map((item) => [`${span(tree().source[item].at(textPlace(item)))[0]} · `, "dim"]);
 }
 
-/** Where the text of an item stands in what is written of it. */
+/** The index of an item's text in its data. */
 const textPlace = (item) => (tree().kinds[item] === RUN ? 2 : 3);
 
 function rowText(each, isEvent) {
@@ -91,7 +91,7 @@ function factsOf(each) {
   return number ? [["   ", ""], ...line(number).spans] : [];
 }
 
-/** That a row has a mark, a stop of a breakpoint, a hit of the search. */
+/** The sign of a row with a mark, a stop of a breakpoint or a hit of the search. */
 function sign(each) {
   const end = each.unfolded ? each.step : tree().end(each);
   const has = (steps) => (steps[behind(steps, each.step - 1)] ?? Infinity) <= end;
@@ -101,10 +101,10 @@ function sign(each) {
 }
 
 function drawLevels() {
-  fill(element("levels"), D.tree.levels.map(({ name, told }, level) => ({ name, told, level, pressed: level === S.level })), ({ name, told, level, pressed }) => {
+  fill(element("levels"), D.tree.levels.map(({ name, help }, level) => ({ name, help, level, pressed: level === S.level })), ({ name, help, level, pressed }) => {
     const found = made("button", "", name);
     found.type = "button";
-    found.title = told;
+    found.title = help;
     found.dataset.level = level;
     found.setAttribute("aria-pressed", pressed);
     return found;

@@ -1,14 +1,14 @@
-// -- Where moves stop: marks, breakpoints, a filter; where the reader has been ----------------------------------------
+// -- Stops of moves: marks, breakpoints, a filter; and the reader's history -------------------------------------------
 
-/** Sets a mark here, which may be named, or removes it. */
+/** Set a mark here, which may have a name, or remove it. */
 function toggleMark() {
   stops = null;
-  if (S.marks.delete(S.at)) return void (S.note = words(D.said.unmarked.trim(), "hint"));
+  if (S.marks.delete(S.at)) return void (S.note = words(D.remarks.unmarked.trim(), "hint"));
   const at = S.at;
   setMark(at, "");
-  prompted("Name of this mark, or just Enter: ", "", (name) => {
+  prompted("Name of this mark (optional): ", "", (name) => {
     setMark(at, name.trim());
-    S.note = words(D.said.marked.trim(), "hint");
+    S.note = words(D.remarks.marked.trim(), "hint");
   });
 }
 
@@ -17,26 +17,26 @@ function setMark(step, name) {
 }
 
 function listMarks() {
-  if (!S.marks.size) return void (S.note = words(D.said.no_marks.trim(), "hint"));
+  if (!S.marks.size) return void (S.note = words(D.remarks.no_marks.trim(), "hint"));
   listChoices("Marks", [...S.marks].map(([step, name]) => [[[`${step} `, "dim"], [name && `${name}  `, "bold"], stepText(step)], () => goTo(step)]));
 }
 
 const stepText = (step) => (hides(ahead(), step) ? ["?", "hint"] : span(D.tree.steps.labels[step]));
 
-/** The places that the reader has been to, the first one first. */
+/** List the places where the reader has been, the first one first. */
 function listPlaces() {
   const places = [...S.past, S.at, ...[...S.undone].reverse()];
-  if (places.length === 1) return void (S.note = words(D.said.no_jump.trim(), "hint"));
+  if (places.length === 1) return void (S.note = words(D.remarks.no_jump.trim(), "hint"));
   const spans = (step, at) => [[at === S.past.length ? "● " : "  ", "focus"], [`${step}  `, "dim"], stepText(step)];
-  listChoices("Places you have been to, ● is here", places.map((step, at) => [spans(step, at), () => revisit(at)]));
+  listChoices("Places you have been to (● is here)", places.map((step, at) => [spans(step, at), () => revisit(at)]));
 }
 
-const askBreakpoint = () => prompted("Stop at (line 6, or words of a step; nothing: no breakpoints): ", "", (text) => {
+const askBreakpoint = () => prompted("Stop at a line (6) or at steps with some words (empty: remove all breakpoints): ", "", (text) => {
   const place = text.trim(), there = S.breakpoints.find((each) => each.place === place);
   stops = null;
   if (!place) S.breakpoints = [];
   else if (there) S.breakpoints = S.breakpoints.filter((each) => each !== there);
-  S.note = words((place ? D.said.no_breakpoint.replace("PLACE", () => place) : D.said.none).trim(), "hint");
+  S.note = words((place ? D.remarks.no_breakpoint.replace("PLACE", () => place) : D.remarks.none).trim(), "hint");
   if (place && !there) setBreakpoint(place);
 });
 
@@ -45,10 +45,10 @@ function setBreakpoint(place) {
   if (!steps.length) return void (S.note = words(`No step has ${place}`, "warning"));
   S.breakpoints.push({ place, steps });
   const said = { PLACE: place, STOPS: count, FIRST: steps[0] };
-  S.note = words(D.said.breakpoint.trim().replace(/PLACE|STOPS|FIRST/g, (name) => said[name]), "hint");
+  S.note = words(D.remarks.breakpoint.trim().replace(/PLACE|STOPS|FIRST/g, (name) => said[name]), "hint");
 }
 
-/** The steps at which a breakpoint stops: those of a line of the program, a step, those that have some words. */
+/** The steps at which a breakpoint stops: those of a line of the program, one step, or those with some words. */
 function stepsOf(place) {
   const line = /^line (\d+)$/.exec(place);
   if (line) return D.tree.rows.filter((each) => each[0] === STATEMENT && each[5] === +line[1]).map((each) => each[1]);
@@ -56,7 +56,7 @@ function stepsOf(place) {
 }
 
 function listBreakpoints() {
-  if (!S.breakpoints.length) return void (S.note = words(D.said.no_breakpoints.trim(), "hint"));
+  if (!S.breakpoints.length) return void (S.note = words(D.remarks.no_breakpoints.trim(), "hint"));
   listChoices("Breakpoints", S.breakpoints.map(({ place, steps }) => {
     const behindUs = behind(steps, S.at - 1), ahead = steps.length - behind(steps, S.at);
     const text = `${steps.length} ${steps.length === 1 ? "stop" : "stops"}: ${behindUs} behind, ${ahead} ahead`;
@@ -64,11 +64,11 @@ function listBreakpoints() {
   }));
 }
 
-const askFilter = () => prompted("Show only (words; nothing: all): ", S.filterText, (text) => {
+const askFilter = () => prompted("Show only steps with these words (empty: all): ", S.filterText, (text) => {
   const query = text.trim(), steps = found(query);
-  if (query && !steps.length) return void (S.note = words(`No step has ${query}: ${D.said.stay}`, "warning"));
+  if (query && !steps.length) return void (S.note = words(`No step has ${query}: ${D.remarks.stay}`, "warning"));
   S.filterText = query;
   S.filter = query ? Int32Array.from(steps) : null;
-  S.note = words((query ? D.said.kept.replace("SOME", withCommas(steps.length)).replace("COUNT", withCommas(last() + 1)).replace("QUERY", () => query) : D.said.all).trim(), "hint");
+  S.note = words((query ? D.remarks.kept.replace("SOME", withCommas(steps.length)).replace("COUNT", withCommas(last() + 1)).replace("QUERY", () => query) : D.remarks.all).trim(), "hint");
   if (query) goTo(S.filter[Math.min(behind(S.filter, S.at - 1), S.filter.length - 1)]);
 });

@@ -6,7 +6,7 @@ function textAt(name) {
   return rows.map((each) => (hides(asked, each.goto) ? line(D.questions.hidden) : each));
 }
 
-/** What is asked of the step: what is in it, its traceback, its operator's history. */
+/** Show a text about the step: its tensors and Nodes, its traceback, its operator's history. */
 function showText(name) {
   const rows = textAt(name), { title, none } = D.texts[name];
   if (!rows.length) return void (S.note = words(none.trim(), "hint"));
@@ -19,7 +19,7 @@ function openRows(title, rows, ...more) {
   opened(found);
 }
 
-/** A list to choose from; each is its spans and what is done. */
+/** Show a list of choices, each with its spans and its action. */
 function listChoices(title, choices) {
   const found = made("div", "text");
   found.append(closing(), made("h2", "", title));
@@ -36,7 +36,7 @@ function listChoices(title, choices) {
   opened(found);
 }
 
-/** What many have read of this step, and what is so; why it is so. */
+/** Show what older articles say about this step and what is true today, or the reasons. */
 function thenAndNow(which) {
   const rows = D.then.lists[which].at(S.at).flatMap((each) => (each < 0 ? [words(text(-each), "title")] : entryRows(each)));
   const others = D.then.titles.map((title, at) => {
@@ -50,7 +50,7 @@ function thenAndNow(which) {
   openRows(D.then.titles[which], [...rows, ...sources], ...others);
 }
 
-/** An entry; where a step shows it, it leads there, else its last row says what does. */
+/** The rows of an entry. It leads to the step that shows it; if there is none, its last row names one elsewhere. */
 function entryRows(entry) {
   const [first, ...rest] = D.then.entries[entry].map(line), [step] = D.then.places[entry].at(S.at);
   if (step === undefined) return [first, ...rest];

@@ -15,7 +15,7 @@ function listenToTouch() {
   }, { passive: true });
 }
 
-/** Whether a swipe there moves what is wider than its pane. */
+/** Return whether a swipe there scrolls something wider than its pane. */
 function scrolls(target) {
   const body = target.closest(".body");
   return body !== null && body.scrollWidth > body.clientWidth;

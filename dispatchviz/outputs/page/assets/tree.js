@@ -57,14 +57,14 @@ class Tree {
     return found;
   }
 
-  /** The innermost item that a step is in and that begins before it; -1 if none. */
+  /** The innermost item around a step that begins before it; -1 if there is none. */
   inside(step) {
     let item = behind(this.begins, step - 1) - 1;
     while (item >= 0 && this.ends[item] < step) item = this.parents[item];
     return item;
   }
 
-  /** The item before one on its level; of the first the one around it; -1 if there is none. */
+  /** The item before one on its level; for the first one, the item around it; -1 if there is none. */
   before(item) {
     let parent = this.parents[item];
     while (parent >= 0 && this.begins[parent] === this.begins[item]) [item, parent] = [parent, this.parents[parent]];
@@ -72,13 +72,13 @@ class Tree {
     return place > 0 ? this.within(parent)[place - 1] : parent;
   }
 
-  /** The item before a step that no item has, on its level; the one around it if there is none. */
+  /** The item before a step without an item, on its level; if there is none, the item around it. */
   beforeStep(step) {
     const around = this.inside(step);
     return this.within(around).findLast((item) => this.begins[item] < step) ?? around;
   }
 
-  /** The rows that are seen: the item, or -1 for a step that no item has, its step, its depth, whether it is unfolded. */
+  /** The visible rows: the item (-1 for a step without one), its step, its depth, whether it is unfolded. */
   rows(opened, at) {
     const rows = [], path = new Set();
     for (let item = this.inside(at); item >= 0; item = this.parents[item]) path.add(item);
@@ -102,7 +102,7 @@ class Tree {
     return rows;
   }
 
-  /** Where a row ends. */
+  /** The last step of a row. */
   end(row) {
     return row.item < 0 ? D.tree.steps.ends[row.step] : this.ends[row.item];
   }

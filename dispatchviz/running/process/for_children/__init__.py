@@ -1,1 +1,1 @@
-"""The folder that is put on the path of a program's child processes; Python itself loads ``sitecustomize`` from it."""
+"""The folder on the path of a program's child processes, from which Python itself loads ``sitecustomize``."""

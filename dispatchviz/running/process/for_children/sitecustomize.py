@@ -1,7 +1,8 @@
-"""Loaded by Python when a child process of a program begins: there too ``import torch`` finds the model.
+"""The module that Python loads when a child process of a program begins, so that ``import torch`` finds the model there
+too.
 
-Nothing is imported before the child imports torch. The ``sitecustomize`` that the child would have had runs as well;
-the folder of this one is taken off its path.
+Nothing is imported before the child imports torch. The ``sitecustomize`` that this one hides runs as well. The folder
+of this one is removed from the child's path.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(_FOLDER)))
 
 
 class _Finder:
-    """Makes way for the model's import hook when torch is first imported."""
+    """A module finder that installs the model's import hook when torch is first imported."""
 
     @classmethod
     def find_spec(cls, name: str, path: object = None, target: object = None) -> object:
-        """None, but for torch and what is below it."""
+        """Install the import hook for torch and modules below it. Return None."""
         if name.partition(".")[0] not in ("torch", "functorch"):
             return None
         sys.meta_path.remove(cls)  # type: ignore[arg-type]
@@ -37,7 +38,7 @@ def _load_the_model() -> None:
         stay_the_model()
     except ImportError as error:
         raise ImportError(
-            f"this process was begun by a program that dispatchviz runs, so torch is its model, which {sys.executable} "
+            f"a program under dispatchviz started this process, so torch is its model, which {sys.executable} "
             f"cannot load: {error}"
         ) from None
 
@@ -49,7 +50,7 @@ def _is_there() -> bool:
 
 
 def _next_sitecustomize() -> None:
-    """Import what this module hides; ``site`` ignores that there may be none."""
+    """Import the module that this one hides. There may be none."""
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder or ".") != _FOLDER]
     del sys.modules[__name__]
     __import__("sitecustomize")

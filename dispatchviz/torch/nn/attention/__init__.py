@@ -1,5 +1,6 @@
-"""``torch.nn.attention``: which kernels may compute ``scaled_dot_product_attention``
-(``torch/nn/attention/__init__.py``)."""
+"""``torch.nn.attention``: the kernels that may compute ``scaled_dot_product_attention``
+(``torch/nn/attention/__init__.py``).
+"""
 
 from __future__ import annotations
 
@@ -22,9 +23,9 @@ _SWITCHES = {
 
 @contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[str, object]]:
-    """For a block only these may compute attention, and with ``set_priority`` are tried in this order.
+    """Allow only these backends for attention in a block; with ``set_priority``, try them in this order.
 
-    AssertionError for what is neither a backend nor a list. NB: on CUDA, products are made one by one all the same.
+    Raise AssertionError for anything but a backend or a list. NB: on CUDA, products are still computed one by one.
     """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(

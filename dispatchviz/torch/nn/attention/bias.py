@@ -1,7 +1,7 @@
-"""``torch.nn.attention.bias``: causal masks that are only materialized where no kernel has ``is_causal``
+"""``torch.nn.attention.bias``: causal masks that are materialized only if no kernel has ``is_causal``
 (``torch/nn/attention/bias.py``).
 
-NB: kernels that know the lower right one are CUDA's; here it is always written out.
+NB: only CUDA kernels know the lower right mask, so it is always materialized here.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """Which corner the diagonal starts from."""
+    """The corner in which the diagonal starts."""
 
     UPPER_LEFT = auto()
     LOWER_RIGHT = auto()
 
 
 class CausalBias(Tensor):
-    """A causal mask of a variant and two sequence lengths."""
+    """A causal mask, from a variant and two sequence lengths."""
 
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
-        """AssertionError for another variant; a warning where rows would be empty."""
+        """Create a mask. Raise AssertionError for another variant; warn if rows would be empty."""
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
         super().__init__()
@@ -44,7 +44,7 @@ class CausalBias(Tensor):
 
     @staticmethod
     def _dispatch(query: Any, key: Any, value: Any, attn_mask: CausalBias, *args: Any, **kwargs: Any) -> Any:
-        """ValueError together with ``is_causal``."""
+        """Compute attention with the mask. Raise ValueError together with ``is_causal``."""
         names = ("dropout_p", "is_causal", "scale", "enable_gqa")
         options = dict(zip(names, args, strict=False)) | kwargs
         if options.pop("is_causal", False):
@@ -67,16 +67,16 @@ class CausalBias(Tensor):
 
 
 def causal_upper_left(*size: int) -> CausalBias:
-    """Row i attends to the columns up to i."""
-    return _of_two(CausalVariant.UPPER_LEFT, size)
+    """Return a mask in which row i attends to the columns up to i."""
+    return _bias_of_lengths(CausalVariant.UPPER_LEFT, size)
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """The last row attends to every column."""
-    return _of_two(CausalVariant.LOWER_RIGHT, size)
+    """Return a mask in which the last row attends to every column."""
+    return _bias_of_lengths(CausalVariant.LOWER_RIGHT, size)
 
 
-def _of_two(variant: CausalVariant, size: tuple[int, ...]) -> CausalBias:
+def _bias_of_lengths(variant: CausalVariant, size: tuple[int, ...]) -> CausalBias:
     if len(size) != 2:
         raise AssertionError(f"causal_{variant.name.lower()} only supports 2D tensors")
     return CausalBias(variant, *size)

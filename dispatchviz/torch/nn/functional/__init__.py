@@ -1,6 +1,7 @@
 """``torch.nn.functional`` (``torch/nn/functional.py``): checks in Python around operators.
 
-What PyTorch takes from its C++ bindings as it is (``linear``, ``conv2d``, ``gelu``) is looked up there on use.
+The functions that PyTorch takes unchanged from its C++ bindings (``linear``, ``conv2d``, ``gelu``) are looked up there
+on use.
 """
 
 from __future__ import annotations
@@ -236,7 +237,7 @@ _IN_NN = {
         )
     },
 }
-"""Names here and in ``torch._C._nn``."""
+"""Names both here and in ``torch._C._nn``."""
 
 
 def __getattr__(name: str) -> Any:
@@ -248,7 +249,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _as_pytorchs() -> None:
-    """Sets ``__module__`` of the functions to ``torch.nn.functional``."""
+    """Set ``__module__`` of the functions to ``torch.nn.functional``."""
     for value in list(globals().values()):
         if getattr(value, "__module__", "").startswith(f"{__name__}."):
             value.__module__ = "torch.nn.functional"

@@ -1,4 +1,4 @@
-"""Activations: most choose between an operator and its in-place form."""
+"""Activations. Most of them choose between an operator and its in-place form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dispatchviz.torch.overrides import overridable
 
 @overridable
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
-    """x where it is larger than the threshold, else the value."""
+    """x if it is larger than the threshold, else the value."""
     function = torch.threshold_ if inplace else torch.threshold
     return function(input, threshold, value)
 
@@ -24,7 +24,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 @overridable
 def glu(input: Any, dim: int = -1) -> Any:
-    """One half times the sigmoid of the other. RuntimeError for a scalar."""
+    """One half of the input times the sigmoid of the other. Raise RuntimeError for a scalar."""
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     return torch._C._nn.glu(input, dim)
@@ -32,7 +32,7 @@ def glu(input: Any, dim: int = -1) -> Any:
 
 @overridable
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """x, held within two numbers. ValueError if the first is larger."""
+    """x clamped between two numbers. Raise ValueError if the first is larger."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     function = torch._C._nn.hardtanh_ if inplace else torch._C._nn.hardtanh
@@ -47,7 +47,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 @overridable
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """x, or alpha (exp(x) - 1) where x is negative."""
+    """x, or alpha (exp(x) - 1) if x is negative."""
     return torch._C._nn.elu_(input, alpha) if inplace else torch._C._nn.elu(input, alpha)
 
 
@@ -59,13 +59,13 @@ def selu(input: Any, inplace: bool = False) -> Any:
 
 @overridable
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """x, or alpha (exp(x / alpha) - 1) where x is negative."""
+    """x, or alpha (exp(x / alpha) - 1) if x is negative."""
     return torch.celu_(input, alpha) if inplace else torch.celu(input, alpha)
 
 
 @overridable
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """x, or a multiple where it is negative."""
+    """x, or a multiple of x if it is negative."""
     function = torch._C._nn.leaky_relu_ if inplace else torch._C._nn.leaky_relu
     return function(input, negative_slope)
 
@@ -74,14 +74,14 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
 def rrelu(
     input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Any:
-    """A leaky ReLU whose slope is random while training."""
+    """A leaky ReLU with a random slope during training."""
     function = torch.rrelu_ if inplace else torch.rrelu
     return function(input, lower, upper, training)
 
 
 @overridable
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
-    """A sigmoid of three straight lines."""
+    """A piecewise linear sigmoid with three pieces."""
     return torch._C._nn.hardsigmoid_(input) if inplace else torch._C._nn.hardsigmoid(input)
 
 
@@ -129,7 +129,7 @@ def sigmoid(input: Any) -> Any:
 
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The implicit ``dim`` of the softmax, deprecated."""
+    """Return the deprecated implicit ``dim`` of the softmax."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=stacklevel + 1,
@@ -167,7 +167,7 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 @overridable
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
-    """A softmax of noisy logits; hard: one 1, with the gradients of the softmax."""
+    """A softmax of noisy logits. If ``hard``, a one-hot vector with the gradients of the softmax."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
     noise = -torch.empty_like(logits, memory_format=torch.legacy_contiguous_format).exponential_().log()

@@ -1,4 +1,4 @@
-"""``multi_head_attention_forward``: projections, heads, weights (or the fused operator), projection."""
+"""``multi_head_attention_forward``: projections, heads, weights (or the fused operator), output projection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _require(condition: bool, message: str, error: type[Exception] = AssertionEr
 
 
 def _mha_shape_check(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
-    """Return whether there is a batch dimension. AssertionError for shapes that do not fit together."""
+    """Return whether there is a batch dimension. Raise AssertionError for shapes that do not fit together."""
     count = query.dim()
     _require(count in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {count}-D query tensor")
     prefix = "For batched (3-D)" if count == 3 else "For unbatched (2-D)"
@@ -59,7 +59,7 @@ def _none_or_dtype(input: Any) -> Any:
 def _canonical_mask(
     mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True
 ) -> Any:
-    """A mask to add: 0 and minus infinity. AssertionError for one of integers."""
+    """Return a mask to add, of 0 and minus infinity. Raise AssertionError for a mask of integers."""
     if mask is None:
         return None
     floating = torch.is_floating_point(mask)
@@ -73,7 +73,7 @@ def _canonical_mask(
 
 
 def _check_attn_mask(mask: Any, targets: int, sources: int, rows: int) -> Any:
-    """The mask with a dimension for the heads. RuntimeError for other shapes."""
+    """Return the mask with a dimension for the heads. Raise RuntimeError for other shapes."""
     count = mask.dim()
     _require(count in (2, 3), f"attn_mask's dimension {count} is not supported", RuntimeError)
     expected = (targets, sources) if count == 2 else (rows, targets, sources)
@@ -93,7 +93,7 @@ def _thirds(joint: Any, count: int, width: int) -> Any:
 
 
 def _in_projection_packed(q: Any, k: Any, v: Any, w: Any, b: Any = None) -> tuple[Any, Any, Any]:
-    """With one weight for all three: as few products as the inputs allow."""
+    """Project with one weight for all three inputs, with as few products as the inputs allow."""
     linear, width = torch.nn.functional.linear, q.size(-1)
     if k is v and q is k:
         joint = _thirds(linear(q, w, b), 3, width)
@@ -112,7 +112,7 @@ def _in_projection_packed(q: Any, k: Any, v: Any, w: Any, b: Any = None) -> tupl
 def _in_projection(
     q: Any, k: Any, v: Any, w_q: Any, w_k: Any, w_v: Any, b_q: Any = None, b_k: Any = None, b_v: Any = None
 ) -> tuple[Any, Any, Any]:
-    """With a weight of each. AssertionError for shapes that do not fit."""
+    """Project each input with its own weight. Raise AssertionError for shapes that do not fit."""
     width = q.size(-1)
     parts = (("query", q, w_q, b_q), ("key", k, w_k, b_k), ("value", v, w_v, b_v))
     for name, x, w, _ in parts:
@@ -140,7 +140,7 @@ def _projections(inputs: Any, weight: Any, bias: Any, separate: bool, weights: A
 
 
 class _Heads:
-    """Keys and values while they grow, with the masks that grow along."""
+    """Keys and values that can be extended, together with their masks."""
 
     def __init__(self, k: Any, v: Any, attn_mask: Any, key_padding_mask: Any) -> None:
         self.k, self.v = k, v
@@ -153,7 +153,7 @@ class _Heads:
             self.key_padding_mask = pad(self.key_padding_mask, (0, 1))
 
     def add_biases(self, bias_k: Any, bias_v: Any, batch: int, static_k: Any, static_v: Any) -> None:
-        """One more key and value, which are parameters."""
+        """Append one key and value, which are parameters."""
         if bias_k is None or bias_v is None:
             _require(bias_k is None, "bias_k is set but bias_v is None")
             _require(bias_v is None, "bias_v is set but bias_k is None")
@@ -165,14 +165,14 @@ class _Heads:
         self._pad_masks()
 
     def add_zeros(self, rows: int, width: int) -> None:
-        """One more key and value of zeros."""
+        """Append one key and value of zeros."""
         shape = (rows, 1, width)
         self.k = torch.cat([self.k, torch.zeros(shape, dtype=self.k.dtype, device=self.k.device)], dim=1)
         self.v = torch.cat([self.v, torch.zeros(shape, dtype=self.v.dtype, device=self.v.device)], dim=1)
         self._pad_masks()
 
     def merge_masks(self, batch: int, heads: int, sources: int) -> None:
-        """The padding as part of the attention mask."""
+        """Merge the padding mask into the attention mask."""
         padding = self.key_padding_mask
         if padding is None:
             return
@@ -186,7 +186,7 @@ class _Heads:
 
 
 def _split(x: Any, rows: int, width: int) -> Any:
-    """(length, batch, embedding) to (batch * heads, length, width)."""
+    """Reshape (length, batch, embedding) to (batch * heads, length, width)."""
     return x.view(x.shape[0], rows, width).transpose(0, 1)
 
 
@@ -197,7 +197,7 @@ def _static(given: Any, name: str, rows: int, width: int) -> Any:
 
 
 def _with_weights(q: Any, heads: _Heads, dropout_p: float) -> tuple[Any, Any]:
-    """Output and attention weights, by two products."""
+    """Return the output and the attention weights, by two products."""
     scaled = q * math.sqrt(1.0 / float(q.shape[2]))
     keys = heads.k.transpose(-2, -1)
     if heads.attn_mask is not None:
@@ -213,7 +213,7 @@ def _with_weights(q: Any, heads: _Heads, dropout_p: float) -> tuple[Any, Any]:
 def _fused(
     q: Any, heads: _Heads, sizes: tuple[int, int, int, int], sources: int, dropout_p: float, is_causal: bool
 ) -> Any:
-    """Output alone, by ``scaled_dot_product_attention``."""
+    """Return the output alone, by ``scaled_dot_product_attention``."""
     batch, count, targets, width = sizes
     mask = heads.attn_mask
     if mask is not None:
@@ -228,7 +228,7 @@ def _fused(
 def _masks(
     key_padding_mask: Any, attn_mask: Any, dtype: Any, need_weights: bool, is_causal: bool
 ) -> tuple[Any, Any, bool]:
-    """Both masks to add, and whether the fused operator may make the causal one itself."""
+    """Return both masks to add, and whether the fused operator may create the causal one itself."""
     padding = _canonical_mask(key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", dtype)
     _require(
         not is_causal or attn_mask is not None,
@@ -270,9 +270,9 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Any, Any]:
-    """Inputs (length, batch, embedding) or without batch; the output alike, and the weights or None.
+    """Return the output and the weights or None. Inputs and output are (length, batch, embedding), or without batch.
 
-    AssertionError and RuntimeError for shapes that do not fit together.
+    Raise AssertionError or RuntimeError for shapes that do not fit together.
     """
     is_batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:
@@ -308,7 +308,9 @@ def multi_head_attention_forward(
 def _gathered(
     output: Any, weights: Any, shape: tuple[int, int, int, int], out_proj: Any, average: bool
 ) -> tuple[Any, Any]:
-    """The heads side by side, projected; the weights (batch, heads, targets, sources), or their mean over the heads."""
+    """Return the heads side by side, projected, and the weights (batch, heads, targets, sources) or their mean over the
+    heads.
+    """
     batch, heads, targets, _ = shape
     output = output.transpose(0, 1).reshape(targets * batch, heads * output.size(-1))
     output = torch.nn.functional.linear(output, *out_proj)

@@ -16,28 +16,28 @@ def _check(p: float) -> None:
 
 @overridable
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Zeros elements with probability p and scales the rest. ValueError for p outside [0, 1]."""
+    """Zero elements with probability p and scale the others. Raise ValueError for p outside [0, 1]."""
     _check(p)
     return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
 
 
 @overridable
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    """Keep mean and variance."""
+    """Drop elements and keep mean and variance."""
     _check(p)
     return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
 
 
 @overridable
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    """The same with whole channels."""
+    """Drop whole channels and keep mean and variance."""
     _check(p)
     function = torch.feature_alpha_dropout_ if inplace else torch.feature_alpha_dropout
     return function(input, p, training)
 
 
 def _channels(input: Any, p: float, training: bool, inplace: bool, without_batch: int | None) -> Any:
-    """Feature dropout; an input of so many dimensions has no batch, so it gets one."""
+    """Apply feature dropout. An input with ``without_batch`` dimensions has no batch, so it gets one."""
     alone = input.dim() == without_batch
     if alone:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
@@ -50,7 +50,7 @@ def _channels(input: Any, p: float, training: bool, inplace: bool, without_batch
 
 @overridable
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Zeros channels of (N, C, L) or (C, L). RuntimeError for other inputs."""
+    """Zero channels of (N, C, L) or (C, L). Raise RuntimeError for other inputs."""
     _check(p)
     count = input.dim()
     if count not in (2, 3):
@@ -73,7 +73,7 @@ def _deprecated(name: str, count: int, spatial: int, sizes: str) -> str:
 
 @overridable
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Zeros channels of (N, C, H, W) or (N, C, L); warns of other inputs."""
+    """Zero channels of (N, C, H, W) or (N, C, L). Warn of other inputs."""
     _check(p)
     count = input.dim()
     if count not in (3, 4):
@@ -91,7 +91,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 @overridable
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Zeros channels of (N, C, D, H, W) or (C, D, H, W); warns of other inputs."""
+    """Zero channels of (N, C, D, H, W) or (C, D, H, W). Warn of other inputs."""
     _check(p)
     count = input.dim()
     if count not in (4, 5):

@@ -1,4 +1,4 @@
-"""Rows of a table by their numbers."""
+"""Lookups of table rows by number."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """``weight[input]``; the padding row gets no gradient. AssertionError for one that there is not."""
+    """Return ``weight[input]``. The padding row gets no gradient; raise AssertionError if it does not exist."""
     if padding_idx is None:
         padding_idx = -1
     else:
@@ -58,7 +58,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
-    """Sums, means or maxima of rows. ValueError for shapes, offsets and modes that do not fit together."""
+    """Return sums, means or maxima of rows. Raise ValueError for shapes, offsets and modes that do not fit together."""
     if weight.dtype == torch.long and input.is_floating_point():
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "

@@ -1,4 +1,4 @@
-"""Fractional max pooling: the number of windows is chosen, not their stride; their positions are random."""
+"""Fractional max pooling. The number of windows is chosen instead of their stride; their positions are random."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """The largest of each window of an image, and where it was. ValueError without a size and a ratio."""
+    """Return the maximum of each window of an image, and its index. Raise ValueError without a size and a ratio."""
     return _pool(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -47,7 +47,7 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """The same of a volume."""
+    """Return the maximum of each window of a volume, and its index. Raise ValueError without a size and a ratio."""
     return _pool(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -60,7 +60,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """The largest of each window of an image; with ``return_indices`` also where it was."""
+    """Return the maximum of each window of an image; with ``return_indices`` also its index."""
     args = (input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
     found = fractional_max_pool2d_with_indices(*args)
     return found if return_indices else found[0]
@@ -75,7 +75,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """The same of a volume."""
+    """Return the maximum of each window of a volume; with ``return_indices`` also its index."""
     args = (input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
     found = fractional_max_pool3d_with_indices(*args)
     return found if return_indices else found[0]

@@ -1,4 +1,4 @@
-"""Images resized."""
+"""Resizing of images."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RANKS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
 
 def _one_each(input: Any, given: Any, names: tuple[str, str, str, str]) -> Any:
-    """One per dimension of space, in a list if it was one number. ValueError for another count."""
+    """Return a list with one entry per spatial dimension. Raise ValueError for another number of entries."""
     count = input.dim() - 2
     if not isinstance(given, (list, tuple)):
         return [given for _ in range(count)]
@@ -33,7 +33,7 @@ def _one_each(input: Any, given: Any, names: tuple[str, str, str, str]) -> Any:
 
 
 def _sizes(input: Any, size: Any) -> Any:
-    """TypeError for what is no whole number."""
+    """Return the size. Raise TypeError for anything but ints."""
     found = _one_each(input, size, ("output", "output size of", "output size", "(o1, o2, ...,oK)"))
     if isinstance(size, (list, tuple)) and not all(map(_is_whole, size)):
         raise TypeError(
@@ -50,7 +50,7 @@ def _is_whole(length: Any) -> bool:
 
 
 def _sizes_and_factors(input: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[Any, Any]:
-    """One of the two is None. ValueError if both are given, or neither."""
+    """Return the sizes and the factors, one of which is None. Raise ValueError if both are given, or neither."""
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
@@ -75,9 +75,9 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """Resize rows, images or volumes, to a size or by a factor.
+    """Resize sequences, images or volumes, to a size or by a factor.
 
-    ValueError, TypeError or NotImplementedError for arguments that do not go together.
+    Raise ValueError, TypeError or NotImplementedError for arguments that do not go together.
     """
     if mode in _WITHOUT_CORNERS and align_corners is not None:
         raise ValueError(
@@ -123,19 +123,19 @@ def _resized(input: Any, sizes: Any, factors: Any, mode: str, align_corners: boo
 def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Any:
-    """``interpolate``, with a warning."""
+    """Run ``interpolate``, with a deprecation warning."""
     _warn("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """``interpolate`` by the nearest element, with a warning."""
+    """Run ``interpolate`` with the nearest element, with a deprecation warning."""
     _warn("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """``interpolate`` whose corners stay, with a warning."""
+    """Run bilinear ``interpolate`` with aligned corners, with a deprecation warning."""
     _warn("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 

@@ -44,7 +44,8 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Any:
-    """Cross entropy of ``linear(input)``: (N, F) or (F,), a weight (C, ..., F). RuntimeError for other shapes.
+    """Return the cross entropy of ``linear(input)``: (N, F) or (F,), a weight (C, ..., F). Raise RuntimeError for other
+    shapes.
 
     NB: in PyTorch, ``options`` let the logits be computed in chunks.
     """

@@ -1,4 +1,4 @@
-"""Losses: checks, the reduction as a number, one operator."""
+"""Losses: checks, the reduction as a number, then one operator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchviz.torch.overrides import overridable
 
 
 def _same_shape(input: Any, target: Any) -> Any:
-    """Both, broadcast; warns if they have to be."""
+    """Return both inputs broadcast to one shape. Warn if their shapes differ."""
     if target.size() != input.size():
         warnings.warn(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
@@ -58,7 +58,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
-    """|input - target|. ValueError for a weight of another shape."""
+    """|input - target|. Raise ValueError for a weight of another shape."""
     expanded_input, expanded_target = _same_shape(input, target)
     reduction = _name(reduction, size_average, reduce)
     if weight is None:
@@ -76,7 +76,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
-    """(input - target)². ValueError for a weight of another shape."""
+    """(input - target)². Raise ValueError for a weight of another shape."""
     expanded_input, expanded_target = _same_shape(input, target)
     reduction = _name(reduction, size_average, reduce)
     if weight is None:
@@ -94,7 +94,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:
-    """Quadratic near 0, linear from beta on."""
+    """A loss that is quadratic near 0 and linear from beta on."""
     expanded_input, expanded_target = _same_shape(input, target)
     number = get_enum(_name(reduction, size_average, reduce))
     if beta == 0.0:
@@ -104,7 +104,7 @@ def smooth_l1_loss(
 
 @overridable
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
-    """delta times the smooth loss with beta = delta. ValueError for a weight of another shape."""
+    """delta times the smooth loss with beta = delta. Raise ValueError for a weight of another shape."""
     expanded_input, expanded_target = _same_shape(input, target)
     if weight is None:
         return torch._C._nn.huber_loss(expanded_input, expanded_target, get_enum(reduction), delta)
@@ -142,7 +142,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    """The same of the log softmax; the target may also be probabilities."""
+    """``nll_loss`` of the log softmax; the target may also be probabilities."""
     number = get_enum(_name(reduction, size_average, reduce))
     return torch._C._nn.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
 
@@ -156,7 +156,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Binary cross entropy: of the probability of class 1. ValueError for different shapes."""
+    """Binary cross entropy of the probability of class 1. Raise ValueError for different shapes."""
     number = enum_of(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
@@ -178,7 +178,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Any:
-    """The same of the sigmoid. ValueError for different shapes."""
+    """Binary cross entropy of the sigmoid. Raise ValueError for different shapes."""
     number = enum_of(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -193,7 +193,7 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Every wrong class shall stay 1 below every right one."""
+    """Penalize every wrong class that is not 1 below every right one."""
     return torch._C._nn.multilabel_margin_loss(input, target, enum_of(reduction, size_average, reduce))
 
 
@@ -206,7 +206,7 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The binary cross entropy, averaged over the classes. ValueError for an unknown reduction."""
+    """The binary cross entropy, averaged over the classes. Raise ValueError for an unknown reduction."""
     reduction = _name(reduction, size_average, reduce)
     log_sigmoid = torch._C._nn.log_sigmoid
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
@@ -230,7 +230,9 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Every wrong class shall stay a margin below the right one. ValueError for p other than 1 and 2."""
+    """Penalize every wrong class that is not a margin below the right one. Raise ValueError for p other than 1 and
+    2.
+    """
     number = enum_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")

@@ -27,7 +27,7 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Negative log likelihood of a Poisson distribution, for counts. ValueError for an unknown reduction."""
+    """Negative log likelihood of a Poisson distribution, for counts. Raise ValueError for an unknown reduction."""
     number = enum_of(reduction, size_average, reduce)
     return torch.poisson_nll_loss(input, target, log_input, full, eps, number)
 
@@ -36,7 +36,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """Gaussian negative log likelihood. ValueError for negative variances and shapes that do not fit."""
+    """Gaussian negative log likelihood. Raise ValueError for negative variances and shapes that do not fit."""
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -56,7 +56,7 @@ def gaussian_nll_loss(
 
 
 def _variances(input: Any, var: Any) -> Any:
-    """In a shape that broadcasts along one dimension at most."""
+    """Return the variances in a shape that broadcasts along at most one dimension."""
     if var.size() == input.size():
         return var
     if input.size()[:-1] == var.size():
@@ -76,7 +76,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:
-    """The Kullback-Leibler divergence; warns that its mean is over all elements."""
+    """Return the Kullback-Leibler divergence. Warn that its mean is over all elements."""
     if size_average is not None or reduce is not None:
         number = legacy_get_enum(size_average, reduce)
     else:
@@ -120,7 +120,9 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """How far the input that should rank higher is below the other. RuntimeError for different dimensions."""
+    """The amount by which the input that should rank higher is below the other. Raise RuntimeError for different
+    dimensions.
+    """
     number = enum_of(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
@@ -139,7 +141,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Hinge embedding loss: x, or how far x is below the margin."""
+    """Hinge embedding loss: x, or the amount by which x is below the margin."""
     return torch.hinge_embedding_loss(input, target, margin, enum_of(reduction, size_average, reduce))
 
 
@@ -165,7 +167,7 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """1 - cosine, or how far the cosine is above the margin."""
+    """1 - cosine, or the amount by which the cosine is above the margin."""
     return torch.cosine_embedding_loss(input1, input2, target, margin, enum_of(reduction, size_average, reduce))
 
 
@@ -187,7 +189,9 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The positive shall be nearer to the anchor than the negative. ValueError for a margin that is not above 0."""
+    """Penalize a positive that is not a margin nearer to the anchor than the negative. Raise ValueError unless the
+    margin is positive.
+    """
     number = enum_of(reduction, size_average, reduce)
     _check_margin(margin)
     return torch.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
@@ -204,7 +208,9 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """The same with any distance. ValueError for a bad reduction or margin, RuntimeError for different dimensions."""
+    """``triplet_margin_loss`` with any distance. Raise ValueError for a bad reduction or margin, RuntimeError for
+    different dimensions.
+    """
     if reduction not in _NAMES:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     _check_margin(margin)

@@ -1,4 +1,4 @@
-"""Normalization. PyTorch checks whether cuDNN may be used; the model has none, and passes on what PyTorch would."""
+"""Normalization. PyTorch checks whether cuDNN may be used. The model has no cuDNN, but passes the same value on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dispatchviz.torch.nn.functional.pooling import avg_pool2d, avg_pool3d
 from dispatchviz.torch.overrides import overridable
 
 _CUDNN_ENABLED = True
-"""``torch.backends.cudnn.enabled``."""
+"""The value of ``torch.backends.cudnn.enabled``."""
 
 
 def _verify_batch_size(size: Sequence[int]) -> None:
@@ -36,7 +36,9 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """Per channel over the batch; training: updates the running statistics. ValueError for one value or a bad eps."""
+    """Normalize each channel over the batch; in training, update the running statistics. Raise ValueError for one value
+    or a bad eps.
+    """
     if training:
         _verify_batch_size(input.size())
     if training and eps <= 0.0:
@@ -58,7 +60,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """Per channel and sample. ValueError for one value."""
+    """Normalize each channel of each sample. Raise ValueError for one value."""
     if use_input_stats:
         _verify_spatial_size(input.size())
     statistics = (running_mean, running_var)
@@ -69,19 +71,19 @@ def instance_norm(
 def layer_norm(
     input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    """Over the last dimensions."""
+    """Normalize over the last dimensions."""
     return torch.layer_norm(input, normalized_shape, weight, bias, eps, _CUDNN_ENABLED)
 
 
 @overridable
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
-    """By the root of the mean square over the last dimensions."""
+    """Divide by the root of the mean square over the last dimensions."""
     return torch.rms_norm(input, normalized_shape, weight, eps)
 
 
 @overridable
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """Over groups of channels. RuntimeError for an input without channels, ValueError for one value."""
+    """Normalize over groups of channels. Raise RuntimeError for an input without channels, ValueError for one value."""
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     _verify_batch_size([input.size(0) * input.size(1) // num_groups, num_groups, *input.size()[2:]])
@@ -90,7 +92,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
 @overridable
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """By the neighboring channels' squares. ValueError for fewer than three dimensions."""
+    """Divide by the neighboring channels' squares. Raise ValueError for fewer than three dimensions."""
     count = input.dim()
     if count < 3:
         raise ValueError(f"Expected 3D or higher dimensionality {'':25}input (got {count} dimensions)")

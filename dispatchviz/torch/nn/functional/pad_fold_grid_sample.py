@@ -13,20 +13,20 @@ from dispatchviz.torch.overrides import overridable
 
 @overridable
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
-    """Make an input larger, the last dimension first."""
+    """Pad an input, the last dimension first."""
     return torch._C._nn.pad(input, pad, mode, value)
 
 
 @overridable
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """Every window of an image as a column."""
+    """Return every window of an image as a column."""
     sizes = [ntuple(size, 2) for size in (kernel_size, dilation, padding, stride)]
     return torch._C._nn.im2col(input, *sizes)
 
 
 @overridable
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """Columns added up to an image."""
+    """Sum columns into an image."""
     sizes = [ntuple(size, 2) for size in (output_size, kernel_size, dilation, padding, stride)]
     return torch._C._nn.col2im(input, *sizes)
 
@@ -45,7 +45,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Any:
-    """An input's values at the points of a grid. ValueError for modes that are none."""
+    """Return an input's values at the points of a grid. Raise ValueError for unknown modes."""
     if mode not in _MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
@@ -60,7 +60,7 @@ def grid_sample(
 
 
 def _corners(align_corners: bool | None) -> bool:
-    """``align_corners``: False, with a warning, where it is None."""
+    """Return ``align_corners``; for None, warn and return False."""
     if align_corners is None:
         warnings.warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
@@ -74,7 +74,7 @@ def _corners(align_corners: bool | None) -> bool:
 
 @overridable
 def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
-    """A grid for ``grid_sample`` from affine maps. ValueError for maps and sizes that do not fit."""
+    """Return a grid for ``grid_sample`` from affine maps. Raise ValueError for maps and sizes that do not fit."""
     align_corners = _corners(align_corners)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

@@ -22,7 +22,7 @@ def _max_pool(name: str, with_indices: Callable[[], Any], without: Callable[[], 
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        """The largest of each window; with ``return_indices`` also where it was."""
+        """The maximum of each window; with ``return_indices`` also its index."""
         function = (with_indices if return_indices else without)()
         return function(input, kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode)
 
@@ -66,39 +66,39 @@ def avg_pool3d(*args: Any, **kwargs: Any) -> Any:
 
 
 def adaptive_avg_pool1d(*args: Any, **kwargs: Any) -> Any:
-    """The means of as many windows as requested."""
+    """The means of a given number of windows."""
     return torch.adaptive_avg_pool1d(*args, **kwargs)
 
 
 @overridable
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    """The same for images; None keeps a size."""
+    """The means of a given number of windows of an image; None keeps a size."""
     return torch._C._nn.adaptive_avg_pool2d(input, list_with_default(output_size, input.size()))
 
 
 @overridable
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
-    """The same for volumes; None keeps a size."""
+    """The means of a given number of windows of a volume; None keeps a size."""
     return torch._C._nn.adaptive_avg_pool3d(input, list_with_default(output_size, input.size()))
 
 
 @overridable
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of as many windows as requested."""
+    """The maxima of a given number of windows."""
     found = torch.adaptive_max_pool1d(input, output_size)
     return found if return_indices else found[0]
 
 
 @overridable
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The same for images; None keeps a size."""
+    """The maxima of a given number of windows of an image; None keeps a size."""
     found = torch._C._nn.adaptive_max_pool2d(input, list_with_default(output_size, input.size()))
     return found if return_indices else found[0]
 
 
 @overridable
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The same for volumes; None keeps a size."""
+    """The maxima of a given number of windows of a volume; None keeps a size."""
     found = torch._C._nn.adaptive_max_pool3d(input, list_with_default(output_size, input.size()))
     return found if return_indices else found[0]
 

@@ -1,4 +1,4 @@
-"""Back from maxima to where they were. (``torch/nn/functional.py``)"""
+"""Unpooling of maxima to their indices (``torch/nn/functional.py``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dispatchviz.torch.overrides import overridable
 
 
 def _output_size(input: Any, kernel: Any, stride: Any, padding: Any, wanted: Any) -> Any:
-    """The size that pooling came from, or the one that is wanted. ValueError if pooling cannot come from that."""
+    """Return the size before pooling, or the requested one. Raise ValueError if pooling cannot come from that."""
     size, dims = input.size(), len(kernel)
     usual = [(size[d - dims] - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(dims)]
     found = usual if wanted is None else _checked(wanted, usual, stride)
@@ -40,7 +40,7 @@ def _checked(wanted: Any, usual: list[int], stride: Any) -> Any:
 
 
 def _windows(dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
-    """Stride, padding and the size of the result."""
+    """Return the stride, the padding and the size of the result."""
     kernel = ntuple(kernel_size, dims)
     steps = kernel if stride is None else ntuple(stride, dims)
     sides = ntuple(padding, dims)

@@ -1,4 +1,4 @@
-"""``torch.nn.modules``: every module class, by its subject."""
+"""``torch.nn.modules``: every module class, by subject."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ _MODULES = {
     "rnn_cells": "rnn",
     "linear_losses": "loss",
 }
-"""Which of PyTorch's modules a class says that it is from, where there it is in one file with others."""
+"""Our module -> the PyTorch module that its classes claim to be from, if it differs."""
 
 _INTERNAL = ("ConvNd", "NonDynamicallyQuantizableLinear")
 
 
 def _classes(subject: ModuleType) -> dict[str, type]:
-    """The public module classes that are defined there, with PyTorch's ``__module__``."""
+    """Return the public module classes defined in a module, after setting PyTorch's ``__module__``."""
     found = {
         name: value
         for name, value in vars(subject).items()

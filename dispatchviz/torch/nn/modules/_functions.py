@@ -1,4 +1,4 @@
-"""Functions that modules put into the graph (``torch/nn/modules/_functions.py``)."""
+"""The Functions that modules put into the graph (``torch/nn/modules/_functions.py``)."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from dispatchviz.torch.autograd.function import Function
 
 
 class BackwardHookFunction(Function):
-    """The identity that a module's full backward hooks are registered on."""
+    """The identity that carries a module's full backward hooks."""
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
-        """The arguments themselves."""
+        """Return the arguments themselves."""
         ctx.mark_non_differentiable(*[value for value in args if not value.requires_grad])
         return args
 
     @staticmethod
     def backward(ctx: Any, *args: Any) -> Any:
-        """The gradients themselves."""
+        """Return the gradients themselves."""
         return args
 
 
 class CrossMapLRN2d(Function):
-    """Divides by a power of the neighboring channels' squares, kept up from channel to channel."""
+    """Divide by a power of the neighboring channels' squares, updated from channel to channel."""
 
     @staticmethod
     def forward(ctx: Any, input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> Any:
-        """Input (N, C, H, W). ValueError for another one."""
+        """Input (N, C, H, W). Raise ValueError for other inputs."""
         ctx.size, ctx.alpha, ctx.beta, ctx.k = size, alpha, beta, k
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
@@ -45,7 +45,7 @@ class CrossMapLRN2d(Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> Any:
-        """Of the input, example by example."""
+        """Return the gradient of the input, example by example."""
         input, output = ctx.saved_tensors
         grad_input = grad_output.new()
         channels, size = input.size(1), ctx.size

@@ -13,7 +13,7 @@ from dispatchviz.torch.nn.parameter import new_parameter
 
 
 class _Plain(Module):
-    """Without options."""
+    """Base class of activations without options."""
 
     _function: str
 
@@ -23,7 +23,7 @@ class _Plain(Module):
 
 
 class _Inplace(Module):
-    """With no option but to overwrite the input."""
+    """Base class of activations whose only option is to overwrite the input."""
 
     _function: str
 
@@ -36,7 +36,7 @@ class _Inplace(Module):
         return getattr(F, self._function)(input, self.inplace)
 
     def extra_repr(self) -> str:
-        """Whether the input is overwritten."""
+        """Return whether the input is overwritten, for the repr."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -69,7 +69,7 @@ class Mish(_Inplace):
 
 
 class Hardsigmoid(_Inplace):
-    """A sigmoid of three straight lines."""
+    """A piecewise linear sigmoid with three pieces."""
 
     _function = "hardsigmoid"
     extra_repr = Module.extra_repr
@@ -117,7 +117,7 @@ class Tanhshrink(_Plain):
 
 
 class Threshold(Module):
-    """x where it is larger than the threshold, else the value."""
+    """x if it is larger than the threshold, else the value."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -130,12 +130,12 @@ class Threshold(Module):
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
-        """The numbers."""
+        """Return the numbers for the repr."""
         return _with_inplace(f"threshold={self.threshold}, value={self.value}", self)
 
 
 class RReLU(Module):
-    """A leaky ReLU whose slope is random while training."""
+    """A leaky ReLU with a random slope during training."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -148,12 +148,12 @@ class RReLU(Module):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """The slopes."""
+        """Return the slopes for the repr."""
         return _with_inplace(f"lower={self.lower}, upper={self.upper}", self)
 
 
 class Hardtanh(Module):
-    """x, held within two numbers. AssertionError unless the second is larger."""
+    """x clamped between two numbers. Raise AssertionError unless the second is larger."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Hardtanh(Module):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
-        """The numbers."""
+        """Return the numbers for the repr."""
         return _with_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self)
 
 
@@ -191,7 +191,7 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self) -> str:
-        """Whether the input is overwritten."""
+        """Return whether the input is overwritten, for the repr."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -208,18 +208,18 @@ class _Alpha(Module):
         return getattr(F, self._function)(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
-        """The number."""
+        """Return the number for the repr."""
         return _with_inplace(f"alpha={self.alpha}", self)
 
 
 class ELU(_Alpha):
-    """x, or alpha (exp(x) - 1) where x is negative."""
+    """x, or alpha (exp(x) - 1) if x is negative."""
 
     _function = "elu"
 
 
 class CELU(_Alpha):
-    """x, or alpha (exp(x / alpha) - 1) where x is negative."""
+    """x, or alpha (exp(x / alpha) - 1) if x is negative."""
 
     _function = "celu"
 
@@ -236,12 +236,12 @@ class GLU(Module):
         return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
-        """The dimension."""
+        """Return the dimension for the repr."""
         return f"dim={self.dim}"
 
 
 class GELU(Module):
-    """x times the normal distribution's probability below x."""
+    """x times the probability of values below x in the normal distribution."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -252,7 +252,7 @@ class GELU(Module):
         return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
-        """How it is computed."""
+        """Return the approximation for the repr."""
         return f"approximate={self.approximate!r}"
 
 
@@ -268,12 +268,12 @@ class _Shrink(Module):
         return getattr(F, self._function)(input, self.lambd)
 
     def extra_repr(self) -> str:
-        """The number."""
+        """Return the number for the repr."""
         return str(self.lambd)
 
 
 class Hardshrink(_Shrink):
-    """x, or 0 where it is near 0."""
+    """x, or 0 if it is near 0."""
 
     _function = "hardshrink"
 
@@ -285,7 +285,7 @@ class Softshrink(_Shrink):
 
 
 class LeakyReLU(Module):
-    """x, or a multiple where it is negative."""
+    """x, or a multiple of x if it is negative."""
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -297,7 +297,7 @@ class LeakyReLU(Module):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
-        """The slope."""
+        """Return the slope for the repr."""
         return _with_inplace(f"negative_slope={self.negative_slope}", self)
 
 
@@ -314,12 +314,12 @@ class Softplus(Module):
         return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
-        """The numbers."""
+        """Return the numbers for the repr."""
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
 class PReLU(Module):
-    """A leaky ReLU with a learned slope, one for all channels or one of each."""
+    """A leaky ReLU with a learned slope, one for all channels or one per channel."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         self.num_parameters = num_parameters
@@ -329,7 +329,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """All the same."""
+        """Set all slopes to the initial one."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Any) -> Any:
@@ -337,7 +337,7 @@ class PReLU(Module):
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
-        """How many slopes."""
+        """Return the number of slopes for the repr."""
         return f"num_parameters={self.num_parameters}"
 
 
@@ -353,7 +353,7 @@ class _Dim(Module):
         return getattr(F, self._function)(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
-        """The dimension."""
+        """Return the dimension for the repr."""
         return f"dim={self.dim}"
 
 
@@ -376,7 +376,7 @@ class LogSoftmax(_Dim):
 
 
 class Softmax2d(Module):
-    """The softmax over the channels of an image. ValueError for other dimensions."""
+    """The softmax over the channels of an image. Raise ValueError for other dimensions."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, H, W) or (C, H, W)."""

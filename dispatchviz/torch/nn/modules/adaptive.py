@@ -1,4 +1,4 @@
-"""A softmax over many classes in clusters, the frequent ones first (``torch/nn/modules/adaptive.py``)."""
+"""A softmax over many classes in clusters, the most frequent ones first (``torch/nn/modules/adaptive.py``)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Classes below the first cutoff are in the head, with one entry for each cluster of rarer ones, which have a
-    smaller layer of their own."""
+    """A softmax in clusters. The head has the classes below the first cutoff and one entry for each cluster of rarer
+    classes. Each cluster has a smaller layer of its own.
+    """
 
     def __init__(
         self,
@@ -55,14 +56,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(*layers))
 
     def reset_parameters(self) -> None:
-        """Of all layers."""
+        """Reset the parameters of all layers."""
         self.head.reset_parameters()
         for first, second in self.tail:
             first.reset_parameters()
             second.reset_parameters()
 
     def forward(self, input_: Any, target_: Any) -> _ASMoutput:
-        """Log probabilities of the targets, and minus their mean. RuntimeError for what does not fit."""
+        """Return the log probabilities of the targets, and minus their mean. Raise RuntimeError for shapes that do not
+        fit.
+        """
         _check_batch(input_, target_)
         batched = target_.dim() > 0
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
@@ -79,7 +82,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def _fill(self, input: Any, target: Any, output: Any, entries: Any) -> int:
-        """Write log probabilities in clusters to ``output``, and each row's entry in the head; the number of rows."""
+        """Write log probabilities within clusters to ``output``, and each row's entry in the head; return the number of
+        rows.
+        """
         used = 0
         for i, (low, high) in enumerate(pairwise([0, *self.cutoffs])):
             chosen = (target >= low) & (target < high)
@@ -107,11 +112,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return out
 
     def log_prob(self, input: Any) -> Any:
-        """Of all classes."""
+        """Return the log probabilities of all classes."""
         return self._get_full_log_prob(input, self.head(input))
 
     def predict(self, input: Any) -> Any:
-        """The likeliest class of each row; clusters are looked at only for rows that need it."""
+        """Return the most likely class of each row. Clusters are evaluated only for rows that need them."""
         head_output = self.head(input)
         output = torch.argmax(head_output, dim=1)
         rare = output >= self.shortlist_size

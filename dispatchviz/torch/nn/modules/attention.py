@@ -13,19 +13,17 @@ from dispatchviz.torch.nn.parameter import new_parameter
 
 
 def blocked_by_autograd(tensors: tuple[Any, ...]) -> bool:
-    """Return whether the fused inference operators must not be used: gradients or a ``__torch_function__`` are
-    wanted.
-    """
+    """Return whether gradients or a ``__torch_function__`` rule out the fused inference operators."""
     if torch.overrides.has_torch_function(tensors):
         return True
     return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 
 class MultiheadAttention(Module):
-    """Attention of several heads, each on its part of the embedding.
+    """Multi-head attention, with each head on its part of the embedding.
 
-    ValueError and AssertionError for an embedding that the heads cannot share.
-    Inference on batches goes through one operator, ``_native_multi_head_attention``.
+    Raise ValueError or AssertionError for an embedding that the heads cannot share. Inference on batches runs one
+    operator, ``_native_multi_head_attention``.
     """
 
     def __init__(
@@ -104,7 +102,9 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> Any:
-        """Inputs (length, batch, embedding), or batch first, or without; the output alike, and the weights or None."""
+        """Return the output and the weights or None. Inputs and output: (length, batch, embedding), batch first, or
+        unbatched.
+        """
         floating = any(mask is not None and torch.is_floating_point(mask) for mask in (attn_mask, key_padding_mask))
         batched = query.dim() == 3
         other = F._none_or_dtype(attn_mask)
@@ -146,7 +146,7 @@ class MultiheadAttention(Module):
     # -- inference in one operator ------------------------------------------------------------------------------------
 
     def _takes_fast_path(self, query: Any, key: Any, value: Any) -> bool:
-        """``why_not_fast_path`` is empty."""
+        """Return whether ``why_not_fast_path`` is empty."""
         weight, bias = self.in_proj_weight, self.in_proj_bias
         return (
             torch.backends.mha.get_fastpath_enabled()
@@ -179,7 +179,7 @@ class MultiheadAttention(Module):
         )
 
     def merge_masks(self, attn_mask: Any, key_padding_mask: Any, query: Any) -> tuple[Any, int | None]:
-        """Both masks as one for every head, and its kind: 1 of keys, 2 of pairs."""
+        """Return both masks as one for every head, and its kind: 1 for keys, 2 for pairs."""
         merged, kind = key_padding_mask, None if key_padding_mask is None else 1
         if attn_mask is None:
             return merged, kind
@@ -195,7 +195,9 @@ class MultiheadAttention(Module):
 
 
 def _batch_second(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
-    """(batch, length, embedding) to (length, batch, embedding); what was one tensor stays one."""
+    """Transpose (batch, length, embedding) to (length, batch, embedding). Inputs that are one tensor stay one
+    tensor.
+    """
     if key is not value:
         return query.transpose(1, 0), key.transpose(1, 0), value.transpose(1, 0)
     if query is key:

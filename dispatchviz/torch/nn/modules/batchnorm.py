@@ -13,7 +13,7 @@ from dispatchviz.torch.nn.parameter import new_parameter
 
 
 class _NormBase(Module):
-    """Weight and bias per channel; running mean and variance as buffers."""
+    """Base class with weight and bias per channel, and running mean and variance as buffers."""
 
     _version = 2
 
@@ -47,14 +47,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Mean 0, variance 1, no batches."""
+        """Reset the running mean to 0, the variance to 1, and the number of batches to 0."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0, and the running statistics reset."""
+        """Reset the weight to 1, the bias to 0, and the running statistics."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
@@ -65,7 +65,7 @@ class _NormBase(Module):
         raise NotImplementedError
 
     def extra_repr(self) -> str:
-        """The size and the options."""
+        """Return the size and the options for the repr."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
@@ -82,10 +82,10 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    """Statistics over the batch while training, running ones afterwards."""
+    """Normalization with statistics over the batch in training, and running statistics afterwards."""
 
     def forward(self, input: Any) -> Any:
-        """ValueError for an input of other dimensions."""
+        """Normalize the input. Raise ValueError for another number of dimensions."""
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
@@ -130,7 +130,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Input (N, C, ...). NB: in PyTorch, statistics are those of all processes; here there is one."""
+    """Input (N, C, ...). NB: PyTorch computes the statistics over all processes; here there is one."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
-        """The module, each of its batch norms replaced by one of this class with the same tensors."""
+        """Return the module with each of its batch norms replaced by one of this class with the same tensors."""
         result = module
         if isinstance(module, _BatchNorm):
             sizes = (module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)
@@ -174,10 +174,10 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    """Statistics of every sample alone."""
+    """Normalization with statistics of every sample alone."""
 
     _dimensions: int
-    """Of an input without a batch dimension."""
+    """The number of dimensions of an unbatched input."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class _InstanceNorm(_NormBase):
         )
 
     def forward(self, input: Any) -> Any:
-        """ValueError for an input of other dimensions or channels."""
+        """Normalize the input. Raise ValueError for another number of dimensions or channels."""
         self._check_input_dim(input)
         dim = input.dim() - self._get_no_batch_dim()
         if input.size(dim) != self.num_features:

@@ -1,4 +1,4 @@
-"""Modules that hold modules (``torch/nn/modules/container.py``)."""
+"""Modules that contain modules (``torch/nn/modules/container.py``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Numbered(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def _key(self, index: Any) -> str:
-        """The name of a module. IndexError if there is none."""
+        """Return the name of a module. Raise IndexError if there is none."""
         position = operator.index(index)
         if not -len(self) <= position < len(self):
             raise IndexError(f"index {position} is out of range")
@@ -42,13 +42,13 @@ class _Numbered(Module):
         members_changed(self)
 
     def pop(self, key: Any) -> Any:
-        """A module, taken out."""
+        """Remove a module and return it."""
         module: Any = self[key]  # type: ignore[index]
         del self[key]
         return module
 
     def append(self, module: Any) -> Any:
-        """Put a module at the end."""
+        """Append a module."""
         self.add_module(str(len(self)), module)
         return self
 
@@ -64,7 +64,7 @@ def _only_sequential(other: Any) -> None:
 
 
 class Sequential(_Numbered):
-    """Calls its modules one after the other, each with the result of the one before."""
+    """A sequence of modules, each called with the result of the previous one."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Sequential(_Numbered):
             self.add_module(name, module)
 
     def forward(self, input: Any) -> Any:
-        """The last module's result."""
+        """Return the last module's result."""
         for module in self:
             input = module(input)
         return input
@@ -115,7 +115,9 @@ class Sequential(_Numbered):
         return self.extend(list(self) * (other - 1))
 
     def insert(self, index: int, module: Any) -> Any:
-        """Insert a module at an index. AssertionError for what is no module, IndexError out of range."""
+        """Insert a module at an index. Raise AssertionError for anything but a module, IndexError if the index is out
+        of range.
+        """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -126,7 +128,7 @@ class Sequential(_Numbered):
         return self
 
     def extend(self, sequential: Iterable[Any]) -> Any:
-        """Put several modules at the end."""
+        """Append several modules."""
         for module in sequential:
             self.append(module)
         return self
@@ -157,7 +159,7 @@ class ModuleList(_Numbered):
         self._modules[str(index)] = module
 
     def extend(self, modules: Iterable[Any]) -> Any:
-        """Put several modules at the end. TypeError for what cannot be gone through."""
+        """Append several modules. Raise TypeError for anything but an iterable."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         offset = len(self)
@@ -166,7 +168,7 @@ class ModuleList(_Numbered):
         return self
 
     def __repr__(self) -> str:
-        """Equal neighbors are shown once, with their number."""
+        """Return the repr, in which equal neighbors are shown once with their count."""
         if not len(self):
             return f"{self._get_name()}()"
         lines, first = [], 0
@@ -206,36 +208,36 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take all modules out."""
+        """Remove all modules."""
         self._modules.clear()
         members_changed(self)
 
     def pop(self, key: str) -> Any:
-        """A module, taken out."""
+        """Remove a module and return it."""
         module = self[key]
         del self[key]
         return module
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Return the names."""
         return self._modules.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Names and modules."""
+        """Return the names and modules."""
         return self._modules.items()
 
     def values(self) -> Iterable[Any]:
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Update by a mapping or pairs. TypeError and ValueError for what is neither."""
+        """Update from a mapping or pairs. Raise TypeError or ValueError for anything else."""
         for key, module in pairs(modules, "ModuleDict", "ModuleDict", (OrderedDict, ModuleDict, Mapping)):
             self[key] = module
 
 
 def pairs(given: Any, kind: str, short: str, mappings: tuple[type, ...]) -> Iterator[tuple[Any, Any]]:
-    """Keys and values of a mapping or of a sequence of pairs."""
+    """Yield the keys and values of a mapping or of a sequence of pairs."""
     if not isinstance(given, Iterable):
         raise TypeError(
             f"{kind}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"

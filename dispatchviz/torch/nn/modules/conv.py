@@ -1,4 +1,4 @@
-"""``Conv1d`` to ``3d`` (``torch/nn/modules/conv.py``). Their transposes are in ``conv_transpose.py``."""
+"""``Conv1d`` to ``3d`` (``torch/nn/modules/conv.py``). The transposed ones are in ``conv_transpose.py``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
 
 class ConvNd(Module):
-    """Base of convolutions; sizes are tuples with one entry per spatial dimension."""
+    """Base class of convolutions; sizes are tuples with one entry per spatial dimension."""
 
     transposed = False
 
@@ -58,7 +58,7 @@ class ConvNd(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Both uniform within 1 / sqrt(fan_in)."""
+        """Reset weight and bias, uniform within 1 / sqrt(fan_in)."""
         with torch.no_grad():
             if self.weight.is_contiguous():
                 init.kaiming_uniform_(self.weight, a=math.sqrt(5))
@@ -69,7 +69,7 @@ class ConvNd(Module):
             reset_bias(self)
 
     def extra_repr(self) -> str:
-        """The sizes, and what is not as usual."""
+        """Return the sizes and the options that are not defaults, for the repr."""
         parts = [
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}",
             *(
@@ -107,7 +107,7 @@ def _check_padding(padding: Any, mode: str, stride: tuple[int, ...]) -> None:
 
 
 def _both_sides(padding: Any, kernel_size: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
-    """The padding as ``F.pad`` wants it."""
+    """Return the padding as ``F.pad`` takes it."""
     if not isinstance(padding, str):
         return reverse_repeat(padding, 2)
     totals = [d * (k - 1) if padding == "same" else 0 for d, k in zip(dilation, kernel_size, strict=False)]
@@ -153,18 +153,18 @@ class _Conv(ConvNd):
 
 
 class Conv1d(_Conv):
-    """Over sequences (N, C, L). ValueError for groups or padding that cannot be."""
+    """Convolution over sequences (N, C, L). Raise ValueError for invalid groups or padding."""
 
     _dimensions = 1
 
 
 class Conv2d(_Conv):
-    """Over images (N, C, H, W). ValueError for groups or padding that cannot be."""
+    """Convolution over images (N, C, H, W). Raise ValueError for invalid groups or padding."""
 
     _dimensions = 2
 
 
 class Conv3d(_Conv):
-    """Over volumes (N, C, D, H, W). ValueError for groups or padding that cannot be."""
+    """Convolution over volumes (N, C, D, H, W). Raise ValueError for invalid groups or padding."""
 
     _dimensions = 3

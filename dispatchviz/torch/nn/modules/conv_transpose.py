@@ -10,7 +10,7 @@ from dispatchviz.torch.nn.modules.conv import ConvNd
 
 
 class _ConvTranspose(ConvNd):
-    """The gradient of a convolution as a layer."""
+    """A transposed convolution: the gradient of a convolution as a layer."""
 
     _dimensions: int
 
@@ -37,7 +37,9 @@ class _ConvTranspose(ConvNd):
         super().__init__(in_channels, out_channels, kernel, step, around, dilations, True, extra, *rest)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        """``output_size`` chooses among the sizes that this input may have come from. ValueError for any other."""
+        """Run the layer. ``output_size`` chooses among the sizes that this input may have come from; raise ValueError
+        for any other.
+        """
         if self.padding_mode != "zeros":
             raise ValueError(f"Only `zeros` padding mode is supported for {type(self).__name__}")
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self._dimensions - 1]
@@ -71,18 +73,18 @@ class _ConvTranspose(ConvNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """Over sequences (N, C, L)."""
+    """Transposed convolution over sequences (N, C, L)."""
 
     _dimensions = 1
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """Over images (N, C, H, W)."""
+    """Transposed convolution over images (N, C, H, W)."""
 
     _dimensions = 2
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """Over volumes (N, C, D, H, W)."""
+    """Transposed convolution over volumes (N, C, D, H, W)."""
 
     _dimensions = 3

@@ -1,4 +1,4 @@
-"""Dropout (``torch/nn/modules/dropout.py``): does nothing while ``training`` is false."""
+"""Dropout (``torch/nn/modules/dropout.py``), which does nothing unless ``training`` is true."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class _DropoutNd(Module):
         self.inplace = inplace
 
     def extra_repr(self) -> str:
-        """The probability of a zero."""
+        """Return the probability of a zero, for the repr."""
         return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_DropoutNd):
-    """Zeros single elements and scales the rest. ValueError for p outside [0, 1]."""
+    """Zero single elements and scale the others. Raise ValueError for p outside [0, 1]."""
 
     def forward(self, input: Any) -> Any:
         """Input of any shape."""
@@ -30,7 +30,7 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Zeros whole channels of sequences."""
+    """Zero whole channels of sequences."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, L) or (C, L)."""
@@ -38,7 +38,7 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Zeros whole channels of images."""
+    """Zero whole channels of images."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, H, W) or (N, C, L)."""
@@ -46,7 +46,7 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Zeros whole channels of volumes."""
+    """Zero whole channels of volumes."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, D, H, W) or (C, D, H, W)."""
@@ -54,7 +54,7 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Keeps mean and variance, for networks of SELUs."""
+    """Dropout that keeps mean and variance, for networks of SELUs."""
 
     def forward(self, input: Any) -> Any:
         """Input of any shape."""
@@ -62,7 +62,7 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """The same with whole channels."""
+    """Dropout of whole channels that keeps mean and variance."""
 
     def forward(self, input: Any) -> Any:
         """Input with a channel dimension."""

@@ -8,7 +8,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 
 class Flatten(Module):
-    """Joins the dimensions from ``start_dim`` to ``end_dim``."""
+    """Flatten the dimensions from ``start_dim`` to ``end_dim``."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -20,12 +20,12 @@ class Flatten(Module):
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        """The dimensions."""
+        """Return the dimensions for the repr."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):
-    """Splits one dimension into several. TypeError for a size that is no tuple of ints."""
+    """Split one dimension into several. Raise TypeError for a size that is not a tuple of ints."""
 
     def __init__(self, dim: Any, unflattened_size: Any) -> None:
         super().__init__()
@@ -63,5 +63,5 @@ class Unflatten(Module):
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
-        """The dimension and its sizes."""
+        """Return the dimension and its sizes for the repr."""
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -1,4 +1,4 @@
-"""Windows of images as columns, and back (``torch/nn/modules/fold.py``)."""
+"""Windows of images as columns, and the reverse (``torch/nn/modules/fold.py``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 
 class Fold(Module):
-    """Columns added up to an image."""
+    """The sum of columns as an image."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -26,7 +26,7 @@ class Fold(Module):
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes for the repr."""
         return (
             f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
             f"padding={self.padding}, stride={self.stride}"
@@ -48,5 +48,5 @@ class Unfold(Module):
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes for the repr."""
         return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"

@@ -41,7 +41,7 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The largest of each window of an image. ValueError unless a size or a ratio is given."""
+    """The maximum of each window of an image. Raise ValueError unless a size or a ratio is given."""
 
     _dims = 2
 
@@ -51,7 +51,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The largest of each window of a volume. ValueError unless a size or a ratio is given."""
+    """The maximum of each window of a volume. Raise ValueError unless a size or a ratio is given."""
 
     _dims = 3
 

@@ -18,7 +18,7 @@ _MIXED = (
 
 
 class _GlobalHooks:
-    """Hooks by handle id, of each kind."""
+    """Hooks of each kind by handle id."""
 
     def __init__(self) -> None:
         self.buffer_registration: OrderedDict[int, Hook] = OrderedDict()
@@ -38,11 +38,11 @@ class _GlobalHooks:
 
 
 hooks = _GlobalHooks()
-"""Those of the process."""
+"""The hooks of the process."""
 
 
 class HooksModule(ModuleType):
-    """The class of ``torch.nn.modules.module``: programs read and reset the hooks by its names ``_global_*``."""
+    """The class of ``torch.nn.modules.module``. Programs read and reset the hooks by its names ``_global_*``."""
 
 
 def _attribute(kind: str) -> property:
@@ -54,7 +54,7 @@ _NAMES = {
     "forward_with_kwargs": "forward_hooks_with_kwargs",
     "is_full_backward_hook": "is_full_backward_hook",
 }
-"""Those that do not end in ``_hooks``."""
+"""The names that do not end in ``_hooks``."""
 
 for _kind in vars(hooks):
     setattr(HooksModule, f"_global_{_NAMES.get(_kind, f'{_kind}_hooks')}", _attribute(_kind))
@@ -65,29 +65,31 @@ def _registered(kind: OrderedDict[int, Hook], hook: Hook) -> RemovableHandle:
 
 
 def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
-    """``hook(module, name, buffer)`` runs before a buffer is registered and may return another."""
+    """Register ``hook(module, name, buffer)``, which runs before a buffer is registered and may return another."""
     return _registered(hooks.buffer_registration, hook)
 
 
 def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
-    """``hook(module, name, submodule)`` runs before a module is registered and may return another."""
+    """Register ``hook(module, name, submodule)``, which runs before a module is registered and may return another."""
     return _registered(hooks.module_registration, hook)
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
-    """``hook(module, name, parameter)`` runs before a parameter is registered and may return another."""
+    """Register ``hook(module, name, parameter)``, which runs before a parameter is registered and may return
+    another.
+    """
     return _registered(hooks.parameter_registration, hook)
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
-    """``hook(module, args)`` runs before every forward of every module."""
+    """Register ``hook(module, args)``, which runs before every forward of every module."""
     return _registered(hooks.forward_pre, hook)
 
 
 def register_module_forward_hook(
     hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """``hook(module, args, output)`` runs after every forward of every module."""
+    """Register ``hook(module, args, output)``, which runs after every forward of every module."""
     handle = RemovableHandle(hooks.forward, hook, extra_dict=hooks.forward_always_called)
     if with_kwargs:
         hooks.forward_with_kwargs[handle.id] = True
@@ -97,12 +99,12 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
-    """``hook(module, grad_output)`` runs before the gradients of any module's inputs are computed."""
+    """Register ``hook(module, grad_output)``, which runs before the gradients of any module's inputs are computed."""
     return _registered(hooks.backward_pre, hook)
 
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
-    """The old kind, on the grad_fn of outputs. RuntimeError beside full ones."""
+    """Register a hook of the old kind, on the grad_fn of outputs. Raise RuntimeError if there are full ones."""
     if hooks.is_full_backward_hook is True:
         raise RuntimeError(_MIXED)
     hooks.is_full_backward_hook = False
@@ -110,7 +112,9 @@ def register_module_backward_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
-    """``hook(module, grad_input, grad_output)`` runs when both are there. RuntimeError beside the old kind."""
+    """Register ``hook(module, grad_input, grad_output)``, which runs when both are computed. Raise RuntimeError if
+    there are old ones.
+    """
     if hooks.is_full_backward_hook is False:
         raise RuntimeError(_MIXED)
     hooks.is_full_backward_hook = True

@@ -12,7 +12,7 @@ from dispatchviz.torch.nn.parameter import is_lazy
 
 
 class LazyModuleMixin(Module):
-    """To be named before the module that a lazy one becomes (``cls_to_become``) after its first call."""
+    """A mixin that precedes the module class (``cls_to_become``) that a lazy module becomes at its first call."""
 
     cls_to_become: type | None = None
 
@@ -39,7 +39,7 @@ class LazyModuleMixin(Module):
         return filter(is_lazy, itertools.chain(self._parameters.values(), self._buffers.values()))
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Shapes and first values, from an input. NotImplementedError unless the subclass overrides it."""
+        """Set shapes and initial values from an input. Raise NotImplementedError unless the subclass overrides it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {self.__class__.__name__}")
 
     def has_uninitialized_params(self) -> bool:
@@ -47,7 +47,7 @@ class LazyModuleMixin(Module):
         return next(self._waiting(), None) is not None
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
-        """The hook before the first call. RuntimeError if something is still uninitialized then."""
+        """Infer the parameters before the first call. Raise RuntimeError if something is still uninitialized then."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(f"module {self._get_name()} has not been fully initialized")

@@ -1,4 +1,4 @@
-"""Lazy convolutions (``torch/nn/modules/conv.py``): in_channels comes from the first input."""
+"""Lazy convolutions (``torch/nn/modules/conv.py``), whose in_channels is inferred from the first input."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class _LazyConvXdMixin(LazyModuleMixin):
             self.bias = torch.nn.UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """As the convolution does, if there are any yet."""
+        """Reset the parameters as the convolution does, if they are initialized."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Shapes from the input. ValueError for channels that do not make groups."""
+        """Set the shapes from the input. Raise ValueError if the groups do not divide the channels."""
         if not self.has_uninitialized_params():
             return
         self.in_channels = self._get_in_channels(input)
@@ -104,7 +104,7 @@ class _LazyConvTranspose(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A Conv1d whose in_channels are inferred."""
+    """A Conv1d whose in_channels is inferred."""
 
     cls_to_become = Conv1d
 
@@ -113,7 +113,7 @@ class LazyConv1d(_LazyConv, Conv1d):
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A Conv2d whose in_channels are inferred."""
+    """A Conv2d whose in_channels is inferred."""
 
     cls_to_become = Conv2d
 
@@ -122,7 +122,7 @@ class LazyConv2d(_LazyConv, Conv2d):
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """A Conv3d whose in_channels are inferred."""
+    """A Conv3d whose in_channels is inferred."""
 
     cls_to_become = Conv3d
 
@@ -131,7 +131,7 @@ class LazyConv3d(_LazyConv, Conv3d):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """A ConvTranspose1d whose in_channels are inferred."""
+    """A ConvTranspose1d whose in_channels is inferred."""
 
     cls_to_become = ConvTranspose1d
 
@@ -140,7 +140,7 @@ class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """A ConvTranspose2d whose in_channels are inferred."""
+    """A ConvTranspose2d whose in_channels is inferred."""
 
     cls_to_become = ConvTranspose2d
 
@@ -149,7 +149,7 @@ class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """A ConvTranspose3d whose in_channels are inferred."""
+    """A ConvTranspose3d whose in_channels is inferred."""
 
     cls_to_become = ConvTranspose3d
 

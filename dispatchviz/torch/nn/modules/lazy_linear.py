@@ -22,12 +22,12 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.bias = torch.nn.UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """As Linear does, if there are any yet."""
+        """Reset the parameters as Linear does, if they are initialized."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Any) -> None:
-        """Shapes from the input. AssertionError if a weight that was loaded has another."""
+        """Set the shapes from the input. Raise AssertionError if a loaded weight has another shape."""
         if self.has_uninitialized_params():
             with torch.no_grad():
                 self.in_features = input.shape[-1]

@@ -1,5 +1,6 @@
-"""Lazy batch and instance normalization (``torch/nn/modules/batchnorm.py``, ``instancenorm.py``): num_features comes
-from the first input."""
+"""Lazy batch and instance normalization (``torch/nn/modules/batchnorm.py``, ``instancenorm.py``), whose num_features is
+inferred from the first input.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +36,12 @@ class _LazyNormBase(LazyModuleMixin, batchnorm._NormBase):
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
 
     def reset_parameters(self) -> None:
-        """As the module does, if there are any yet."""
+        """Reset the parameters as the module does, if they are initialized."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Any) -> None:
-        """One feature per channel of the input."""
+        """Set the number of features to the number of channels of the input."""
         if not self.has_uninitialized_params():
             return
         self.num_features = input.shape[1]
@@ -54,42 +55,42 @@ class _LazyNormBase(LazyModuleMixin, batchnorm._NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
-    """A BatchNorm1d whose num_features are inferred."""
+    """A BatchNorm1d whose num_features is inferred."""
 
     cls_to_become = batchnorm.BatchNorm1d
     _check_input_dim = batchnorm.BatchNorm1d._check_input_dim
 
 
 class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
-    """A BatchNorm2d whose num_features are inferred."""
+    """A BatchNorm2d whose num_features is inferred."""
 
     cls_to_become = batchnorm.BatchNorm2d
     _check_input_dim = batchnorm.BatchNorm2d._check_input_dim
 
 
 class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
-    """A BatchNorm3d whose num_features are inferred."""
+    """A BatchNorm3d whose num_features is inferred."""
 
     cls_to_become = batchnorm.BatchNorm3d
     _check_input_dim = batchnorm.BatchNorm3d._check_input_dim
 
 
 class LazyInstanceNorm1d(_LazyNormBase, batchnorm._InstanceNorm):
-    """An InstanceNorm1d whose num_features are inferred."""
+    """An InstanceNorm1d whose num_features is inferred."""
 
     cls_to_become = batchnorm.InstanceNorm1d
     _dimensions = batchnorm.InstanceNorm1d._dimensions
 
 
 class LazyInstanceNorm2d(_LazyNormBase, batchnorm._InstanceNorm):
-    """An InstanceNorm2d whose num_features are inferred."""
+    """An InstanceNorm2d whose num_features is inferred."""
 
     cls_to_become = batchnorm.InstanceNorm2d
     _dimensions = batchnorm.InstanceNorm2d._dimensions
 
 
 class LazyInstanceNorm3d(_LazyNormBase, batchnorm._InstanceNorm):
-    """An InstanceNorm3d whose num_features are inferred."""
+    """An InstanceNorm3d whose num_features is inferred."""
 
     cls_to_become = batchnorm.InstanceNorm3d
     _dimensions = batchnorm.InstanceNorm3d._dimensions

@@ -12,13 +12,13 @@ from dispatchviz.torch.nn.parameter import new_parameter
 
 
 class Identity(Module):
-    """Gives back what it is given, whatever it was made with."""
+    """A module that returns its input and accepts any arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
     def forward(self, input: Any) -> Any:
-        """The input."""
+        """Return the input."""
         return input
 
 
@@ -36,7 +36,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Both uniform within 1 / sqrt(in_features)."""
+        """Reset weight and bias, uniform within 1 / sqrt(in_features)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         reset_bias(self)
 
@@ -45,12 +45,12 @@ class Linear(Module):
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes for the repr."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
 def reset_bias(module: Any) -> None:
-    """A bias uniform within 1 / sqrt(fan_in of the weight)."""
+    """Reset the bias, uniform within 1 / sqrt(fan_in of the weight)."""
     if module.bias is not None:
         fan_in, _ = init._calculate_fan_in_and_fan_out(module.weight)
         bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
@@ -58,7 +58,7 @@ def reset_bias(module: Any) -> None:
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear that quantization leaves alone: ``MultiheadAttention.out_proj``."""
+    """The Linear of ``MultiheadAttention.out_proj``, which quantization does not change."""
 
 
 class Bilinear(Module):
@@ -82,7 +82,9 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Uniform within 1 / sqrt(in1_features). ValueError if that is none."""
+        """Reset the parameters, uniform within 1 / sqrt(in1_features). Raise ValueError unless in1_features is
+        positive.
+        """
         if self.in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={self.in1_features})")
         bound = 1 / math.sqrt(self.weight.size(1))
@@ -95,7 +97,7 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes for the repr."""
         return (
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"

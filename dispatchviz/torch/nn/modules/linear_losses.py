@@ -11,7 +11,7 @@ from dispatchviz.torch.nn.modules.loss import _WeightedLoss
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """The last layer and its loss. RuntimeError for class weights and a smoothing that do not fit."""
+    """The last layer and its loss in one. Raise RuntimeError for class weights and a smoothing that do not fit."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
     def extra_repr(self) -> str:
-        """The sizes and the options."""
+        """Return the sizes and the options for the repr."""
         return (
             f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
             f"out_features={self.out_features}, bias={self.linear.bias is not None}, reduction={self.reduction}, "

@@ -48,7 +48,7 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Quadratic near 0, linear from beta on."""
+    """A loss that is quadratic near 0 and linear from beta on."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """delta times SmoothL1Loss with beta = delta. TypeError for a delta that is no number."""
+    """delta times SmoothL1Loss with beta = delta. Raise TypeError for a delta that is not a number."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -102,7 +102,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The same by an old name, with a FutureWarning."""
+    """The old name of NLLLoss, with a FutureWarning."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -143,7 +143,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross entropy: of the probability of class 1."""
+    """Binary cross entropy of the probability of class 1."""
 
     def forward(self, input: Any, target: Any) -> Any:
         """Probabilities and targets between 0 and 1."""
@@ -173,10 +173,10 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Every wrong class shall stay 1 below every right one."""
+    """Penalize every wrong class that is not 1 below every right one."""
 
     def forward(self, input: Any, target: Any) -> Any:
-        """Scores, and the right classes, ended by -1."""
+        """Scores, and the right classes, terminated by -1."""
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
@@ -189,7 +189,9 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Every wrong class shall stay a margin below the right one. ValueError for p other than 1 and 2."""
+    """Penalize every wrong class that is not a margin below the right one. Raise ValueError for p other than 1 and
+    2.
+    """
 
     def __init__(
         self,
@@ -312,7 +314,7 @@ class _Margin(_Loss):
 
 
 class HingeEmbeddingLoss(_Margin):
-    """Hinge embedding loss: x, or how far x is below the margin."""
+    """Hinge embedding loss: x, or the amount by which x is below the margin."""
 
     _usual = 1.0
 
@@ -322,7 +324,7 @@ class HingeEmbeddingLoss(_Margin):
 
 
 class CosineEmbeddingLoss(_Margin):
-    """1 - cosine, or how far the cosine is above the margin."""
+    """1 - cosine, or the amount by which the cosine is above the margin."""
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:
         """Two inputs (N, D), and targets 1 or -1."""
@@ -330,7 +332,7 @@ class CosineEmbeddingLoss(_Margin):
 
 
 class MarginRankingLoss(_Margin):
-    """Margin ranking loss: how far the one that should be larger is below the other."""
+    """Margin ranking loss: the amount by which the input that should be larger is below the other."""
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:
         """Two inputs, and targets 1 or -1."""
@@ -338,7 +340,9 @@ class MarginRankingLoss(_Margin):
 
 
 class TripletMarginLoss(_Loss):
-    """The positive shall be nearer to the anchor than the negative. ValueError for a margin that is not above 0."""
+    """Penalize a positive that is not a margin nearer to the anchor than the negative. Raise ValueError unless the
+    margin is positive.
+    """
 
     def __init__(
         self,
@@ -365,7 +369,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """The same with any distance. ValueError for a margin that is not above 0."""
+    """TripletMarginLoss with any distance. Raise ValueError unless the margin is positive."""
 
     def __init__(
         self,
@@ -385,7 +389,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
-        """Three inputs that the distance takes."""
+        """Three inputs that the distance accepts."""
         return F.triplet_margin_with_distance_loss(
             anchor,
             positive,

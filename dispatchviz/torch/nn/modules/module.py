@@ -1,6 +1,6 @@
 """``torch.nn.Module`` (``torch/nn/modules/module.py``): attributes that are parameters, buffers and modules.
 
-What a module does beside holding them has modules of its own here: calling it, finding members, converting, saving.
+Other modules here have the other parts of a module: calls, iteration over members, conversion, saving.
 
 NB: in PyTorch, all of this is one class; here ``Module.__mro__`` shows its parts.
 """
@@ -65,7 +65,7 @@ _FRESH: dict[str, Callable[[], Any]] = {
     "_load_state_dict_post_hooks": OrderedDict,
     "_modules": dict,
 }
-"""What ``__init__`` puts into a module's ``__dict__``, in this order."""
+"""The entries that ``__init__`` puts into a module's ``__dict__``, in this order."""
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
@@ -73,7 +73,7 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
 
 
 class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
-    """Base of everything in ``torch.nn``; users write ``__init__`` and ``forward``."""
+    """Base class of all modules. Users write ``__init__`` and ``forward``."""
 
     dump_patches: bool = False
     call_super_init: bool = False
@@ -94,8 +94,9 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
     # -- registering --------------------------------------------------------------------------------------------------
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """A tensor that is part of the module's state and no parameter. KeyError for a bad name, TypeError for what is
-        no tensor."""
+        """Register a tensor that is part of the module's state but not a parameter. Raise KeyError for a bad name,
+        TypeError for anything but a tensor.
+        """
         self._check_name("_buffers", "buffer", name)
         if tensor is not None and not _is_tensor_like(tensor):
             raise TypeError(
@@ -109,9 +110,9 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
             self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Any) -> None:
-        """A Parameter, or None in its place.
+        """Register a Parameter, or None in its place.
 
-        KeyError for a bad name, TypeError for what is no Parameter, ValueError for one with a history.
+        Raise KeyError for a bad name, TypeError for anything but a Parameter, ValueError for one with a history.
         """
         self._check_name("_parameters", "parameter", name)
         if param is None:
@@ -132,7 +133,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
         members_changed(self)
 
     def _check_name(self, space: str, kind: str, name: Any) -> None:
-        """AttributeError before ``__init__``, TypeError for what is no string, KeyError for a bad name."""
+        """Raise AttributeError before ``__init__``, TypeError for anything but a string, KeyError for a bad name."""
         if space not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
         if not isinstance(name, str):
@@ -145,7 +146,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
             raise KeyError(f"attribute '{name}' already exists")
 
     def add_module(self, name: str, module: Any) -> None:
-        """A submodule, or None in its place. TypeError for what is no module, KeyError for a bad name."""
+        """Add a submodule, or None in its place. Raise TypeError for anything but a module, KeyError for a bad name."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
         if not isinstance(name, str):
@@ -160,7 +161,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
         members_changed(self)
 
     def register_module(self, name: str, module: Any) -> None:
-        """``add_module``."""
+        """Run ``add_module``."""
         self.add_module(name, module)
 
     # -- attributes ---------------------------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
             super().__setattr__(name, value)
 
     def _forget(self, name: str, *spaces: dict[str, Any]) -> None:
-        """Remove a name from parameters, buffers and modules, since it is assigned again."""
+        """Remove a name from parameters, buffers and modules, because it is being assigned again."""
         for space in spaces:
             space.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
@@ -241,7 +242,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
     # -- training -----------------------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Any:
-        """Sets ``training`` here and below. ValueError for what is no bool."""
+        """Set ``training`` for this module and all below. Raise ValueError for anything but a bool."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -250,17 +251,17 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
         return self
 
     def eval(self) -> Any:
-        """``train(False)``."""
+        """Run ``train(False)``."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Of all parameters."""
+        """Set ``requires_grad`` of all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Of all parameters: forgets the gradient, or fills it with zeros."""
+        """Drop the gradients of all parameters, or fill them with zeros."""
         if getattr(self, "_is_replica", False):
             warnings.warn(
                 "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. The parameters are "
@@ -282,7 +283,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The part of the repr that a subclass adds."""
+        """Return the part of the repr that a subclass adds."""
         return ""
 
     def __repr__(self) -> str:
@@ -300,7 +301,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
 
 
 def indented(text: str, spaces: int, blank: bool = False) -> str:
-    """All lines but the first moved to the right; blank ones only if requested."""
+    """Indent all lines but the first, blank ones only if requested."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * spaces + line if blank or line.strip() else "" for line in rest)])
 
@@ -315,7 +316,7 @@ def _check_none(value: Any, as_what: str) -> None:
 
 
 def _after_hooks(hooks: dict[int, Hook], module: Any, name: str, value: Any) -> Any:
-    """A value after the registration hooks."""
+    """Return a value after the registration hooks."""
     for hook in hooks.values():
         given = hook(module, name, value)
         value = value if given is None else given
@@ -331,7 +332,7 @@ def _zero(gradient: Any) -> None:
 
 
 def _named_as_one_class() -> None:
-    """TypeErrors name ``Module``'s methods, wherever they are written."""
+    """Name methods as ``Module``'s, wherever they are defined, for TypeErrors."""
     for part in (CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
         for name, value in vars(part).items():
             if inspect.isfunction(value) and value.__qualname__.startswith(part.__name__):

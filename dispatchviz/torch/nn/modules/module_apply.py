@@ -1,4 +1,4 @@
-"""A module's tensors converted and moved: ``to``, ``cuda``, ``double``, ``apply`` (``Module._apply``)."""
+"""Conversion and moves of a module's tensors: ``to``, ``cuda``, ``double``, ``apply`` (``Module._apply``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ApplyMixin:
     children: Callable[[], Iterator[Any]]
 
     def _apply(self, fn: Convert, recurse: bool = True) -> Any:
-        """``fn`` on every tensor: submodules first, then own parameters with their gradients, then buffers."""
+        """Apply ``fn`` to every tensor: submodules first, then own parameters with their gradients, then buffers."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -38,7 +38,7 @@ class ApplyMixin:
             members_changed(self)
 
     def _convert_parameter(self, fn: Convert, name: str, parameter: Any) -> None:
-        """The same object with other data where the types allow it, else a new Parameter."""
+        """Convert a parameter: the same object with other data if the types allow it, else a new Parameter."""
         with torch.no_grad():
             converted = fn(parameter)
         gradient = parameter.grad
@@ -58,22 +58,22 @@ class ApplyMixin:
             parameter.grad = converted.requires_grad_(gradient.requires_grad)
 
     def apply(self, fn: Callable[[Any], Any]) -> Any:
-        """``fn`` on every submodule, then on this module."""
+        """Apply ``fn`` to every submodule, then to this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def cuda(self, device: Any = None) -> Any:
-        """All tensors to a CUDA device."""
+        """Move all tensors to a CUDA device."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def cpu(self) -> Any:
-        """All tensors to the CPU."""
+        """Move all tensors to the CPU."""
         return self._apply(lambda tensor: tensor.cpu())
 
     def type(self, dst_type: Any) -> Any:
-        """All tensors to a dtype."""
+        """Convert all tensors to a dtype."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def share_memory(self) -> Any:
@@ -81,27 +81,27 @@ class ApplyMixin:
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def float(self) -> Any:
-        """Floating tensors to float32."""
+        """Convert floating tensors to float32."""
         return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
 
     def double(self) -> Any:
-        """Floating tensors to float64."""
+        """Convert floating tensors to float64."""
         return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
 
     def half(self) -> Any:
-        """Floating tensors to float16."""
+        """Convert floating tensors to float16."""
         return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
 
     def bfloat16(self) -> Any:
-        """Floating tensors to bfloat16."""
+        """Convert floating tensors to bfloat16."""
         return self._apply(lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
-        """Tensors of the same shapes on a device, uninitialized."""
+        """Replace all tensors by uninitialized ones of the same shapes on a device."""
         return self._apply(lambda tensor: torch.empty_like(tensor, device=device), recurse=recurse)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """All tensors to a device, floating ones to a dtype. TypeError for a dtype without fractions."""
+        """Move all tensors to a device, and convert floating ones to a dtype. Raise TypeError for an integral dtype."""
         device, dtype, non_blocking, format = torch._C._nn._parse_to(*args, **kwargs)
         if dtype is not None:
             _check_dtype(dtype)

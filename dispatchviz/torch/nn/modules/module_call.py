@@ -1,6 +1,6 @@
-"""Calling a module: its hooks and its ``forward`` (``Module._call_impl``).
+"""Calls of a module: its hooks and its ``forward`` (``Module._call_impl``).
 
-Not here: how full backward hooks get into the graph (``torch/utils/hooks.py``).
+Not here: the Nodes of full backward hooks (``torch/utils/hooks.py``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class WrappedHook:
             self.module = weakref.ref(module)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """RuntimeError once the module is gone."""
+        """Call the hook. Raise RuntimeError once the module is destroyed."""
         if not self.with_module:
             return self.hook(*args, **kwargs)
         module = self.module()
@@ -59,19 +59,22 @@ class CallMixin:
     # -- registering --------------------------------------------------------------------------------------------------
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_output)`` runs when the gradients of the outputs are there and may return others."""
+        """Register ``hook(module, grad_output)``, which runs when the outputs' gradients are computed and may return
+        others.
+        """
         return _added(self._backward_pre_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """The old kind: on the grad_fn of the output. RuntimeError beside full ones."""
+        """Register a hook of the old kind, on the grad_fn of the output. Raise RuntimeError if there are full ones."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(_MIXED)
         self._is_full_backward_hook = False
         return _added(self._backward_hooks, hook)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_input, grad_output)``; may return other gradients of the inputs. RuntimeError beside the
-        old kind."""
+        """Register ``hook(module, grad_input, grad_output)``, which may return other gradients of the inputs. Raise
+        RuntimeError if there are old ones.
+        """
         if self._is_full_backward_hook is False:
             raise RuntimeError(_MIXED)
         self._is_full_backward_hook = True
@@ -80,7 +83,7 @@ class CallMixin:
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """``hook(module, args)`` runs before ``forward`` and may return other arguments."""
+        """Register ``hook(module, args)``, which runs before ``forward`` and may return other arguments."""
         handle = _added(self._forward_pre_hooks, hook, prepend, [self._forward_pre_hooks_with_kwargs])
         if with_kwargs:
             self._forward_pre_hooks_with_kwargs[handle.id] = True
@@ -89,7 +92,7 @@ class CallMixin:
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """``hook(module, args, output)`` runs after ``forward`` and may return another output."""
+        """Register ``hook(module, args, output)``, which runs after ``forward`` and may return another output."""
         extra = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
         handle = _added(self._forward_hooks, hook, prepend, extra)
         if with_kwargs:
@@ -132,7 +135,7 @@ class CallMixin:
     __call__: Callable[..., Any] = _wrapped_call_impl
 
     def _get_backward_hooks(self) -> tuple[list[Hook], list[Hook]]:
-        """Full ones and old ones, those of all modules first."""
+        """Return the full hooks and the old ones, with those of all modules first."""
         found: dict[bool | None, list[Hook]] = {True: [], False: []}
         for kind, hooks in (
             (everywhere.is_full_backward_hook, everywhere.backward),
@@ -160,10 +163,12 @@ class _Call:
         self.module, self.args, self.kwargs = module, args, kwargs
         self.result: Any = None
         self.called: set[int] = set()
-        """Hooks with ``always_call`` that have been called."""
+        """The hooks with ``always_call`` that have run."""
 
     def run(self) -> Any:
-        """Pre hooks, ``forward``, hooks; the identities with the backward hooks go around all but the pre hooks."""
+        """Run the pre hooks, ``forward`` and the hooks. The identities of the backward hooks enclose all but the pre
+        hooks.
+        """
         module = self.module
         full, old = module._get_backward_hooks()
         pre = module._get_backward_pre_hooks()
@@ -217,7 +222,7 @@ class _Call:
         self.result = backward_hook.setup_output_hook(self.result)
 
     def run_remaining_hooks(self) -> None:
-        """After an error: those with ``always_call`` that did not run; what they raise is only warned of."""
+        """Run the remaining hooks with ``always_call`` after an error. Their own errors are only warnings."""
         for kind, number, hook, with_kwargs in self._always_called():
             if number in self.called:
                 continue
@@ -243,7 +248,7 @@ class _Call:
 
 
 def _register_on_grad_fn(module: Any, hooks: list[Hook], args: Any, result: Any) -> None:
-    """As post hooks of the Node that made the first tensor of the output."""
+    """Register the hooks as post hooks of the Node that made the first tensor of the output."""
     first = result
     while not isinstance(first, torch.Tensor):
         if isinstance(first, dict):
@@ -265,7 +270,7 @@ _OLD = "deprecated and will be removed in future versions. This hook will be mis
 
 
 def _misses_gradients(args: Any, result: Any, node: Any) -> str:
-    """Why a non-full backward hook misses gradients of the module; empty if it does not."""
+    """Return the reason that a non-full backward hook misses gradients of the module, or an empty string."""
     outputs = result if isinstance(result, tuple) else (result,)
     if not all(isinstance(output, torch.Tensor) for output in outputs):
         return (

@@ -26,7 +26,7 @@ _POSITIONAL = (
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What ``load_state_dict`` returns."""
+    """The result of ``load_state_dict``."""
 
     __slots__ = ()
 
@@ -62,37 +62,37 @@ class StateDictMixin:
         return RemovableHandle(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """``hook(module, state_dict, prefix, local_metadata)`` runs after a module was saved."""
+        """Register ``hook(module, state_dict, prefix, local_metadata)``, which runs after a module was saved."""
         hook._from_public_api = True
         return RemovableHandle(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """``hook(module, prefix, keep_vars)`` runs before a module is saved."""
+        """Register ``hook(module, prefix, keep_vars)``, which runs before a module is saved."""
         return RemovableHandle(self._state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
         return RemovableHandle(self._load_state_dict_pre_hooks, WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """``hook(module, state_dict, prefix, ...)`` runs before a module is loaded."""
+        """Register ``hook(module, state_dict, prefix, ...)``, which runs before a module is loaded."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
-        """``hook(module, incompatible_keys)`` runs after a module was loaded."""
+        """Register ``hook(module, incompatible_keys)``, which runs after a module was loaded."""
         return RemovableHandle(self._load_state_dict_post_hooks, hook)
 
     def get_extra_state(self) -> Any:
-        """Extra state of a subclass for ``state_dict``. RuntimeError unless overridden."""
+        """Return a subclass's extra state for ``state_dict``. Raise RuntimeError unless overridden."""
         raise RuntimeError(_UNREACHABLE.format("get_extra_state"))
 
     def set_extra_state(self, state: Any) -> None:
-        """Load the extra state. RuntimeError unless overridden."""
+        """Load the extra state. Raise RuntimeError unless overridden."""
         raise RuntimeError(_UNREACHABLE.format("set_extra_state"))
 
     # -- saving -------------------------------------------------------------------------------------------------------
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Detached aliases of all parameters and persistent buffers, by dotted name."""
+        """Return detached aliases of all parameters and persistent buffers, by dotted name."""
         if args:
             warnings.warn(_POSITIONAL, FutureWarning, stacklevel=2)
             destination = args[0] if destination is None else destination
@@ -129,7 +129,7 @@ class StateDictMixin:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _saved(self) -> Iterator[tuple[str, Any]]:
-        """Own parameters and persistent buffers."""
+        """Yield own parameters and persistent buffers."""
         for name, value in itertools.chain(self._parameters.items(), self._buffers.items()):
             if value is not None and not (name in self._buffers and name in self._non_persistent_buffers_set):
                 yield name, value
@@ -137,9 +137,9 @@ class StateDictMixin:
     # -- loading ------------------------------------------------------------------------------------------------------
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copy values into parameters and buffers by their names, or assigns them.
+        """Copy values into parameters and buffers by their names, or assign them.
 
-        TypeError for what is no mapping, RuntimeError for shapes that differ and, if strict, for names.
+        Raise TypeError for anything but a mapping, RuntimeError for shapes that differ and, if strict, for names.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -167,7 +167,7 @@ class StateDictMixin:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """This module's own values; subclasses may do more."""
+        """Load this module's own values. Subclasses may do more."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         own = dict(self._saved())
@@ -191,7 +191,7 @@ class StateDictMixin:
             unexpected_keys += [key for key in state_dict if key != extra and self._is_unexpected(key, prefix, own)]
 
     def _is_unexpected(self, key: str, prefix: str, own: Mapping[str, Any]) -> bool:
-        """Neither of this module nor of one below it."""
+        """Return whether a key belongs neither to this module nor to one below it."""
         if not key.startswith(prefix):
             return False
         name, below, _ = key.removeprefix(prefix).partition(".")
@@ -199,7 +199,7 @@ class StateDictMixin:
 
 
 class _Loading:
-    """One ``load_state_dict``."""
+    """One call of ``load_state_dict``."""
 
     def __init__(self, metadata: Any, assign: bool) -> None:
         self.metadata, self.assign = metadata, assign
@@ -208,7 +208,7 @@ class _Loading:
         self.errors: list[str] = []
 
     def load(self, module: Any, state_dict: Mapping[str, Any], prefix: str) -> None:
-        """A module, those below it, then its hooks."""
+        """Load a module and the modules below it, then run its hooks."""
         metadata = {} if self.metadata is None else self.metadata.get(prefix[:-1], {})
         if self.assign:
             metadata["assign_to_params_buffers"] = True
@@ -227,7 +227,7 @@ class _Loading:
 
 
 def _loaded(module: Any, name: str, key: str, value: Any, given: Any, assign: bool) -> str:
-    """Put one given value where it belongs; the error if it does not fit."""
+    """Store one given value. Return the error message if it does not fit."""
     if not torch.overrides.is_tensor_like(given):
         return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '

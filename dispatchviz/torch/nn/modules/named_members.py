@@ -1,5 +1,6 @@
-"""Iteration over submodules, parameters, buffers (``Module.named_parameters`` and the like), and the note of their
-changes."""
+"""Iteration over submodules, parameters and buffers (``Module.named_parameters`` and similar methods), and the
+notification of their changes.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +14,21 @@ Named = Iterator[tuple[str, Any]]
 
 
 def joined(prefix: str, name: str) -> str:
-    """A name below another one."""
+    """Return a name below another one."""
     return f"{prefix}.{name}" if prefix else name
 
 
 class NamedMembersMixin:
-    """The part of ``Module`` that goes through what modules hold."""
+    """The part of ``Module`` that iterates over its members."""
 
     _buffers: dict[str, Any]
     _modules: dict[str, Any]
     _parameters: dict[str, Any]
 
-    # -- one by its name ----------------------------------------------------------------------------------------------
+    # -- lookup by name -----------------------------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Any:
-        """The module at a dotted name, itself for an empty one. AttributeError if there is none."""
+        """Return the module at a dotted name, itself for an empty one. Raise AttributeError if there is none."""
         found: Any = self
         for name in target.split(".") if target else ():
             if not hasattr(found, name):
@@ -38,7 +39,9 @@ class NamedMembersMixin:
         return found
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Put a module at a dotted name. ValueError for what is no module, AttributeError where there is none."""
+        """Replace the module at a dotted name. Raise ValueError for anything but a module, AttributeError if there is
+        none.
+        """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, torch.nn.Module):
@@ -52,14 +55,14 @@ class NamedMembersMixin:
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Any:
-        """The parameter at a dotted name. AttributeError if there is none."""
+        """Return the parameter at a dotted name. Raise AttributeError if there is none."""
         _, name, found = self._member(target)
         if not isinstance(found, torch.nn.Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
     def get_buffer(self, target: str) -> Any:
-        """The buffer at a dotted name. AttributeError if there is none."""
+        """Return the buffer at a dotted name. Raise AttributeError if there is none."""
         module, name, found = self._member(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
@@ -92,30 +95,30 @@ class NamedMembersMixin:
                 yield joined(path, name), value
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
-        """All parameters, each once."""
+        """Yield all parameters, each once."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
-        """All parameters with their dotted names."""
+        """Yield all parameters with their dotted names."""
         yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:
-        """All buffers, each once."""
+        """Yield all buffers, each once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
-        """All buffers with their dotted names."""
+        """Yield all buffers with their dotted names."""
         yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Any]:
-        """The modules right below, each once."""
+        """Yield the modules directly below, each once."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Named:
-        """The modules right below with their names, each once."""
+        """Yield the modules directly below with their names, each once."""
         seen: set[Any] = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -123,12 +126,12 @@ class NamedMembersMixin:
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
-        """This module and all below it."""
+        """Yield this module and all below it."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Named:
-        """This module and all below it, with their dotted names."""
+        """Yield this module and all below it, with their dotted names."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -141,6 +144,6 @@ class NamedMembersMixin:
 
 
 def members_changed(module: Any) -> None:
-    """To be called wherever the dictionaries of a module's members are written to."""
+    """Record that a dictionary of a module's members was written to. Call this after every write."""
     if recorder.active is not None:
         recorder.active.module_changed(module)

@@ -22,12 +22,12 @@ class _NeighboringChannelsNorm(Module):
         self.k = k
 
     def extra_repr(self) -> str:
-        """The constants."""
+        """Return the constants for the repr."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 class LocalResponseNorm(_NeighboringChannelsNorm):
-    """Divides by the neighboring channels' squares."""
+    """Divide by the neighboring channels' squares."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__(size, alpha, beta, k)
@@ -38,7 +38,7 @@ class LocalResponseNorm(_NeighboringChannelsNorm):
 
 
 class CrossMapLRN2d(_NeighboringChannelsNorm):
-    """The same of images, by a Function of its own."""
+    """Divide by the neighboring channels' squares, for images, by a Function of its own."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)
@@ -49,7 +49,7 @@ class CrossMapLRN2d(_NeighboringChannelsNorm):
 
 
 def _reset(module: Any) -> None:
-    """Weight 1, bias 0, as far as there are such."""
+    """Reset the weight to 1 and the bias to 0, if they exist."""
     init.ones_(module.weight)
     if module.bias is not None:
         init.zeros_(module.bias)
@@ -60,7 +60,7 @@ def _shape(given: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """Mean 0 and variance 1 over the last dimensions, then weight and bias of their shape."""
+    """Normalize to mean 0 and variance 1 over the last dimensions, then apply weight and bias of their shape."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Reset the weight to 1 and the bias to 0."""
         if self.elementwise_affine:
             _reset(self)
 
@@ -89,7 +89,7 @@ class LayerNorm(Module):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The shape and the options."""
+        """Return the shape and the options for the repr."""
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
             f"bias={self.bias is not None}"
@@ -97,7 +97,9 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Mean 0 and variance 1 over groups of channels. ValueError for groups that do not divide the channels."""
+    """Normalize to mean 0 and variance 1 over groups of channels. Raise ValueError for groups that do not divide the
+    channels.
+    """
 
     def __init__(
         self,
@@ -122,7 +124,7 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Reset the weight to 1 and the bias to 0."""
         if self.affine:
             _reset(self)
 
@@ -131,7 +133,7 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The sizes and the options."""
+        """Return the sizes and the options for the repr."""
         return (
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
@@ -139,7 +141,7 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """Divides by the root of the mean square over the last dimensions, then multiplies with a weight."""
+    """Divide by the root of the mean square over the last dimensions, then multiply by a weight."""
 
     def __init__(
         self,
@@ -157,7 +159,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1."""
+        """Reset the weight to 1."""
         if self.elementwise_affine:
             init.ones_(self.weight)
 
@@ -166,5 +168,5 @@ class RMSNorm(Module):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        """The shape and the options."""
+        """Return the shape and the options for the repr."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

@@ -1,4 +1,4 @@
-"""Padding (``torch/nn/modules/padding.py``): one class for each way to fill the edges and number of dimensions."""
+"""Padding (``torch/nn/modules/padding.py``): one class for each kind of padding and number of dimensions."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ class _CircularPadNd(Module):
             raise ValueError(f"expected {rank}D or {rank + 1}D input (got {input.dim()}D input)")
 
     def forward(self, input: Any) -> Any:
-        """``F.pad``. ValueError for an input of another rank."""
+        """Return ``F.pad``. Raise ValueError for an input of another rank."""
         self._check_input_dim(input)
         return F.pad(input, self.padding, "circular")
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 
 class CircularPad1d(_CircularPadNd):
-    """Fills both ends of the last dimension with what is at the other end."""
+    """Pad both ends of the last dimension with the values from the other end."""
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Fills both ends of the last two dimensions with what is at the other end."""
+    """Pad both ends of the last two dimensions with the values from the other end."""
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Fills both ends of the last three dimensions with what is at the other end."""
+    """Pad both ends of the last three dimensions with the values from the other end."""
 
     _dims = 3
 
@@ -69,62 +69,62 @@ class _ConstantPadNd(Module):
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
-        """The lengths and the number."""
+        """Return the lengths and the number for the repr."""
         return f"padding={self.padding}, value={self.value}"
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Fills both ends of the last dimension with a number."""
+    """Pad both ends of the last dimension with a number."""
 
     _dims = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Fills both ends of the last two dimensions with a number."""
+    """Pad both ends of the last two dimensions with a number."""
 
     _dims = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Fills both ends of the last three dimensions with a number."""
+    """Pad both ends of the last three dimensions with a number."""
 
     _dims = 3
 
 
 class ZeroPad1d(ConstantPad1d):
-    """Fills both ends of the last dimension with 0."""
+    """Pad both ends of the last dimension with 0."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 
 class ZeroPad2d(ConstantPad2d):
-    """Fills both ends of the last two dimensions with 0."""
+    """Pad both ends of the last two dimensions with 0."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 
 class ZeroPad3d(ConstantPad3d):
-    """Fills both ends of the last three dimensions with 0."""
+    """Pad both ends of the last three dimensions with 0."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 
-# -- what is inside ----------------------------------------------------------------------------------------------------
+# -- padding with values of the input ----------------------------------------------------------------------------------
 
 
 class _EdgePadNd(Module):
@@ -141,7 +141,7 @@ class _EdgePadNd(Module):
         return F.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
-        """The lengths."""
+        """Return the lengths for the repr."""
         return f"{self.padding}"
 
 
@@ -154,36 +154,36 @@ class _ReplicationPadNd(_EdgePadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Mirrors the last dimension at both ends."""
+    """Mirror the last dimension at both ends."""
 
     _dims = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Mirrors the last two dimensions at both ends."""
+    """Mirror the last two dimensions at both ends."""
 
     _dims = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Mirrors the last three dimensions at both ends."""
+    """Mirror the last three dimensions at both ends."""
 
     _dims = 3
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Repeats the ends of the last dimension."""
+    """Repeat the first and last element of the last dimension."""
 
     _dims = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Repeats the ends of the last two dimensions."""
+    """Repeat the first and last elements of the last two dimensions."""
 
     _dims = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Repeats the ends of the last three dimensions."""
+    """Repeat the first and last elements of the last three dimensions."""
 
     _dims = 3

@@ -65,13 +65,13 @@ class ParameterList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> Any:
-        """Put a value at the end."""
+        """Append a value."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Any) -> Any:
-        """Put several values at the end. TypeError for what cannot be gone through."""
+        """Append several values. Raise TypeError for anything but an iterable."""
         if not isinstance(values, Iterable) or isinstance(values, torch.Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
@@ -79,13 +79,13 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
-        """One line each."""
+        """Return one line per item, for the repr."""
         return "\n".join(
             f"  ({i}): {_described(value, str(getattr(value, 'dtype', '')))}" for i, value in enumerate(self)
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """RuntimeError."""
+        """Raise RuntimeError."""
         raise RuntimeError("ParameterList should not be called.")
 
 
@@ -130,64 +130,64 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> Any:
-        """Another with the same parameters."""
+        """Return a new dictionary with the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value, or the default, which is set."""
+        """Return the value; set and return the default if there is none."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Take everything out."""
+        """Remove everything."""
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """One value, taken out."""
+        """Remove one value and return it."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """The last one, taken out."""
+        """Remove the last item and return it."""
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """One value, or the default."""
+        """Return one value, or the default."""
         return self[key] if key in self else default  # noqa: SIM401
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> Any:
-        """Another one with these keys."""
+        """Return a new dictionary with these keys."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Return the names."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Names and values."""
+        """Return the names and values."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """Return the values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Update by a mapping or pairs; a plain mapping's in the order of the names."""
+        """Update from a mapping or pairs; a plain mapping is used in the order of its names."""
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             parameters = sorted(parameters.items())
         for key, value in pairs(parameters, "ParametersDict", "ParameterDict", (OrderedDict, ParameterDict)):
             self[key] = value
 
     def extra_repr(self) -> str:
-        """One line each."""
+        """Return one line per item, for the repr."""
         return "\n".join(f"  ({key}): {_described(value, torch.typename(value))}" for key, value in self.items())
 
     def __call__(self, input: Any) -> Any:
-        """RuntimeError."""
+        """Raise RuntimeError."""
         raise RuntimeError("ParameterDict should not be called.")
 
     def __or__(self, other: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Channels into pixels and back (``pixelshuffle.py``, ``channelshuffle.py``)."""
+"""Rearrangement of channels into pixels and back (``pixelshuffle.py``, ``channelshuffle.py``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PixelShuffle(Module):
         return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Return the factor for the repr."""
         return f"upscale_factor={self.upscale_factor}"
 
 
@@ -36,12 +36,12 @@ class PixelUnshuffle(Module):
         return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Return the factor for the repr."""
         return f"downscale_factor={self.downscale_factor}"
 
 
 class ChannelShuffle(Module):
-    """Channels of several groups, one of each in turn."""
+    """Interleave the channels of several groups."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -52,5 +52,5 @@ class ChannelShuffle(Module):
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
-        """How many."""
+        """Return the number of groups for the repr."""
         return f"groups={self.groups}"

@@ -32,7 +32,7 @@ class _MaxPoolNd(Module):
         return function(input, self.kernel_size, self.stride, self.padding, self.dilation, **options)
 
     def extra_repr(self) -> str:
-        """The window."""
+        """Return the window for the repr."""
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
             f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
@@ -40,7 +40,7 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest of each window of a sequence."""
+    """The maximum of each window of a sequence."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, L) or (C, L)."""
@@ -48,7 +48,7 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest of each window of an image."""
+    """The maximum of each window of an image."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, H, W) or (C, H, W)."""
@@ -56,7 +56,7 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest of each window of a volume."""
+    """The maximum of each window of a volume."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, D, H, W) or (C, D, H, W)."""
@@ -65,7 +65,7 @@ class MaxPool3d(_MaxPoolNd):
 
 class _AvgPoolNd(Module):
     def extra_repr(self) -> str:
-        """The window."""
+        """Return the window for the repr."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -143,7 +143,7 @@ class _LPPoolNd(Module):
         return function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
-        """The norm and the window."""
+        """Return the norm and the window for the repr."""
         return (
             f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
             f"ceil_mode={self.ceil_mode}"
@@ -180,7 +180,7 @@ class _AdaptivePoolNd(Module):
         self.output_size = output_size
 
     def extra_repr(self) -> str:
-        """The size."""
+        """Return the size for the repr."""
         return f"output_size={self.output_size}"
 
 
@@ -191,7 +191,7 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The maxima of as many windows as requested."""
+    """The maxima of a given number of windows of a sequence."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, L) or (C, L)."""
@@ -199,7 +199,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The same for images."""
+    """The maxima of a given number of windows of an image."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, H, W) or (C, H, W)."""
@@ -207,7 +207,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The same for volumes."""
+    """The maxima of a given number of windows of a volume."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, D, H, W) or (C, D, H, W)."""
@@ -215,7 +215,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveAvgPool1d(_AdaptivePoolNd):
-    """The means of as many windows as requested."""
+    """The means of a given number of windows of a sequence."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, L) or (C, L)."""
@@ -223,7 +223,7 @@ class AdaptiveAvgPool1d(_AdaptivePoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptivePoolNd):
-    """The same for images."""
+    """The means of a given number of windows of an image."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, H, W) or (C, H, W)."""
@@ -231,7 +231,7 @@ class AdaptiveAvgPool2d(_AdaptivePoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptivePoolNd):
-    """The same for volumes."""
+    """The means of a given number of windows of a volume."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, D, H, W) or (C, D, H, W)."""

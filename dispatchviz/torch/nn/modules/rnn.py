@@ -21,10 +21,10 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class RNNBase(Module):
-    """Layers of a recurrent network: ``weight_ih_l0``, ``weight_hh_l0``, ``bias_ih_l0``, ``bias_hh_l0``, ...; with
-    ``_reverse`` at the end for the reverse direction.
+    """Layers of a recurrent network: ``weight_ih_l0``, ``weight_hh_l0``, ``bias_ih_l0``, ``bias_hh_l0``, ... The names
+    of the reverse direction end in ``_reverse``.
 
-    ValueError and TypeError for options that PyTorch refuses.
+    Raise ValueError or TypeError for options that PyTorch refuses.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class RNNBase(Module):
         features = self.proj_size if self.proj_size > 0 else self.hidden_size
         inputs = self.input_size if layer == 0 else features * self._directions
         weights = [new((gates, inputs)), new((gates, features))]
-        biases = [new(gates), new(gates)]  # made in any case
+        biases = [new(gates), new(gates)]  # created even without biases, as in PyTorch
         projection = [new((self.proj_size, self.hidden_size))] if self.proj_size else []
         return weights + (biases if self.bias else []) + projection
 
@@ -106,7 +106,7 @@ class RNNBase(Module):
         super().__setattr__(attr, value)
 
     def flatten_parameters(self) -> None:
-        """Lays cuDNN's weights in one piece of memory; nothing elsewhere."""
+        """Do nothing. NB: PyTorch packs cuDNN's weights into one piece of memory."""
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         self._flat_weight_refs = []
@@ -115,7 +115,7 @@ class RNNBase(Module):
         return result
 
     def reset_parameters(self) -> None:
-        """All uniform within 1 / sqrt(hidden_size)."""
+        """Reset all parameters, uniform within 1 / sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -146,7 +146,7 @@ class RNNBase(Module):
     # -- checks -------------------------------------------------------------------------------------------------------
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
-        """ValueError for another dtype than the weights', RuntimeError for another size."""
+        """Raise ValueError for a dtype other than the weights', RuntimeError for another size."""
         dtype = self._flat_weights[0].dtype
         if input.dtype != dtype and not torch._C._is_any_autocast_enabled():
             raise ValueError(
@@ -169,35 +169,35 @@ class RNNBase(Module):
         return self.num_layers * self._directions, batch, features
 
     def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
-        """(layers and directions, batch, features)."""
+        """Return (layers and directions, batch, features)."""
         return self._expected(input, batch_sizes, self.proj_size if self.proj_size > 0 else self.hidden_size)
 
     def check_hidden_size(
         self, hx: Any, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
     ) -> None:
-        """RuntimeError for another size."""
+        """Raise RuntimeError for another size."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
-        """Errors of both checks."""
+        """Run both checks."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
-        """Sequences in another order."""
+        """Reorder the sequences."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     # -- running ------------------------------------------------------------------------------------------------------
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """(output, last hidden state) of (time, batch, features), of one sequence, or of a packed batch.
+        """Return (output, last hidden state) for (time, batch, features), for one sequence, or for a packed batch.
 
-        ValueError and RuntimeError for what does not fit.
+        Raise ValueError or RuntimeError for inputs that do not fit.
         """
         self._update_flat_weights()
         if isinstance(input, PackedSequence):
-            return self._of_packed(input, hx)
+            return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
             word = " tensor" if self.mode.startswith("RNN") else ""
             raise ValueError(
@@ -214,7 +214,7 @@ class RNNBase(Module):
             hidden = self._on_each(hidden, lambda state: state.squeeze(1))
         return output, self.permute_hidden(hidden, None)
 
-    def _of_packed(self, packed: Any, hx: Any) -> tuple[Any, Any]:
+    def _forward_packed(self, packed: Any, hx: Any) -> tuple[Any, Any]:
         input, batch_sizes, sorted_indices, unsorted_indices = packed
         max_batch_size = batch_sizes[0]
         if hx is None:
@@ -264,7 +264,7 @@ class RNNBase(Module):
         return function(hidden)
 
     def extra_repr(self) -> str:
-        """The sizes, and what is not as usual."""
+        """Return the sizes and the options that are not defaults, for the repr."""
         parts = [f"{self.input_size}, {self.hidden_size}"]
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0}
         for name, value in {**usual, "bidirectional": False}.items():
@@ -291,7 +291,7 @@ def _check_dropout(dropout: Any, num_layers: int) -> None:
 
 
 def _check_options(module: Any) -> None:
-    """TypeError or ValueError for the first option that is no such."""
+    """Raise TypeError or ValueError for the first invalid option."""
     for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
         value = getattr(module, name)
         if not isinstance(value, kind):
@@ -312,7 +312,7 @@ def _refuse_projection(options: dict[str, Any]) -> None:
 
 
 class RNN(RNNBase):
-    """``tanh`` or ``relu`` of what input and hidden state give. ValueError for another nonlinearity."""
+    """A recurrent network with ``tanh`` or ``relu``. Raise ValueError for another nonlinearity."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse_projection(kwargs)
@@ -327,17 +327,17 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory; its hidden state is a pair."""
+    """Long short-term memory. Its hidden state is a pair."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
     def get_expected_cell_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
-        """(layers and directions, batch, features)."""
+        """Return (layers and directions, batch, features)."""
         return self._expected(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
-        """Errors of all checks."""
+        """Run all checks."""
         self.check_input(input, batch_sizes)
         expected = self.get_expected_hidden_size(input, batch_sizes)
         self.check_hidden_size(hidden[0], expected, "Expected hidden[0] size {}, got {}")
@@ -345,11 +345,11 @@ class LSTM(RNNBase):
         self.check_hidden_size(hidden[1], expected, "Expected hidden[1] size {}, got {}")
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
-        """Sequences in another order."""
+        """Reorder the sequences."""
         return hx if permutation is None else self._on_each(hx, lambda state: state.index_select(1, permutation))
 
     def _check_packed(self, input: Any, hx: Any, batch_sizes: Any) -> None:
-        """Only the others check packed input."""
+        """Do nothing: only the other networks check packed input."""
 
     def _check_rank(self, hx: Any, batched: bool) -> None:
         rank = 3 if batched else 2

@@ -13,7 +13,7 @@ from dispatchviz.torch.nn.parameter import new_parameter
 
 
 class RNNCellBase(Module):
-    """Weights of one cell."""
+    """Base class with the weights of one cell."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def extra_repr(self) -> str:
-        """The sizes, and what is not as usual."""
+        """Return the sizes and the options that are not defaults, for the repr."""
         parts = [f"{self.input_size}, {self.hidden_size}"]
         if self.bias is not True:
             parts.append(f"bias={self.bias}")
@@ -45,7 +45,7 @@ class RNNCellBase(Module):
         return ", ".join(parts)
 
     def reset_parameters(self) -> None:
-        """All uniform within 1 / sqrt(hidden_size)."""
+        """Reset all parameters, uniform within 1 / sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -56,7 +56,7 @@ class RNNCellBase(Module):
             raise ValueError(f"{self._name or name}: Expected {what} to be 1D or 2D, got {tensor.dim()}D instead")
 
     _name = ""
-    """In errors, whatever a subclass is called."""
+    """The name in errors, regardless of the subclass."""
 
     def _weights(self) -> tuple[Any, Any, Any, Any]:
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
@@ -67,7 +67,7 @@ class RNNCellBase(Module):
 
 class _OneState(RNNCellBase):
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """The hidden state after this input; of one example, or of a batch. ValueError for other ranks."""
+        """Return the hidden state after this input, for one example or a batch. Raise ValueError for other ranks."""
         self._check("input", input)
         if hx is not None:
             self._check("hidden", hx)
@@ -86,7 +86,7 @@ class _OneState(RNNCellBase):
 
 
 class RNNCell(_OneState):
-    """``tanh`` or ``relu`` of what input and hidden state give."""
+    """A recurrent cell with ``tanh`` or ``relu``."""
 
     _name = "RNNCell"
 
@@ -133,7 +133,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """(hidden state, cell state) after this input. ValueError for other ranks than 1 and 2."""
+        """Return (hidden state, cell state) after this input. Raise ValueError for ranks other than 1 and 2."""
         self._check("input", input)
         for index, state in enumerate(hx or ()):
             self._check(f"hx[{index}]", state)

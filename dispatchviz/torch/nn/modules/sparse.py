@@ -11,7 +11,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 
 def _row(padding_idx: int | None, rows: int, name: str) -> int | None:
-    """The padding row, counted from the front."""
+    """Return the padding row, counted from the front."""
     if padding_idx is None:
         return None
     if not -rows <= padding_idx < rows and padding_idx != 0:
@@ -20,7 +20,7 @@ def _row(padding_idx: int | None, rows: int, name: str) -> int | None:
 
 
 class _Table(Module):
-    """Rows of numbers; ``padding_idx`` is a row of zeros that gets no gradient."""
+    """Base class with rows of numbers; ``padding_idx`` is a row of zeros that gets no gradient."""
 
     def _make_weight(self, given: Any, requires_grad: bool, device: Any, dtype: Any) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
@@ -35,7 +35,7 @@ class _Table(Module):
         self.weight = torch.nn.Parameter(given, requires_grad=requires_grad)
 
     def reset_parameters(self) -> None:
-        """Normally distributed."""
+        """Reset the rows with the normal distribution."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -51,7 +51,7 @@ def _check_pretrained(embeddings: Any) -> None:
 
 
 class Embedding(_Table):
-    """``weight[input]``. AssertionError for a padding row that there is not."""
+    """A lookup, ``weight[input]``. Raise AssertionError for a padding row that does not exist."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class Embedding(_Table):
         self.sparse = sparse
 
     def forward(self, input: Any) -> Any:
-        """Input of integers; the result has one more dimension."""
+        """Input of integers. The result has one more dimension."""
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
 
     def extra_repr(self) -> str:
-        """The sizes, and what is not as usual."""
+        """Return the sizes and the options that are not defaults, for the repr."""
         parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
         if self.padding_idx is not None:
             parts.append(f"padding_idx={self.padding_idx}")
@@ -104,7 +104,7 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Any:
-        """An Embedding of these rows. AssertionError for what is no matrix."""
+        """Return an Embedding with the given rows. Raise AssertionError for anything but a matrix."""
         _check_pretrained(embeddings)
         rows, columns = embeddings.shape
         options = (padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
@@ -123,7 +123,7 @@ def _unusual(module: Any) -> list[str]:
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of rows. AssertionError for a padding row that there is not."""
+    """Sums, means or maxima of rows. Raise AssertionError for a padding row that does not exist."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
-        """Input (bags, rows of each), or all rows in one with the offset of every bag."""
+        """Input (bags, rows of each), or all rows in one dimension with the offset of every bag."""
         return F.embedding_bag(
             input,
             self.weight,
@@ -169,7 +169,7 @@ class EmbeddingBag(_Table):
         )
 
     def extra_repr(self) -> str:
-        """The sizes, what is not as usual, and the mode."""
+        """Return the sizes, the options that are not defaults, and the mode, for the repr."""
         parts = [f"{self.num_embeddings}, {self.embedding_dim}", *_unusual(self), f"mode={self.mode!r}"]
         if self.padding_idx is not None:
             parts.append(f"padding_idx={self.padding_idx}")
@@ -188,7 +188,7 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Any:
-        """An EmbeddingBag of these rows. AssertionError for what is no matrix."""
+        """Return an EmbeddingBag with the given rows. Raise AssertionError for anything but a matrix."""
         _check_pretrained(embeddings)
         rows, columns = embeddings.shape
         options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset, padding_idx)

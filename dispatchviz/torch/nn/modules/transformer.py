@@ -20,7 +20,7 @@ from dispatchviz.torch.nn.modules.normalization import LayerNorm
 
 
 def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-    """Minus infinity above the diagonal."""
+    """Return a mask with minus infinity above the diagonal."""
     return torch.triu(torch.full((sz, sz), float("-inf"), dtype=dtype, device=device), diagonal=1)
 
 
@@ -42,7 +42,7 @@ def _get_seq_len(src: Any, batch_first: bool) -> int:
 
 
 def _detect_is_causal_mask(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """The given ``is_causal``, or whether the mask is the causal one."""
+    """Return the given ``is_causal``, or whether the mask is the causal one."""
     if is_causal is not None or mask is None:
         return is_causal is True
     causal = _generate_square_subsequent_mask(mask.size(-2) if size is None else size, mask.device, mask.dtype)
@@ -50,7 +50,7 @@ def _detect_is_causal_mask(mask: Any, is_causal: bool | None = None, size: int |
 
 
 class _Layer(Module):
-    """The feed-forward half, and what both kinds of layers are made with."""
+    """Base class with the feed-forward half, and the construction of both kinds of layers."""
 
     def _make_rest(
         self, d_model: int, dim_feedforward: int, dropout: float, eps: float, norm_first: bool, count: int, options: Any
@@ -77,7 +77,7 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self attention and a feed-forward network, each added to its input and normalized.
 
-    Inference on batches goes through one operator, ``_transformer_encoder_layer_fwd``.
+    Inference on batches runs one operator, ``_transformer_encoder_layer_fwd``.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class TransformerEncoderLayer(_Layer):
         self.activation = activation
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
-        """Input (length, batch, d_model), or batch first, or without; the output alike."""
+        """Input and output: (length, batch, d_model), batch first, or unbatched."""
         other = F._none_or_dtype(src_mask)
         padding = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", other, "src_mask", src.dtype)
         mask = F._canonical_mask(src_mask, "src_mask", None, "", src.dtype, check_other=False)
@@ -129,7 +129,7 @@ class TransformerEncoderLayer(_Layer):
     # -- inference in one operator ------------------------------------------------------------------------------------
 
     def _takes_fast_path(self, src: Any) -> bool:
-        """``why_not_sparsity_fast_path`` is empty."""
+        """Return whether ``why_not_sparsity_fast_path`` is empty."""
         attention = self.self_attn
         return (
             torch.backends.mha.get_fastpath_enabled()
@@ -196,7 +196,7 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Any:
-        """Target and memory (length, batch, d_model), or batch first, or without."""
+        """Target and memory: (length, batch, d_model), batch first, or unbatched."""
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
         if self.norm_first:
@@ -218,10 +218,10 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """Copies of a layer, one after the other.
+    """Copies of an encoder layer, one after the other.
 
-    NB: in PyTorch, padded batches become nested tensors in inference, which are not in the model. Here the layers get
-    the batch as it is, with its mask, and what was padded is zero in the end, as it is in PyTorch.
+    NB: in inference, PyTorch converts padded batches to nested tensors, which are not in the model. Here the layers get
+    the batch with its mask, and the padding is zero in the end, as in PyTorch.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class TransformerEncoder(Module):
     def forward(
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
-        """Input (length, batch, d_model), or batch first, or without; the output alike."""
+        """Input and output: (length, batch, d_model), batch first, or unbatched."""
         other = F._none_or_dtype(mask)
         padding = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", other, "mask", src.dtype)
         mask = F._canonical_mask(mask, "mask", None, "", src.dtype, check_other=False)
@@ -266,7 +266,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _becomes_nested(self, src: Any, padding: Any, mask: Any) -> bool:
-        """Return whether PyTorch takes the padding out of the batch, and puts it back in the end."""
+        """Return whether PyTorch removes the padding from the batch, and restores it in the end."""
         first = self.layers[0]
         if not (torch.backends.mha.get_fastpath_enabled() and self.use_nested_tensor) or first.training:
             return False
@@ -287,7 +287,7 @@ _PROTOTYPE = (
 
 
 def _why_not_nested(layer: Any) -> str:
-    """Why the layers cannot take nested tensors; empty if they can."""
+    """Return the reason that the layers cannot take nested tensors, or an empty string."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention = layer.self_attn
@@ -307,7 +307,7 @@ def _why_not_nested(layer: Any) -> str:
 
 
 class TransformerDecoder(Module):
-    """Copies of a layer, one after the other."""
+    """Copies of a decoder layer, one after the other."""
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None:
         super().__init__()
@@ -318,7 +318,7 @@ class TransformerDecoder(Module):
     def forward(
         self, tgt: Any, memory: Any, tgt_mask: Any = None, *masks: Any, tgt_is_causal: bool | None = None, **more: Any
     ) -> Any:
-        """As a layer's."""
+        """Target and memory: as for a decoder layer."""
         length = _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
         causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, length)
         output = tgt
@@ -328,7 +328,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder. RuntimeError for inputs of other widths or batches."""
+    """Encoder and decoder. Raise RuntimeError for inputs of other widths or batches."""
 
     def __init__(
         self,
@@ -380,7 +380,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Any:
-        """Source and target (length, batch, d_model), or batch first, or without."""
+        """Source and target: (length, batch, d_model), batch first, or unbatched."""
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError("the batch number of src and tgt must be equal")
@@ -400,7 +400,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-        """Minus infinity above the diagonal."""
+        """Return a mask with minus infinity above the diagonal."""
         return _generate_square_subsequent_mask(sz, device, dtype)
 
     def _reset_parameters(self) -> None:

@@ -19,12 +19,12 @@ class _MaxUnpoolNd(Module):
         self.padding = ntuple(padding, self._dims)
 
     def extra_repr(self) -> str:
-        """The window."""
+        """Return the window for the repr."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Zeros with each maximum of a sequence where ``MaxPool1d`` found it."""
+    """Zeros with each maximum of a sequence at the index where ``MaxPool1d`` found it."""
 
     _dims = 1
 
@@ -34,7 +34,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """The same for images."""
+    """Zeros with each maximum of an image at the index where ``MaxPool2d`` found it."""
 
     _dims = 2
 
@@ -44,7 +44,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """The same for volumes."""
+    """Zeros with each maximum of a volume at the index where ``MaxPool3d`` found it."""
 
     _dims = 3
 

@@ -1,4 +1,4 @@
-"""Images resized (``torch/nn/modules/upsampling.py``)."""
+"""Resizing of images (``torch/nn/modules/upsampling.py``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 
 class Upsample(Module):
-    """Resizes rows, images or volumes, to a size or by a factor."""
+    """Resize sequences, images or volumes, to a size or by a factor."""
 
     def __init__(
         self,
@@ -38,20 +38,20 @@ class Upsample(Module):
         )
 
     def extra_repr(self) -> str:
-        """The factor or the size, and the mode."""
+        """Return the factor or the size, and the mode, for the repr."""
         given = f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None else f"size={self.size!r}"
         return f"{given}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):
-    """By the nearest element."""
+    """Resize images with the nearest element."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """By lines between neighbors; the corners stay."""
+    """Resize images by bilinear interpolation with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

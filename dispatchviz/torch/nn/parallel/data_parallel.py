@@ -1,6 +1,6 @@
-"""``DataParallel`` (``torch/nn/parallel/data_parallel.py``) as it is where there is no GPU: it calls its module.
+"""``DataParallel`` (``torch/nn/parallel/data_parallel.py``) without GPUs: it calls its module.
 
-NB: in PyTorch, it moves the module to the first GPU, and spreads batches over all of them.
+NB: in PyTorch, it moves the module to the first GPU, and distributes batches over all GPUs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 
 class DataParallel(Module):
-    """Holds a module as ``module``, so that names of parameters begin with it."""
+    """A wrapper that holds a module as ``module``, so that the names of parameters begin with it."""
 
     def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
@@ -21,5 +21,5 @@ class DataParallel(Module):
         self.dim = dim
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """The module's output."""
+        """Return the module's output."""
         return self.module(*inputs, **kwargs)

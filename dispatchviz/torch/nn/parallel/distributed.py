@@ -1,4 +1,4 @@
-"""``DistributedDataParallel`` (``torch/nn/parallel/distributed.py``) where no process group was made."""
+"""``DistributedDataParallel`` (``torch/nn/parallel/distributed.py``) without a process group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 
 class DistributedDataParallel(Module):
-    """NB: cannot be made, for want of process groups: ValueError, as in PyTorch before ``init_process_group``."""
+    """A class whose construction raises ValueError, as PyTorch's does before ``init_process_group``."""
 
     def __init__(self, module: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""``torch.nn.utils``: gradients clipped, parameters in one vector, weights normalized, parametrized, layers fused."""
+"""``torch.nn.utils``: clip gradients, flatten parameters, normalize and parametrize weights, fuse layers."""
 
 from __future__ import annotations
 

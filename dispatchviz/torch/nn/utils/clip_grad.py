@@ -1,4 +1,4 @@
-"""Gradients made smaller in place (``torch/nn/utils/clip_grad.py``), by lists where there are kernels for lists."""
+"""Gradient clipping in place (``torch/nn/utils/clip_grad.py``), with foreach kernels if there are some."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _gradients(parameters: Iterable[Any]) -> list[Any]:
 
 
 def _use_foreach(tensors: list[Any], foreach: bool | None) -> bool:
-    """Return whether one call takes the whole list. RuntimeError if it must and cannot."""
+    """Return whether one call takes the whole list. Raise RuntimeError if it must but cannot."""
     device = tensors[0].device.type
     if foreach is None:
         return device in _FOREACH_DEVICES and all(type(tensor) is torch.Tensor for tensor in tensors)
@@ -36,7 +36,7 @@ def _use_foreach(tensors: list[Any], foreach: bool | None) -> bool:
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:
-    """The norm of all tensors as if they were one. RuntimeError for inf and nan, if requested."""
+    """Return the norm of all tensors as if they were one. Raise RuntimeError for inf and nan, if requested."""
     with torch.no_grad():
         tensors, norm_type = _as_list(tensors), float(norm_type)
         if not tensors:
@@ -65,7 +65,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Any:
-    """Scales all gradients so that their common norm is ``max_norm`` at most; gives the norm that they had."""
+    """Scale all gradients so that their common norm is at most ``max_norm``, and return the previous norm."""
     with torch.no_grad():
         owners = _as_list(parameters)
         if isinstance(parameters, types.GeneratorType) and not owners:
@@ -76,7 +76,7 @@ def clip_grad_norm_(
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
-    """Scales all gradients so that their common norm, which is given, is ``max_norm`` at most."""
+    """Scale all gradients so that their common norm, which is given, is at most ``max_norm``."""
     with torch.no_grad():
         gradients = _gradients([parameters] if isinstance(parameters, torch.Tensor) else parameters)
         limit = float(max_norm)
@@ -108,7 +108,7 @@ def clip_grad_norm(
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
-    """Holds every gradient within ``clip_value``."""
+    """Clamp every gradient to ``clip_value``."""
     with torch.no_grad():
         limit = float(clip_value)
         for (parts,), _ in grouped(_gradients(_as_list(parameters))):

@@ -1,4 +1,4 @@
-"""Parameters as one vector, and back (``torch/nn/utils/convert_parameters.py``)."""
+"""Conversion of parameters to one vector, and back (``torch/nn/utils/convert_parameters.py``)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def _check_devices(parameters: list[Any]) -> None:
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
-    """All values in one dimension. TypeError for parameters on several devices."""
+    """Return all values in one dimension. Raise TypeError for parameters on several devices."""
     owners = list(parameters)
     _check_devices(owners)
     return torch.cat([parameter.view(-1) for parameter in owners])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Make each parameter a part of the vector. TypeError for what is none, and for several devices."""
+    """Make each parameter a part of the vector. Raise TypeError for anything but a tensor, and for several devices."""
     if not isinstance(vec, torch.Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {torch.typename(vec)}")
     owners, start = list(parameters), 0

@@ -1,4 +1,4 @@
-"""Batch normalization taken into the layer before it (``torch/nn/utils/fusion.py``)."""
+"""Fusion of batch normalization into the layer before it (``torch/nn/utils/fusion.py``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _check_statistics(bn: Any) -> None:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A convolution that does both. AssertionError in training and for no running statistics."""
+    """Return a convolution that does both. Raise AssertionError in training mode and without running statistics."""
     _check_eval(conv, bn)
     fused = copy.deepcopy(conv)
     _check_statistics(bn)
@@ -35,7 +35,7 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_conv_bn_weights(
     conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any, transpose: bool = False
 ) -> tuple[Any, Any]:
-    """Weight and bias of such a convolution."""
+    """Return the weight and bias of the fused convolution."""
     bias_dtype = conv_w.dtype if conv_b is None else conv_b.dtype
     if conv_b is None:
         conv_b = torch.zeros_like(bn_rm)
@@ -52,7 +52,9 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A linear layer that does both. AssertionError in training, for other sizes and for no running statistics."""
+    """Return a linear layer that does both. Raise AssertionError in training mode, for other sizes, and without running
+    statistics.
+    """
     _check_eval(linear, bn)
     fused = copy.deepcopy(linear)
     if bn.num_features not in (linear.out_features, 1):
@@ -70,7 +72,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 def fuse_linear_bn_weights(
     linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any
 ) -> tuple[Any, Any]:
-    """Weight and bias of such a layer."""
+    """Return the weight and bias of the fused linear layer."""
     bias_dtype = linear_w.dtype if linear_b is None else linear_b.dtype
     if linear_b is None:
         linear_b = torch.zeros_like(bn_rm)

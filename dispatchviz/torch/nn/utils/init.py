@@ -9,7 +9,9 @@ from dispatchviz.torch._namespace import torch
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module with uninitialized memory. RuntimeError for what is no module, or has no parameter ``device``."""
+    """Return a module with uninitialized memory. Raise RuntimeError for a class that is not a module, or lacks the
+    parameter ``device``.
+    """
     if not issubclass(module_cls, torch.nn.Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

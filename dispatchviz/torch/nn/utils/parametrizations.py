@@ -1,4 +1,4 @@
-"""Weights that are normalized, of spectral norm 1, or orthogonal (``torch/nn/utils/parametrizations.py``)."""
+"""Weights that are normalized, have spectral norm 1, or are orthogonal (``torch/nn/utils/parametrizations.py``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _is_orthogonal(matrix: Any) -> bool:
 
 
 def _make_orthogonal(matrix: Any) -> Any:
-    """The Q of a QR decomposition whose R has a positive diagonal."""
+    """Return the Q of a QR decomposition whose R has a positive diagonal."""
     reflectors, tau = torch.geqrf(matrix)
     q = torch.linalg.householder_product(reflectors, tau)
     q *= reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
@@ -34,7 +34,9 @@ def _make_orthogonal(matrix: Any) -> Any:
 
 
 class _Orthogonal(Module):
-    """Maps any matrix to an orthogonal one; ``base``: the one that the preimage of the identity represents."""
+    """A map from any matrix to an orthogonal one; ``base`` is the matrix that the preimage of the identity
+    represents.
+    """
 
     base: Any
 
@@ -48,7 +50,7 @@ class _Orthogonal(Module):
             self.register_buffer("base", None)
 
     def forward(self, X: Any) -> Any:
-        """An orthogonal matrix of the same shape."""
+        """Return an orthogonal matrix of the same shape."""
         transposed = X.size(-2) < X.size(-1)
         if transposed:
             X = X.mT
@@ -58,12 +60,12 @@ class _Orthogonal(Module):
             result = torch.linalg.householder_product(below, tau)
             result = result * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
         else:
-            result = self._of_skew_symmetric(X)
+            result = self._from_skew_symmetric(X)
         if hasattr(self, "base"):
             result = self.base @ result
         return result.mT if transposed else result
 
-    def _of_skew_symmetric(self, X: Any) -> Any:
+    def _from_skew_symmetric(self, X: Any) -> Any:
         rows, columns = X.size(-2), X.size(-1)
         X = X.tril()
         if rows != columns:
@@ -78,7 +80,9 @@ class _Orthogonal(Module):
 
     @torch.autograd.no_grad()  # type: ignore[untyped-decorator]
     def right_inverse(self, Q: Any) -> Any:
-        """The preimage of ``Q`` under the map. ValueError for another shape, NotImplementedError without inverse."""
+        """Return the preimage of ``Q`` under the map. Raise ValueError for another shape, NotImplementedError without
+        inverse.
+        """
         if Q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
@@ -114,7 +118,9 @@ class _Orthogonal(Module):
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
-    """An orthogonal matrix, whatever the optimizer does. ValueError for what is no matrix and for an unknown map."""
+    """Keep a weight orthogonal through optimizer steps. Raise ValueError for anything but a matrix, and for an unknown
+    map.
+    """
     weight = _tensor(module, name)
     if weight.ndim < 2:
         raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
@@ -138,23 +144,23 @@ def _tensor(module: Module, name: str) -> Any:
 
 
 class _WeightNorm(Module):
-    """Length times direction."""
+    """The product of length and direction."""
 
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Any, weight_v: Any) -> Any:
-        """The weight."""
+        """Return the weight."""
         return torch._weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Any) -> Any:
-        """Both."""
+        """Return length and direction."""
         return torch.norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
-    """The weight's lengths along ``dim`` and its directions are parameters of their own."""
+    """Replace a weight by its lengths along ``dim`` and its directions, which become parameters."""
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def rename(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
@@ -170,7 +176,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
 
 
 class _SpectralNorm(Module):
-    """The weight over its largest singular value, which a power iteration follows while it trains."""
+    """The weight divided by its largest singular value, which a power iteration tracks during training."""
 
     _u: Any
     _v: Any
@@ -211,7 +217,7 @@ class _SpectralNorm(Module):
             self._v = self._normalized(torch.mv(weight_mat.H, self._u), out=self._v)
 
     def forward(self, weight: Any) -> Any:
-        """The weight over its spectral norm; a vector over its length."""
+        """Return the weight divided by its spectral norm; a vector divided by its length."""
         if weight.ndim == 1:
             return self._normalized(weight)
         matrix = self._reshape_weight_to_matrix(weight)
@@ -223,14 +229,14 @@ class _SpectralNorm(Module):
         return weight / sigma
 
     def right_inverse(self, value: Any) -> Any:
-        """Itself: it is normalized when it is read."""
+        """Return the value itself, which is normalized when it is read."""
         return value
 
 
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """A weight whose largest singular value is 1. ValueError for a tensor that is not there."""
+    """Keep the largest singular value of a weight at 1. Raise ValueError for a tensor that does not exist."""
     weight = _tensor(module, name)
     if dim is None:
         transposed = (torch.nn.ConvTranspose1d, torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)

@@ -1,8 +1,8 @@
 """Parameters that are computed from others (``torch/nn/utils/parametrize.py``).
 
-``register_parametrization(module, "weight", f)`` makes ``module.weight`` a property: each reading runs ``f`` on what is
-kept in ``module.parametrizations.weight``. The module's class becomes one of its own, ``Parametrized...``.
-NB: in PyTorch, a subclass of Tensor that wraps others is swapped, and opaque objects may be kept.
+``register_parametrization(module, "weight", f)`` makes ``module.weight`` a property. Each access runs ``f`` on the
+values in ``module.parametrizations.weight``. The module gets a class of its own, ``Parametrized...``. NB: PyTorch also
+swaps a subclass of Tensor that wraps others, and keeps opaque objects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _Cache:
-    """Computed tensors while caching is enabled."""
+    """The tensors computed while caching is enabled."""
 
     depth = 0
     tensors: dict[tuple[int, str], Any]
@@ -41,7 +41,7 @@ _Cache.tensors = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Within it, every parametrized tensor is computed once."""
+    """Compute every parametrized tensor only once inside the block."""
     _Cache.depth += 1
     try:
         yield
@@ -61,7 +61,7 @@ def _register(module: Module, name: str, tensor: Any) -> None:
 def _same(
     found: Any, wanted: Any, text: str, named: tuple[str, str], what: tuple[str, ...] = ("dtype", "shape")
 ) -> None:
-    """ValueError for another dtype or shape; ``named``: how the tensor before and the one after are called."""
+    """Raise ValueError if dtype or shape differ; ``named`` are the texts for the tensors before and after."""
     for word in what:
         before, after = getattr(wanted, word), getattr(found, word)
         if before != after:
@@ -70,10 +70,10 @@ def _same(
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, in their order, with what they start from: ``original``, or several,
-    ``original0``, ``original1``, ...
+    """The parametrizations of one tensor in order, with the tensors that they start from: ``original``, or several
+    (``original0``, ``original1``, ...).
 
-    ValueError for parametrizations that change dtype or shape, unless ``unsafe``.
+    Raise ValueError for parametrizations that change dtype or shape, unless ``unsafe``.
     """
 
     original: Any
@@ -109,7 +109,7 @@ class ParametrizationList(ModuleList):
             new = original
             for module in reversed(self):
                 if hasattr(module, "right_inverse"):
-                    with suppress(NotImplementedError):  # it is assumed to be the identity
+                    with suppress(NotImplementedError):  # then it is assumed to be the identity
                         new = module.right_inverse(new)
         return new
 
@@ -137,7 +137,7 @@ class ParametrizationList(ModuleList):
                 )
 
     def right_inverse(self, value: Any) -> None:
-        """Put into the originals what gives ``value``. RuntimeError for a parametrization that cannot be inverted."""
+        """Set the originals so that they give ``value``. Raise RuntimeError for a parametrization without inverse."""
         with torch.no_grad():
             for module in reversed(self):
                 if not hasattr(module, "right_inverse"):
@@ -170,7 +170,7 @@ class ParametrizationList(ModuleList):
             original.set_(tensor)
 
     def forward(self) -> Any:
-        """The tensor."""
+        """Return the tensor."""
         if self.is_tensor:
             result = self[0](self.original)
         else:
@@ -208,7 +208,7 @@ def _no_state(self: Any) -> Any:
 
 
 def _inject_new_class(module: Module) -> None:
-    """A subclass for this module alone, on which properties can be set."""
+    """Give the module a subclass of its own, on which properties can be set."""
     kind: Any = type(module)
     members: dict[str, Any] = {"__getstate__": _no_state}
     if not hasattr(kind, "__deepcopy__"):
@@ -235,9 +235,9 @@ def _put_property(module: Module, tensor_name: str) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """From now on, ``module.tensor_name`` is what ``parametrization`` makes of the tensor.
+    """Compute ``module.tensor_name`` by ``parametrization`` from its original tensor.
 
-    ValueError for a tensor that is not there, and for another dtype or shape unless ``unsafe``.
+    Raise ValueError for a tensor that does not exist, and for another dtype or shape unless ``unsafe``.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -263,7 +263,7 @@ def register_parametrization(
 
 
 def _check_another(module: Module, tensor_name: str, parametrization: Any) -> None:
-    """One more parametrization has to keep dtype and shape, there and back."""
+    """Check that one more parametrization keeps dtype and shape, and that its inverse does."""
     before = getattr(module, tensor_name)
     after = parametrization(before)
     if not isinstance(after, torch.Tensor):
@@ -287,7 +287,7 @@ def _check_another(module: Module, tensor_name: str, parametrization: Any) -> No
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Return whether the module, or one tensor of it, is."""
+    """Return whether the module, or one of its tensors, is parametrized."""
     parametrizations = getattr(module, "parametrizations", None)
     if parametrizations is None or not isinstance(parametrizations, ModuleDict):
         return False
@@ -295,9 +295,9 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """The tensor is itself again: what was computed last, or the original.
+    """Make the tensor an ordinary one again, with the last computed values or the original ones.
 
-    ValueError for a tensor that is not parametrized, and for an original that consists of several tensors.
+    Raise ValueError for a tensor that is not parametrized, and for an original that consists of several tensors.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -327,14 +327,14 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that the module had at first."""
+    """Return the class that the module had before."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """The same parametrizations and originals for another module."""
+    """Copy the parametrizations and originals to another module."""
     if not is_parametrized(from_module):
         return to_module
     for name in from_module.parametrizations if tensor_name is None else [tensor_name]:

@@ -1,4 +1,4 @@
-"""Parts of parameters masked out (``torch/nn/utils/prune.py``)."""
+"""Pruning: masks over parts of parameters (``torch/nn/utils/prune.py``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
 
 
 def _count(amount: Any, tensor_size: int) -> Any:
-    """The number of pruned elements. ValueError for more than there are."""
+    """Return the number of pruned elements. Raise ValueError for more than there are."""
     count: Any = amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
     if count > tensor_size:
         raise ValueError(f"amount={count} should be smaller than the number of parameters to prune={tensor_size}")
@@ -47,14 +47,14 @@ def _check_scores(scores: Any, tensor: Any, what: str) -> None:
 
 
 def _at(rank: int, dim: int, index: Any) -> tuple[Any, ...]:
-    """An index of one dimension."""
+    """Return an index of one dimension."""
     indices: list[Any] = [slice(None)] * rank
     indices[dim] = index
     return tuple(indices)
 
 
 def _only(t: Any, dim: int, index: Any) -> Any:
-    """Ones there, zeros elsewhere."""
+    """Return a mask with ones at the index and zeros elsewhere."""
     mask = torch.zeros_like(t)
     mask[_at(len(t.shape), dim, index)] = 1
     return mask
@@ -64,7 +64,7 @@ def _only(t: Any, dim: int, index: Any) -> Any:
 
 
 class BasePruningMethod(ABC):
-    """A hook that masks a parameter before each call; subclasses compute the mask."""
+    """A hook that masks a parameter before each call. Subclasses compute the mask."""
 
     PRUNING_TYPE: ClassVar[str]
     _tensor_name: Any
@@ -74,10 +74,10 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """The mask for these scores, within another mask."""
+        """Return the mask for these scores, within another mask."""
 
     def apply_mask(self, module: Any) -> Any:
-        """The module's original times its mask. AssertionError if there is none."""
+        """Return the module's original times its mask. Raise AssertionError if there is none."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned")
         mask, orig = (getattr(module, self._tensor_name + suffix) for suffix in ("_mask", "_orig"))
@@ -85,7 +85,7 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter, also one that is pruned already. AssertionError for scores of another shape."""
+        """Prune a parameter, even one that is pruned already. Raise AssertionError for scores of another shape."""
         method = cls._joined(module, name, *args, **kwargs)
         orig = getattr(module, name)
         if importance_scores is None:
@@ -113,7 +113,7 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def _joined(cls, module: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-        """This method, or a container of the one that was there and this one."""
+        """Return this method, or a container of the previous method and this one."""
         old = {
             key: hook
             for key, hook in module._forward_pre_hooks.items()
@@ -135,7 +135,7 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
-        """A tensor with its mask. AssertionError for scores of another shape."""
+        """Return a tensor with its mask applied. Raise AssertionError for scores of another shape."""
         if importance_scores is None:
             importance_scores = t
         else:
@@ -144,7 +144,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(importance_scores, default_mask=default_mask)
 
     def remove(self, module: Any) -> None:
-        """Make the masked tensor the parameter. AssertionError if it was not pruned."""
+        """Make the masked tensor the parameter. Raise AssertionError if it was not pruned."""
         name = self._tensor_name
         if name is None:
             raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
@@ -159,7 +159,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods, one after the other; each prunes what the ones before it left."""
+    """Several methods, one after the other. Each prunes the elements that the previous ones left."""
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -169,7 +169,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        """One more. TypeError for what is none, ValueError for one of another parameter."""
+        """Add a method. Raise TypeError for anything else, ValueError for a method of another parameter."""
         if not isinstance(method, BasePruningMethod) and method is not None:
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and self._tensor_name != method._tensor_name:
@@ -189,7 +189,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Of the last method, within the mask of the others."""
+        """Return the mask of the last method, within the mask of the others."""
         method = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype)
         left = _left_over(method, t, default_mask)
@@ -199,7 +199,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _left_over(method: Any, t: Any, mask: Any) -> Any:
-    """The elements of a tensor that the methods before have not pruned."""
+    """Return the elements of a tensor that the previous methods have not pruned."""
     rank = t.dim()
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
@@ -219,12 +219,12 @@ def _left_over(method: Any, t: Any, mask: Any) -> Any:
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing."""
+    """A method that prunes nothing."""
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """The one there was."""
+        """Return the given mask."""
         return default_mask
 
 
@@ -235,12 +235,12 @@ class _Amount(BasePruningMethod):
 
 
 class RandomUnstructured(_Amount):
-    """Prunes numbers at random."""
+    """Prune numbers at random."""
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """ValueError for more than there are."""
+        """Return the mask. Raise ValueError for more numbers than there are."""
         count = _count(self.amount, t.nelement())
         mask = default_mask.clone(memory_format=torch.contiguous_format)
         if count != 0:
@@ -250,12 +250,12 @@ class RandomUnstructured(_Amount):
 
 
 class L1Unstructured(_Amount):
-    """Prunes the smallest numbers."""
+    """Prune the smallest numbers."""
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """ValueError for more than there are."""
+        """Return the mask. Raise ValueError for more numbers than there are."""
         count = _count(self.amount, t.nelement())
         mask = default_mask.clone(memory_format=torch.contiguous_format)
         if count != 0:
@@ -265,7 +265,7 @@ class L1Unstructured(_Amount):
 
 
 class RandomStructured(_Amount):
-    """Prunes whole channels at random."""
+    """Prune whole channels at random."""
 
     PRUNING_TYPE = "structured"
 
@@ -274,7 +274,9 @@ class RandomStructured(_Amount):
         self.dim = dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """ValueError for a vector and for more than there are, IndexError for no such dimension."""
+        """Return the mask. Raise ValueError for a vector and for more channels than there are, IndexError for an
+        invalid dimension.
+        """
         _check_structured(t, self.dim)
         channels = t.shape[self.dim]
         count = _count(self.amount, channels)
@@ -287,7 +289,7 @@ class RandomStructured(_Amount):
 
 
 class LnStructured(_Amount):
-    """Prunes the channels of the smallest norms."""
+    """Prune the channels with the smallest norms."""
 
     PRUNING_TYPE = "structured"
 
@@ -297,7 +299,9 @@ class LnStructured(_Amount):
         self.dim = dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """ValueError for a vector and for more than there are, IndexError for no such dimension."""
+        """Return the mask. Raise ValueError for a vector and for more channels than there are, IndexError for an
+        invalid dimension.
+        """
         _check_structured(t, self.dim)
         channels = t.shape[self.dim]
         count = _count(self.amount, channels)
@@ -312,7 +316,7 @@ class LnStructured(_Amount):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a given mask."""
+    """Prune by a given mask."""
 
     PRUNING_TYPE = "global"
 
@@ -320,7 +324,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """AssertionError for one of another shape."""
+        """Return the mask. Raise AssertionError for a mask of another shape."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
@@ -332,43 +336,43 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Any, name: str) -> Any:
-    """The module with a mask of ones."""
+    """Give a parameter a mask of ones and return the module."""
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
-    """The module without some numbers of a parameter."""
+    """Prune numbers of a parameter at random and return the module."""
     RandomUnstructured.apply(module, name, amount=amount)
     return module
 
 
 def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
-    """The module without the smallest numbers of a parameter."""
+    """Prune the smallest numbers of a parameter and return the module."""
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """The module without some channels of a parameter."""
+    """Prune channels of a parameter at random and return the module."""
     RandomStructured.apply(module, name, amount=amount, dim=dim)
     return module
 
 
 def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
-    """The module without the channels of the smallest norms."""
+    """Prune the channels with the smallest norms and return the module."""
     LnStructured.apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
-    """The module with a parameter pruned by a given mask."""
+    """Prune a parameter by a given mask and return the module."""
     CustomFromMask.apply(module, name, mask=mask)
     return module
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters as if they were one. TypeError for arguments and methods of another kind."""
+    """Prune several parameters as if they were one. Raise TypeError for arguments and methods of another kind."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     scores = {} if importance_scores is None else importance_scores
@@ -396,7 +400,7 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
 
 
 def remove(module: Any, name: str) -> Any:
-    """The module with the masked tensor as parameter. ValueError if it was not pruned."""
+    """Make the masked tensor the parameter and return the module. Raise ValueError if it was not pruned."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             hook.remove(module)
@@ -406,7 +410,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Return whether any of its modules is."""
+    """Return whether the module or one below it is pruned."""
     hooks = (hook for _, part in module.named_modules() for hook in part._forward_pre_hooks.values())
     return any(isinstance(hook, BasePruningMethod) for hook in hooks)
 

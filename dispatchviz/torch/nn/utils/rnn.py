@@ -1,4 +1,4 @@
-"""Sequences of several lengths: ``PackedSequence`` and how it is made (``torch/nn/utils/rnn.py``)."""
+"""Sequences of several lengths: ``PackedSequence`` and its construction (``torch/nn/utils/rnn.py``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class PackedSequence_(NamedTuple):
-    """All first steps, all second steps, ...; how many of each; how sequences were sorted, and back."""
+    """The data (all first steps, all second steps, ...), the size of each step, the sort order, and its inverse."""
 
     data: Any
     batch_sizes: Any
@@ -30,7 +30,7 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """The return value of ``pack_sequence``. ValueError for batch sizes that are not on the CPU."""
+    """The return value of ``pack_sequence``. Raise ValueError for batch sizes that are not on the CPU."""
 
     def __new__(
         cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
@@ -50,7 +50,7 @@ class PackedSequence(PackedSequence_):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Data and indices as ``Tensor.to`` makes them; batch sizes stay on the CPU."""
+        """Convert data and indices as ``Tensor.to`` does; batch sizes stay on the CPU."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -68,43 +68,43 @@ class PackedSequence(PackedSequence_):
         return self.to(*args, **{**kwargs, "device": device})
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """On the GPU."""
+        """Move to the GPU."""
         return self._on("cuda", args, kwargs)
 
     def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """On the CPU."""
+        """Move to the CPU."""
         return self._on("cpu", args, kwargs)
 
     def double(self) -> PackedSequence:
-        """Data as float64."""
+        """Convert the data to float64."""
         return self.to(dtype=torch.double)
 
     def float(self) -> PackedSequence:
-        """Data as float32."""
+        """Convert the data to float32."""
         return self.to(dtype=torch.float)
 
     def half(self) -> PackedSequence:
-        """Data as float16."""
+        """Convert the data to float16."""
         return self.to(dtype=torch.half)
 
     def long(self) -> PackedSequence:
-        """Data as int64."""
+        """Convert the data to int64."""
         return self.to(dtype=torch.long)
 
     def int(self) -> PackedSequence:
-        """Data as int32."""
+        """Convert the data to int32."""
         return self.to(dtype=torch.int)
 
     def short(self) -> PackedSequence:
-        """Data as int16."""
+        """Convert the data to int16."""
         return self.to(dtype=torch.short)
 
     def char(self) -> PackedSequence:
-        """Data as int8."""
+        """Convert the data to int8."""
         return self.to(dtype=torch.int8)
 
     def byte(self) -> PackedSequence:
-        """Data as uint8."""
+        """Convert the data to uint8."""
         return self.to(dtype=torch.uint8)
 
     @property
@@ -122,7 +122,7 @@ for _class in (PackedSequence_, PackedSequence):
 
 
 def invert_permutation(permutation: Any) -> Any:
-    """The inverse permutation; None of None."""
+    """Return the inverse permutation, or None for None."""
     if permutation is None:
         return None
     output = torch.empty_like(permutation, memory_format=torch.contiguous_format)
@@ -133,7 +133,7 @@ def invert_permutation(permutation: Any) -> Any:
 def pack_padded_sequence(
     input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """A padded batch packed. RuntimeError for lengths that rise, unless they are to be sorted here."""
+    """Pack a padded batch. Raise RuntimeError for increasing lengths, unless ``enforce_sorted`` is False."""
     if isinstance(lengths, torch.Tensor):
         lengths = lengths.to(dtype=torch.int64)
     else:
@@ -150,7 +150,9 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: Any, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Any]:
-    """(padded batch, lengths), sequences in the order before sorting. ValueError for too small a total length."""
+    """Return (padded batch, lengths), in the order before sorting. Raise ValueError if the total length is too
+    small.
+    """
     length = sequence.batch_sizes.size(0)
     if total_length is not None:
         if total_length < length:
@@ -169,7 +171,7 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Any:
-    """Tensors of several lengths in one. RuntimeError for what cannot be iterated."""
+    """Pad tensors of several lengths to one tensor. Raise RuntimeError for anything but an iterable."""
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
@@ -178,7 +180,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """Tensors of several lengths."""
+    """Return tensors of several lengths."""
     if not batch_first:
         padded_sequences.transpose_(0, 1)
     steps = torch.arange(padded_sequences.shape[1], device=lengths.device)
@@ -186,12 +188,12 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
-    """Tensors of several lengths packed."""
+    """Pack tensors of several lengths."""
     lengths = torch.as_tensor([sequence.size(0) for sequence in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: Any) -> list[Any]:
-    """Tensors of several lengths."""
+    """Return tensors of several lengths."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,4 +1,4 @@
-"""A weight over its largest singular value, found by power iteration (``torch/nn/utils/spectral_norm.py``)."""
+"""A weight divided by its largest singular value, found by power iteration (``torch/nn/utils/spectral_norm.py``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class SpectralNorm:
-    """The hook that computes the weight. ValueError for no iterations."""
+    """The hook that computes the weight. Raise ValueError for no iterations."""
 
     _version = 1
 
@@ -33,13 +33,13 @@ class SpectralNorm:
         self.eps = eps
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
-        """A row for each index along the dimension."""
+        """Return a matrix with a row for each index along the dimension."""
         if self.dim != 0:
             weight = weight.permute(self.dim, *[dim for dim in range(weight.dim()) if dim != self.dim])
         return weight.reshape(weight.size(0), -1)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
-        """Of the module's ``NAME_orig``; the vectors get nearer in training."""
+        """Return the weight computed from the module's ``NAME_orig``. In training, improve the vectors first."""
         weight, u, v = (getattr(module, self.name + suffix) for suffix in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
@@ -52,7 +52,7 @@ class SpectralNorm:
         return weight / torch.dot(u, torch.mv(matrix, v))
 
     def remove(self, module: Any) -> None:
-        """Make the weight of now a parameter."""
+        """Make the current weight a parameter."""
         with torch.no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for suffix in ("", "_u", "_v", "_orig"):
@@ -69,7 +69,7 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Put the hook on a module. RuntimeError for a second time, ValueError for no or a lazy parameter."""
+        """Add the hook to a module. Raise RuntimeError the second time, ValueError for a missing or lazy parameter."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
@@ -98,7 +98,7 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Finds the second vector of files from before it was saved."""
+    """A hook that computes the second vector for files that were saved without it."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -131,7 +131,7 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Writes down which version saved. RuntimeError if another one has."""
+    """A hook that saves its version. Raise RuntimeError if another hook has saved one."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -147,7 +147,7 @@ class SpectralNormStateDictHook:
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
-    """The module, one of whose parameters is computed from now on."""
+    """Compute a parameter of the module by spectral normalization before each call, and return the module."""
     if dim is None:
         transposed = (torch.nn.ConvTranspose1d, torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)
         dim = 1 if isinstance(module, transposed) else 0
@@ -156,7 +156,9 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """The module with the weight of now. ValueError if it was not normalized."""
+    """Make the current weight an ordinary parameter and return the module. Raise ValueError if it was not
+    normalized.
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)
@@ -173,6 +175,8 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
 
 
 def _belongs_to(hook: Any, name: str) -> bool:
-    """A hook for loading is wrapped as it is registered, so that it stays, as in PyTorch."""
+    """Return whether a hook belongs to the name. A loading hook is wrapped at registration, so it stays, as in
+    PyTorch.
+    """
     kinds = (SpectralNormStateDictHook, SpectralNormLoadStateDictPreHook)
     return isinstance(hook, kinds) and hook.fn.name == name

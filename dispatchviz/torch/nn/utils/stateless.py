@@ -1,4 +1,4 @@
-"""``functional_call``: a module called with other parameters and buffers (``torch/nn/utils/stateless.py``)."""
+"""``functional_call``: call a module with other parameters and buffers (``torch/nn/utils/stateless.py``)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """``module(*args)`` with these tensors in place of its own.
+    """Run ``module(*args)`` with these tensors in place of its own.
 
-    ValueError for two values of one tied tensor, RuntimeError with ``strict`` for names that are missing or unknown.
+    Raise ValueError for two values of one tied tensor; with ``strict``, RuntimeError for missing or unknown names.
     """
     if isinstance(module, torch.nn.DataParallel):
         raise RuntimeError("The stateless API can't be used with nn.DataParallel module")
@@ -41,7 +41,7 @@ def _reparametrize_module(
     tie_weights: bool = False,
     strict: bool = False,
 ) -> Iterator[None]:
-    """The tensors of a module exchanged for a block; what was exchanged inside it goes back into the mapping."""
+    """Exchange the tensors of a module for a block. Tensors replaced inside the block are stored in the mapping."""
     given = _with_tied(module, parameters_and_buffers) if tie_weights else dict(parameters_and_buffers)
     if strict:
         _check_names(module, given)
@@ -55,7 +55,9 @@ def _reparametrize_module(
 
 
 def _swapped(module: Any, path: str, tensor: Any) -> Any:
-    """The replaced tensor. AttributeError for a module that there is not, TypeError for what is no tensor."""
+    """Replace a tensor and return the previous one. Raise AttributeError for a missing module, TypeError for anything
+    but a tensor.
+    """
     owner, name = _owner(module, path)
     if tensor is not _MISSING and tensor is not None and not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{tensor} is not an instance of torch.Tensor")
@@ -96,7 +98,7 @@ def _members(module: Any) -> dict[str, Any]:
 
 
 def _with_tied(module: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All names of a tensor get the value that one of them was given."""
+    """Give all names of a tied tensor the value that one of them was given."""
     names: dict[int, list[str]] = {}
     for name, tensor in _members(module).items():
         names.setdefault(id(tensor), []).append(name)

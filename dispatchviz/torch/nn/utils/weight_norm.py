@@ -1,4 +1,4 @@
-"""A weight computed again from a length and a direction before each call (``torch/nn/utils/weight_norm.py``)."""
+"""A weight that is recomputed from a length and a direction before each call (``torch/nn/utils/weight_norm.py``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WeightNorm:
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Any:
-        """Of the module's ``NAME_g`` and ``NAME_v``."""
+        """Return the weight computed from the module's ``NAME_g`` and ``NAME_v``."""
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
         return torch._weight_norm(v, g, self.dim)
 
@@ -30,7 +30,7 @@ class WeightNorm:
         category=FutureWarning,
     )
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Replace one parameter by two. RuntimeError for a second time, ValueError for a lazy one."""
+        """Replace one parameter by two. Raise RuntimeError the second time, ValueError for a lazy one."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
@@ -49,7 +49,7 @@ class WeightNorm:
         return fn
 
     def remove(self, module: Any) -> None:
-        """Make one parameter of the two."""
+        """Replace the two parameters by one."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"]
@@ -61,13 +61,13 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """The module, one of whose parameters is computed from now on."""
+    """Compute a parameter of the module by weight normalization before each call, and return the module."""
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """The module as it was. ValueError if it was not normalized."""
+    """Restore the parameter and return the module. Raise ValueError if it was not normalized."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)

@@ -1,8 +1,8 @@
-"""The windows of ``torch.signal`` (``torch/signal/windows/windows.py``), ``M`` points each.
+"""The windows of ``torch.signal`` (``torch/signal/windows/windows.py``), with ``M`` points each.
 
-``sym``: symmetric, for filters; else periodic, for spectra: that of one more point without its last. All take ``dtype``
-(float32 or float64), ``layout``, ``device`` and ``requires_grad``, and raise ValueError for a negative length, another
-layout than strided, and another dtype.
+``sym``: True for a symmetric window for filters. False for a periodic one for spectra, which is the window of one more
+point without its last. All take ``dtype`` (float32 or float64), ``layout``, ``device`` and ``requires_grad``, and raise
+ValueError for a negative length, a layout other than strided, or another dtype.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dispatchviz.torch._namespace import torch
 
 
 class Options(TypedDict, total=False):
-    """Of a factory."""
+    """The options of a factory function."""
 
     dtype: Any
     layout: Any
@@ -27,7 +27,9 @@ class Options(TypedDict, total=False):
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **given: Unpack[Options]
 ) -> Tensor:
-    """e to the -abs(k - center) / tau. ValueError if tau is not positive, or a symmetric window is given a center."""
+    """Return e to the -abs(k - center) / tau. Raise ValueError if tau is not positive, or a symmetric window has a
+    center.
+    """
     options = _checked("exponential", M, given)
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -41,7 +43,7 @@ def exponential(
 
 
 def cosine(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """Half a wave of the sine."""
+    """Return half a wave of the sine."""
     options = _checked("cosine", M, given)
     if M == 0:
         return _empty(options)
@@ -49,7 +51,7 @@ def cosine(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """The bell of a standard deviation. ValueError if that is not positive."""
+    """Return a Gaussian with a standard deviation. Raise ValueError unless it is positive."""
     options = _checked("gaussian", M, given)
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
@@ -60,7 +62,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **given: Unpack[Opti
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """Of the Bessel function I0. ValueError if beta is negative."""
+    """Return a window of the Bessel function I0. Raise ValueError if beta is negative."""
     options = _checked("kaiser", M, given)
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
@@ -75,24 +77,24 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **given: Unpack[Opti
 
 
 def hamming(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """A cosine, raised by 0.54."""
+    """Return a cosine raised by 0.54."""
     _only_options("hamming", given)
     return general_hamming(M, sym=sym, **given)
 
 
 def hann(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """A cosine, raised by 0.5."""
+    """Return a cosine raised by 0.5."""
     _only_options("hann", given)
     return general_hamming(M, alpha=0.5, sym=sym, **given)
 
 
 def blackman(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """Of two cosines."""
+    """Return a sum of a constant and two cosines."""
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **_checked("blackman", M, given))
 
 
 def bartlett(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """A triangle."""
+    """Return a triangle."""
     options = _checked("bartlett", M, given)
     if M < 2:
         return _short(M, options)
@@ -102,7 +104,9 @@ def bartlett(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """Cosines weighted by ``a`` with signs in turn. TypeError if that is no list, ValueError if it is empty."""
+    """Return cosines weighted by ``a`` with alternating signs. Raise TypeError for anything but an iterable, ValueError
+    if it is empty.
+    """
     options = _checked("general_cosine", M, given)
     if M < 2:
         return _short(M, options)
@@ -120,13 +124,13 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **given: Unp
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """A cosine, raised by alpha."""
+    """Return a cosine raised by alpha."""
     _only_options("general_hamming", given)
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, **given)
 
 
 def nuttall(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
-    """Of three cosines."""
+    """Return a sum of a constant and three cosines."""
     _only_options("nuttall", given)
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **given)
 
@@ -141,7 +145,7 @@ def _only_options(name: str, given: Options) -> None:
 
 
 def _checked(name: str, M: int, given: Options) -> Options:
-    """All options, with defaults (``_window_function_checks``)."""
+    """Return all options, with defaults (``_window_function_checks``)."""
     _only_options(name, given)
     defaults: Options = {"dtype": None, "layout": torch.strided, "device": None, "requires_grad": False}
     options: Options = {**defaults, **given}
@@ -161,7 +165,7 @@ def _empty(options: Options) -> Tensor:
 
 
 def _short(M: int, options: Options) -> Tensor:
-    """Of no point, or of one."""
+    """Return a window of no point, or of one."""
     return torch.ones((1,), **options) if M else _empty(options)
 
 

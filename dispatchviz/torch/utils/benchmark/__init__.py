@@ -1,4 +1,4 @@
-"""``torch.utils.benchmark``: how long statements take. NB: what is measured here is the model, in Python."""
+"""``torch.utils.benchmark``: timing of statements. NB: the times are those of the model, in Python."""
 
 from __future__ import annotations
 

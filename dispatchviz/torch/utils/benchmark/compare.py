@@ -1,6 +1,6 @@
 """Measurements side by side in a table (``torch/utils/benchmark/utils/compare.py``).
 
-NB: in PyTorch, the best of each row may be colored; here nothing is.
+NB: PyTorch can color the best of each row; here there are no colors.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dispatchviz.torch.utils.benchmark.measurement import Measurement, select_un
 
 
 class Compare:
-    """A table for each label: a row for each task, a column for each description."""
+    """A table for each label, with a row for each task and a column for each description."""
 
     def __init__(self, results: list[Measurement]) -> None:
         self._results = list(results)
@@ -19,7 +19,7 @@ class Compare:
         self._warns = False
 
     def extend_results(self, results: Iterable[Measurement]) -> None:
-        """Add more. ValueError for what is no measurement."""
+        """Add measurements. Raise ValueError for anything else."""
         found = list(results)
         for one in found:
             if not isinstance(one, Measurement):
@@ -27,14 +27,14 @@ class Compare:
         self._results += found
 
     def trim_significant_figures(self) -> None:
-        """Digits that mean nothing are left out."""
+        """Print only significant digits."""
         self._trimmed = True
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Nothing is colored here."""
+        """Do nothing: tables have no colors here."""
 
     def highlight_warnings(self) -> None:
-        """Marks times that are far apart."""
+        """Mark times with a high variation."""
         self._warns = True
 
     def print(self) -> None:

@@ -15,19 +15,19 @@ _MOST_FIGURES, _CONFIDENCE = 5, 0.25
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which a time has its digits before the point."""
+    """Return the unit that gives a time digits before the decimal point, and its size."""
     found = min(max(int(math.log10(t) // 3), -3), 0)
     name = {-3: "ns", -2: "us", -1: "ms", 0: "s"}[found]
     return name, _UNITS[name][1]
 
 
 def unit_to_english(u: str) -> str:
-    """The English name of a unit: ``us``."""
+    """Return the English name of a unit such as ``us``."""
     return _UNITS[u][0]
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """Rounded to so many digits. AssertionError if the count is no int."""
+    """Round to n significant digits. Raise AssertionError if n is not an int."""
     assert n == int(n), "n must be integral"
     if not x:
         return 0.0
@@ -59,20 +59,20 @@ class TaskSpec:
         return f"{head}\n{textwrap.indent(self.stmt, '  ')}"
 
     def setup_str(self) -> str:
-        """The setup as it prints; nothing if there is none."""
+        """Return the setup as it is printed, or an empty string."""
         if self.setup == "pass" or not self.setup:
             return ""
         return f"setup:\n{textwrap.indent(self.setup, '  ')}" if "\n" in self.setup else f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Title, description, setup."""
+        """Return the title, the description and the setup."""
         parts = [self.title, self.description or "", self.setup_str()]
         return "\n".join([f"{part}\n" if "\n" in part else part for part in parts if part])
 
 
 @dataclass(eq=False, repr=False)
 class Measurement:
-    """Times of one statement; attributes of its ``TaskSpec`` too."""
+    """The times of one statement. It also has the attributes of its ``TaskSpec``."""
 
     number_per_run: int
     raw_times: list[float]
@@ -86,17 +86,17 @@ class Measurement:
 
     @property
     def times(self) -> list[float]:
-        """Seconds of one execution, by run."""
+        """The seconds of one execution, per run."""
         return [t / self.number_per_run for t in self.raw_times]
 
     @property
     def median(self) -> float:
-        """Of the times."""
+        """The median of the times."""
         return float(numpy.median(self.times))
 
     @property
     def mean(self) -> float:
-        """Of the times."""
+        """The mean of the times."""
         return float(numpy.mean(self.times))
 
     @property
@@ -112,7 +112,7 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """Significant figures of the median, by the width of a confidence interval."""
+        """The number of significant figures of the median, from the width of a confidence interval."""
         count = len(self.raw_times)
         low = min(int(count / 4), count - 2) if count > 1 else 0
         width = max(self.iqr / max(math.sqrt(count), 1) * 1.645 * 0.93, float(numpy.finfo("float32").tiny))
@@ -121,16 +121,16 @@ class Measurement:
 
     @property
     def has_warnings(self) -> bool:
-        """The times are too far apart."""
+        """True if the variation of the times is too high."""
         return not self.meets_confidence()
 
     def meets_confidence(self, threshold: float = _CONFIDENCE) -> bool:
-        """Return whether the quartiles are near enough to the median."""
+        """Return whether the quartiles are close enough to the median."""
         return self.iqr / self.median < threshold
 
     @property
     def as_row_name(self) -> str:
-        """The name of a table's row."""
+        """The name of the row in a table."""
         return str(self.task_spec.sub_label or self.task_spec.stmt or "[Unknown]")
 
     def __repr__(self) -> str:
@@ -151,7 +151,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """One for each task, with the times of all of it."""
+        """Return one measurement for each task, with all of its times."""
         by_task: dict[TaskSpec, list[float]] = {}
         for one in measurements:
             by_task.setdefault(one.task_spec, []).extend(one.times)

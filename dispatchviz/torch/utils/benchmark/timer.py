@@ -1,4 +1,4 @@
-"""Measures a statement (``torch/utils/benchmark/utils/timer.py``)."""
+"""Timing of a statement (``torch/utils/benchmark/utils/timer.py``)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ timer = timeit.default_timer
 
 
 class Language(enum.Enum):
-    """Of the statement; only Python runs here."""
+    """The language of the statement. Only Python is supported here."""
 
     PYTHON = 0
     CPP = 1
 
 
 class Timer:
-    """Runs a statement again and again, with so many threads, after its setup.
+    """A timer that runs a statement repeatedly with ``num_threads`` threads, after its setup.
 
-    ValueError for what is no statement, NotImplementedError for one in C++.
+    Raise ValueError for an invalid statement, NotImplementedError for one in C++.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Timer:
             raise ValueError("Currently only a `str` stmt is supported.")
         if language not in (Language.PYTHON, "py", "python"):
             if language in (Language.CPP, "cpp", "c++"):
-                raise NotImplementedError("dispatchviz's model of PyTorch runs no C++")
+                raise NotImplementedError("dispatchviz's model of PyTorch does not run C++")
             raise ValueError(f"Invalid language `{language}`.")
         if global_setup:
             raise ValueError(
@@ -58,23 +58,23 @@ class Timer:
         self._task_spec = TaskSpec(stmt, setup, "", label, sub_label, description, env, num_threads)
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """So many executions, measured at once."""
+        """Measure ``number`` executions together."""
         with _threads(self._task_spec.num_threads):
             self._timer.timeit(max(int(number // 100), 2))  # to warm up
             return Measurement(number, [self._timer.timeit(number)], self._task_spec)
 
     def repeat(self, repeat: int = -1, number: int = -1) -> NoReturn:
-        """Not for this timer."""
+        """Raise NotImplementedError, as in PyTorch."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def autorange(self, callback: Callable[[int, float], NoReturn] | None = None) -> NoReturn:
-        """Not for this timer."""
+        """Raise NotImplementedError, as in PyTorch."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def blocked_autorange(
         self, callback: Callable[[int, float], NoReturn] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
-        """Block of executions, large enough to be measured, until so much time has gone by."""
+        """Measure blocks of executions, each large enough to be timed, until ``min_run_time`` has passed."""
         number = self._estimate_block_size(min_run_time)
         return self._measured(number, min_run_time, callback, lambda times: True, float("inf"))
 
@@ -86,7 +86,7 @@ class Timer:
         max_run_time: float = 10.0,
         callback: Callable[[int, float], NoReturn] | None = None,
     ) -> Measurement:
-        """The same, until the times are near enough to each other."""
+        """Measure blocks of executions until their times are close enough to each other."""
         number = self._estimate_block_size(min_run_time)
 
         def is_enough(times: list[float]) -> bool:
@@ -105,7 +105,7 @@ class Timer:
         return Measurement(number, times, self._task_spec)
 
     def _estimate_block_size(self, min_run_time: float) -> int:
-        """So many executions that measuring takes a thousandth of them at most."""
+        """Return a block size for which the overhead of the timer is negligible."""
         with _threads(self._task_spec.num_threads):
             overhead = sorted(self._timer.timeit(0) for _ in range(5))[2]
             number = 1

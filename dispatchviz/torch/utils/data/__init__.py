@@ -1,4 +1,4 @@
-"""``torch.utils.data``: data sets, samplers, loaders of one process.
+"""``torch.utils.data``: data sets, samplers, and loaders in one process.
 
 NB: in PyTorch, there are worker processes, pinned memory and data pipes.
 """

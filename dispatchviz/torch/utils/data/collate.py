@@ -1,4 +1,4 @@
-"""Samples as batches (``torch/utils/data/_utils/collate.py``)."""
+"""Collation of samples into batches (``torch/utils/data/_utils/collate.py``)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dispatchviz.torch._namespace import torch
 
 
 def default_collate(batch: Any) -> Any:
-    """Tensors are stacked, numbers become tensors, and what holds them is kept.
+    """Stack tensors and convert numbers to tensors; containers are kept.
 
-    RuntimeError for lists of different lengths, TypeError for what cannot be in a batch.
+    Raise RuntimeError for lists of different lengths, TypeError for types that cannot be in a batch.
     """
     first = batch[0]
     kind: Any = type(first)
@@ -43,7 +43,7 @@ _REFUSED = "default_collate: batch must contain tensors, numpy arrays, numbers, 
 
 
 def _again(kind: Any, parts: list[Any]) -> Any:
-    """In the type that held them; in a list if it cannot be made of one."""
+    """Return the parts in the container type that held them, or in a list if it cannot be constructed."""
     try:
         return kind(parts)
     except TypeError:
@@ -51,7 +51,7 @@ def _again(kind: Any, parts: list[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays as tensors, within whatever holds them; all else as it is."""
+    """Convert NumPy arrays to tensors inside any containers; everything else is unchanged."""
     kind: Any = type(data)
     if isinstance(data, torch.Tensor):
         return data

@@ -1,4 +1,4 @@
-"""``DataLoader`` of one process (``torch/utils/data/dataloader.py``)."""
+"""``DataLoader`` in one process (``torch/utils/data/dataloader.py``)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dispatchviz.torch.utils.data.sampler import BatchSampler, RandomSampler, Sa
 
 _PROFILE_NAME = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
-"""What cannot be changed any more."""
+"""Attributes that cannot be changed after construction."""
 
 
 class DataLoader:
-    """Batches of a data set. ValueError for options that exclude each other.
+    """Batches of a data set. Raise ValueError for options that exclude each other.
 
-    NB: in PyTorch, ``num_workers`` processes load samples, whose operators the program's own log does not show; here
-    this process loads them, and says so.
+    NB: in PyTorch, ``num_workers`` processes load samples, so the program's own log does not show their operators. Here
+    this process loads them, and warns about it.
     """
 
     __initialized = False
@@ -114,7 +114,7 @@ class DataLoader:
 
 
 class _SingleProcessDataLoaderIter:
-    """Goes through the batches once. It begins by sampling a seed, which workers would be given."""
+    """One iteration over the batches. It first samples a seed, which workers would receive."""
 
     def __init__(self, loader: DataLoader) -> None:
         self._loader = loader
@@ -173,14 +173,14 @@ class _SingleProcessDataLoaderIter:
 
 
 class _InfiniteConstantSampler(Sampler[None]):
-    """Of iterable data sets, which take no indices."""
+    """The sampler of iterable data sets, which take no indices."""
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
 
 
 def _check_context(context: Any, num_workers: int) -> None:
-    """ValueError for how to begin workers where there are none."""
+    """Raise ValueError for a multiprocessing context without workers."""
     if context is not None and num_workers == 0:
         raise ValueError(
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
@@ -189,7 +189,7 @@ def _check_context(context: Any, num_workers: int) -> None:
 
 
 def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
-    """ValueError for what a data set without numbers cannot have."""
+    """Raise ValueError for options that an iterable data set does not support."""
     unwanted = (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler))
     for name, value in unwanted:
         if value is not None:
@@ -199,7 +199,7 @@ def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
-    """ValueError for options that are for workers only; warns of workers."""
+    """Raise ValueError for options that only workers use. Warn of workers."""
     if num_workers < 0:
         raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
     if timeout < 0:
@@ -213,10 +213,10 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
         raise ValueError("persistent_workers option needs num_workers > 0")
     if num_workers:
         warnings.warn(
-            "dispatchviz's model of PyTorch has no worker processes: samples are loaded here, as with num_workers=0",
+            "dispatchviz's model of PyTorch has no worker processes, so this process loads the samples",
             stacklevel=3,
         )
 
 
 def get_worker_info() -> None:
-    """None: this is no worker."""
+    """Return None: this process is not a worker."""

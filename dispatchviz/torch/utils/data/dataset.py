@@ -15,7 +15,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Samples by number."""
+    """Base class of data sets with samples by number."""
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -25,7 +25,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co]):
-    """Samples one after the other."""
+    """Base class of data sets that are iterated."""
 
     def __iter__(self) -> Any:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -35,7 +35,7 @@ class IterableDataset(Dataset[T_co]):
 
 
 class TensorDataset(Dataset[Any]):
-    """Rows of several tensors. AssertionError for different numbers of rows."""
+    """Rows of several tensors. Raise AssertionError for different numbers of rows."""
 
     def __init__(self, *tensors: Any) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -66,7 +66,7 @@ class Subset(Dataset[T_co]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Several data sets, one after the other. AssertionError for none."""
+    """Several data sets, one after the other. Raise AssertionError for none."""
 
     def __init__(self, datasets: Any) -> None:
         self.datasets = list(datasets)
@@ -89,7 +89,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class StackDataset(Dataset[Any]):
-    """Samples of several data sets beside each other: tuples, or dicts by name. ValueError for different lengths."""
+    """Samples of several data sets side by side: tuples, or dicts by name. Raise ValueError for different lengths."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -115,7 +115,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable data sets, one after the other. AssertionError for others."""
+    """Iterable data sets, one after the other. Raise AssertionError for others."""
 
     def __init__(self, datasets: Any) -> None:
         self.datasets = datasets
@@ -135,7 +135,7 @@ class ChainDataset(IterableDataset[Any]):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Any]:
-    """Random subsets of these lengths or fractions. ValueError if they do not make up the whole."""
+    """Return random subsets of the given lengths or fractions. Raise ValueError if they do not add up to the whole."""
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _lengths_of_fractions(len(dataset), lengths)
     if sum(lengths) != len(dataset):
@@ -147,7 +147,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
 
 
 def _lengths_of_fractions(whole: int, fractions: Sequence[float]) -> list[int]:
-    """Rounded down; what is left goes to the first ones. Warns of an empty part."""
+    """Return the lengths rounded down; the first ones get the remainder. Warn of an empty part."""
     for index, fraction in enumerate(fractions):
         if not 0 <= fraction <= 1:
             raise ValueError(f"Fraction at index {index} is not between 0 and 1")

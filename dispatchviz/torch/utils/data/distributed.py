@@ -1,4 +1,4 @@
-"""``DistributedSampler`` (``torch/utils/data/distributed.py``): each process's part of the indices."""
+"""``DistributedSampler`` (``torch/utils/data/distributed.py``): the part of the indices for one process."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dispatchviz.torch.utils.data.sampler import Sampler
 
 
 class DistributedSampler(Sampler[Any]):
-    """Every ``num_replicas``-th number, beginning with ``rank``.
+    """Every ``num_replicas``-th index, beginning with ``rank``.
 
-    ValueError for a rank out of range, and if both are not given: NB: there is no ``torch.distributed`` to ask.
+    Raise ValueError for a rank out of range, or if either is missing. NB: ``torch.distributed`` cannot provide them.
     """
 
     def __init__(
@@ -58,5 +58,5 @@ class DistributedSampler(Sampler[Any]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Another order for each epoch."""
+        """Choose another order for each epoch."""
         self.epoch = epoch

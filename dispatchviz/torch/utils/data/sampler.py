@@ -12,14 +12,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Gives numbers of samples."""
+    """Base class of samplers, which yield indices of samples."""
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
-    """One after the other."""
+    """All indices in order."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -32,7 +32,9 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """In a random order, or at random. TypeError and ValueError for options out of range."""
+    """All indices in a random order, or random indices with replacement. Raise TypeError or ValueError for options out
+    of range.
+    """
 
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
@@ -72,7 +74,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Given numbers in a random order."""
+    """Given indices in a random order."""
 
     def __init__(self, indices: Any, generator: Any = None) -> None:
         self.indices = indices
@@ -87,7 +89,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices sampled with given weights. ValueError for options out of range."""
+    """Indices sampled with given weights. Raise ValueError for options out of range."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
@@ -112,7 +114,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of another sampler's numbers. ValueError for options out of range."""
+    """Lists of another sampler's indices. Raise ValueError for options out of range."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:

@@ -1,1 +1,1 @@
-"""What if: the changes that may be tried at a step, and the program run again with one, beside its own run."""
+"""The what-if feature: changes to try at a step, and the program run again with one of them, beside its own run."""

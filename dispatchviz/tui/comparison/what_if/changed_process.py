@@ -1,4 +1,4 @@
-"""The process of a changed program: it has no keyboard, its output is in its trace, and it can be stopped."""
+"""The process of a changed program. It has no keyboard, its output is recorded in its trace, and it can be stopped."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.process_ties import kill_tree
 
 RUNNER = "dispatchviz.cli.changed_run"
-"""The module that such a process runs."""
+"""The module that the process runs."""
 
 
 class ChangedProcess:
-    """A program that runs again with a change, in a folder that goes when it has ended or is stopped."""
+    """A program that runs again with a change, in a temporary folder that is deleted when it ends or is stopped."""
 
     def __init__(self, trace: Trace, change: Change, run_arguments: Sequence[str]) -> None:
-        """Begin it. DispatchvizError if the program is not there to be run, or no process can begin."""
+        """Start the process. Raise DispatchvizError if the program no longer exists or no process can be started."""
         self._stopped = False
-        with _told("cannot begin the changed run"):
+        with _as_our_error("cannot start the changed run"):
             self._temporary = tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True)
             self._folder = Path(self._temporary.name)
             try:
@@ -45,17 +45,19 @@ class ChangedProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                start_new_session=True,  # Ctrl+C is the stepper's
+                start_new_session=True,  # Ctrl+C belongs to the stepper
             )
 
     def result(self) -> Trace | None:
-        """Wait for its end; the trace, or None if it was stopped. DispatchvizError if there is no trace."""
+        """Wait for the end and return the trace, or None if the process was stopped. Raise DispatchvizError if there is
+        no trace.
+        """
         status = self._process.wait()
         try:
-            with _told("cannot read the changed run"):
+            with _as_our_error("cannot read the changed run"):
                 return self._trace(status)
         except DispatchvizError:
-            if self._stopped:  # its files went while they were read
+            if self._stopped:  # its files were deleted while they were read
                 return None
             raise
         finally:
@@ -70,7 +72,7 @@ class ChangedProcess:
         return Trace.load(file)
 
     def stop(self) -> None:
-        """End it, if it has not ended; its files go."""
+        """Stop the process if it still runs, and delete its files."""
         self._stopped = True
         if self._process.poll() is None:
             kill_tree(self._process.pid)
@@ -83,11 +85,11 @@ class ChangedProcess:
 
 
 TRACE, OUTPUT = "changed.dvtrace", "output"
-"""Its files."""
+"""The names of its files."""
 
 
 def _ended(status: int) -> str:
-    """How a process ended that said nothing."""
+    """The text on how a process without output ended."""
     if status >= 0:
         return f"exit status {status}"
     with suppress(ValueError):
@@ -96,8 +98,8 @@ def _ended(status: int) -> str:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
-    """What the system refuses is an error in a line."""
+def _as_our_error(what: str) -> Iterator[None]:
+    """Raise errors of the operating system as a DispatchvizError of one line."""
     try:
         yield
     except OSError as error:

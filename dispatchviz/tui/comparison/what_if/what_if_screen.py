@@ -1,4 +1,6 @@
-"""The changes that may be tried at a step, or why there is none: choose one, and the program runs again with it."""
+"""The changes to try at a step, or the reason why there are none. The reader chooses one, and the program runs again
+with it.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,13 @@ from dispatchviz.views.session import OpenStepper, Session, Update
 from dispatchviz.views.text.line_fitting import columns
 from dispatchviz.views.text.styled_line import Line, line
 
-TITLE = "What if (Enter runs the program again so, Esc closes)"
+TITLE = "What if (Enter runs the program with this change, Esc closes)"
 
-PLACEHOLDER = "type to filter, or another change: dtype bfloat16 x, line 4: skip"
+PLACEHOLDER = "type to filter, or type a change: dtype bfloat16 x, line 4: skip"
 
 
 class WhatIfView(RowsView):
-    """A row per change, one of them chosen, then a remark; one row while the program runs."""
+    """The rows of the changes, one of them chosen, then a note. While the program runs, a single row."""
 
     def __init__(
         self, session: Session, offered: Sequence[Offered], palette: Palette, run: Callable[[Change], None]
@@ -45,7 +47,7 @@ class WhatIfView(RowsView):
         self.filter("")
 
     def filter(self, typed: str) -> None:
-        """List the changes that have the typed words, or the one that is typed."""
+        """List the changes that contain the typed words, or the change that is typed."""
         self._listed, why_none = matching(self._session.trace, self._offered, typed)
         self._remark = why_none or self._stays
         self._cells = columns([(f"line {each.change.line}", each.change.command, each.text) for each in self._listed])
@@ -93,14 +95,16 @@ class WhatIfView(RowsView):
             self._run(self._listed[self._chosen].change)
 
     def show_running(self, change: Change) -> None:
-        """One row, in place of the list."""
+        """Show one row in place of the list."""
         self.running, self.port.count = change, 1
         self.scroll_rows(0)
         self.refresh()
 
 
 class WhatIfScreen(ModalScreen[Update | None]):
-    """An input line and the list over the stepper; closes with what opens the two runs, with a remark, or with None."""
+    """The input line and the list over the stepper. The screen closes with the two runs to open, with a note, or with
+    None.
+    """
 
     BINDINGS: ClassVar = [
         Binding("escape", "leave", show=False),
@@ -121,7 +125,7 @@ class WhatIfScreen(ModalScreen[Update | None]):
         self._input = Input(placeholder=PLACEHOLDER, select_on_focus=False)
         self._process: ChangedProcess | None = None
         self._ended: Update | None = None
-        """What came while another screen was over this one."""
+        """The update that arrived while another screen was over this one."""
 
     def compose(self) -> ComposeResult:
         yield self._input
@@ -137,7 +141,7 @@ class WhatIfScreen(ModalScreen[Update | None]):
         self._view.run_chosen()
 
     def action_choose(self, direction: int) -> None:
-        """Choose the next change, or the one before."""
+        """Choose the next or the previous change."""
         self._view.choose(direction)
 
     def on_unmount(self) -> None:
@@ -145,7 +149,7 @@ class WhatIfScreen(ModalScreen[Update | None]):
             self._process.stop()
 
     def action_leave(self) -> None:
-        """Without a comparison; a program that runs is stopped."""
+        """Close without a comparison, or stop the running program."""
         if self._process is None:
             self.dismiss()
         else:
@@ -176,7 +180,7 @@ class WhatIfScreen(ModalScreen[Update | None]):
             app.from_thread(lambda: self._end(update))
 
     def _end(self, update: Update) -> None:
-        if self.app.screen is self:  # Textual calls a screen current that is seen behind another one, too
+        if self.app.screen is self:  # for Textual, a screen that is visible behind another one is also current
             self.dismiss(update)
         else:
             self._ended = update
@@ -190,19 +194,19 @@ class WhatIfScreen(ModalScreen[Update | None]):
 
 
 def _fail(error: Exception) -> None:
-    """A mistake of ours in a thread is one of the application."""
+    """Raise an error of a thread in the application, since it is a bug of ours."""
     raise error
 
 
 def compared(session: Session, trace: Trace, change: Change) -> Update:
-    """What opens the two runs side by side; if they are the same, a remark."""
+    """The update that opens the two runs side by side; a note if they are the same."""
     from dispatchviz.explain.comparison.difference_sentences import Run
     from dispatchviz.explain.comparison.divergences import compare
     from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 
     found = compare(session.trace, trace)
     if found.same:
-        note = f" With {change.text} the program does exactly the same"
+        note = f" With {change.text}, the program does exactly the same"
         return Update(session.cursor, line((note, "hint")))
     plain = Side(
         session.trace.header.program, Run(session.trace, "in the plain run"), session.file, session.run_arguments
@@ -219,7 +223,7 @@ def compared(session: Session, trace: Trace, change: Change) -> Update:
 
 
 def offered(session: Session) -> list[Offered] | Update:
-    """The changes that may be tried at the step of the cursor; a remark if none can."""
+    """The changes to try at the step of the cursor; a note if there are none."""
     if session.followed is not None and not session.followed.over:
         return _no(session, "the program is still running")
     try:
@@ -232,4 +236,4 @@ def offered(session: Session) -> list[Offered] | Update:
 
 
 def _no(session: Session, why: str) -> Update:
-    return Update(session.cursor, line((f" No what if here: {why}", "hint")))
+    return Update(session.cursor, line((f" What if is not available here: {why}", "hint")))

@@ -1,1 +1,3 @@
-"""Where ``continue`` stops: at a line, a variable, a Node, a call, a key, a kind of event; under a condition."""
+"""Breakpoints: the stops of ``continue`` at a line, a variable, a Node, a call, a key or a kind of event, with
+conditions.
+"""

@@ -1,7 +1,7 @@
 """A breakpoint as a value, and the steps of a trace at which it stops.
 
-Where columns tell these, they are looked up when somebody asks. Where events must be read, for the name of a Python
-function or a condition, a ``Hunt`` has done that before, in slices; what it found is kept here.
+The columns of a trace answer most questions on demand. If events must be read, for the name of a Python function or for
+a condition, a ``Hunt`` reads them beforehand in slices, and the result is stored here.
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ STEPS: Mapping[str, Callable[[Trace, str], Sequence[int]]] = {
     FUNCTION: lambda trace, value: trace.steps_of(BindingEntered),
     ANY: lambda trace, value: range(len(trace)),
 }
-"""What each stops at, as far as columns tell."""
+"""Functions that find the stops of each kind of breakpoint, as far as columns have them."""
 
 
 @dataclass(frozen=True)
 class Breakpoint:
-    """One of them."""
+    """A breakpoint."""
 
     what: str
-    """One of ``STEPS``."""
+    """The kind of place: a key of ``STEPS``."""
     value: str
-    """Its name in the trace; of a line ``FILE:6``; of ``any step`` empty."""
+    """The name of the place in the trace: ``FILE:6`` for a line, empty for ``any step``."""
     condition: tuple[Clause, ...] = ()
     ignored: int = 0
-    """So many stops of the trace, from its beginning, it passes over: gdb's ``ignore``."""
+    """The number of stops to skip, counted from the beginning of the trace, like gdb's ``ignore``."""
 
     @property
     def place(self) -> tuple[str, str, tuple[Clause, ...]]:
-        """All of it but how many stops it passes over."""
+        """Everything except the number of skipped stops."""
         return self.what, self.value, self.condition
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
-        """What must hold of an event of those that the columns tell."""
+        """The clauses that an event must satisfy beyond what the columns record."""
         return (*((Clause("function", "==", self.value),) if self.what == FUNCTION else ()), *self.condition)
 
     def candidates(self, trace: Trace) -> Sequence[int]:
-        """The steps at which it stops if its clauses hold."""
+        """The steps at which it stops if its clauses are satisfied."""
         return STEPS[self.what](trace, self.value)
 
     def steps(self, trace: Trace) -> Sequence[int]:
@@ -90,11 +90,11 @@ class Breakpoint:
 
 
 _known: WeakKeyDictionary[Trace, dict[object, Sequence[int]]] = WeakKeyDictionary()
-"""The stops of each place, those that are passed over too; looked up once."""
+"""The stops of each place, including the skipped ones. They are searched only once."""
 
 
 def all_steps(point: Breakpoint, trace: Trace) -> Sequence[int]:
-    """The steps at which a breakpoint stops if it passes over none."""
+    """The steps at which a breakpoint stops if it skips none."""
     known = _known.setdefault(trace, {})
     if point.place not in known:
         candidates = point.candidates(trace)
@@ -103,18 +103,18 @@ def all_steps(point: Breakpoint, trace: Trace) -> Sequence[int]:
 
 
 def holding(point: Breakpoint, trace: Trace, candidates: Iterable[int]) -> Iterable[int]:
-    """Those of some steps of whose events all clauses hold."""
+    """Filter steps by the clauses of a breakpoint."""
     clauses = point.clauses
     return (step for step in candidates if all(each.holds(value_of(trace, step, each.field)) for each in clauses))
 
 
 def keep(point: Breakpoint, trace: Trace, steps: Sequence[int]) -> None:
-    """Store what was found, so that nobody looks again."""
+    """Store the stops that were found, so that they are not searched again."""
     _known.setdefault(trace, {})[point.place] = steps
 
 
 def carry_over(points: Iterable[Breakpoint], before: Trace, after: Trace) -> None:
-    """What was found in a trace is kept for one that has more events; only these are read."""
+    """Carry the known stops over to a longer version of the trace. Only the new events are read."""
     for point in points:
         if point.clauses:
             candidates = point.candidates(after)

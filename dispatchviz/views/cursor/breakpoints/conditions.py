@@ -1,7 +1,7 @@
 """Conditions on the fields of events: ``operator == aten::add.Tensor and depth > 2``.
 
-A field, one of six comparisons, a value as the screen or ``docs/events.md`` shows it; several with ``and``. Nothing is
-evaluated as Python. Numbers compare as numbers, all else is equal or not.
+A clause is a field, one of six comparisons, and a value as shown on the screen or in ``docs/lists/events.md``. ``and`` joins
+clauses. Nothing is evaluated as Python. Numbers are ordered; other values are only equal or different.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 OF_EVERY_STEP = ("depth", "line", "step")
-"""What a condition may ask of any step beside the fields of its event."""
+"""The fields that a condition can test at any step, in addition to the fields of its event."""
 
 MISSING = object()
 """The value of a field that an event does not have."""
@@ -28,14 +28,14 @@ MISSING = object()
 
 @dataclass(frozen=True)
 class Clause:
-    """One comparison."""
+    """One comparison in a condition."""
 
     field: str
     operator: str
     value: str
 
     def holds(self, value: object) -> bool:
-        """Return whether a field's value is as the clause wants it."""
+        """Return whether the value of a field satisfies the clause."""
         if value is MISSING:
             return False
         if isinstance(value, int) and not isinstance(value, bool):
@@ -49,7 +49,9 @@ class Clause:
 
 
 def value_of(trace: Trace, step: int, field: str) -> object:
-    """A field of a step's event, or what is known of every step; no event is read for what a column has."""
+    """The value of a field of a step's event, or of a field that every step has. No event is read if a column has the
+    value.
+    """
     columns = trace.columns
     if field == "step":
         return step
@@ -74,7 +76,7 @@ def shown_value(value: object) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without quotes around it; a list without blanks, in brackets of one kind."""
+    """Remove quotes; write a list without blanks and in one kind of brackets."""
     text = text[1:-1] if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0] else text
     return f"[{''.join(text[1:-1].split())}]" if LIST.fullmatch(text) else text
 
@@ -82,11 +84,11 @@ def _plain(text: str) -> str:
 LIST = re.compile(r"\[.*\]|\(.*\)", re.DOTALL)
 
 NUMBER = re.compile(r"[tn]?(-?[0-9]{1,18})")
-"""Tensors and Nodes are written ``t3``, ``n3``."""
+"""The pattern of a number. Tensors and Nodes are written ``t3`` and ``n3``."""
 
 
 def number(text: str) -> int | None:
-    """The number that a text is; a raw key set may be written ``0x10002``."""
+    """Parse a number. A raw key set may be written ``0x10002``."""
     if (plain := NUMBER.fullmatch(text)) is not None:
         return int(plain[1])
     return int(text, 16) if HEXADECIMAL.fullmatch(text) else None
@@ -98,7 +100,7 @@ CLAUSE = re.compile(r"(?P<field>[A-Za-z_]+)\s*(?P<operator>==|!=|<=|>=|<|>)\s*(?
 
 
 def clauses_of(text: str) -> tuple[Clause, ...] | str:
-    """The clauses that a text is, else that part of it which is none."""
+    """Parse a condition. Return its clauses, or the part that is not a clause."""
     found = []
     for part in re.split(r"\s+and\s+", text.strip()):
         clause = CLAUSE.fullmatch(part.strip())
@@ -109,6 +111,6 @@ def clauses_of(text: str) -> tuple[Clause, ...] | str:
 
 
 def fields_of(kinds: set[str]) -> list[str]:
-    """The fields that events of some kinds have."""
+    """The fields of events of some kinds."""
     found = [name for kind in ev.KINDS if kind.__name__ in kinds for name in kind.__struct_fields__]
     return [name for name in dict.fromkeys(found) if name not in ("seq", "parent")]

@@ -1,4 +1,4 @@
-"""The stops of a breakpoint for which events must be read, slice by slice; and if there are none, why."""
+"""The search for the stops of a breakpoint by reading events in slices. If there are none, it reports the reason."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from dispatchviz.views.cursor.breakpoints.conditions import MISSING, Clause, sho
 from dispatchviz.views.cursor.typed_text import repeated
 
 SLICE = 1_000
-"""Steps of the trace between two looks at the keys: some milliseconds."""
+"""The number of steps per slice. Keys are handled between slices, every few milliseconds."""
 
 SEEN = 500
-"""So many values of a field are remembered, to say which there are."""
+"""The maximum number of values of a field to remember for error messages."""
 
-TOLD = 6
-"""So many of them are told."""
+MOST = 6
+"""The maximum number of values to name in a message."""
 
 LIKE = 0.6
-"""How alike two names must be for one to be meant by the other."""
+"""The similarity from which on one name is suggested for another."""
 
 
 class Hunt:
-    """Reads the events at which a breakpoint may stop."""
+    """A search through the events at which a breakpoint may stop."""
 
     def __init__(self, point: Breakpoint, trace: Trace) -> None:
         self._point, self._trace = point, trace
@@ -33,12 +33,12 @@ class Hunt:
         self._read = 0
         self._found = array("i")
         self._passed = [0] * len(point.clauses)
-        """Of how many steps each clause and all before it hold."""
+        """For each clause, the number of steps that satisfy it and all clauses before it."""
         self._values: list[dict[object, None]] = [{} for _ in point.clauses]
-        """Of each clause, the values of its field where all before it hold."""
+        """For each clause, the values of its field at steps that satisfy all clauses before it."""
 
     def go_on(self) -> bool:
-        """Read a slice; return whether there is more to read. What was found is kept when all is read."""
+        """Read a slice and return whether there is more to read. The result is stored when everything is read."""
         steps, begin = self._candidates, self._read
         if begin < len(steps):
             self._read = bisect_left(steps, steps[begin] + SLICE, begin)
@@ -60,16 +60,18 @@ class Hunt:
 
     @property
     def percent(self) -> int:
-        """How much is read."""
+        """The percentage that has been read."""
         return 100 * self._read // max(len(self._candidates), 1)
 
     def why_none(self) -> str:
-        """Which clause never holds together with those before it, and what its field is instead."""
+        """The first clause that no step satisfies together with those before it, and the values of its field
+        instead.
+        """
         clauses = self._point.clauses
         at = next((at for at, passed in enumerate(self._passed) if not passed), 0)
         clause, values = clauses[at], list(self._values[at])
         if self._point.what == FUNCTION and at == 0:
-            return f"No Python function called {repeated(clause.value)} is entered. {_instead(clause, values)}"
+            return f"The program calls no Python function {repeated(clause.value)}. {_instead(clause, values)}"
         where = self._where(clauses[:at])
         return f"{where} has {repeated(str(clause))}. Values of {clause.field}: {_listed(clause, values)}"
 
@@ -81,16 +83,16 @@ class Hunt:
 
 
 def _instead(clause: Clause, values: list[object]) -> str:
-    near = difflib.get_close_matches(clause.value, [str(value) for value in values], TOLD // 2, LIKE)
-    return f"Near: {', '.join(near)}" if near else f"There are: {_listed(clause, values)}"
+    near = difflib.get_close_matches(clause.value, [str(value) for value in values], MOST // 2, LIKE)
+    return f"Near: {', '.join(near)}" if near else f"Functions: {_listed(clause, values)}"
 
 
 def _listed(clause: Clause, values: list[object]) -> str:
-    """Which values there are: of numbers the range, of others the nearest first."""
+    """The existing values: the range of numbers, or other values with the most similar first."""
     numbers = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
     if numbers and len(numbers) == len(values):
-        return f"{min(numbers)} to {max(numbers)}" if len(numbers) > TOLD else ", ".join(map(str, sorted(numbers)))
+        return f"{min(numbers)} to {max(numbers)}" if len(numbers) > MOST else ", ".join(map(str, sorted(numbers)))
     texts = list(dict.fromkeys(shown_value(value) for value in values))
-    near = difflib.get_close_matches(clause.value, texts, TOLD, LIKE)
-    told = list(dict.fromkeys((*near, *texts)))
-    return f"{', '.join(map(repeated, told[:TOLD]))}{', ...' if len(told) > TOLD else ''}" if told else "nothing"
+    near = difflib.get_close_matches(clause.value, texts, MOST, LIKE)
+    names = list(dict.fromkeys((*near, *texts)))
+    return f"{', '.join(map(repeated, names[:MOST]))}{', ...' if len(names) > MOST else ''}" if names else "nothing"

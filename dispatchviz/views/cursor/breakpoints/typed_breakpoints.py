@@ -1,10 +1,10 @@
-"""What a reader types for a breakpoint: ``PLACE [if CONDITION] [ignore N]``.
+"""The syntax of a breakpoint: ``PLACE [if CONDITION] [ignore N]``.
 
-A place is a step's number, ``line 6`` or ``forum.py:6``, ``variable z``, ``node AddBackward0``, ``operator add``,
-``key CUDA``, ``event NodeCreated``, ``torch.add``; without the first word what the trace has of that name.
-``if`` alone is at any step. Passed over are the first N stops of the trace.
+A place is a step's number, ``line 6`` or ``forum.py:6``, ``variable z``, ``node AddBackward0``, ``operator add``, ``key
+CUDA``, ``event NodeCreated`` or ``torch.add``. Without the first word, it is anything in the trace with that name.
+``if`` alone stops at any step. ``ignore N`` skips the first N stops of the trace.
 
-Not here: the places (``typed_places.py``), what a condition is (``conditions.py``).
+Elsewhere: the places (``typed_places.py``), the conditions (``conditions.py``).
 """
 
 from __future__ import annotations
@@ -36,22 +36,24 @@ TYPED = re.compile(
 
 
 def breakpoint_named(text: str, trace: Trace, growing: bool = False) -> Breakpoint | None:
-    """What a text means; None if that cannot be hit. With clauses, whether it can be is told by a ``Hunt``."""
+    """Parse a breakpoint. Return None if it can never stop. If it has clauses, only a ``Hunt`` finds out whether it
+    stops.
+    """
     found = typed(text, trace, growing)
     return found if isinstance(found, Breakpoint) else None
 
 
 def refusal(text: str, trace: Trace) -> str:
-    """Why a text is no breakpoint of a trace, and what it may mean; empty if it is one."""
+    """The reason why a text is not a breakpoint of a trace, with suggestions; empty if it is one."""
     found = typed(text, trace)
     return found if isinstance(found, str) else ""
 
 
 def typed(text: str, trace: Trace, growing: bool = False) -> Breakpoint | str:
-    """The breakpoint that a text means, or why there is none."""
+    """Return the breakpoint that a text describes, or the reason why it is not one."""
     parts = TYPED.fullmatch(text.strip())
     if parts is None:
-        return f"{repeated(text)} is no place to stop at"
+        return f"{repeated(text)} is not a place to stop at"
     place = parts["place"].strip()
     found = Breakpoint(ANY, "") if not place and parts["condition"] else place_named(place, trace, growing)
     if isinstance(found, str):
@@ -65,16 +67,16 @@ def typed(text: str, trace: Trace, growing: bool = False) -> Breakpoint | str:
 
 
 def _counted(point: Breakpoint, trace: Trace, growing: bool) -> Breakpoint | str:
-    """The breakpoint, unless it passes over all its stops; with clauses nobody knows that yet."""
+    """Return the breakpoint, or an error if it skips all of its stops. With clauses, the stops are not known yet."""
     return point if growing or point.clauses else passes_over_all(point, len(point.candidates(trace))) or point
 
 
 def passes_over_all(point: Breakpoint, stops: int) -> str:
-    """What is wrong with a breakpoint that passes over as many stops as there are; empty if it does not."""
+    """The error for a breakpoint that skips all of its stops; empty if it does not."""
     if point.ignored < stops or not point.ignored:
         return ""
     there = f"{replace(point, ignored=0)} has {stops} {'stop' if stops == 1 else 'stops'}"
-    return f"{there}: ignore {point.ignored} leaves none"
+    return f"{there}, so ignore {point.ignored} leaves none"
 
 
 # -- conditions --------------------------------------------------------------------------------------------------------
@@ -83,7 +85,8 @@ def passes_over_all(point: Breakpoint, stops: int) -> str:
 def _conditional(point: Breakpoint, text: str, trace: Trace) -> Breakpoint | str:
     clauses = clauses_of(text)
     if isinstance(clauses, str):
-        return f"{repeated(clauses)!r} is no condition: write FIELD == VALUE, with == != < <= > >=, several with and"
+        syntax = "Write FIELD == VALUE, with == != < <= > >=, and join several with and"
+        return f"{repeated(clauses)!r} is not a condition. {syntax}"
     kinds = _kinds_of(point, trace)
     fields = fields_of(kinds)
     unknown = next((each.field for each in clauses if each.field not in (*fields, *OF_EVERY_STEP)), None)
@@ -91,9 +94,9 @@ def _conditional(point: Breakpoint, text: str, trace: Trace) -> Breakpoint | str
         return replace(point, condition=clauses)
     if point.what == ANY:
         near = difflib.get_close_matches(unknown, fields, 3, LIKE)
-        return f"No event has a field {repeated(unknown)}" + (f". Near: {', '.join(near)}" if near else "")
+        return f"No event has the field {repeated(unknown)}" + (f". Near: {', '.join(near)}" if near else "")
     own = f"{listed(sorted(kinds), 'or')} has no field {repeated(unknown)}"
-    return f"{own}. Its fields: {', '.join(fields)}; of every step: {', '.join(OF_EVERY_STEP)}"
+    return f"{own}. Its fields: {', '.join(fields)}; every step also has {', '.join(OF_EVERY_STEP)}"
 
 
 def _kinds_of(point: Breakpoint, trace: Trace) -> set[str]:

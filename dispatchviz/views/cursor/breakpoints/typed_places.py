@@ -1,6 +1,8 @@
-"""Places to stop at by the names that a reader types: a line, a variable, a Node, an operator, a key, an event ...
+"""Places to stop at, by the names that a reader types: a line, a variable, a Node, an operator, a key, an event and
+others.
 
-What is not in the trace is refused, and told is what there is. A trace that is being recorded may still get it.
+A name that is not in the trace is refused with a list of the existing names. While a trace is being recorded, unknown
+names are accepted, since they may still appear.
 """
 
 from __future__ import annotations
@@ -31,21 +33,21 @@ from dispatchviz.views.cursor.breakpoints.hunt import LIKE
 from dispatchviz.views.cursor.typed_text import is_whole_number, repeated, whole_number
 
 KINDS = {kind.__name__.casefold(): kind.__name__ for kind in ev.KINDS}
-"""Names of the kinds of events, however they are written."""
+"""The kinds of events by name, in any capitalization."""
 
-TOLD = 8
-"""So many names are told of those that there are."""
+MOST_NAMED = 8
+"""The maximum number of existing names to list."""
 
 PREFIXED = re.compile(r"(?P<what>step|line|variable|node|operator|key|event|function)\s+(?P<name>\S.*)", re.IGNORECASE)
 
 FILE_LINE = re.compile(r"(?P<file>.+):(?P<line>[0-9]+)")
 
 PYTHON = ("torch.", "tensor.")
-"""How names of Python functions begin that need no word before them."""
+"""The prefixes by which names of Python functions are recognized without a word before them."""
 
 
 def place_named(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
-    """The place that a text names, or why there is none."""
+    """Return the place that a text names, or the reason why there is none."""
     if is_whole_number(text):
         return _step(text, trace, growing)
     if (prefixed := PREFIXED.fullmatch(text)) is not None:
@@ -62,16 +64,16 @@ def place_named(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
 
 def _step(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     if not is_whole_number(text):
-        return f"{repeated(text)} is no step's number"
+        return f"{repeated(text)} is not a step number"
     if growing or whole_number(text) < len(trace):
         return Breakpoint(STEP, str(whole_number(text)))
-    return f"There is no step {repeated(text)}: the steps are {numbers_of_steps(len(trace))}"
+    return f"There is no step {repeated(text)}. The steps are {numbers_of_steps(len(trace))}"
 
 
 def _line(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     named = FILE_LINE.fullmatch(text)
     if named is None and not is_whole_number(text):
-        return f"{repeated(text)} is no line: write line 6 or forum.py:6"
+        return f"{repeated(text)} is not a line. Write line 6 or forum.py:6"
     name, line = (named["file"], whole_number(named["line"])) if named else ("", whole_number(text))
     ran, program = named_steps.ran(trace), trace.header.program
     files = [file for file in ran if not name or file == name or file.endswith(f"/{name}")]
@@ -81,17 +83,17 @@ def _line(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     if len(there) == 1:
         return Breakpoint(LINE, f"{there[0]}:{line}")
     if there:
-        return f"Line {line} ran in {listed(there[:TOLD])}: write {there[0].rpartition('/')[2]}:{line}"
+        return f"Line {line} ran in {listed(there[:MOST_NAMED])}. Write {there[0].rpartition('/')[2]}:{line}"
     if growing:
         return Breakpoint(LINE, f"{next(iter(files), name or program)}:{line}")
     if not files:
         return f"No line of a file {repeated(name)} ran. Files: {_some(list(ran))}"
     file = program if program in files else files[0]
-    return f"Nothing ran on line {line} of {file}: lines {_numbers(sorted(ran[file]))} did"
+    return f"Line {line} of {file} did not run. Lines that ran: {_numbers(sorted(ran[file]))}"
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    return listed([str(each) for each in numbers[:TOLD]] + (["more"] if len(numbers) > TOLD else []))
+    return listed([str(each) for each in numbers[:MOST_NAMED]] + (["more"] if len(numbers) > MOST_NAMED else []))
 
 
 def _variable(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
@@ -100,7 +102,7 @@ def _variable(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     found = text if text in there else shown.get(text, "")
     if found or growing:
         return Breakpoint(VARIABLE, found or text)
-    return f"No variable of this trace is called {repeated(text)}. {_near(text, list(shown), 'variables')}"
+    return f"This trace has no variable {repeated(text)}. {_near(text, list(shown), 'variables')}"
 
 
 def _of_names(what: str, plural: str, names: Callable[[Trace], list[str]]) -> Reader:
@@ -109,12 +111,12 @@ def _of_names(what: str, plural: str, names: Callable[[Trace], list[str]]) -> Re
         found = next((name for name in there if name.casefold() == text.casefold()), "")
         if found or growing:
             return Breakpoint(what, found or text)
-        return f"No {WHAT_IS[what]} of this trace is called {repeated(text)}. {_near(text, there, plural)}"
+        return f"This trace has no {KIND_NAMES[what]} {repeated(text)}. {_near(text, there, plural)}"
 
     return read
 
 
-WHAT_IS = {NODE: "Node"}
+KIND_NAMES = {NODE: "Node"}
 
 
 def _operator(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
@@ -124,11 +126,13 @@ def _operator(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     if growing:
         return Breakpoint(OPERATOR, text if "::" in text else f"aten::{text}")
     names = list(dict.fromkeys(named_steps.base(name) for name in named_steps.operators(trace)))
-    return f"No call in this trace is of an operator {repeated(text)}. {_near(text, names, 'operators')}"
+    return f"This trace has no call of an operator {repeated(text)}. {_near(text, names, 'operators')}"
 
 
 def _operator_names(trace: Trace) -> dict[str, str]:
-    """The operators by all names that people type, in lower case; without ``aten::`` PyTorch's own come first."""
+    """The operators by every name that people type, in lower case. Names without ``aten::`` mean PyTorch's own
+    operators first.
+    """
     called = named_steps.operators(trace)
     full = {name.casefold(): name for operator in reversed(called) for name in (operator, named_steps.base(operator))}
     by_namespace = sorted(full.values(), key=lambda name: name.startswith("aten::"))
@@ -154,7 +158,7 @@ def _event(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
     if growing or kind in there:
         return Breakpoint(EVENT, kind)
     near = difflib.get_close_matches(kind, there, 3, LIKE)
-    why = f"No step of this trace is of the kind {kind}"
+    why = f"This trace has no event of the kind {kind}"
     return f"{why}. Near: {', '.join(near)}" if near else why
 
 
@@ -174,14 +178,16 @@ READERS: Mapping[str, Reader] = {
     EVENT: _event,
     FUNCTION: _function,
 }
-"""By the word before a name."""
+"""The readers of places, by the word before a name."""
 
 
 # -- names without a word before them ----------------------------------------------------------------------------------
 
 
 def _bare(text: str, trace: Trace) -> Breakpoint | None:
-    """What the trace has of a name: a kind of event first, then a key, an operator, a Node, a variable."""
+    """Find a name without a word before it in the trace: first as a kind of event, then as a key, an operator, a Node
+    and a variable.
+    """
     for what in (EVENT, KEY, OPERATOR, NODE, VARIABLE):
         found = READERS[what](text, trace, False)
         if isinstance(found, Breakpoint):
@@ -192,7 +198,7 @@ def _bare(text: str, trace: Trace) -> Breakpoint | None:
 def _unknown(text: str, trace: Trace) -> str:
     if text.casefold() in KINDS or known_key(text) is not None:
         return str(READERS[EVENT if text.casefold() in KINDS else KEY](text, trace, False))
-    why = f"No step, event, key, operator, Node or variable of this trace is called {repeated(text)}"
+    why = f"This trace has no step, event, key, operator, Node or variable {repeated(text)}"
     near = _alike(text, _every_name(trace))
     return f"{why}. Near: {', '.join(near)}" if near else why
 
@@ -211,7 +217,7 @@ def _near(text: str, names: Sequence[str], plural: str) -> str:
 
 
 def _alike(text: str, names: Sequence[str]) -> list[str]:
-    """Up to four names that are like a text or have it in them."""
+    """The up to four names that resemble a text or contain it."""
     by_text = {name.casefold(): name for name in names}
     by_text |= {name.partition("::")[2].casefold(): name for name in names if "::" in name}
     text = text.casefold()
@@ -221,4 +227,4 @@ def _alike(text: str, names: Sequence[str]) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:TOLD])}{', ...' if len(names) > TOLD else ''}" if names else "none"
+    return f"{', '.join(names[:MOST_NAMED])}{', ...' if len(names) > MOST_NAMED else ''}" if names else "none"

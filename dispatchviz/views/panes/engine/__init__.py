@@ -1,1 +1,1 @@
-"""The rows of the engine pane, a section a module."""
+"""The rows of the engine pane, with one module for each section."""

@@ -1,4 +1,6 @@
-"""The input buffers: who waits for how many edges, what has arrived from where, how gradients that meet are summed."""
+"""The input buffers: the Nodes that wait and for how many edges, the gradients that arrived and their sources, and how
+gradients that meet are summed.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ from dispatchviz.views.panes.engine.section import FEW, MANY, more
 from dispatchviz.views.text.styled_line import Line, line
 
 MOST_ARRIVALS = 8
-"""Of more gradients that arrived at one input the last ones are listed."""
+"""The maximum number of gradients to list per input; the last ones are listed."""
 
 
 def waiting_rows(trace: Trace, state: EngineState, at: int, whole: bool) -> Iterator[Line]:
-    """The Node that an event is about comes first, with all that has arrived; others have that where all is wanted."""
+    """Yield the Node of the event first with all of its arrived gradients. The other Nodes show theirs only if
+    ``whole`` is true.
+    """
     backward, event = backward_around(trace, at), trace[at]
     if backward is None:
         return
@@ -43,7 +47,7 @@ def waiting_rows(trace: Trace, state: EngineState, at: int, whole: bool) -> Iter
 
 
 def _counts(trace: Trace, event: ev.DependenciesCounted) -> Iterator[Line]:
-    """Edges into each Node; what is below the minimum is found and not followed."""
+    """Yield the number of edges into each Node. Nodes below the minimum are found but not followed."""
     yield line(("dependencies_", "title"), ("  edges into each Node, in order of discovery", "dim"))
     for node, count in event.counts[:MANY]:
         number = topological_nr(trace, node, event.seq)
@@ -54,7 +58,7 @@ def _counts(trace: Trace, event: ev.DependenciesCounted) -> Iterator[Line]:
 
 
 def _own(trace: Trace, at: int) -> int | None:
-    """The Node that something arrives at in this step."""
+    """The Node that receives a gradient in this step; None if there is none."""
     event = trace[at]
     return event.node if isinstance(event, ev.GradientBuffered | ev.DependencyMet) else None
 
@@ -82,12 +86,16 @@ def _node(trace: Trace, backward: Backward, node: int, at: int, full: bool) -> I
 def _waits(backward: Backward, node: int, left: int) -> tuple[str, str]:
     count = backward.counts.get(node, left)
     if not backward.needs(node) and not backward.captures(node):
-        return f"not needed: what comes by its {count} edge{'' if count == 1 else 's'} is dropped", "dim"
-    return (f"{left} of {count} edges to come", "warning") if left else ("all has arrived", "")
+        return f"not needed: gradients from its {count} edge{'' if count == 1 else 's'} are dropped", "dim"
+    return (
+        (f"waits for {left} of {count} edge{'' if count == 1 else 's'}", "warning")
+        if left
+        else ("all gradients have arrived", "")
+    )
 
 
 def _brief(trace: Trace, came: dict[int, list[Arrival]], at: int) -> str:
-    """What is there, by input."""
+    """The arrived gradients in short, by input."""
     last = [(number, found[-1]) for number, found in sorted(came.items())]
     names = (f"{number}: {_held(trace, each, at)} {each.buffered.how}" for number, each in last)
     return f"  input {', '.join(names)}" if came else ""
@@ -100,7 +108,7 @@ def _held(trace: Trace, last: Arrival, at: int) -> str:
 def _input(trace: Trace, number: int, found: list[Arrival], at: int) -> Iterator[Line]:
     left_out = len(found) - MOST_ARRIVALS
     if left_out > 0:
-        yield line((f"    input {number}: others came before these", "dim"))
+        yield line((f"    input {number}: earlier gradients are not listed", "dim"))
     for place, each in enumerate(found):
         if place >= left_out:
             held = found[place - 1].holds if place else None
@@ -120,7 +128,7 @@ def _arrival(trace: Trace, number: int, each: Arrival, held: int | None, at: int
 
 
 def leaf_rows(trace: Trace, at: int) -> Iterator[Line]:
-    """How ``.grad`` was written, at that step and until its AccumulateGrad is done."""
+    """Yield how ``.grad`` was written, at that step and until its AccumulateGrad finishes."""
     event = _written(trace, at)
     if event is None:
         return
@@ -154,11 +162,11 @@ SIGNS = {True: ("✓", ""), False: ("✗", "removed"), None: ("–", "dim")}
 
 
 def condition_rows(conditions: Iterable[Condition], indent: int) -> Iterator[Line]:
-    """A row for each."""
+    """Yield one row for each condition."""
     for term in conditions:
         sign, role = SIGNS[term.holds]
-        means = term.means if term.holds is not None else "not asked any more"
-        means = f"not so: {means}" if term.holds is False else means
+        means = term.means if term.holds is not None else "not evaluated"
+        means = f"false: {means}" if term.holds is False else means
         decides = ("  ← decides", "focus") if term.decides else ("", "")
         yield line(" " * indent, (f"{sign} ", role), (term.asked, "name"), decides, (f"  {means}", "dim"),
                    indent=indent + 2)  # fmt: skip

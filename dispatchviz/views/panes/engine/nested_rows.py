@@ -1,4 +1,4 @@
-"""Backward passes within each other, final callbacks, streams."""
+"""Nested backward passes, final callbacks and streams."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def nested_section(trace: Trace, at: int, is_open: bool) -> Section | None:
-    """None where no other pass is around."""
+    """The section on nested passes; None without an enclosing pass."""
     passes = open_passes(trace, at)
     if len(passes) < 2:
         return None
@@ -39,14 +39,16 @@ def _stack(trace: Trace, passes: list[OpenPass], at: int) -> Iterator[Line]:
         if place == 2 and len(shown) < len(passes):
             yield from more(len(passes) - len(shown))
         yield _pass(trace, each, shown[place + 1] if place + 1 < len(shown) else None, at)
-    said = f"in place, on the caller's stack; above {MAX_DEPTH} (MAX_DEPTH) on one thread the next gets a pool's thread"
+    said = (
+        f"A nested pass runs on the caller's stack. Beyond {MAX_DEPTH} (MAX_DEPTH) on one thread, a pool thread runs it"
+    )
     yield line((f"  {said}", "dim"), indent=4)
 
 
 def _pass(trace: Trace, each: OpenPass, inner: OpenPass | None, at: int) -> Line:
     started = each.started
     kind = "backward" if started.accumulate else "grad"
-    called = f", called in line {each.line}" if each.line else ""
+    called = f", called on line {each.line}" if each.line else ""
     thread = f", pool thread {each.pool_thread}" if each.pool_thread else ""
     sign = "▶" if inner is None else "·"
     state = "runs" if inner is None else _waits(trace, inner, at)
@@ -55,12 +57,12 @@ def _pass(trace: Trace, each: OpenPass, inner: OpenPass | None, at: int) -> Line
 
 
 def _waits(trace: Trace, inner: OpenPass, at: int) -> str:
-    """Of the pass around another one."""
+    """The state of a pass around another one."""
     return "waits" if inner.within is None else f"waits in {node_title(trace, inner.within.node, at)}"
 
 
 def callbacks_section(trace: Trace, backward: Backward, at: int, is_open: bool) -> Section | None:
-    """None if none was queued."""
+    """The section on final callbacks; None if none was queued."""
     found = final_callbacks(trace, backward, at)
     if not found:
         return None
@@ -71,17 +73,19 @@ def callbacks_section(trace: Trace, backward: Backward, at: int, is_open: bool) 
 
 def _callbacks(found: list[FinalCallback]) -> Iterator[Line]:
     for place, each in enumerate(found[:MANY], 1):
-        state = "to come" if each.called is None else "called"
+        state = "pending" if each.called is None else "called"
         yield line((f"  {place} ", "dim"), (each.function, "name"), (f"  {state}", "dim"),
                    goto=each.queued if each.called is None else each.called, cut=True)  # fmt: skip
     yield from more(len(found) - MANY)
-    yield line(("  they run in this order once no Node is queued or running; one may queue more", "dim"), indent=4)
+    yield line(
+        ("  They run in this order once no Node is queued or running. A callback may queue more", "dim"), indent=4
+    )
 
 
 def streams_section(
     trace: Trace, backward: Backward, node: ev.NodeStarted | None, at: int, is_open: bool
 ) -> Section | None:
-    """None where nothing is on an accelerator."""
+    """The section on streams; None if nothing is on an accelerator."""
     found = node_streams(trace, backward, node, at, MANY if is_open else FEW)
     if found.current is None and not found.number and not is_stream_event(trace[at]):
         return None
@@ -96,9 +100,9 @@ def is_stream_event(event: ev.AnyEvent) -> bool:
 
 
 RULES = (
-    "a Node runs on the stream that was current in its forward (Node::stream)",
-    "a gradient of another stream: the stream of the sum, or of the Node, waits for an event behind it",
-    "at the end, before final callbacks, the caller's streams wait for those where leaves have left gradients",
+    "A Node runs on the stream that was current in its forward (Node::stream).",
+    "If a gradient comes from another stream, the stream that uses it waits for an event of that stream.",
+    "At the end, before the final callbacks, the caller's streams wait for the streams that wrote leaf gradients.",
 )
 
 

@@ -1,4 +1,4 @@
-"""The ready queues: who waits for a turn, and which numbers decide who goes first."""
+"""The ready queues: the Nodes that wait, and the numbers that decide their order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchviz.views.text.styled_line import Line, line
 
 
 def queue_rows(trace: Trace, at: int, whole: bool) -> Iterator[Line]:
-    """A line per queue, and below it who waits there; the rule only where all is wanted."""
+    """Yield a line for each queue, with its Nodes below. Show the ordering rule only if ``whole`` is true."""
     queues = ready_queues(trace, at, MANY if whole else FEW)
     nested = any(turn.queued.depth for queue in queues for turn in queue.turns)
     for queue in queues:
@@ -26,15 +26,15 @@ def queue_rows(trace: Trace, at: int, whole: bool) -> Iterator[Line]:
         yield from more(queue.number - len(queue.turns))
     for started in elsewhere(trace, at):
         number = str(started.graph_task)
-        yield line("  another thread runs graph task ", number, (", with a CPU queue of its own", "dim"),
+        yield line("  another thread runs graph task ", number, (", which has its own CPU queue", "dim"),
                    goto=started.seq, cut=True)  # fmt: skip
     if whole:
-        yield line((f"  first comes {', then '.join(RULE)}; of equal ones the heap decides", "dim"), indent=4)
+        yield line((f"  order: {', then '.join(RULE)}; the heap breaks ties", "dim"), indent=4)
 
 
 def _head(queue: ReadyQueue) -> Line:
-    whose = "the calling thread's own" if queue.thread == "caller" else f"of thread {queue.thread}"
-    waits = f"{queue.number:,} wait{'s' if queue.number == 1 else ''}, the first runs next"
+    whose = "of the calling thread" if queue.thread == "caller" else f"of thread {queue.thread}"
+    waits = f"{queue.number:,} waiting, the first runs next"
     said = waits if queue.number else "empty"
     return line(("Ready queue ", "title"), (queue.device, "title"), f"  {said}", (f"  {whose}", "dim"),
                 key=f"ready {queue.device}", value=said, cut=True)  # fmt: skip
@@ -57,16 +57,16 @@ def _turn(trace: Trace, place: int, turn: Turn, after: Turn | None, nested: bool
 
 
 def _number(sequence_nr: int) -> str:
-    """That of an AccumulateGrad is the largest there is."""
+    """The sequence number as text; an AccumulateGrad has the largest one, ``max``."""
     return "max" if sequence_nr == NO_NUMBER else str(sequence_nr)
 
 
 def _decided(turn: Turn, after: Turn | None) -> str:
-    """What puts it before the next."""
+    """The text on why a Node comes before the next one."""
     if after is None:
         return ""
     if turn.decided == "equal":
-        return "  equal to the next: the heap decides"
+        return "  tied with the next: the heap decides"
     by_depth = turn.decided == "reentrant depth"
     numbers = [each.queued.depth if by_depth else each.queued.sequence_nr for each in (turn, after)]
     return f"  {' > '.join(map(_number, numbers))}: {turn.decided} decides"

@@ -1,4 +1,4 @@
-"""The Node that runs: its device and thread, and which of its formulas this graph task needs."""
+"""The running Node: its device and thread, and the formulas that this graph task needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ PY_NODE = "torch::autograd::PyNode::apply"
 
 
 def running_rows(trace: Trace, node: ev.NodeStarted | None, at: int, whole: bool) -> Iterator[Line]:
-    """Nothing between two Nodes; of the edges those alone that are not needed, unless all are wanted."""
+    """Yield the running Node, or nothing between two Nodes. Unless ``whole`` is true, list only the edges that are not
+    needed.
+    """
     if node is None:
         return
     title = node_title(trace, node.node, at)
@@ -35,7 +37,7 @@ def running_rows(trace: Trace, node: ev.NodeStarted | None, at: int, whole: bool
         yield _edge(trace, edge, node, at)
     yield from more(len(shown) - MANY)
     if shown and apply_function(node.name)[0] == PY_NODE:
-        said = "a Python Function is not told of it: ctx.needs_input_grad stays what it was in the forward"
+        said = "a Python Function does not see this: ctx.needs_input_grad keeps its value from the forward"
         yield line((f"    {said}", "dim"), indent=6)
 
 
@@ -43,7 +45,7 @@ def _edge(trace: Trace, edge: NeededEdge, node: ev.NodeStarted, at: int) -> Line
     argument = f" {edge.argument}" if edge.argument else ""
     to = "" if edge.target is None else f"  → {node_title(trace, edge.target, at)}"
     verdict = ("true", "") if edge.computes else ("false", "removed")
-    left_out = ", its formula is left out" if edge.skipped is not None else ""
+    left_out = ", its formula is skipped" if edge.skipped is not None else ""
     return line(f"    edge {edge.edge}", (argument, "name"), "  ", verdict, to, (f"  {edge.why}{left_out}", "dim"),
                 goto=node.seq if edge.skipped is None else edge.skipped, indent=6, cut=True,
                 about=None if edge.target is None else NodeThing(edge.target))  # fmt: skip

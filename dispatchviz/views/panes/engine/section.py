@@ -1,4 +1,4 @@
-"""A section of the engine pane: a line that sums it up, and rows that are shown where the step is about them."""
+"""A section of the engine pane: a summary line, and rows that are shown if the step is about them."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from dispatchviz.views.text.styled_line import Line, Span, line
 FOLDED_AWAY, UNFOLDED = "▸ ", "▾ "
 
 FEW, MANY = 4, 12
-"""So many rows of a list are shown beside other sections, and where the step is about it."""
+"""The maximum number of rows of a list, beside other sections and in the section of the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What the pane says of one subject."""
+    """One section of the pane."""
 
     name: str
     said: tuple[Span, ...]
-    """What stands behind the name, folded or not."""
+    """The text after the name, folded or not."""
     rows: Callable[[], Iterable[Line]]
-    """The rest; not asked for while it is folded."""
+    """A function that makes the other rows; it is not called while the section is folded."""
     is_open: bool
-    """The step is about it, or the reader wants all of it."""
+    """True if the step is about it, or the reader unfolded all sections."""
     goto: int | None = None
-    """Where the reader sees it happen."""
+    """The step that shows the event; None if there is none."""
 
 
 def section_lines(section: Section) -> Iterator[Line]:
-    """The line with the name; below it the rows, if the section is unfolded."""
+    """Yield the line with the name, and the rows if the section is unfolded."""
     sign = UNFOLDED if section.is_open else FOLDED_AWAY
     yield line((sign, "dim"), (section.name, "title"), "  ", *section.said, key=f"section {section.name}",
                value="".join(text for text, _ in section.said), goto=section.goto, cut=True)  # fmt: skip
@@ -40,12 +40,12 @@ def section_lines(section: Section) -> Iterator[Line]:
 
 
 def in_view(rows: Iterable[Line], wanted: bool) -> list[Line]:
-    """The rows; if it is wanted the first one must be in view."""
+    """The rows; if ``wanted`` is true, the first one must be in view."""
     found = list(rows)
     return [replace(found[0], here=True), *found[1:]] if found and wanted else found
 
 
 def more(number: int) -> Iterator[Line]:
-    """That there is more of a list."""
+    """Yield a note on the remaining items of a list."""
     if number > 0:
         yield line((f"    … {number:,} more", "dim"))

@@ -1,4 +1,4 @@
-"""The graph task, member by member, and ``exec_info_``: which Nodes run, and what decided that."""
+"""The members of the graph task, and ``exec_info_``: the Nodes that run, and the reasons."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from dispatchviz.views.text.styled_line import Line, line
 
 GROUPS: dict[Verdict, tuple[str, str]] = {
     "requested": ("requested: needed_ is set", "name"),
-    "captured": ("captured: their gradients are requested", "name"),
+    "captured": ("captured: the caller requested their gradients", "name"),
     "topological_nr": ("not run: below min_topo_nr", "removed"),
-    "should_execute": ("not run: no path leads on to what is requested", "removed"),
-    "leads on": ("needed_: an edge leads on to one that should execute", "name"),
+    "should_execute": ("not run: no path leads to a requested Node", "removed"),
+    "leads on": ("needed_: an edge leads to a Node that should execute", "name"),
 }
-"""What became of a Node, and the role of its name."""
+"""The outcome for a Node, and the role of its name."""
 
 
 def graph_task_section(trace: Trace, at: int, is_open: bool) -> Section:
-    """What PyTorch's struct holds."""
+    """The section on the members of PyTorch's ``GraphTask``."""
     members = graph_task_card(trace, at)
     known = {member.name: member for member in members}
     said = f"outstanding_tasks_ {known['outstanding_tasks_'].value}, keep_graph_ {known['keep_graph_'].value}"
@@ -33,7 +33,7 @@ def graph_task_section(trace: Trace, at: int, is_open: bool) -> Section:
 def _members(members: list[TaskMember]) -> Iterator[Line]:
     yield line((f"  {GRAPH_TASK}", "dim"))
     yield from (_member(member) for member in members if member.value)
-    yield line(("  no event tells of:", "dim"))
+    yield line(("  not recorded by any event:", "dim"))
     yield from (_member(member) for member in members if not member.value)
 
 
@@ -43,7 +43,7 @@ def _member(member: TaskMember) -> Line:
 
 
 def exec_info_section(trace: Trace, at: int, is_open: bool) -> Section | None:
-    """None where every Node that is reached runs."""
+    """The section on ``exec_info_``; None if every reachable Node runs."""
     table = exec_info_at(trace, at)
     if table is None:
         return None
@@ -69,11 +69,12 @@ def _table(trace: Trace, table: ExecInfoTable, at: int) -> Iterator[Line]:
 
 
 def _minimum(table: ExecInfoTable) -> Iterator[Line]:
-    """What one comparison leaves out."""
-    said = "the smallest topological_nr requested: from a Node below it no path leads there"
+    """Yield the minimum, and the Nodes that one comparison excludes."""
+    said = "the smallest requested topological_nr. A Node with a smaller one has no path there"
     yield line(("  min_topo_nr", "name"), f"  {table.min_topo_nr}", (f"  {said}", "dim"), indent=4)
     if table.unvisited:
-        behind = f"{table.unvisited:,} more behind what is below it: left out by one comparison, nobody walks there"
+        reason = "one comparison excludes them, so the engine never visits them"
+        behind = f"{table.unvisited:,} more Nodes behind those: {reason}"
         yield line((f"  {behind}", "dim"), indent=4)
 
 
@@ -87,5 +88,5 @@ def _entry(trace: Trace, table: ExecInfoTable, entry: ExecInfo, role: str, at: i
 
 
 def _taken(entry: ExecInfo) -> str:
-    """Which result of ``grad`` each capture becomes."""
+    """The results of ``grad`` that the captures become."""
     return "".join(f", input {input_nr} is result {position}" for input_nr, position in entry.captures)

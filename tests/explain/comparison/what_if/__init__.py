@@ -1,1 +1,1 @@
-"""What if: the language of changes, the changed program, what is offered at a step."""
+"""Tests of what-if: the language of changes, the changed program, the changes offered at a step."""

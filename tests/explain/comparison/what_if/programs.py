@@ -1,4 +1,4 @@
-"""Programs run with changes, and as text in which the same was written by hand."""
+"""Programs run with changes, and texts with the same changes written by hand."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ z.sum().backward()
 
 
 def changed(source: str, *typed: str) -> Trace:
-    """The trace of a program with lines changed, which may raise."""
+    """Return the trace of a program with lines changed, which may raise."""
     changes = [read_change(text) for text in typed]
     return _traced(source, changes)
 
 
 def written(source: str) -> Trace:
-    """The trace of a program as it stands."""
+    """Return the trace of an unchanged program."""
     return _traced(source, ())
 
 

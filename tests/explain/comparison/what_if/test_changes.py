@@ -1,4 +1,4 @@
-"""Changes as they are typed, and the programs that they make."""
+"""Tests of typed changes, and of the changed programs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .programs import FORUM, changed, written
         ("5: skip", Change(5, "skip")),
     ],
 )  # fmt: skip
-def test_what_is_typed_is_read(typed: str, change: Change) -> None:
+def test_typed_change_is_read(typed: str, change: Change) -> None:
     assert read_change(typed) == change
     assert read_change(change.text) == change, "as it is shown it can be typed"
 
@@ -46,31 +46,31 @@ def test_what_is_typed_is_read(typed: str, change: Change) -> None:
         ("", "'' is no change"),
         ("six: no_grad", "is no change"),
         ("line 6:", "is no change"),
-        ("6: nograd", "there is no change 'nograd'; there are no_grad, enable_grad"),
-        ("6: skip AutoDispatchBelowADInplaceOrView", "PyTorch holds AutoDispatchBelowADInplaceOrView within a call"),
-        ("6: ExcludeDispatchKeyGuard", "what is changed is lines of the program"),
-        ("6: no_grad x", "after the line comes no_grad"),
-        ("6: requires_grad", "after the line comes requires_grad TENSOR [off]"),
-        ("6: requires_grad x on", "after the line comes requires_grad TENSOR [off]"),
-        ("6: requires_grad x+1", "'x+1' names no tensor: write it as the line does, x or net.weight"),
-        ("6: device cuda", "after the line comes device DEVICE TENSOR..."),
+        ("6: nograd", "there is no change 'nograd'; the changes are no_grad, enable_grad"),
+        ("6: skip AutoDispatchBelowADInplaceOrView", "PyTorch holds AutoDispatchBelowADInplaceOrView inside a call"),
+        ("6: ExcludeDispatchKeyGuard", "Only lines of the program can be changed"),
+        ("6: no_grad x", "after the line write no_grad"),
+        ("6: requires_grad", "after the line write requires_grad TENSOR [off]"),
+        ("6: requires_grad x on", "after the line write requires_grad TENSOR [off]"),
+        ("6: requires_grad x+1", "'x+1' is not the name of a tensor: write it as in the line, x or net.weight"),
+        ("6: device cuda", "after the line write device DEVICE TENSOR..."),
         ("6: device gpu x", "there is no device 'gpu': write cpu, cuda, cuda:1 or meta"),
         ("6: dtype float x", "there is no dtype 'float': write one of float32, float64"),
-        ("6: autocast cuda cpu", "after the line comes autocast [DEVICE] [DTYPE]"),
+        ("6: autocast cuda cpu", "after the line write autocast [DEVICE] [DTYPE]"),
         ("6: autocast half", "there is no dtype 'half'"),
         ("6: fallthrough CPUX add", "there is no dispatch key 'CPUX'; did you mean CPU?"),
         ("6: register CPU addd", "there is no operator 'addd'; did you mean aten::add"),
-        ("6: register CPU", "after the line comes register KEY OP"),
+        ("6: register CPU", "after the line write register KEY OP"),
     ],
 )
-def test_what_is_no_change_is_told_in_a_line(typed: str, says: str) -> None:
+def test_invalid_change_raises_a_one_line_error(typed: str, says: str) -> None:
     with pytest.raises(DispatchvizError) as error:
         read_change(typed)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_every_kind_says_what_the_line_then_does() -> None:
+def test_every_kind_describes_the_changed_line() -> None:
     words = {"requires_grad": ("x",), "device": ("cuda", "x"), "dtype": ("int8", "x"), "fallthrough": ("CPU", "f"),
              "register": ("CPU", "f"), "autocast": ("cpu",)}  # fmt: skip
     sentences = {Change(6, what, words.get(what, ())).sentence for what in KINDS}
@@ -79,7 +79,7 @@ def test_every_kind_says_what_the_line_then_does() -> None:
     assert "line 6 gets x.to('cuda')" in sentences
 
 
-def test_autocast_is_that_of_the_device_unless_one_is_named() -> None:
+def test_autocast_uses_the_device_of_the_run_by_default() -> None:
     assert for_device(Change(6, "autocast"), "cuda").words == ("cuda",)
     assert for_device(Change(6, "autocast", ("float16",)), "cuda").words == ("cuda", "float16")
     assert for_device(Change(6, "autocast", ("cpu",)), "cuda").words == ("cpu",)
@@ -90,7 +90,7 @@ ADD = "z = torch.add(x, y)"
 
 
 def by_hand(line: str) -> str:
-    """The founding program with another line 6."""
+    """Return the founding program with another line 6."""
     return FORUM.replace(ADD, line)
 
 
@@ -112,17 +112,17 @@ def by_hand(line: str) -> str:
         ("6: skip", "pass"),
     ],
 )
-def test_line_six_is_another_one(change: str, line: str) -> None:
+def test_changed_line_equals_one_written_by_hand(change: str, line: str) -> None:
     assert list(changed(FORUM, change).events) == list(written(by_hand(line)).events)
 
 
 OVERRIDES = pytest.mark.filterwarnings("ignore:Warning only once for all operators")
-"""PyTorch warns of a kernel that overrides another one."""
+"""The warning of PyTorch about a kernel that overrides another one."""
 
 
 @OVERRIDES
 @pytest.mark.parametrize("key", ["AutogradCUDA", "CUDA", "AutocastCUDA"])
-def test_a_key_falls_through_while_the_line_runs(key: str) -> None:
+def test_fallthrough_is_registered_while_the_line_runs(key: str) -> None:
     library = f'L.impl("add.Tensor", torch.library.fallthrough_kernel, "{key}")'
     line = f'with torch.library._scoped_library("aten", "IMPL") as L: {library}; {ADD}'
     found = compare(changed(FORUM, f"6: fallthrough {key} add"), written(by_hand(line)))
@@ -139,15 +139,15 @@ def _last_call(trace: ev.AnyEvent) -> tuple[str, str]:
 
 
 @OVERRIDES
-def test_a_python_function_is_in_the_cell_while_the_line_runs() -> None:
+def test_python_kernel_is_registered_while_the_line_runs() -> None:
     found = compare(written(FORUM), changed(FORUM, "6: register CUDA add"))
     assert found.numbers is None, "it calls the kernel that was there"
     cells = [found.second[step] for step in found.second.steps_of(ev.KernelSelected)]
-    assert any(cell.key == "CUDA" and cell.kernel == "in_place_of_it" for cell in cells)
+    assert any(cell.key == "CUDA" and cell.kernel == "replacement" for cell in cells)
     assert not isinstance(found.second[-1], ev.ProgramRaised)
 
 
-def test_of_an_empty_cell_the_error_is_the_answer() -> None:
+def test_registration_for_a_key_without_a_kernel_raises() -> None:
     last = changed(FORUM, "6: register HPU _local_scalar_dense")[-1]
     assert isinstance(last, ev.ProgramRaised)
 
@@ -164,7 +164,7 @@ z = f(x)
 """
 
 
-def test_skip_leaves_out_what_is_on_the_line() -> None:
+def test_skip_removes_the_statement_of_the_line() -> None:
     with_body = WITH.replace("with torch.no_grad():\n    y", "\ny")
     assert list(changed(WITH, "3: skip").events) == list(written(with_body).events)
     undecorated = WITH.replace("@torch.no_grad()", "")
@@ -178,13 +178,13 @@ def test_skip_leaves_out_what_is_on_the_line() -> None:
     assert last.exception == "NotImplementedError"
 
 
-def test_several_changes_at_once() -> None:
+def test_several_changes_apply_at_once() -> None:
     found = changed(FORUM, "6: dtype float64 x", "7: skip")
     hand = FORUM.replace("add(x,", "add(x.to(torch.float64),").replace("z.sum().backward()", "pass")
     assert list(found.events) == list(written(hand).events)
 
 
-def test_within_a_function_and_a_loop() -> None:
+def test_change_applies_in_a_function_and_a_loop() -> None:
     source = "import torch\ndef f(x):\n    for i in range(2):\n        x = x * 2\n    return x\nf(torch.ones(2))\n"
     hand = source.replace("        x = x * 2", "        x = x.to(torch.float64) * 2")
     assert list(changed(source, "4: dtype float64 x").events) == list(written(hand).events)
@@ -194,13 +194,13 @@ def test_within_a_function_and_a_loop() -> None:
     assert list(changed(source, "4: requires_grad x").events) == list(written(hand).events)
 
 
-def test_a_program_that_calls_torch_something_else() -> None:
+def test_change_applies_if_torch_has_another_name() -> None:
     source = "import torch as th\nx = th.ones(2)\ny = x * 2\n"
     hand = source.replace("y = x", "with th.no_grad(): y = x")
     assert list(changed(source, "3: no_grad").events) == list(written(hand).events)
 
 
-def test_the_trace_has_the_text_of_the_program() -> None:
+def test_trace_has_the_original_text_of_the_program() -> None:
     trace = changed(FORUM, "6: no_grad")
     assert trace.header.sources[trace.header.program] == FORUM
     assert {event.line for event in trace.events if isinstance(event, ev.SourceLine)} == set(range(1, 8))
@@ -209,24 +209,24 @@ def test_the_trace_has_the_text_of_the_program() -> None:
 @pytest.mark.parametrize(
     ("source", "change", "says"),
     [
-        (FORUM, "9: no_grad", "that line has no statement: those near it that have one are 2, 3, 4, 5, 6 and 7"),
-        ("\n\n", "1: no_grad", "line 1: no_grad: that line has no statement"),
+        (FORUM, "9: no_grad", "the line has no statement; nearby lines with statements are 2, 3, 4, 5, 6 and 7"),
+        ("\n\n", "1: no_grad", "line 1: no_grad: the line has no statement"),
         (FORUM, "6: device cuda w", "the line does not read w; names on it are torch, x, y and z"),
         (FORUM, "6: device cuda z", "the line does not read z; names on it are torch, x, y and z"),
         (WITH, "6: no_grad", "6: no_grad: the line defines the function f; name a line within it"),
-        (WITH, "6: skip", "skip leaves out a statement, a with or a decorator, no function with its body"),
-        ("for i in range(2):\n    pass\n", "1: skip", "no for with its body"),
-        ("from __future__ import annotations\n", "1: no_grad", "an import from __future__ stays as it is"),
+        (WITH, "6: skip", "skip removes a statement, a with or a decorator, but not a function with its body"),
+        ("for i in range(2):\n    pass\n", "1: skip", "but not a for with its body"),
+        ("from __future__ import annotations\n", "1: no_grad", "an import from __future__ cannot be changed"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_changed_is_told_in_a_line(source: str, change: str, says: str) -> None:
+def test_impossible_change_raises_a_one_line_error(source: str, change: str, says: str) -> None:
     with pytest.raises(DispatchvizError) as error:
         changed_program(ast.parse(source), [read_change(change)])
     assert says in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_statements_of_several_lines() -> None:
+def test_statement_of_several_lines_is_changed() -> None:
     source = "import torch\nx = torch.ones(2)\ny = torch.add(\n    x,\n    x,\n)\n"
     hand = source.replace("y = torch.add(", "with torch.no_grad(): y = torch.add(")
     for line in (3, 4, 5, 6):

@@ -1,1 +1,1 @@
-"""The messages that are known: each is raised by its program, and recognized as that one alone."""
+"""Tests of the known messages: each is raised by its program, and recognized as that message only."""

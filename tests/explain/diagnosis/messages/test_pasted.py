@@ -1,4 +1,6 @@
-"""``why --error`` on what people paste: tracebacks and logs in the form of real reports, and other odd texts."""
+"""Tests of ``why --error`` with pasted texts: tracebacks and logs in the form of real reports, and other unusual
+texts.
+"""
 
 from __future__ import annotations
 
@@ -71,30 +73,30 @@ def kinds(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "kind", "says"),
     [
-        (NOTEBOOK, ["matrices do not fit"], "mat1 has 3072 columns, mat2 has 784 rows."),
+        (NOTEBOOK, ["matrices do not fit"], "mat1 has 3072 columns; mat2 has 784 rows."),
         (GAN, ["saved tensor changed"], "saved at version 1 and is at version 2 now"),
-        (RANKS, ["two devices"], "One tensor is on cuda:1, another on cpu."),
-        (CLASSES, ["CUDA assertion", "class out of bounds"], "A kernel on the GPU found a value"),
-        (PYTEST, ["second backward"], "The Nodes released their saved variables"),
+        (RANKS, ["two devices"], "One tensor is on cuda:1; another is on cpu."),
+        (CLASSES, ["CUDA assertion", "class out of bounds"], "A GPU kernel found an invalid value"),
+        (PYTEST, ["second backward"], "The Nodes released their saved tensors"),
     ],
     ids=["notebook", "gan", "ranks", "classes", "pytest"],
 )
-def test_reports_as_people_write_them(text: str, kind: list[str], says: str) -> None:
+def test_message_in_a_real_report_is_explained(text: str, kind: list[str], says: str) -> None:
     found = found_in(pasted(text))
     assert [each.message.kind for each in found] == kind
     assert says in found[0].why
 
 
-def test_the_three_parts_and_the_program_that_shows_it(tmp_path: Path) -> None:
+def test_explanation_has_three_parts_and_an_example(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(NOTEBOOK)
     lines = dispatchviz("why", "--error", "log", cwd=tmp_path).out.splitlines()
-    assert lines[0].startswith("why           mat1 has 3072 columns, mat2 has 784 rows.")
+    assert lines[0].startswith("why           mat1 has 3072 columns; mat2 has 784 rows.")
     begin = [line.partition("  ")[0] for line in lines if not line.startswith(" ")]
     assert begin == ["why", "PyTorch says", "try", "see"]
     assert lines[-1] == "see           dispatchviz why examples/errors/matrices_do_not_fit.py"
 
 
-def test_several_messages_each_once(tmp_path: Path) -> None:
+def test_each_of_several_messages_is_explained_once(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(PYTEST + CLASSES + PYTEST)
     found = json.loads(dispatchviz("why", "--error", "log", "--json", cwd=tmp_path).out)["messages"]
     assert [each["kind"] for each in found] == ["second backward", "CUDA assertion", "class out of bounds"]
@@ -110,25 +112,25 @@ def test_several_messages_each_once(tmp_path: Path) -> None:
     }
 
 
-def test_a_literal_in_a_log() -> None:
+def test_message_in_a_string_literal_is_explained() -> None:
     logged = r'{"error": "RuntimeError: \"log_softmax\" not implemented for \'Half\'\n  File ..."}'
     assert kinds(logged) == ["kernel not for this dtype"]
 
 
-def test_values_of_two_cases_of_one_message() -> None:
+def test_two_cases_of_one_message_keep_their_values() -> None:
     text = "index 5 is out of bounds for dimension 0 with size 3\nindex 7 is out of bounds for dimension 0 with size 3"
     assert [each.values["index"] for each in found_in(text)] == ["5", "7"]
 
 
-def test_the_longer_of_two_messages_is_meant() -> None:
+def test_longer_of_two_matching_messages_is_chosen() -> None:
     text = "a view of a leaf Variable that requires grad is being used in an in-place operation."
     assert kinds(text) == ["view of a leaf in place"]
 
 
-def test_a_text_without_a_known_message(tmp_path: Path) -> None:
+def test_text_without_a_known_message_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("ZeroDivisionError: division by zero")
     ended = dispatchviz("why", "--error", str(tmp_path / "log"))
     assert ended.status == 2
     assert "there is no error in" in ended.err
-    assert "docs/messages.md has them all" in ended.err
+    assert "docs/lists/messages.md has them all" in ended.err
     assert "cannot read" in refused("why", "--error", str(tmp_path / "nope"))

@@ -1,4 +1,4 @@
-"""Each known message has a program that ships and raises it; it is recognized as that message and no other."""
+"""Check that each known message has a shipped program that raises it, and is recognized as that message only."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ WITHOUT = {
     "no gradients to unscale": "a GPU is needed",
     "no such GPU": "a GPU is needed",
 }
-"""Kinds without a program, with the reason."""
+"""The kinds without a program, with the reason."""
 
 ON_CUDA = {"device of a generator", "device of indices", "numpy of another device", "two devices"}
-"""The model emulates a GPU; an installed PyTorch needs one."""
+"""The kinds that need a GPU on an installed PyTorch. The model emulates one."""
 
 SHOWN = [message for message in MESSAGES if message.kind not in WITHOUT]
 
@@ -42,18 +42,18 @@ def of(message: KnownMessage) -> str:
     return message.kind
 
 
-def test_kinds_are_named_once() -> None:
+def test_each_kind_has_one_entry() -> None:
     assert len({message.kind for message in MESSAGES}) == len(MESSAGES) > 80
 
 
-def test_each_has_a_program_and_each_program_shows_one() -> None:
+def test_each_message_has_a_program_and_each_program_a_message() -> None:
     assert {message.kind for message in MESSAGES if not message.example} == set(WITHOUT)
     programs = {path.relative_to(folder()).as_posix() for path in (folder() / ERRORS).glob("*.py")}
     assert {message.example.removeprefix("examples/") for message in SHOWN} == programs
 
 
 def recognized(message: KnownMessage, said: str) -> None:
-    """Assert that a text is taken for this message alone, and that its values are read."""
+    """Assert that a text matches this message only, and that its values are read."""
     found = found_in(said)
     assert [each.message.kind for each in found] == [message.kind], said
     assert found[0].why.endswith(message.cause)
@@ -63,7 +63,7 @@ def recognized(message: KnownMessage, said: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("message", [each for each in SHOWN if each.engine == "model"], ids=of)
-def test_on_the_model(message: KnownMessage) -> None:
+def test_program_raises_its_message_on_the_model(message: KnownMessage) -> None:
     trace = run(str(program(message)), (), io.StringIO()).trace
     last = trace[-1]
     assert isinstance(last, ev.ProgramRaised)
@@ -76,7 +76,7 @@ def test_on_the_model(message: KnownMessage) -> None:
 
 
 @pytest.mark.parametrize("message", [each for each in SHOWN if each.engine == "torch"], ids=of)
-def test_what_the_model_does_not_raise(message: KnownMessage) -> None:
+def test_message_of_pytorch_only_is_not_raised_by_the_model(message: KnownMessage) -> None:
     last = run(str(program(message)), (), io.StringIO()).trace[-1]
     assert not isinstance(last, ev.ProgramRaised) or not found_in(last.message)
     assert "--engine torch" in message.command
@@ -85,7 +85,7 @@ def test_what_the_model_does_not_raise(message: KnownMessage) -> None:
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("message", SHOWN, ids=of)
-def test_on_an_installed_pytorch(message: KnownMessage) -> None:
+def test_program_raises_its_message_on_an_installed_pytorch(message: KnownMessage) -> None:
     torch = pytest.importorskip("torch")
     if message.kind in ON_CUDA and not torch.cuda.is_available():
         pytest.skip("it needs a GPU")
@@ -104,7 +104,7 @@ SAMPLES = {None: "word", "n": "3", "shape": "[2, 3]", "text": "some text"}
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=of)
-def test_every_form_is_recognised_as_this_message_alone(message: KnownMessage) -> None:
+def test_every_form_matches_only_its_own_message(message: KnownMessage) -> None:
     for form in (message.says, *message.or_says):
         said = FIELD.sub(lambda field: SAMPLES[field[2]], form)
         assert [each.message.kind for each in found_in(f"RuntimeError: {said}")] == [message.kind], said
@@ -118,13 +118,13 @@ IN_LIBRARIES = {
     "no gradients to unscale": "amp/grad_scaler.py",
     "no batching rule": "lib/libtorch_cpu.so",
 }
-"""Where PyTorch has the text of a message without a program; the others are in libraries of CUDA."""
+"""The libraries of PyTorch that contain the text of a message without a program. Others are in libraries of CUDA."""
 
 
 @pytest.mark.torch
 @pytest.mark.skipif(sys.platform != "linux", reason="libraries have other names")
 @pytest.mark.parametrize("kind", IN_LIBRARIES)
-def test_pytorch_has_the_text_of_those_without_a_program(kind: str) -> None:
+def test_message_without_a_program_is_in_pytorchs_libraries(kind: str) -> None:
     torch = pytest.importorskip("torch")
     message = next(each for each in MESSAGES if each.kind == kind)
     text = (Path(torch.__file__).parent / IN_LIBRARIES[kind]).read_bytes()

@@ -1,4 +1,4 @@
-"""Where the texts of known messages are shown: in a diagnosis, at the error's step, to a search."""
+"""Tests of the places that show the texts of known messages: a diagnosis, the step of the error, a search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ torch.optim.SGD(torch.nn.ReLU().parameters(), lr=0.1)
 """
 
 
-def test_an_error_without_a_rule_of_its_own_gets_the_general_cause_and_fix() -> None:
+def test_error_without_a_rule_gets_the_general_cause_and_fix() -> None:
     (found,) = diagnoses(traced(NO_PARAMETERS))
     assert "raised ValueError on line 2 (torch.optim.SGD(" in found.why or "Line 2 (torch.optim.SGD(" in found.why
     assert "its layers are in a plain list or dict" in found.why
@@ -32,15 +32,13 @@ def test_an_error_without_a_rule_of_its_own_gets_the_general_cause_and_fix() -> 
     assert found.says == "optimizer got an empty parameter list"
 
 
-def test_the_rule_at_the_step_of_the_error_is_its_general_cause() -> None:
+def test_step_of_the_error_shows_the_general_cause() -> None:
     raised = next(event for event in traced(TWICE) if isinstance(event, ev.ErrorRaised))
-    assert rule(raised).text.startswith("The Nodes released their saved variables")
+    assert rule(raised).text.startswith("The Nodes released their saved tensors")
 
 
-@pytest.mark.parametrize(
-    "query", ["second time", "released their saved variables", "retain_graph=True only", "detach()"]
-)
-def test_a_search_finds_the_error_by_its_message_its_cause_and_its_fix(query: str) -> None:
+@pytest.mark.parametrize("query", ["second time", "released their saved tensors", "retain_graph=True only", "detach()"])
+def test_search_finds_an_error_by_message_cause_and_fix(query: str) -> None:
     trace = traced(TWICE)
     kinds = {type(trace[step]) for step in all_hits(trace, query)}
     assert {ev.ErrorRaised, ev.ProgramRaised} <= kinds

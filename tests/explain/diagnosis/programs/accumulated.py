@@ -1,4 +1,4 @@
-"""Gradients that accumulate across iterations; those that a program resets, or sums on purpose, are no mistake."""
+"""Programs whose gradients accumulate across iterations, and sound ones that reset or sum them on purpose."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ CASES = [
         + "y = torch.where(x > 0, 1 / x, torch.zeros(2))\ny.sum().backward()",
         "anomaly mode: NaN",
         ("made on line 4 (y = torch.where(x > 0, 1 / x, torch.zeros(2))), returned NaN as the gradient of x",),
-        "choose another divisor with torch.where before that",
+        "choose another divisor with torch.where first",
         fixed=("1 / x,", "1 / torch.where(x > 0, x, 1),"),
     ),
     Case(

@@ -120,7 +120,7 @@ UNUSED = [
         LEAF + "y = (w * 2).sum()\ng = torch.autograd.grad(y, w[0])",
         "unused input: made too late",
         ("w[0] is a tensor that was made on line 4", "by select, after y had been computed on line 3"),
-        "Ask for the gradient of the tensor from which y was computed",
+        "Request the gradient of the tensor from which y was computed",
         LEAF + "y = (w * 2).sum()\ng = torch.autograd.grad(y, w)[0][0]",
     ),
     Case(
@@ -128,7 +128,7 @@ UNUSED = [
         LEAF + "y = w.sum()\nw = w * 2\ng = torch.autograd.grad(y, w)",
         "unused input: made too late",
         ("w is a tensor that was made on line 4 (w = w * 2) by mul, after y had been computed on line 3",),
-        "Ask for the gradient of the tensor from which y was computed",
+        "Request the gradient of the tensor from which y was computed",
         LEAF + "y = w.sum()\nv = w * 2\ng = torch.autograd.grad(y, w)",
     ),
     Case(
@@ -147,7 +147,7 @@ NOT_REQUIRED = [
         LEAF + "x = torch.ones(3)\ny = (x * w).sum()\ng = torch.autograd.grad(y, x)",
         "grad of a tensor that does not require grad",
         ("x (line 3) does not require grad", "line 5 (g = torch.autograd.grad(y, x)) asks"),
-        "Let x require grad where you create it on line 3",
+        "Set requires_grad=True on x where you create it on line 3",
         LEAF + "x = torch.ones(3, requires_grad=True)\ny = (x * w).sum()\ng = torch.autograd.grad(y, x)",
     ),
     Case(
@@ -155,7 +155,7 @@ NOT_REQUIRED = [
         LEAF + "x = torch.ones(3)\ny = (x * w).sum()\ng = torch.autograd.grad(y, [w, x])",
         "grad of a tensor that does not require grad",
         ("x (line 3) does not require grad",),
-        "Let x require grad",
+        "Set requires_grad=True on x",
         LEAF + "x = torch.ones(3, requires_grad=True)\ny = (x * w).sum()\ng = torch.autograd.grad(y, [w, x])",
     ),
     Case(
@@ -163,7 +163,7 @@ NOT_REQUIRED = [
         LEAF + "h = (w * 2).detach()\ny = (h * w).sum()\ng = torch.autograd.grad(y, inputs=h)",
         "grad of a tensor that does not require grad",
         ("h (line 3) does not require grad",),
-        "Let h require grad",
+        "Set requires_grad=True on h",
         LEAF + "h = (w * 2).detach().requires_grad_()\ny = (h * w).sum()\ng = torch.autograd.grad(y, inputs=h)",
     ),
 ]
@@ -185,7 +185,7 @@ MORE = [
         "g = torch.autograd.grad(out, flat)",
         "unused input: made too late",
         ("flat is a tensor that was made on line 4 (flat = x.reshape(-1)) by reshape, after out",),
-        "Ask for the gradient of the tensor from which out was computed",
+        "Request the gradient of the tensor from which out was computed",
         "import torch\nx = torch.ones(2, 3, requires_grad=True)\nflat = x.reshape(-1)\n"
         "out = (flat ** 2).mean()\ng = torch.autograd.grad(out, flat)",
     ),
@@ -261,10 +261,10 @@ g = torch.autograd.grad(y.sum(), x)
 """,
         "unused input: no gradient passed",
         (
-            "A path leads from y.sum() to x, but no gradient came along it: a Node on it returned None",
+            "A path leads from y.sum() to x, but no gradient arrived along it: a Node on it returned None",
             "The Node of the custom Function Half ran in this pass",
         ),
-        "Let Half.backward return a gradient",
+        "Return a gradient from Half.backward",
         """
 import torch
 
@@ -308,7 +308,7 @@ g = torch.autograd.grad(y.sum(), s)
             "A path leads from y.sum() to s",
             "custom Function Scale",
         ),
-        "Let Scale.backward return a gradient",
+        "Return a gradient from Scale.backward",
         """
 import torch
 
@@ -353,7 +353,7 @@ g = torch.autograd.grad(loss, h)
             "A path leads from loss to h",
             "custom Function Round",
         ),
-        "Let Round.backward return a gradient",
+        "Return a gradient from Round.backward",
         """
 import torch
 

@@ -277,9 +277,11 @@ ON_PYTORCH = [
         "out.detach()",
     ),
 ]
-"""The model has no torch.multiprocessing. Nor is the fixed program run: it would begin a process that shares memory."""
+"""Programs for an installed PyTorch only, because the model has no torch.multiprocessing. The fixed program is not run,
+because it would start a process that shares memory.
+"""
 
 SOUND = {
     "a result that is saved": LEAF + "import io\ny = w * 2\ntorch.save(y, io.BytesIO())",
 }
-"""Pickling is refused for other processes alone."""
+"""Sound programs. Pickling is an error only for another process."""

@@ -36,19 +36,23 @@ CASES = [
         BEGIN + "out = net(x)\nloss = torch.tensor(out.sum().item(), requires_grad=True)\nloss.backward()",
         CUT,
         (
-            "takes the number of the result of sum on line 6 out of PyTorch",
+            "converts the result of sum on line 6 to a Python number",
             "The same line made loss a new leaf",
             "net.bias and net.weight get no gradient",
         ),
-        "leave out item() on line 6",
+        "remove item() on line 6",
         BEGIN + "out = net(x)\nloss = out.sum()\nloss.backward()",
     ),
     Case(
         "the number of a loss in a variable",
         BEGIN + "total = net(x).pow(2).mean().item()\nloss = torch.tensor(total, requires_grad=True)\nloss.backward()",
         CUT,
-        ("line 5 (total = net(x).pow(2).mean().item()) takes the number", "Line 6", "line 7 (loss.backward())"),
-        "leave out item() on line 5",
+        (
+            "line 5 (total = net(x).pow(2).mean().item()) converts the result of mean on line 5 to a Python number",
+            "Line 6",
+            "line 7 (loss.backward())",
+        ),
+        "remove item() on line 5",
         BEGIN + "loss = net(x).pow(2).mean()\nloss.backward()",
     ),
     Case(
@@ -56,7 +60,7 @@ CASES = [
         BEGIN + "loss = net(x).sum().detach()\nloss.requires_grad_()\nloss.backward()",
         CUT,
         ("line 5 (loss = net(x).sum().detach()) cut it from the result of sum on line 5 by detach()", "Line 6"),
-        "Leave out detach() on line 5",
+        "Remove detach() on line 5",
         BEGIN + "loss = net(x).sum()\nloss.backward()",
     ),
     Case(
@@ -66,9 +70,9 @@ CASES = [
         (
             "The derivative of round on line 3 (loss = (w.round() * 2).sum()) is 0 everywhere",
             "RoundBackward0 returns zeros",
-            "on line 4 (loss.backward()) every path to w leads through such a Node",
+            "on line 4 (loss.backward()) every path to w leads through a Node like this",
         ),
-        "Leave out round on line 3",
+        "Remove round on line 3",
         LEAF + "loss = ((w + (w.round() - w).detach()) * 2).sum()\nloss.backward()",
     ),
     Case(
@@ -76,7 +80,7 @@ CASES = [
         BEGIN + "h = torch.sign(net(x))\nh.mean().backward()",
         ZEROS,
         ("sign on line 5", "SignBackward0", "every path to net.bias and net.weight"),
-        "Leave out sign on line 5",
+        "Remove sign on line 5",
         fixed=("torch.sign(net(x))", "net(x)"),
     ),
     Case(
@@ -84,7 +88,7 @@ CASES = [
         LEAF + "v = torch.ones(2, requires_grad=True)\n(v * torch.floor(w)).sum().backward()",
         ZEROS,
         ("floor on line 4", "FloorBackward0", "every path to w leads"),
-        "Leave out floor on line 4",
+        "Remove floor on line 4",
         fixed=("torch.floor(w)", "w"),
     ),
 ]
@@ -99,7 +103,9 @@ ON_THE_MODEL = [
         BEGIN + "loss = net(x).sum()\nloss.backward()",
     ),
 ]
-"""A recording of an installed PyTorch does not see that the parameters require grad: no Node has them as inputs."""
+"""Programs whose parameters do not visibly require grad in a recording of an installed PyTorch: no Node has them as
+inputs.
+"""
 
 SOUND = {
     "the backward pass of a leaf": LEAF + "s = torch.ones((), requires_grad=True)\ns.backward()",

@@ -154,4 +154,4 @@ WITHOUT_A_GPU = [
         "torch.cuda.is_available()",
     ),
 ]
-"""The model has CUDA."""
+"""Programs that raise only without a GPU. The model has CUDA."""

@@ -34,11 +34,11 @@ CASES = [
         training(between="opt.zero_grad()"),
         KIND,
         (
-            "Line 9 (opt.zero_grad()) takes the gradients of net.bias and net.weight away",
+            "Line 9 (opt.zero_grad()) removes the gradients of net.bias and net.weight",
             "which line 8 (loss.backward()) computed",
             "So line 10 (opt.step()) has none to use and changes nothing",
         ),
-        "Move line 9 before line 8, or behind line 10",
+        "Move line 9 before line 8, or after line 10",
         training(before="opt.zero_grad()"),
         torch_why=(
             "Line 9 (opt.zero_grad()) takes the gradients of what opt holds away, after line 8",
@@ -58,13 +58,13 @@ CASES = [
         "one step",
         STEPS + "(w * w).sum().backward()\nsgd.zero_grad()\nsgd.step()",
         KIND,
-        ("Line 5 (sgd.zero_grad()) takes the gradient of w away, which line 4 ((w * w).sum().backward()) computed",),
-        "Move line 5 before line 4, or behind line 6",
+        ("Line 5 (sgd.zero_grad()) removes the gradient of w, which line 4 ((w * w).sum().backward()) computed",),
+        "Move line 5 before line 4, or after line 6",
         STEPS + "sgd.zero_grad()\n(w * w).sum().backward()\nsgd.step()",
         torch_why=("Line 5 (sgd.zero_grad()) takes the gradients of what sgd holds away",),
     ),
 ]
-"""A recording of an installed PyTorch does not see that a gradient is set to None."""
+"""The cases. A recording of an installed PyTorch does not show that a gradient is set to None."""
 
 SOUND = {
     "a reset behind the step": training(after="opt.zero_grad()"),

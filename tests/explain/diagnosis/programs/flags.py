@@ -1,4 +1,4 @@
-"""requires_grad where it cannot be."""
+"""Programs that set requires_grad where it is not allowed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NOT_LEAVES = [
         "a result",
         LEAF + "y = w * 2\ny.requires_grad = False",
         "requires_grad of a non-leaf",
-        ("y is no leaf: its grad_fn is MulBackward0, made on line 3 (y = w * 2). It requires grad because w does",),
+        ("y is not a leaf: its grad_fn is MulBackward0, made on line 3 (y = w * 2). It requires grad because w does",),
         "y = y.detach()",
         LEAF + "y = w * 2\ny = y.detach()",
     ),
@@ -56,7 +56,7 @@ NOT_LEAVES = [
         "an output of a module",
         NET + "out = net(torch.ones(1, 2))\nout.requires_grad_(False)",
         "requires_grad of a non-leaf",
-        ("out is no leaf: its grad_fn is AddmmBackward0, made on line 4", "net.weight and net.bias do"),
+        ("out is not a leaf: its grad_fn is AddmmBackward0, made on line 4", "net.weight and net.bias do"),
         "out = out.detach()",
         NET + "out = net(torch.ones(1, 2))\nout = out.detach()",
     ),
@@ -64,7 +64,7 @@ NOT_LEAVES = [
         "tensors of a list",
         LEAF + "frozen = [w * 1, w + 1]\nfor t in frozen:\n    t.requires_grad = False",
         "requires_grad of a non-leaf",
-        ("t is no leaf: its grad_fn is MulBackward0, made on line 3", "Line 5 (t.requires_grad = False)"),
+        ("t is not a leaf: its grad_fn is MulBackward0, made on line 3", "Line 5 (t.requires_grad = False)"),
         "t = t.detach()",
         LEAF + "frozen = [t.detach() for t in (w * 1, w + 1)]\nfor t in frozen:\n    t.requires_grad = False",
     ),

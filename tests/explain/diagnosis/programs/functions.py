@@ -1,4 +1,4 @@
-"""What custom Functions and hooks return."""
+"""Programs with custom Functions and hooks that return invalid values."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ CASES = [
         "no return for one input, in a backward pass",
         ONE + "z.backward()",
         "Function: backward has no return",
-        ("Twice.backward (line 9) returns no value, which autograd takes for None: no gradient goes on",),
+        ("Twice.backward (line 9) returns no value, which autograd treats as None: no gradient flows on",),
         "Return one gradient for each input of forward",
         ONE.replace("        g * 2", "        return g * 2") + "z.backward()",
     ),
@@ -226,7 +226,12 @@ CASES = [
         "a part of the gradient",
         X + "y.register_hook(lambda g: g[:2])\ny.sum().backward()",
         "hook: sizes of a gradient",
-        ("A hook of y, registered on line 4 (y.register_hook(lambda g: g[:2])), returns a gradient with other sizes",),
+        (
+            (
+                "A hook of y, registered on line 4 (y.register_hook(lambda g: g[:2])), returns a gradient whose sizes "
+                "differ"
+            ),
+        ),
         "Return a gradient with the sizes",
         X + "y.register_hook(lambda g: g * 2)\ny.sum().backward()",
     ),
@@ -243,7 +248,7 @@ CASES = [
         "several hooks",
         X + "y.register_hook(lambda g: g)\nx.register_hook(lambda g: g.sum())\ny.sum().backward()",
         "hook: sizes of a gradient",
-        ("A hook returns a gradient with other sizes",),
+        ("A hook returns a gradient whose sizes differ",),
         "Return a gradient with the sizes",
         fixed=("g: g.sum()", "g: g * 2"),
     ),
@@ -530,7 +535,7 @@ b = torch.ones(3, requires_grad=True)
 g = torch.autograd.grad(Log.apply(w).sum(), w)
 """,
         "Function: backward returns None",
-        ("Log.backward returns None on line 11 (return): no gradient goes on from it",),
+        ("Log.backward returns None on line 11 (return): no gradient flows on from it",),
         "Return the gradient on line 11",
         """
 import torch

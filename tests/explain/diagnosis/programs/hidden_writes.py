@@ -1,4 +1,4 @@
-"""Writes to saved memory that no version counter sees, and those that are none."""
+"""Programs that write to saved memory without bumping a version counter, and sound programs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CASES = [
         "a leaf with other data",
         BEGIN + "loss = (x * x).sum()\nx.data = torch.zeros(3)\nloss.backward()",
         REPLACED,
-        ("saved x at version 0", "Line 5 (x.data = torch.zeros(3)) then gave it another memory"),
+        ("saved x at version 0", "Line 5 (x.data = torch.zeros(3)) then gave it other memory"),
         "Move line 5 after",
         BEGIN + "loss = (x * x).sum()\nloss.backward()\nx.data = torch.zeros(3)",
     ),

@@ -20,7 +20,7 @@ CASES = [
         BEGIN + "x = torch.ones(2, 3)\nfor i in range(3):\n    y = x[i].sum()",
         "indices: x[i] out of bounds",
         ("x[i] on line 6", "with the index 2: x [2, 3] has size 2 in dimension 0"),
-        "Let the index run from 0 to 1",
+        "Run the index from 0 to 1",
         BEGIN + "x = torch.ones(2, 3)\nfor i in range(2):\n    y = x[i].sum()",
     ),
     Case(
@@ -68,7 +68,7 @@ CASES = [
         BEGIN + "net = nn.Sequential(nn.Embedding(4, 2), nn.Linear(2, 1))\nwords = torch.tensor([-1])\ny = net(words)",
         "indices: not in the table",
         ("net.0 (Embedding) on line 6", "looks up words in net.0.weight [4, 2]"),
-        "Let net.0 have a row for each value of words",
+        "Give net.0 a row for each value of words",
         fixed=("[-1]", "[3]"),
     ),
     Case(

@@ -1,4 +1,4 @@
-"""Inference tensors outside of inference mode, and views made in it."""
+"""Programs with inference tensors outside inference mode, and with views made in it."""
 
 from __future__ import annotations
 

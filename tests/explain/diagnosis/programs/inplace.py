@@ -1,4 +1,4 @@
-"""In-place writes that PyTorch refuses: which tensor, why, and what to do instead."""
+"""Programs with in-place writes that PyTorch rejects: the tensor, the reason and the fix."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ FUNCTIONS = [
         TWO + "a, b = Half.apply(x.exp())\na = a.add(1)",
     ),
 ]
-"""A recording of an installed PyTorch has no Node of a Function until its results are used."""
+"""Cases with Functions. A recording of an installed PyTorch has no Node of a Function until its results are used."""
 
 NO_GRAD = [
     Case(

@@ -11,7 +11,11 @@ CASES = [
         "a class too many",
         BEGIN + "logits = torch.ones(3, 5)\ny = torch.tensor([1, 5, 2])\nl = F.cross_entropy(logits, y)",
         "indices: class out of range",
-        ("cross_entropy on line 6", "gets targets y with the class 5, but logits [3, 5] has 5 classes", "from 0 to 4"),
+        (
+            "cross_entropy on line 6",
+            "gets targets y with the class 5, but logits [3, 5] has 5 classes",
+            "numbered 0 to 4",
+        ),
         "If the classes in y count from 1, subtract 1",
         BEGIN + "logits = torch.ones(3, 5)\ny = torch.tensor([1, 5, 2])\nl = F.cross_entropy(logits, y - 1)",
     ),
@@ -112,7 +116,7 @@ CASES = [
         "classes last",
         BEGIN + "logits = torch.ones(2, 7, 5)\ny = torch.zeros(2, 7, dtype=torch.long)\nl = F.cross_entropy(logits, y)",
         "shapes: targets of a sequence",
-        ("takes the classes of logits [2, 7, 5] from dimension 1, 7 of them", "sizes [2, 5]; y has [2, 7]"),
+        ("takes the classes of logits [2, 7, 5] from dimension 1 (7 classes)", "sizes [2, 5]; y has [2, 7]"),
         "logits.movedim(-1, 1)",
         BEGIN + "logits = torch.ones(2, 7, 5)\ny = torch.zeros(2, 7, dtype=torch.long)\n"
         "l = F.cross_entropy(logits.movedim(-1, 1), y)",
@@ -122,7 +126,7 @@ CASES = [
         BEGIN
         + "out = torch.ones(1, 4, 8, 8)\nmask = torch.zeros(1, 9, 8, dtype=torch.long)\nl = F.cross_entropy(out, mask)",
         "shapes: targets of a sequence",
-        ("4 of them", "sizes [1, 8, 8]; mask has [1, 9, 8]"),
+        ("(4 classes)", "sizes [1, 8, 8]; mask has [1, 9, 8]"),
         "Give mask sizes [1, 8, 8]",
         fixed=("(1, 9, 8,", "(1, 8, 8,"),
     ),

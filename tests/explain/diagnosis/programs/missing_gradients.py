@@ -66,7 +66,7 @@ CASES = [
             "Line 11 (a = self.aux(h); return self.head(h)) computes with them",
             "no loss depends on its result",
         ),
-        "Let the loss depend on the result of line 11",
+        "Make the loss depend on the result of line 11",
         training(),
     ),
     Case(
@@ -74,7 +74,7 @@ CASES = [
         training("return self.head(h) + self.aux(h).detach()"),
         MISSING,
         ("aux.weight and aux.bias require grad", "no loss depends on its result"),
-        "Let the loss depend",
+        "Make the loss depend",
         training(),
     ),
     Case(
@@ -82,7 +82,7 @@ CASES = [
         training("return self.head(h) * (self.aux(h) > 0)"),
         MISSING,
         ("aux.weight and aux.bias require grad", "Line 11 (return self.head(h) * (self.aux(h) > 0))"),
-        "Let the loss depend",
+        "Make the loss depend",
         training("return self.head(h) * self.aux(h).sigmoid()"),
     ),
     Case(
@@ -159,7 +159,9 @@ ON_THE_MODEL = [
         training(),
     ),
 ]
-"""A recording of an installed PyTorch does not see that they require grad: no Node has them as inputs."""
+"""Programs whose parameters do not visibly require grad in a recording of an installed PyTorch: no Node has them as
+inputs.
+"""
 
 SOUND = {
     "all get gradients": training(),

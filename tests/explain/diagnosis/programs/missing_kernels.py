@@ -69,7 +69,7 @@ CASES = [
         BEGIN + "x = torch.randn(3, dtype=torch.long)",
         "no kernel: dtype",
         ("randn on line 3 (x = torch.randn(3, dtype=torch.long)) has no kernel for int64",),
-        "Ask for another dtype than int64 on line 3",
+        "Request another dtype than int64 on line 3",
         BEGIN + "x = torch.randn(3)",
     ),
     Case(
@@ -109,7 +109,7 @@ torch.ops.again.f(torch.ones(2))
         "kernel calls its operator again",
         (
             "The kernel of again::f at AutogradCPU calls again::f again on line 5",
-            "AutogradCPU wins each time",
+            "AutogradCPU is the highest key each time",
         ),
         "a guard that excludes AutogradCPU",
         fixed=(
@@ -164,4 +164,4 @@ ON_PYTORCH = [
         BEGIN + "x = torch.ones(3).to_sparse()\ny = torch.sigmoid(x.to_dense())",
     ),
 ]
-"""The model has no sparse tensors."""
+"""Programs for an installed PyTorch only, because the model has no sparse tensors."""

@@ -1,4 +1,4 @@
-"""Programs whose classes call layers: a diagnosis says for which module a line ran, and of which class it is."""
+"""Programs whose classes call layers. The diagnosis names the module that ran a line, and its class."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ CASES = [
         MADE_ELSEWHERE,
         "shapes: features of a layer",
         ("net.1 (Linear) on line 8", "takes 5 features", "net.0 (Linear) gives 3"),
-        "Let net.1 take 3 features",
+        "Make net.1 take 3 features",
         ("(5, 2)", "(3, 2)"),
     ),
 ]

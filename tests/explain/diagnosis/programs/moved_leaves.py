@@ -1,4 +1,4 @@
-"""Gradients of tensors that are no leaves, and of what a parameter was computed from."""
+"""Programs that read the gradient of a result, or make a parameter of a computed tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ CASES = [
         "a result",
         BEGIN + "x = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y.sum()\nz.backward()\nprint(y.grad)",
         RESULT,
-        ("y is no leaf: it is the result of mul on line 4 (y = x * 2)", "MulBackward0", "here for x", "y.grad is None"),
+        (
+            "y is not a leaf: it is the result of mul on line 4 (y = x * 2)",
+            "MulBackward0",
+            "here for x",
+            "y.grad is None",
+        ),
         "y.retain_grad() before line 6 (z.backward())",
         BEGIN + "x = torch.ones(2, requires_grad=True)\ny = x * 2\ny.retain_grad()\nz = y.sum()\nz.backward()\n"
         "print(y.grad)",
@@ -21,7 +26,7 @@ CASES = [
         "a hidden layer",
         BEGIN + "net = nn.Linear(2, 2)\nh = net(torch.ones(1, 2))\nh.relu().sum().backward()\ng = h.grad",
         RESULT,
-        ("h is no leaf", "linear on line 4", "here for net.bias and net.weight"),
+        ("h is not a leaf", "linear on line 4", "here for net.bias and net.weight"),
         "h.retain_grad() before line 5",
         fixed=("h.relu()", "h.retain_grad()\nh.relu()"),
     ),
@@ -30,7 +35,7 @@ CASES = [
         BEGIN + "w = torch.ones(2, requires_grad=True)\nw.sum().backward()\nw = w - 0.1 * w.grad\n"
         "(w * 2).sum().backward()\nprint(w.grad)",
         RESULT,
-        ("w is no leaf: it is the result of sub on line 5 (w = w - 0.1 * w.grad)", "w.grad is None"),
+        ("w is not a leaf: it is the result of sub on line 5 (w = w - 0.1 * w.grad)", "w.grad is None"),
         "retain_grad() before line 6",
         fixed=("(w * 2)", "w.retain_grad()\n(w * 2)"),
     ),
@@ -92,7 +97,7 @@ ON_A_GPU = [
         "the copy on a GPU",
         BEGIN + "x = torch.ones(3, requires_grad=True).to('cuda')\n(x ** 2).sum().backward()\nprint(x.grad)",
         MOVED,
-        ("x is no leaf: it is the result of to on line 3", "no variable holds it", "x.grad is None"),
+        ("x is not a leaf: it is the result of to on line 3", "no variable holds it", "x.grad is None"),
         "Move the tensor first and let the result require grad, on line 3: x.requires_grad_()",
         BEGIN + "x = torch.ones(3).to('cuda').requires_grad_()\n(x ** 2).sum().backward()\nprint(x.grad)",
     ),

@@ -1,4 +1,6 @@
-"""A backward pass without a Node to start at: which leaves do not require grad, or what cut the history."""
+"""Programs whose backward pass has no Node to start at, with the leaves that do not require grad or the cut in the
+history.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ CASES = [
         BEGIN + "y = w.detach() * 2\ny.sum().backward()",
         "no grad_fn: detached",
         ("the result of sum on line 4 has no grad_fn", "line 3 (y = w.detach() * 2) cut it from w"),
-        "Leave out detach() on line 3",
+        "Remove detach() on line 3",
         BEGIN + "y = w * 2\ny.sum().backward()",
     ),
     Case(
@@ -100,7 +102,7 @@ CASES = [
         "y = (w * w).sum()\ntorch.set_grad_enabled(True)\ny.backward()",
         "no grad_fn: grad mode off",
         ("ran while grad mode was off (since line 3 (torch.set_grad_enabled(False)))",),
-        "Switch grad mode on",
+        "Turn grad mode on",
         "import torch\nw = torch.ones(3, requires_grad=True)\ny = (w * w).sum()\ny.backward()",
         torch_kind="no grad_fn: cut",
         torch_why=("mul on line 4 (y = (w * w).sum()) recorded nothing, although w requires grad",),
@@ -112,7 +114,7 @@ CASES = [
         "loss.backward()",
         "no grad_fn: grad mode off",
         ("out = x.exp()",),
-        "Switch grad mode on",
+        "Turn grad mode on",
         "import torch\nfrom torch import nn\nnet = nn.Linear(2, 1)\nx = torch.ones(3, 2, requires_grad=True)\n"
         "out = x.exp()\nloss = out.mean()\nloss.backward()",
         torch_kind="no grad_fn: cut",
@@ -125,7 +127,7 @@ CASES = [
         "torch.set_grad_enabled(True)\nz.backward()",
         "no grad_fn: grad mode off",
         ("line 7 (z = w.sin().sum()) ran while grad mode was off (since line 4",),
-        "Switch grad mode on",
+        "Turn grad mode on",
         "import torch\nw = torch.ones(3, requires_grad=True)\ndef evaluate():\n    with torch.no_grad():\n"
         "        return 0\nevaluate()\nz = w.sin().sum()\nz.backward()",
         torch_kind="no grad_fn: cut",
@@ -147,7 +149,7 @@ CASES = [
         "loss = nn.functional.mse_loss(out, torch.zeros(3, 1))\nloss.backward()",
         "no grad_fn: detached",
         ("line 4 (out = net(torch.ones(3, 2)).detach()) cut it from the result of linear on line 4",),
-        "Leave out detach() on line 4",
+        "Remove detach() on line 4",
         "import torch\nfrom torch import nn\nnet = nn.Linear(2, 1)\nout = net(torch.ones(3, 2))\n"
         "loss = nn.functional.mse_loss(out, torch.zeros(3, 1))\nloss.backward()",
     ),
@@ -155,16 +157,16 @@ CASES = [
         "detach in place",
         "import torch\nw = torch.ones(3, requires_grad=True)\nh = w * 3\nh.detach_()\nh.sum().backward()",
         "no grad_fn: detached",
-        ("line 4 (h.detach_()) took the history of h away in place",),
-        "Leave out detach_() on line 4",
+        ("line 4 (h.detach_()) removed the history of h in place",),
+        "Remove detach_() on line 4",
         "import torch\nw = torch.ones(3, requires_grad=True)\nh = w * 3\nh.sum().backward()",
     ),
     Case(
         ".data of a leaf",
         "import torch\nw = torch.ones(3, requires_grad=True)\nloss = (w.data * 2).sum()\nloss.backward()",
         "no grad_fn: .data",
-        ("line 3 (loss = (w.data * 2).sum()) takes w.data, a tensor on the memory of w without its history",),
-        "Leave out .data on line 3",
+        ("line 3 (loss = (w.data * 2).sum()) takes w.data, a tensor that shares the memory of w but not its history",),
+        "Remove .data on line 3",
         "import torch\nw = torch.ones(3, requires_grad=True)\nloss = (w * 2).sum()\nloss.backward()",
     ),
     Case(
@@ -173,7 +175,7 @@ CASES = [
         "penalty = sum(p.data.pow(2).sum() for p in net.parameters())\npenalty.backward()",
         "no grad_fn: .data",
         (".data",),
-        "Leave out .data on line 4",
+        "Remove .data on line 4",
         "import torch\nfrom torch import nn\nnet = nn.Linear(2, 1)\n"
         "penalty = sum(p.pow(2).sum() for p in net.parameters())\npenalty.backward()",
     ),
@@ -183,7 +185,7 @@ CASES = [
         "loss = (h * h).mean()\nloss.backward()",
         "no grad_fn: .data",
         ("line 4 (h = h.data) takes",),
-        "Leave out .data on line 4",
+        "Remove .data on line 4",
         "import torch\nw = torch.ones(3, requires_grad=True)\nh = torch.tanh(w)\nloss = (h * h).mean()\n"
         "loss.backward()",
     ),

@@ -1,6 +1,6 @@
-"""Where NaN and infinity first appear in a gradient, and gates behind which gradients are zero.
+"""Programs with NaN or infinity in a gradient, and with gates behind which gradients are zero.
 
-A recording of an installed PyTorch has no numbers: none of these is told there.
+A recording of an installed PyTorch has no numbers, so these diagnoses do not exist there.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ ON_THE_MODEL = [
             "receives [1.0, 1.0] and returns zeros",
             "[-2.0, -4.0]",
         ),
-        "Let some inputs of relu be in the range",
+        "Move some inputs of relu into the range",
         GATE.format(w="1.0, 2.0", gate="relu(w * 2)"),
     ),
     Case(
@@ -126,7 +126,7 @@ ON_THE_MODEL = [
         GATE.format(w="3.0, -2.0", gate="clamp(w, -1, 1)"),
         DEAD,
         ("ClampBackward1", "clamp on line 5", "w = [3.0, -2.0]"),
-        "Let some inputs of clamp",
+        "Move some inputs of clamp",
         GATE.format(w="0.3, -0.2", gate="clamp(w, -1, 1)"),
     ),
     Case(
@@ -134,7 +134,7 @@ ON_THE_MODEL = [
         GATE.format(w="3.0, -2.0", gate="nn.functional.hardtanh(w)"),
         DEAD,
         ("HardtanhBackward0", "hardtanh on line 5"),
-        "Let some inputs of hardtanh",
+        "Move some inputs of hardtanh",
         fixed=("[3.0, -2.0]", "[3.0, -0.5]"),
     ),
     Case(

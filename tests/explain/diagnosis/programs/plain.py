@@ -1,4 +1,4 @@
-"""Errors of Python, calls that fit no signature, and what is said where no rule knows the cause."""
+"""Programs with errors of Python, calls that match no signature, and errors whose cause no rule knows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CASES = [
         "KeyError",
         BEGIN + "x = torch.ones(3)\nd = {}\nd['missing']",
         "error of Python",
-        ("Python raised KeyError on line 4 (d['missing']): 'missing'", "It is no error of PyTorch"),
+        ("Python raised KeyError on line 4 (d['missing']): 'missing'", "The error does not come from PyTorch"),
         "",
     ),
     Case(

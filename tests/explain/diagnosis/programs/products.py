@@ -1,4 +1,4 @@
-"""Factors whose sizes do not fit: of a layer, of ``@`` and its relatives."""
+"""Programs with factors whose sizes do not fit, in a layer, ``@`` or related operators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CASES = [
             "the result of relu on line 4, has 128: its sizes are [32, 128], those of net.2.weight [10, 64]",
             "net.0 (Linear) gives 128",
         ),
-        "Let net.2 take 128 features: nn.Linear(128, 10) instead of nn.Linear(64, 10) on line 3",
+        "Make net.2 take 128 features: write nn.Linear(128, 10) instead of nn.Linear(64, 10) on line 3",
         BEGIN
         + "net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))\nout = net(torch.randn(32, 784))",
     ),

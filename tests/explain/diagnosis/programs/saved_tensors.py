@@ -1,4 +1,4 @@
-"""Saved tensors that a Node cannot use: what was saved where, what changed it, what to do instead."""
+"""Programs with saved tensors that a Node cannot use: the saved tensor, the change, the fix."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ MODULE = Case(
     MODULES.replace("RELU", "nn.ReLU(inplace=True)"),
     "saved tensor changed",
     ("SigmoidBackward0, made on line 4", "saved its result at version 0", "changed that result in place with relu_"),
-    "Leave out inplace=True on line 3",
+    "Remove inplace=True on line 3",
     MODULES.replace("RELU", "nn.ReLU()"),
 )
 

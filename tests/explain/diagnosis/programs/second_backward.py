@@ -1,4 +1,6 @@
-"""A second backward pass through one graph: which Node, which pass released it, what carried it over."""
+"""Programs with a second backward pass through one graph: the Node, the pass that released it, the variable that
+carried it over.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +174,7 @@ CASES = [
         REPORT,
         "second backward: the same result",
         ("line 5 (y.backward())", "Line 7 (report()) runs the same graph again"),
-        "Leave out line 7 (report())",
+        "Remove line 7 (report())",
         REPORT.removesuffix("report()\n"),
     ),
     Case(
@@ -220,7 +222,7 @@ CASES = [
         BEGIN + "loss = (w * w).sum()\nloss.backward()\nloss.backward()",
         "second backward: the same result",
         ("MulBackward0, made on line 3", "line 4 (loss.backward())", "starts at the same result, loss"),
-        "Leave out line 5 (loss.backward())",
+        "Remove line 5 (loss.backward())",
         BEGIN + "loss = (w * w).sum()\nloss.backward()",
     ),
     Case(
@@ -236,7 +238,7 @@ CASES = [
         BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)\ng2 = torch.autograd.grad(y, w)",
         "second backward: the same result",
         ("ExpBackward0, made on line 3", "starts at the same result, y"),
-        "Leave out line 5",
+        "Remove line 5",
         BEGIN + "y = w.exp().sum()\ng = torch.autograd.grad(y, w)",
     ),
     Case(
@@ -252,7 +254,7 @@ CASES = [
         BEGIN + "y = w.exp()\nfor target in (1.0, 2.0):\n    loss = (y - target).sum()\n    loss.backward()",
         "second backward: computed once",
         ("y was computed only once, on line 3 (y = w.exp())", "line 5 (loss = (y - target).sum()) in iteration 2"),
-        "Compute y anew",
+        "Compute y again",
         BEGIN + "for target in (1.0, 2.0):\n    y = w.exp()\n    loss = (y - target).sum()\n    loss.backward()\n"
         "    w.grad = None",
     ),
@@ -332,7 +334,7 @@ CASES = [
         "    loss = head(features).sum()\n    loss.backward()\n    net.zero_grad()\n    head.zero_grad()",
         "second backward: computed once",
         ("features was computed only once, on line 5",),
-        "Compute features anew",
+        "Compute features again",
         "import torch\nfrom torch import nn\nnet = nn.Linear(2, 2)\nhead = nn.Linear(2, 1)\n"
         "for epoch in range(2):\n    features = torch.tanh(net(torch.ones(3, 2)))\n"
         "    loss = head(features).sum()\n    loss.backward()\n    net.zero_grad()\n    head.zero_grad()",

@@ -245,7 +245,7 @@ OTHERS = [
         BEGIN + "x = torch.ones(3, 4)\ny = x.view(5, 2)",
         "shapes: another number of elements",
         ("view on line 3 (y = x.view(5, 2)) asks for sizes [5, 2], which hold ten elements, but x [3, 4] has 12",),
-        "[-1, 2] gives [6, 2]",
+        "[-1, 2] results in [6, 2]",
         BEGIN + "x = torch.ones(3, 4)\ny = x.view(-1, 2)",
     ),
     Case(
@@ -261,7 +261,7 @@ OTHERS = [
         BEGIN + "for images in torch.ones(5, 2, 3).split(2):\n    flat = images.view(2, 6)",
         "shapes: another number of elements",
         ("asks for sizes [2, 6], which hold 12 elements, but", "[1, 2, 3] has 6"),
-        "[-1, 6] gives [1, 6]",
+        "[-1, 6] results in [1, 6]",
         BEGIN + "for images in torch.ones(5, 2, 3).split(2):\n    flat = images.view(-1, 6)",
     ),
     Case(

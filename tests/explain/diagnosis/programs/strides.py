@@ -1,4 +1,4 @@
-"""``view`` of a tensor whose elements do not lie in memory as it needs them."""
+"""Programs that call ``view`` on a tensor whose elements are not in the required order in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What functorch refuses."""
+"""Programs that functorch rejects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CASES = [
         BEGIN + "def f(x):\n    return x.item() * 2\nys = vmap(f)(torch.ones(3))",
         "vmap: item",
         ("Line 4 (return x.item() * 2), which vmap calls on line 5", "asks for x as one Python number"),
-        "Leave out .item()",
+        "Remove .item()",
         BEGIN + "def f(x):\n    return x * 2\nys = vmap(f)(torch.ones(3))",
     ),
     Case(
@@ -21,7 +21,7 @@ CASES = [
         + "def scale(row):\n    total = row.sum()\n    return row / total.item()\nys = vmap(scale)(torch.ones(3, 2))",
         "vmap: item",
         ("Line 5 (return row / total.item())", "asks for total as one Python number"),
-        "Leave out .item()",
+        "Remove .item()",
         BEGIN + "def scale(row):\n    total = row.sum()\n    return row / total\nys = vmap(scale)(torch.ones(3, 2))",
     ),
     Case(
@@ -29,7 +29,7 @@ CASES = [
         BEGIN + "xs = torch.ones(3)\nys = vmap(lambda x: x.item())(xs)",
         "vmap: item",
         ("asks for x as one Python number",),
-        "Leave out .item()",
+        "Remove .item()",
         fixed=("x.item()", "x * 1"),
     ),
     Case(

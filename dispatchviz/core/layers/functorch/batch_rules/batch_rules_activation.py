@@ -15,7 +15,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def glu(self: Tensor, bdim: int, dim: int) -> Batched:
-    """RuntimeError for 0-dim examples."""
+    """Apply ``glu`` to each example. Raise RuntimeError for 0-dim examples."""
     _check_rank(self)
     axis = wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1
     return ops.glu.call(move_batch_dim_to_front(self, bdim), axis), 0
@@ -27,7 +27,7 @@ def _check_rank(self: Tensor) -> None:
 
 
 def glu_backward(grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: int | None, dim: int) -> Batched:
-    """Both get the batch dimension."""
+    """Give both tensors the batch dimension."""
     if self_bdim is not None:
         _check_rank(self)
     axis = wrap_dim(dim, rank_without_batch_dim(self, self_bdim)) + 1
@@ -38,4 +38,4 @@ def glu_backward(grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: i
 
 
 KERNELS: dict[str, Kernel] = {"glu": plumbed("glu", glu), "glu_backward": plumbed("glu_backward", glu_backward)}
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

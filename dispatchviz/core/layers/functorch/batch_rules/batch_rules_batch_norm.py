@@ -1,7 +1,7 @@
 """Batch rules of batch norm (``BatchRulesNorm.cpp``): the batch becomes channels, each with statistics of its own.
 
-Weight and bias are applied to the normalized input; the gradients of both are computed on the batched tensors
-themselves. In comments N are examples, C channels, B the batch; (BC) is one dimension.
+Weight and bias are applied to the normalized input. The gradients of both are computed on the batched tensors
+themselves. In comments, N are examples, C channels, B the batch; (BC) is one dimension.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MaybeBatched = tuple[Tensor | None, int | None]
 
 
 def pad_right(tensor: Tensor, bdim: int | None, rank: int) -> Tensor:
-    """``padRight``: dimensions of size 1 behind the others."""
+    """Append dimensions of size 1 (``padRight``)."""
     missing = rank - rank_without_batch_dim(tensor, bdim)
     return tensor if missing <= 0 else ops.view.call(tensor, (*tensor._size, *[1] * missing))
 
@@ -37,7 +37,7 @@ def _size(*batched: MaybeBatched) -> int:
 
 
 def _running(statistic: MaybeBatched, size: int) -> Tensor | None:
-    """BC or C -> (BC)"""
+    """Reshape a statistic: BC or C -> (BC)."""
     tensor, bdim = statistic
     if tensor is None:
         return None
@@ -46,7 +46,7 @@ def _running(statistic: MaybeBatched, size: int) -> Tensor | None:
 
 
 def _ones_and_zeros(input: Tensor) -> tuple[Tensor, Tensor]:
-    """A weight and a bias that change nothing, for libraries that want one."""
+    """Return a weight and a bias that change nothing, for libraries that require them."""
     options = (input._dtype, "strided", input._device, None)
     return ops.ones.call((input._size[1],), *options), ops.zeros.call((input._size[1],), *options)
 
@@ -69,7 +69,9 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, int, Tensor, int | None, Tensor, int | None]:
-    """RuntimeError if statistics would be written that all examples share."""
+    """Normalize, then apply weight and bias. Raise RuntimeError if the examples would have to share the statistics that
+    are written.
+    """
     running = ((running_mean, mean_bdim), (running_var, var_bdim))
     if training and input_bdim is not None and any(one is not None and bdim is None for one, bdim in running):
         raise RuntimeError(
@@ -94,7 +96,7 @@ def native_batch_norm(
 
 
 def _plain(input: Tensor, running: Sequence[MaybeBatched], training: bool, momentum: float, eps: float) -> Three:
-    """Only weight or bias are batched; the channels go to the front."""
+    """Normalize an input that is not batched, and move the channels to the front."""
     factor, shift = _ones_and_zeros(input)
     means, variances = (one for one, _ in running)
     result, mean, rstd = ops.native_batch_norm.call(input, factor, shift, means, variances, training, momentum, eps)
@@ -102,7 +104,7 @@ def _plain(input: Tensor, running: Sequence[MaybeBatched], training: bool, momen
 
 
 def _normalized(input: Batched, running: Sequence[MaybeBatched], training: bool, momentum: float, eps: float) -> Three:
-    """BNC -> N(BC), then BCN"""
+    """Normalize a batched input: BNC -> N(BC), then BCN."""
     size = _size(input, *running)
     whole = ensure_has_bdim(move_batch_dim_to_front(*input), input[1] is not None, size)
     channels = reshape_dim_into(0, 1, whole)
@@ -124,14 +126,14 @@ def _native_batch_norm_legit(
     momentum: float,
     eps: float,
 ) -> Three:
-    """As ``native_batch_norm``, on the batched tensors themselves."""
+    """Call ``native_batch_norm`` on the batched tensors themselves."""
     return ops.native_batch_norm.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def _native_batch_norm_legit_no_stats(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
 ) -> Three:
-    """The same without running statistics."""
+    """Call ``native_batch_norm`` without running statistics."""
     return ops.native_batch_norm.call(input, weight, bias, None, None, training, momentum, eps)
 
 
@@ -151,7 +153,7 @@ def native_batch_norm_backward_plumbing(
     eps: float,
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Only the gradient of the input needs the operator itself."""
+    """Compute the gradients. Only that of the input needs the operator itself."""
     level = checked_layer("NativeBatchNormBackwardBatchRuleHelper.apply").level
     tensors = (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd)
     if not any(is_batched_at_level(tensor, level) for tensor in tensors):
@@ -190,7 +192,7 @@ def _inverse_deviation(running_var: Tensor | None, eps: float) -> Tensor:
 
 
 def _of_normalized(grad_out: Tensor, weight: Tensor | None) -> Tensor:
-    """NC, through CN for the weight."""
+    """Return the gradient of the normalized input, NC. It is multiplied by the weight as CN."""
     factor = None if weight is None else pad_right(weight, None, len(grad_out._size))
     grad = ops.transpose_int.call(grad_out, 0, 1)
     if factor is not None:
@@ -201,7 +203,7 @@ def _of_normalized(grad_out: Tensor, weight: Tensor | None) -> Tensor:
 def _input_gradient(
     unwrapped: Sequence[Batched], running: Sequence[MaybeBatched], training: bool, eps: float
 ) -> Batched:
-    """``batch_norm_backward_no_weight_bias_batch_rule``"""
+    """Return the gradient of the input (``batch_norm_backward_no_weight_bias_batch_rule``)."""
     grad, input, mean, rstd = (tensor for tensor, _ in unwrapped)
     mask = (True, False, False)
     if all(bdim is None for _, bdim in (*unwrapped[:2], *running)):
@@ -234,4 +236,4 @@ KERNELS: dict[str, Kernel] = {
     "_native_batch_norm_legit.no_stats": _native_batch_norm_legit_no_stats,
     "native_batch_norm_backward": native_batch_norm_backward_plumbing,
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

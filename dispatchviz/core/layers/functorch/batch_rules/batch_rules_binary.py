@@ -1,9 +1,9 @@
 """Batch rules of binary and ternary pointwise operators, ``where``, ``masked_select`` (``BatchRulesBinaryOps.cpp``).
 
-Batch dimensions go to the front; a batched tensor of lower rank gets dimensions of size 1 behind its batch dimension,
-so that the physical tensors broadcast as the examples would.
+Batch dimensions go to the front. A batched tensor of lower rank gets dimensions of size 1 after its batch dimension, so
+that the physical tensors broadcast as the examples would.
 
-Rule 1: a batched tensor whose examples are 0-dim is not 0-dim itself, but must not decide the dtype either: the dtype
+Rule 1: a batched tensor whose examples are 0-dim is not 0-dim itself, but must not decide the dtype either. The dtype
 is found as for the examples, and both are cast beforehand (``_handle_scalar_type_promotion``).
 """
 
@@ -37,14 +37,14 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def aligned(*batched: Batched) -> list[Tensor]:
-    """The physical tensors with batch dimensions in front and ranks padded to the highest."""
+    """Return the physical tensors with batch dimensions in front and ranks padded to the highest."""
     rank = max(rank_without_batch_dim(*one) for one in batched)
     moved = [(move_batch_dim_to_front(tensor, bdim), bdim) for tensor, bdim in batched]
     return [maybe_pad_to_logical_rank(tensor, bdim, rank) for tensor, bdim in moved]
 
 
 def binary_pointwise_helper(tensor: Batched, other: Batched, do_type_promotion: bool = True) -> tuple[Tensor, Tensor]:
-    """``_binary_pointwise_helper``: as ``aligned``, with Rule 1."""
+    """Return the tensors as ``aligned`` does, with Rule 1 (``_binary_pointwise_helper``)."""
     ranks = rank_without_batch_dim(*tensor), rank_without_batch_dim(*other)
     moved = [move_batch_dim_to_front(*tensor), move_batch_dim_to_front(*other)]
     if do_type_promotion:
@@ -58,7 +58,7 @@ def binary_pointwise_helper(tensor: Batched, other: Batched, do_type_promotion: 
 
 
 def _handle_scalar_type_promotion(logical_scalar: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in the dtype that one example of the first would have with the second."""
+    """Return both in the dtype that one example of the first would have with the second."""
     dtype = result_type(ops.select_int.call(logical_scalar, 0, 0), second)
     if logical_scalar._dtype is not dtype:
         logical_scalar = ops.to_dtype.call(logical_scalar, dtype, False, False, None)
@@ -71,7 +71,7 @@ def _handle_scalar_type_promotion(logical_scalar: Tensor, second: Tensor) -> tup
 
 
 def binary_pointwise(name: str) -> BatchRule:
-    """``BINARY_POINTWISE_BATCH_RULE``"""
+    """Return the rule of a binary pointwise operator (``BINARY_POINTWISE_BATCH_RULE``)."""
 
     def rule(tensor: Tensor, bdim: int | None, other: Tensor, other_bdim: int | None, *extra: Any) -> Batched:
         operands = binary_pointwise_helper((tensor, bdim), (other, other_bdim))
@@ -81,9 +81,10 @@ def binary_pointwise(name: str) -> BatchRule:
 
 
 def comparison_pointwise(name: str) -> BatchRule:
-    """``comparison_pointwise_batch_rule``: the result's dtype does not depend on ``other``, so nothing is cast.
+    """Return the rule of a comparison (``comparison_pointwise_batch_rule``). The result's dtype does not depend on
+    ``other``, so nothing is cast.
 
-    Also ``masked_fill_scalar_batch_rule`` of BatchRulesScatterOps.cpp.
+    It is also ``masked_fill_scalar_batch_rule`` of BatchRulesScatterOps.cpp.
     """
 
     def rule(tensor: Tensor, bdim: int | None, other: Tensor, other_bdim: int | None, *extra: Any) -> Batched:
@@ -94,7 +95,9 @@ def comparison_pointwise(name: str) -> BatchRule:
 
 
 def binary_pointwise_inplace(name: str) -> Callable[..., None]:
-    """``binary_pointwise_inplace_batch_rule``. RuntimeError if only ``other`` is batched."""
+    """Return the rule of an in-place operator (``binary_pointwise_inplace_batch_rule``). The rule raises RuntimeError
+    if only ``other`` is batched.
+    """
 
     def rule(tensor: Tensor, bdim: int | None, other: Tensor, other_bdim: int | None, *extra: Any) -> None:
         if bdim is None and other_bdim is not None:
@@ -113,7 +116,7 @@ def where_self(
     other: Tensor,
     other_bdim: int | None,
 ) -> Batched:
-    """All three aligned."""
+    """Align all three tensors."""
     operands = aligned((condition, condition_bdim), (self, self_bdim), (other, other_bdim))
     return ops.where_self.call(*operands), 0
 
@@ -121,7 +124,7 @@ def where_self(
 def gelu_backward(
     grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: int | None, approximate: str
 ) -> Batched:
-    """Its kernel does not broadcast, so both get the batch dimension."""
+    """Give both tensors the batch dimension, since the kernel does not broadcast."""
     size = batch_size((grad, grad_bdim), (self, self_bdim))
     first, second = binary_pointwise_helper((grad, grad_bdim), (self, self_bdim))
     first = ensure_has_bdim(first, grad_bdim is not None, size)
@@ -131,13 +134,15 @@ def gelu_backward(
 def log_sigmoid_backward(
     grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: int | None, buffer: Tensor, buffer_bdim: int | None
 ) -> Batched:
-    """All three aligned."""
+    """Align all three tensors."""
     operands = aligned((grad, grad_bdim), (self, self_bdim), (buffer, buffer_bdim))
     return ops.log_sigmoid_backward.call(*operands), 0
 
 
 def masked_select(self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: int | None) -> Batched:
-    """As many of each example. RuntimeError if the mask is batched: examples would differ in size."""
+    """Select the same elements of each example. Raise RuntimeError if the mask is batched: examples would differ in
+    size.
+    """
     if mask_bdim is not None:
         _refuse_mask("masked_select(self, mask)")
     moved = move_batch_dim_to_front(self, self_bdim)
@@ -149,7 +154,7 @@ def masked_select(self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: 
 def masked_select_backward(
     grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: int | None
 ) -> Batched:
-    """Both get the batch dimension. RuntimeError if the mask is batched."""
+    """Give both the batch dimension. Raise RuntimeError if the mask is batched."""
     if mask_bdim is not None:
         _refuse_mask("masked_select_backward(grad, self, mask)")
     first, second = move_batch_dim_to_front(self, self_bdim), move_batch_dim_to_front(grad, grad_bdim)
@@ -180,7 +185,7 @@ def _cdist_backward(
     cdist: Tensor,
     cdist_bdim: int | None,
 ) -> Batched:
-    """The first tensor and the gradient get the batch dimension if others have it."""
+    """Give the first tensor and the gradient the batch dimension if others have it."""
     if cdist_bdim is not None and x1_bdim is None:
         x1, x1_bdim = contiguous(ensure_has_bdim(x1, False, cdist._size[cdist_bdim])), 0
     first, second = binary_pointwise_helper((x1, x1_bdim), (x2, x2_bdim))
@@ -192,7 +197,7 @@ def _cdist_backward(
 
 
 def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim: int | None) -> None:
-    """One value for all, or a copy of a value each."""
+    """Fill with one value for all examples, or copy one value to each."""
     if other_bdim is None:
         ops.fill__Tensor.call(self, other)
         return
@@ -247,7 +252,7 @@ OF_A_NUMBER = (
     ),
     *("fmod.Scalar", "special_xlog1py.other_scalar", "special_zeta.other_scalar"),
 )
-"""The other operand is a number: the rule is that of one tensor."""
+"""Operators whose other operand is a number. They have the rule of unary operators."""
 
 KERNELS: dict[str, Kernel] = {
     **{name: plumbed(name, basic_unary(name)) for name in OF_A_NUMBER},
@@ -262,4 +267,4 @@ KERNELS: dict[str, Kernel] = {
     "_cdist_backward": plumbed("_cdist_backward", _cdist_backward),
     "fill_.Tensor": plumbed_inplace("fill_.Tensor", fill__Tensor),
 }
-"""Under FuncTorchBatched; ``add_.Tensor`` is boxed."""
+"""Kernels for FuncTorchBatched. ``add_.Tensor`` is boxed."""

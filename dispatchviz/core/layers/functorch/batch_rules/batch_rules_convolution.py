@@ -1,6 +1,6 @@
 """Batch rules of convolution (``BatchRulesConvolution.cpp``): the batch becomes examples, channels or groups.
 
-In comments N are examples, I and O channels of input and output, G groups, B the batch; (BO) is one dimension.
+In comments, N are examples, I and O channels of input and output, G groups, B the batch; (BO) is one dimension.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ConvOptions(NamedTuple):
     groups: int
 
     def times(self, size: int) -> ConvOptions:
-        """With as many times the groups."""
+        """Return options with the number of groups multiplied by ``size``."""
         return self._replace(groups=self.groups * size)
 
 
@@ -48,7 +48,7 @@ def convolution(
     bias_bdim: int | None,
     *options: object,
 ) -> Batched:
-    """A bias that is batched, or meets a batched weight, is added afterwards."""
+    """Convolve. A bias is added afterwards if it or the weight is batched."""
     conv_options = ConvOptions(*options)  # type: ignore[arg-type]
     separate = bias is not None and (weight_bdim is not None or bias_bdim is not None)
     result = _convolution((input, input_bdim), (weight, weight_bdim), None if separate else bias, conv_options)
@@ -82,7 +82,7 @@ def _convolution(input: Batched, weight: Batched, bias: Tensor | None, options: 
 
 
 def _grouped_kernels(weight: Tensor, bdim: int, groups: int) -> Tensor:
-    """B(GO)I -> BGOI -> G(BO)I -> (GBO)I"""
+    """Reshape a weight: B(GO)I -> BGOI -> G(BO)I -> (GBO)I."""
     split = reshape_dim_outof(1 if bdim == 0 else 0, groups, weight)
     return reshape_dim_into(0, 0, reshape_dim_into(bdim + (bdim > 0), 1, split))
 
@@ -104,7 +104,9 @@ def convolution_backward_plumbing(
     groups: int,
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """One call if all are batched, otherwise one for each gradient; that of the bias is a sum."""
+    """Compute the gradients: by one call if all tensors are batched, otherwise by one for each gradient. That of the
+    bias is a sum.
+    """
     options = ConvOptions(stride, padding, dilation, transposed, output_padding, groups)
     level = current_layer().level
     tensors = (grad_output, input, weight)
@@ -130,7 +132,7 @@ def convolution_backward_plumbing(
 def _all_batched(
     grad: Batched, x: Batched, w: Batched, options: ConvOptions, output_mask: tuple[bool, ...], level: int
 ) -> tuple[Tensor | None, Tensor | None]:
-    """BNO, BNI, BOI -> N(BO), N(BI), (BO)I"""
+    """Compute both gradients at once: BNO, BNI, BOI -> N(BO), N(BI), (BO)I."""
     assert grad[1] is not None
     assert x[1] is not None
     assert w[1] is not None
@@ -144,7 +146,7 @@ def _all_batched(
 
 
 def _dummy(tensor: Tensor, bdim: int | None, dim: int, size: int) -> Tensor:
-    """``make_dummy``: only its shape is used: that of an example, ``dim`` times as long."""
+    """Return a placeholder with the shape of an example, with ``dim`` multiplied by ``size`` (``make_dummy``)."""
     one = tensor if bdim is None else ops.select_int.call(tensor, bdim, 0)
     length = one._size[dim]
     one = ops.slice_Tensor.call(one, dim, 0, 1, 1)
@@ -161,7 +163,7 @@ def _for_weight(grad: Tensor, input: Tensor, dummy: Tensor, options: ConvOptions
 
 
 def _input_gradient(grad: Batched, x: Batched, w: Batched, options: ConvOptions) -> Batched:
-    """``convolution_backward_input_batch_rule``"""
+    """Return the gradient of the input (``convolution_backward_input_batch_rule``)."""
     (g, g_bdim), (weight, w_bdim) = grad, w
     if w_bdim is None:
         if g_bdim is None:
@@ -187,7 +189,7 @@ def _input_gradient(grad: Batched, x: Batched, w: Batched, options: ConvOptions)
 
 
 def _weight_gradient(grad: Batched, x: Batched, w: Batched, options: ConvOptions) -> Batched:
-    """``convolution_backward_weight_batch_rule``"""
+    """Return the gradient of the weight (``convolution_backward_weight_batch_rule``)."""
     (g, g_bdim), (inputs, x_bdim) = grad, x
     if g_bdim is not None and x_bdim is not None:
         size = inputs._size[x_bdim]
@@ -198,7 +200,7 @@ def _weight_gradient(grad: Batched, x: Batched, w: Batched, options: ConvOptions
     batched = grad if x_bdim is None else x
     assert batched[1] is not None
     size = batched[0]._size[batched[1]]
-    # the weight's dimension that the batched one's channels are: those of the output, or those of the input
+    # the weight's dimension of the batched tensor's channels: those of the output, or those of the input
     side = 0 if (x_bdim is None) is not options.transposed else 1
     moved = (
         reshape_dim_into(batched[1], 1, batched[0]) if options.groups == 1 else _groups_first(batched, options.groups)
@@ -213,7 +215,7 @@ def _weight_gradient(grad: Batched, x: Batched, w: Batched, options: ConvOptions
 
 
 def _groups_first(batched: Batched, groups: int) -> Tensor:
-    """BN(GO) -> BNGO -> NGBO -> N(GBO)"""
+    """Reshape a tensor: BN(GO) -> BNGO -> NGBO -> N(GBO)."""
     split = reshape_dim_outof(2, groups, move_batch_dim_to_front(*batched))
     return ops.flatten_using_ints.call(ops.movedim_int.call(split, 0, 2), 1, 3)
 
@@ -222,4 +224,4 @@ KERNELS: dict[str, Kernel] = {
     "convolution": plumbed("convolution", convolution),
     "convolution_backward": convolution_backward_plumbing,
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

@@ -8,7 +8,7 @@ from dispatchviz.core.table.operator_entry import OperatorEntry
 
 
 def unsupported_local_scalar_dense(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """RuntimeError, always."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         "vmap: It looks like you're either (1) calling .item() on a Tensor or (2) attempting to use a Tensor in some "
         "data-dependent control flow or (3) encountering this error in PyTorch internals. For (1): we don't support "
@@ -19,7 +19,7 @@ def unsupported_local_scalar_dense(op: OperatorEntry, ks: int, stack: list[Any])
 
 
 def unsupported_item(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """RuntimeError, always."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
         "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside "
@@ -28,7 +28,7 @@ def unsupported_item(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
 
 
 def unsupported_is_nonzero(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """RuntimeError, always."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
         "that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
@@ -36,7 +36,7 @@ def unsupported_is_nonzero(op: OperatorEntry, ks: int, stack: list[Any]) -> None
 
 
 def unsupported_dynamic_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """RuntimeError, always."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
         f"{op.name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
@@ -44,12 +44,12 @@ def unsupported_dynamic_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None
 
 
 def unsupported_data(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """RuntimeError, always."""
+    """Raise RuntimeError."""
     raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
 
 
 def unsupported_allclose(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """RuntimeError, always."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         "vmap over torch.allclose isn't supported yet. Please file an issue at "
         "https://github.com/pytorch/pytorch/issues if you need this feature."
@@ -65,4 +65,4 @@ BOXED = {
     "where": unsupported_dynamic_op,
     **dict.fromkeys(("_unique2", "unique_consecutive", "unique_dim", "unique_dim_consecutive"), unsupported_dynamic_op),
 }
-"""Under FuncTorchBatched."""
+"""Boxed kernels for FuncTorchBatched."""

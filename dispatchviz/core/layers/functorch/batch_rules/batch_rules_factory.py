@@ -1,6 +1,6 @@
 """Batch rules of ``_new_zeros_with_same_feature_meta``, ``linspace``, ``logspace`` (``BatchRulesFactory.cpp``).
 
-``zeros_like`` and its like are in ``batch_rules_unary.py``.
+Those of ``zeros_like`` and similar operators are in ``batch_rules_unary.py``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _has_same_storage_numel(ks: int, self: Tensor, other: Tensor) -> bool:
-    """Always: a batched tensor has no storage to count."""
+    """Return True, since a batched tensor has no storage to count."""
     return True
 
 
 def _new_zeros_with_same_feature_meta(
     self: Tensor, self_bdim: int | None, other: Tensor, other_bdim: int | None, self_num_batch_dims: int
 ) -> Batched:
-    """A new tangent (like self) for a base (other): the batch dimension goes behind those that self has already."""
+    """Return a new tangent (like ``self``) for a base (``other``). The batch dimension goes after those that ``self``
+    has already.
+    """
     count = self_num_batch_dims
     if other_bdim is None:
         tangent = move_batch_dim_to_front(self, self_bdim)
@@ -40,7 +42,7 @@ def _new_zeros_with_same_feature_meta(
 
 
 def spaced(start: Batched, end: Batched, steps: int, base: float | None, *options: Any) -> Batched:
-    """``linspace_logspace_batch_rule_helper``: the first value and so many equal steps, then powers of the base."""
+    """Return ``steps`` values at equal distances, or powers of ``base`` (``linspace_logspace_batch_rule_helper``)."""
     size = batch_size(start, end)
     first, last = (ensure_has_bdim(tensor, bdim is not None, size) for tensor, bdim in (start, end))
     first, last = move_batch_dim_to_front(first, start[1]), move_batch_dim_to_front(last, end[1])
@@ -63,7 +65,7 @@ def spaced(start: Batched, end: Batched, steps: int, base: float | None, *option
 
 
 def _linspace(of_start: bool, of_end: bool, logarithmic: bool) -> BatchRule:
-    """Which ends are tensors; the other one becomes a tensor too."""
+    """Return the rule for the ends that are tensors. The other end becomes a tensor too."""
 
     def rule(*args: Any) -> Batched:
         if of_start and of_end:
@@ -91,4 +93,4 @@ KERNELS: dict[str, Kernel] = {
         "_new_zeros_with_same_feature_meta", _new_zeros_with_same_feature_meta
     ),
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

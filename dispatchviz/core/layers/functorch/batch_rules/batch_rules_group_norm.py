@@ -32,7 +32,7 @@ def native_group_norm_plumbing(
     group: int,
     eps: float,
 ) -> Three:
-    """Normalized without weight and bias."""
+    """Normalize, then apply weight and bias."""
     level = checked_layer("native_group_norm_plumbing").level
     if not any(is_batched_at_level(tensor, level) for tensor in (input, weight, bias)):
         with exclude_batched():
@@ -66,7 +66,7 @@ def native_group_norm_backward_plumbing(
     group: int,
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Only the gradient of the input needs the operator itself."""
+    """Compute the gradients. Only that of the input needs the operator itself."""
     level = checked_layer("native_group_norm_backward_plumbing").level
     sizes = N, C, HxW, group
     if not any(is_batched_at_level(tensor, level) for tensor in (grad_out, input, mean, rstd, weight)):
@@ -89,7 +89,7 @@ def native_group_norm_backward_plumbing(
 
 
 def _summed(grad: Tensor) -> Tensor:
-    """Over everything but the channels."""
+    """Return the sum over all dimensions except the channels."""
     dims = tuple(range(1, len(grad._size)))
     return ops.sum_dim_IntList.call(ops.transpose_int.call(grad, 0, 1), dims, False, None)
 
@@ -103,7 +103,7 @@ def _normalized(input: Tensor, mean: Tensor, rstd: Tensor, group: int) -> Tensor
 
 
 def _input_gradient(unwrapped: Sequence[Batched], N: int, C: int, HxW: int, group: int) -> Tensor:
-    """``group_norm_backward_no_weight_bias_batch_rule``"""
+    """Return the gradient of the input (``group_norm_backward_no_weight_bias_batch_rule``)."""
     size = batch_size(*unwrapped[:2])
     moved = [move_batch_dim_to_front(*one) for one in unwrapped]
     whole = [ensure_has_bdim(one, bdim is not None, size) for one, (_, bdim) in zip(moved, unwrapped, strict=True)]
@@ -118,4 +118,4 @@ KERNELS: dict[str, Kernel] = {
     "native_group_norm": native_group_norm_plumbing,
     "native_group_norm_backward": native_group_norm_backward_plumbing,
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

@@ -1,6 +1,6 @@
 """Helpers of batch rules: move, merge and split the batch dimension (``aten/src/ATen/functorch/BatchRulesHelper.cpp``).
 
-Names of operators are called as C++ calls them: in full, so that each call shows up on its own.
+Operators are called by name as C++ calls them: by a full call, so that each call is recorded.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def vmap_layer() -> VmapInterpreter:
-    """The interpreter on top, which is a vmap's where a batch rule runs."""
+    """Return the interpreter on top, which belongs to a vmap while a batch rule runs."""
     interpreter = current_layer().interpreter
     assert isinstance(interpreter, VmapInterpreter)
     return interpreter
 
 
 def move_batch_dim_to_front(tensor: Tensor, bdim: int | None) -> Tensor:
-    """``moveBatchDimToFront``: nothing is called if it is there already."""
+    """Move the batch dimension to the front, without a call if it is there already (``moveBatchDimToFront``)."""
     return ops.movedim_int.call(tensor, bdim, 0) if bdim else tensor
 
 
 def rank_without_batch_dim(tensor: Tensor, bdim: int | None) -> int:
-    """``rankWithoutBatchDim``: the logical rank."""
+    """The logical rank (``rankWithoutBatchDim``)."""
     return len(tensor._size) - (bdim is not None)
 
 
 def physical_dim(tensor: Tensor, has_batch_dim: bool, dim: int) -> int:
-    """``getPhysicalDim``: the user's dimension in a tensor whose batch dimension is in front."""
+    """The physical dimension for the user's, in a tensor whose batch dimension is in front (``getPhysicalDim``)."""
     return wrap_dim(dim, len(tensor._size) - has_batch_dim) + has_batch_dim
 
 
 def physical_size(tensor: Tensor, size: Size) -> Size:
-    """The user's size behind the batch size of a tensor whose batch dimension is in front."""
+    """The batch size followed by the user's size, for a tensor whose batch dimension is in front."""
     return (tensor._size[0], *size)
 
 
 def maybe_pad_to_logical_rank(tensor: Tensor, bdim: int | None, rank: int) -> Tensor:
-    """Dimensions of size 1 between the batch dimension and the others, so that broadcasting lines up."""
+    """Insert dimensions of size 1 after the batch dimension, so that broadcasting aligns."""
     missing = rank - rank_without_batch_dim(tensor, bdim)
     if bdim is None or missing <= 0:
         return tensor
@@ -50,7 +50,7 @@ def maybe_pad_to_logical_rank(tensor: Tensor, bdim: int | None, rank: int) -> Te
 
 
 def reshape_dim_into(source: int, target: int, tensor: Tensor) -> Tensor:
-    """One dimension becomes the outer part of another, which ``target`` names as if the first were gone."""
+    """Make one dimension the outer part of another. ``target`` is counted as if the first were removed."""
     rank = len(tensor._size)
     source, target = wrap_dim(source, rank), wrap_dim(target, rank - 1)
     size = [length for dim, length in enumerate(tensor._size) if dim != source]
@@ -59,7 +59,7 @@ def reshape_dim_into(source: int, target: int, tensor: Tensor) -> Tensor:
 
 
 def reshape_dim_outof(source: int, outer: int, tensor: Tensor) -> Tensor:
-    """The opposite: a dimension is split into ``outer`` and the rest. RuntimeError if it cannot be."""
+    """Split a dimension into ``outer`` and the rest. Raise RuntimeError if that is impossible."""
     source = wrap_dim(source, len(tensor._size))
     if tensor._size[source] and tensor._size[source] % outer:
         raise RuntimeError(
@@ -72,22 +72,22 @@ def reshape_dim_outof(source: int, outer: int, tensor: Tensor) -> Tensor:
 
 
 def batch_size(*batched: tuple[Tensor, int | None]) -> int:
-    """``get_bdim_size2``, ``get_bdim_size3``: of the first that is batched."""
+    """The batch size of the first tensor that is batched (``get_bdim_size2``, ``get_bdim_size3``)."""
     return next(tensor._size[bdim] for tensor, bdim in batched if bdim is not None)
 
 
 def contiguous(tensor: Tensor) -> Tensor:
-    """``Tensor::contiguous`` of C++, which calls no operator for a tensor that is so already."""
+    """Return a contiguous tensor, without a call if it is contiguous already (``Tensor::contiguous`` of C++)."""
     return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 
 def ensure_has_bdim(tensor: Tensor, has_bdim: bool, batch_size: int) -> Tensor:
-    """Expanded by a batch dimension if it has none."""
+    """Expand the tensor by a batch dimension if it has none."""
     return tensor if has_bdim else ops.expand.call(tensor, (batch_size, *tensor._size), False)
 
 
 def vmap_incompatible_inplace_error(name: str) -> NoReturn:
-    """RuntimeError: self is not batched, but what is written to it is."""
+    """Raise RuntimeError: self is not batched, but the value that is written to it is."""
     raise RuntimeError(
         f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
         "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over "
@@ -97,7 +97,9 @@ def vmap_incompatible_inplace_error(name: str) -> NoReturn:
 
 
 def check_randomness(any_tensor_batched: bool = False) -> str:
-    """The running vmap's randomness. RuntimeError if it allows none, or not this."""
+    """Return the running vmap's randomness. Raise RuntimeError if it forbids random numbers, or ``same`` ones for a
+    batched tensor.
+    """
     randomness = vmap_layer().randomness
     if randomness == "error":
         raise RuntimeError(

@@ -1,9 +1,9 @@
 """Batch rules of ``index``, ``index_put`` (``BatchRulesScatterOps.cpp``).
 
-Rule 1: if only self is batched, the list gets a None in front; if only indices are, they broadcast by themselves; if
-both are, the batch dimension gets an index of its own, which counts from 0.
-Rule 2: where the indexed dimensions end up depends on whether all tensors of the list stand side by side. The index of
-Rule 1 may part from them, so the result's dimensions (or those of the values) are moved afterwards.
+Rule 1: if only self is batched, the list gets a None in front. If only indices are batched, they broadcast by
+themselves. If both are, the batch dimension gets an index of its own, which counts from 0.
+Rule 2: the position of the indexed dimensions in the result depends on whether all tensors of the list are adjacent.
+The index of Rule 1 may separate them, so the result's dimensions (or those of the values) are moved afterwards.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _max_rank(indices: Sequence[BatchedIndex]) -> int:
 
 
 def _side_by_side(indices: Sequence[Index]) -> bool:
-    """``are_advanced_indices_adjacent``: no None between two tensors."""
+    """Return whether no None is between two tensors (``are_advanced_indices_adjacent``)."""
     positions = [position for position, index in enumerate(indices) if index is not None]
     return not positions or positions[-1] - positions[0] == len(positions) - 1
 
@@ -54,7 +54,7 @@ def _side_by_side(indices: Sequence[Index]) -> bool:
 def _batch_indices(
     self: Tensor, indices: Sequence[BatchedIndex], size: int, self_batched: bool, values_batched: bool = False
 ) -> list[Index]:
-    """``batchIndices``: Rule 1. RuntimeError for a batched mask: examples would differ in size."""
+    """Apply Rule 1 (``batchIndices``). Raise RuntimeError for a batched mask: examples would differ in size."""
     rank, batched = _max_rank(indices), _any_batched(indices)
     found = [_index_in_front(index, bdim, rank) for index, bdim in indices]
     if not batched:
@@ -80,7 +80,7 @@ def _index_in_front(index: Index, bdim: int | None, rank: int) -> Index:
 
 
 def _swap_regions(tensor: Tensor, first: int, second: int) -> Tensor:
-    """``swap_regions``: behind the batch dimension, ``first`` dimensions change places with the next ``second``."""
+    """Swap ``first`` dimensions after the batch dimension with the next ``second`` (``swap_regions``)."""
     rest = range(1 + first + second, len(tensor._size))
     return ops.permute.call(tensor, (0, *range(1 + first, 1 + first + second), *range(1, 1 + first), *rest))
 
@@ -89,7 +89,7 @@ def _swap_regions(tensor: Tensor, first: int, second: int) -> Tensor:
 
 
 def index_Tensor(self: Tensor, self_bdim: int | None, indices: Sequence[BatchedIndex]) -> Batched:
-    """``index_batch_rule``, with Rule 2."""
+    """Index, with Rule 2 (``index_batch_rule``)."""
     moved = move_batch_dim_to_front(self, self_bdim)
     size = moved._size[0] if moved._size else 0
     result = ops.index_Tensor.call(moved, _batch_indices(self, indices, size, self_bdim is not None))
@@ -107,7 +107,9 @@ def index_Tensor(self: Tensor, self_bdim: int | None, indices: Sequence[BatchedI
 def _to_put(
     self: Batched, indices: Sequence[BatchedIndex], values: Batched, size: int | None = None
 ) -> tuple[Tensor, list[Index], Tensor]:
-    """``index_put_batch_rule_helper``: all get the batch dimension, the values dimensions of size 1 behind it."""
+    """Give all tensors the batch dimension, and the values dimensions of size 1 after it
+    (``index_put_batch_rule_helper``).
+    """
     target, source = move_batch_dim_to_front(*self), move_batch_dim_to_front(*values)
     size = target._size[0] if size is None else size
     target = ensure_has_bdim(target, self[1] is not None, size)
@@ -120,7 +122,9 @@ def _to_put(
 
 
 def _indexed_shape(self: Tensor, indices: Sequence[Index]) -> Size:
-    """``get_indexed_shape``: expands and transposes as ``index`` itself would, for the shape alone."""
+    """The shape after indexing, found by expanding and transposing as ``index`` itself would
+    (``get_indexed_shape``).
+    """
     expanded = _expand_outplace(list(_without_masks(indices)))
     expanded += [None] * (len(self._size) - len(expanded))
     if not _side_by_side(expanded):
@@ -133,7 +137,7 @@ def _indexed_shape(self: Tensor, indices: Sequence[Index]) -> Size:
 
 
 def _without_masks(indices: Sequence[Index]) -> list[Index]:
-    """``expandTensors``: a mask becomes one index per dimension."""
+    """Replace each mask by one index per dimension (``expandTensors``)."""
     found: list[Index] = []
     for index in indices:
         if index is None or index._dtype not in (bool_, uint8):
@@ -152,7 +156,7 @@ def _expand_outplace(indices: Sequence[Index]) -> list[Index]:
 
 
 def _permuted_values(values: Tensor, indices: Sequence[BatchedIndex]) -> Tensor:
-    """``maybe_permute_values``: Rule 2, the other way round."""
+    """Move the dimensions of the values by the inverse of Rule 2 (``maybe_permute_values``)."""
     adjacent, nones, rank = _side_by_side([index for index, _ in indices]), _leading_nones(indices), _max_rank(indices)
     if not _any_batched(indices):
         return values if adjacent else ops.movedim_int.call(values, 0, rank)
@@ -160,7 +164,7 @@ def _permuted_values(values: Tensor, indices: Sequence[BatchedIndex]) -> Tensor:
 
 
 def index_put(self: Batched, indices: Sequence[BatchedIndex], values: Batched, accumulate: bool) -> Tensor:
-    """``index_put_batch_rule``"""
+    """Return the tensor with values put into it (``index_put_batch_rule``)."""
     batched = [self, values] if self[1] is not None or values[1] is not None else indices
     size = next(tensor._size[bdim] for tensor, bdim in batched if tensor is not None and bdim is not None)
     target, found, source = _to_put(self, indices, values, size)
@@ -168,7 +172,8 @@ def index_put(self: Batched, indices: Sequence[BatchedIndex], values: Batched, a
 
 
 def index_put_(self: Batched, indices: Sequence[BatchedIndex], values: Batched, *flags: bool) -> None:
-    """``index_put__batch_rule``; ``_index_put_impl_`` too, which has a flag more. RuntimeError if self is not batched.
+    """Put values in place (``index_put__batch_rule``), also for ``_index_put_impl_``, which has one more flag. Raise
+    RuntimeError if self is not batched.
 
     The values are not moved by Rule 2, which is a defect of PyTorch's.
     """
@@ -189,14 +194,16 @@ def _unwrapped(indices: Sequence[Index], level: int) -> list[BatchedIndex]:
 
 
 def _on_device(values: Tensor, self: Tensor) -> Tensor:
-    """A 0-dim tensor of another device is brought to self's."""
+    """Copy a 0-dim tensor of another device to the device of self."""
     if values._device == self._device or values._size:
         return values
     return ops.to_dtype_layout.call(values, None, None, self._device, None, False, False, None)
 
 
 def index_plumbing(ks: int, self: Tensor, indices: Sequence[Index]) -> Tensor:
-    """Written out in PyTorch too, as lists of optional tensors are not generated."""
+    """Unwrap the arguments and call the rule. PyTorch, too, writes this by hand: it is not generated for lists of
+    optional tensors.
+    """
     with exclude_batched():
         level = checked_layer("index_plumbing").level
         if not any(is_batched_at_level(tensor, level) for tensor in (self, *indices)):
@@ -206,7 +213,7 @@ def index_plumbing(ks: int, self: Tensor, indices: Sequence[Index]) -> Tensor:
 
 
 def index_put_plumbing(ks: int, self: Tensor, indices: Sequence[Index], values: Tensor, accumulate: bool) -> Tensor:
-    """As ``index_plumbing``."""
+    """Unwrap the arguments and call the rule, as ``index_plumbing`` does."""
     with exclude_batched():
         level = checked_layer("index_put_plumbing").level
         values = _on_device(values, self)
@@ -237,4 +244,4 @@ KERNELS: dict[str, Kernel] = {
     "index_put_": _inplace_plumbing("index_put_", ops.index_put_.call, True),
     "_index_put_impl_": _inplace_plumbing("_index_put_impl_", ops._index_put_impl_.call, False),
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

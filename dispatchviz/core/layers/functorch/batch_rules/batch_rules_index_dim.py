@@ -24,14 +24,14 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def index_select_decomp(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """``gather`` with the index expanded to self's shape; runs on the batched tensors themselves."""
+    """Call ``gather`` with the index expanded to self's shape, on the batched tensors themselves."""
     rank = len(self._size)
     result = ops.gather.call(self, dim, expanded_index(index, self._size, dim) if rank > len(index._size) else index)
     return ops.squeeze_dim.call(result, -1) if rank == 0 and result._size else result
 
 
 def expanded_index(index: Tensor, size: Size, dim: int) -> Tensor:
-    """``getexpanded_index``"""
+    """The index expanded to the shape of self (``getexpanded_index``)."""
     if not index._size:
         return ops.expand.call(index, size, False)
     axis = wrap_dim(dim, len(size))
@@ -41,7 +41,7 @@ def expanded_index(index: Tensor, size: Size, dim: int) -> Tensor:
 
 
 def index_copy_decomp(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """``scatter`` with the index expanded; runs on the batched tensors themselves."""
+    """Call ``scatter`` with the index expanded, on the batched tensors themselves."""
     indices = expanded_index(index, self._size, dim) if len(self._size) > len(index._size) else index
     return ops.scatter_src.call(self, dim, indices, source)
 
@@ -50,14 +50,16 @@ def index_copy_decomp(ks: int, self: Tensor, dim: int, index: Tensor, source: Te
 
 
 def index_add(self: Tensor, *rest: Any) -> Batched:
-    """Clones self first, though nothing is written to it."""
+    """Add to a clone of self, although nothing is written to self."""
     whole = ops.clone.call(self, "preserve_format")
     returned = list(_index_add(ops.index_add.call, whole, *rest))
     return (ops.stack.call(returned, 0) if rest[3] is not None else returned[0]), 0
 
 
 def index_add_(self: Tensor, self_bdim: int | None, *rest: Any) -> None:
-    """RuntimeError if self is not batched; for a batched index PyTorch stacks self at the end, for nothing."""
+    """Add in place. Raise RuntimeError if self is not batched. For a batched index PyTorch stacks self at the end,
+    without using the result.
+    """
     if self_bdim is None:
         vmap_incompatible_inplace_error("index_add_")
     list(_index_add(ops.index_add_.call, self, self_bdim, *rest))
@@ -76,7 +78,9 @@ def _index_add(
     source_bdim: int | None,
     alpha: Scalar,
 ) -> Iterator[Tensor]:
-    """``index_add_batch_rule_impl``: once for all, or once per example if the index is batched."""
+    """Yield the results: one for all examples, or one per example if the index is batched
+    (``index_add_batch_rule_impl``).
+    """
     if index_bdim is None:
         rank = rank_without_batch_dim(self, self_bdim)
         first, values = _in_front_in_turn((self, self_bdim), (source, source_bdim))
@@ -89,19 +93,19 @@ def _index_add(
 
 
 def _in_front_in_turn(*batched: Batched) -> list[Tensor]:
-    """As ``_in_front``, but the first is given a dimension before the second is moved."""
+    """Prepare the tensors as ``_in_front`` does, except that the first gets a dimension before the second is moved."""
     ranked = [at_least_1d(move_batch_dim_to_front(*one), one) for one in batched]
     size = batch_size(*batched)
     return [ensure_has_bdim(tensor, bdim is not None, size) for tensor, (_, bdim) in zip(ranked, batched, strict=True)]
 
 
 def at_least_1d(moved: Tensor, batched: Batched) -> Tensor:
-    """A 0-dim example is given a dimension."""
+    """Give a 0-dim example a dimension."""
     return moved if rank_without_batch_dim(*batched) else ops.unsqueeze.call(moved, -1)
 
 
 def as_0d(result: Tensor, rank: int) -> Tensor:
-    """And it is taken away again."""
+    """Remove the dimension that ``at_least_1d`` added."""
     return result if rank else ops.squeeze_dim.call(result, -1)
 
 
@@ -109,12 +113,12 @@ def as_0d(result: Tensor, rank: int) -> Tensor:
 
 
 def index_fill(self: Tensor, self_bdim: int | None, *rest: Any) -> Batched:
-    """Clones self first, then fills the copy."""
+    """Clone self, then fill the copy."""
     return _index_fill(False, ops.clone.call(self, "preserve_format"), self_bdim, *rest)
 
 
 def index_fill_(self: Tensor, self_bdim: int | None, *rest: Any) -> None:
-    """RuntimeError if self is not batched."""
+    """Fill in place. Raise RuntimeError if self is not batched."""
     if self_bdim is None:
         vmap_incompatible_inplace_error("index_fill_")
     _index_fill(True, self, self_bdim, *rest)
@@ -130,7 +134,7 @@ def _index_fill(
     value: Tensor | Scalar,
     value_bdim: int | None = None,
 ) -> Batched:
-    """Once for all, once per example, or once for the examples side by side."""
+    """Fill once for all examples, once per example, or once for all examples joined along the dimension."""
     rank = rank_without_batch_dim(self, self_bdim)
     first, indices = move_batch_dim_to_front(self, self_bdim), move_batch_dim_to_front(index, index_bdim)
     values = move_batch_dim_to_front(value, value_bdim) if isinstance(value, Tensor) else value
@@ -155,7 +159,7 @@ def _index_fill(
 
 
 def _filled(self: Tensor, rank: int, dim: int, index: Tensor, value: Tensor | Scalar) -> Tensor:
-    """A 0-dim example is given a dimension, and it is taken away again, in place."""
+    """Fill in place. A 0-dim example temporarily gets a dimension."""
     if not rank:
         ops.unsqueeze_.call(self, -1)
     _fill(self, dim + 1, index, value)
@@ -172,7 +176,7 @@ def _fill(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar) -> None
 
 
 def _filled_side_by_side(self: Tensor, dim: int, index: Tensor, value: Scalar, size: int, index_rank: int) -> Batched:
-    """The batch becomes part of the dimension, and the indices of example i get i lengths added."""
+    """Fill with the batch as part of the dimension. The indices of example i are shifted by i lengths."""
     steps = ops.arange.call(size, index._dtype, None, index._device, None)
     if not index_rank:
         index = ops.unsqueeze.call(index, -1)
@@ -190,4 +194,4 @@ KERNELS: dict[str, Kernel] = {
     **{name: plumbed(name, index_fill) for name in ("index_fill.int_Scalar", "index_fill.int_Tensor")},
     **{name: plumbed_inplace(name, index_fill_) for name in ("index_fill_.int_Scalar", "index_fill_.int_Tensor")},
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

@@ -1,4 +1,4 @@
-"""Batch rules of ``dot``, ``mv``, ``addmm``, ``addmv``, ``baddbmm``: decomposed to ``matmul``, which knows batches
+"""Batch rules of ``dot``, ``mv``, ``addmm``, ``addmv``, ``baddbmm``: decomposed to ``matmul``, which supports batches
 (``BatchRulesLinearAlgebra.cpp``).
 
 If only one of two factors is batched, the other is not expanded.
@@ -17,7 +17,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def dot(a: Tensor, a_bdim: int | None, b: Tensor, b_bdim: int | None) -> Batched:
-    """Rows times columns if both are batched."""
+    """Multiply rows by columns if both are batched."""
     if rank_without_batch_dim(a, a_bdim) != 1 or rank_without_batch_dim(b, b_bdim) != 1:
         raise RuntimeError("Got wrong shapes for dot")
     first, second = move_batch_dim_to_front(a, a_bdim), move_batch_dim_to_front(b, b_bdim)
@@ -29,18 +29,18 @@ def dot(a: Tensor, a_bdim: int | None, b: Tensor, b_bdim: int | None) -> Batched
 
 
 def addmm_decomp(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """Run on the batched tensors themselves; C++ evaluates the second argument of ``add`` first."""
+    """Decompose on the batched tensors themselves. C++ evaluates the second argument of ``add`` first."""
     product = ops.mm.call(mat1, mat2)
     return ops.add_Tensor.call(ops.mul_Scalar.call(self, beta), product, alpha)
 
 
 def vdot_decomp(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    """``dot`` with the first factor conjugated; runs on the batched tensors themselves."""
+    """Call ``dot`` with the first factor conjugated, on the batched tensors themselves."""
     return ops.dot.call(ops._conj.call(self) if self._dtype.is_complex else self, other)
 
 
 def mv(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim: int | None) -> Batched:
-    """``tv_batch_rule``: three cases, by who is batched."""
+    """Multiply, in one of three ways depending on which factors are batched (``tv_batch_rule``)."""
     _check_ranks("mv", (self, self_bdim, 2), (other, other_bdim, 1))
     if self_bdim is not None and other_bdim is not None:
         matrices = ops.movedim_int.call(self, self_bdim, -3)
@@ -54,7 +54,7 @@ def mv(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim: int | Non
 
 
 def _product(name: str, rank: int) -> BatchRule:
-    """``mm_batch_rule``, ``bmm_batch_rule``"""
+    """Return the rule of a product (``mm_batch_rule``, ``bmm_batch_rule``)."""
 
     def rule(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim: int | None) -> Batched:
         _check_ranks(name, (self, self_bdim, rank), (other, other_bdim, rank))
@@ -74,17 +74,17 @@ def _check_ranks(name: str, a: tuple[Tensor, int | None, int], b: tuple[Tensor, 
 
 
 def addmv_decomp(ks: int, input: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """Run on the batched tensors themselves."""
+    """Decompose on the batched tensors themselves."""
     return _added(input, ops.mv.call(mat, vec), beta, alpha)
 
 
 def baddbmm_decomp(ks: int, input: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """Run on the batched tensors themselves."""
+    """Decompose on the batched tensors themselves."""
     return _added(input, ops.bmm.call(batch1, batch2), beta, alpha)
 
 
 def addbmm_decomp(ks: int, input: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """Run on the batched tensors themselves."""
+    """Decompose on the batched tensors themselves."""
     return _added(input, ops.sum_dim_IntList.call(ops.bmm.call(batch1, batch2), (0,), False, None), beta, alpha)
 
 
@@ -107,4 +107,4 @@ KERNELS: dict[str, Kernel] = {
     "baddbmm": baddbmm_decomp,
     "vdot": vdot_decomp,
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

@@ -26,11 +26,13 @@ from dispatchviz.core.native.losses.elementwise_losses import apply_loss_reducti
 from dispatchviz.core.native.losses.mse_nll_loss import MEAN, NONE, SUM
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
-# -- of two tensors ----------------------------------------------------------------------------------------------------
+# -- losses of two tensors ---------------------------------------------------------------------------------------------
 
 
 def loss(name: str) -> BatchRule:
-    """``loss_batch_rule_helper``: each example is flattened and reduced afterwards."""
+    """Return the rule of a loss, which is computed without reduction, flattened for each example and then reduced
+    (``loss_batch_rule_helper``).
+    """
 
     def rule(
         self: Tensor, self_bdim: int | None, target: Tensor, target_bdim: int | None, reduction: int, *how: Any
@@ -50,7 +52,7 @@ def loss(name: str) -> BatchRule:
 
 
 def _flat(batched: Batched) -> Tensor:
-    """``flatten_logical``: all but the batch dimension."""
+    """Flatten all dimensions except the batch dimension (``flatten_logical``)."""
     tensor, bdim = batched
     if bdim is None:
         return ops.flatten_using_ints.call(tensor, 0, -1)
@@ -64,7 +66,7 @@ def _flat(batched: Batched) -> Tensor:
 def binary_cross_entropy_plumbing(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """Weighted and reduced afterwards, on the batched tensors themselves."""
+    """Compute the loss, then apply weight and reduction on the batched tensors themselves."""
     level = checked_layer("binary_cross_entropy_plumbing").level
     if not any(is_batched_at_level(tensor, level) for tensor in (self, target, weight)):
         with exclude_batched():
@@ -82,7 +84,9 @@ def binary_cross_entropy_plumbing(
 def binary_cross_entropy_backward_plumbing(
     ks: int, grad: Tensor, input: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """The same way; a gradient of a number is expanded first."""
+    """Compute the gradient, then apply the weight on the batched tensors themselves. The gradient of a number is
+    expanded first.
+    """
     level = checked_layer("binary_cross_entropy_backward_plumbing").level
     if not any(is_batched_at_level(tensor, level) for tensor in (grad, input, target, weight)):
         with exclude_batched():
@@ -105,7 +109,7 @@ def _in_front(batched: Sequence[Batched]) -> int | None:
 
 
 def _with_batch(batched: Sequence[Batched]) -> list[Tensor]:
-    """All with the batch dimension in front, unless none has one."""
+    """Return all tensors with the batch dimension in front, unless none is batched."""
     if _in_front(batched) is None:
         return [tensor for tensor, _ in batched]
     size = batch_size(*batched)
@@ -118,4 +122,4 @@ KERNELS: dict[str, Kernel] = {
     "binary_cross_entropy": binary_cross_entropy_plumbing,
     "binary_cross_entropy_backward": binary_cross_entropy_backward_plumbing,
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

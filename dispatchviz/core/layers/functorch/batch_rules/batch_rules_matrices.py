@@ -1,6 +1,7 @@
 """Batch rules of matrix decompositions and solvers (``BatchRulesLinearAlgebra.cpp``).
 
-These operators know batches of matrices, so the batch goes to the front. Where two tensors meet, both may need it.
+These operators support batches of matrices, so the batch goes to the front. Operators of two tensors may need it on
+both.
 """
 
 from __future__ import annotations
@@ -46,15 +47,17 @@ def _expect_at_least_rank(batched: Batched, expected: int, name: str) -> None:
 
 
 def _in_front(results: Any) -> tuple[Any, ...]:
-    """Each result with batch dimension 0."""
+    """Return each result with batch dimension 0."""
     return tuple(part for result in results for part in (result, 0))
 
 
-# -- of one matrix -----------------------------------------------------------------------------------------------------
+# -- operators of one matrix -------------------------------------------------------------------------------------------
 
 
 def of_matrix(name: str, shown: str) -> BatchRule:
-    """``LINALG_CHECK_MATRIX_UNARY_BATCH_RULE``; errors name the function ``shown``."""
+    """Return the rule of an operator of one matrix (``LINALG_CHECK_MATRIX_UNARY_BATCH_RULE``). Errors call the function
+    ``shown``.
+    """
 
     def rule(tensor: Tensor, bdim: int | None, *extra: Any) -> tuple[Any, ...]:
         _check_matrix(shown, "A", (tensor, bdim))
@@ -65,7 +68,7 @@ def of_matrix(name: str, shown: str) -> BatchRule:
 
 
 def linalg_lu_factor_ex(A: Tensor, bdim: int | None, pivot: bool, check_errors: bool) -> tuple[Any, ...]:
-    """With an error text of its own."""
+    """Factor the matrices, with an error text of its own."""
     if rank_without_batch_dim(A, bdim) < 2:
         raise RuntimeError(
             f"torch.lu_factor_ex: Expected tensor with 2 or more dimensions. Got size: {list(A._size)} instead"
@@ -74,13 +77,13 @@ def linalg_lu_factor_ex(A: Tensor, bdim: int | None, pivot: bool, check_errors: 
 
 
 def linalg_matrix_exp(self: Tensor, self_bdim: int | None) -> Batched:
-    """Side by side in memory, by its old name."""
+    """Compute the exponential of contiguous matrices, by the operator's old name."""
     _check_matrix("torch.matrix_exp", "A", (self, self_bdim))
     return ops.matrix_exp.call(contiguous(move_batch_dim_to_front(self, self_bdim))), 0
 
 
 def _linalg_check_errors_plumbing(ks: int, info: Tensor, api_name: str, is_matrix: bool) -> None:
-    """One number for each example: these are several matrices."""
+    """Check one number for each example: these are several matrices."""
     with exclude_batched():
         level = checked_layer("gen_vmap_plumbing_no_returns").level
         if not is_batched_at_level(info, level):
@@ -98,7 +101,7 @@ def linalg_pinv(
     rtol_bdim: int | None,
     hermitian: bool,
 ) -> Batched:
-    """The tolerances have a number for each matrix."""
+    """Compute the pseudoinverse. The tolerances have a number for each matrix."""
     if rank_without_batch_dim(input, input_bdim) < 2:
         raise RuntimeError("linalg.pinv: The input tensor input must have at least 2 dimensions.")
     tolerances = [(atol, atol_bdim), (rtol, rtol_bdim)]
@@ -110,11 +113,11 @@ def linalg_pinv(
     return ops.linalg_pinv_atol_rtol_tensor.call(matrices, first, second, hermitian), 0
 
 
-# -- of two ------------------------------------------------------------------------------------------------------------
+# -- operators of two matrices -----------------------------------------------------------------------------------------
 
 
 def of_matrices(name: str, shown: str) -> BatchRule:
-    """``LINALG_CHECK_MATRIX_BINARY_BATCH_RULE``"""
+    """Return the rule of an operator of two matrices (``LINALG_CHECK_MATRIX_BINARY_BATCH_RULE``)."""
 
     def rule(first: Tensor, first_bdim: int | None, second: Tensor, second_bdim: int | None, *extra: Any) -> Any:
         _check_matrix(shown, "A", (first, first_bdim))
@@ -127,7 +130,7 @@ def of_matrices(name: str, shown: str) -> BatchRule:
 
 
 def cholesky_solve(self: Tensor, self_bdim: int | None, A: Tensor, A_bdim: int | None, upper: bool) -> Batched:
-    """The ranks in its errors count the batch dimension."""
+    """Solve. The ranks in the error texts count the batch dimension."""
     for name, tensor, bdim in (("b", self, self_bdim), ("u", A, A_bdim)):
         if rank_without_batch_dim(tensor, bdim) < 2:
             rank = len(tensor._size)
@@ -137,7 +140,7 @@ def cholesky_solve(self: Tensor, self_bdim: int | None, A: Tensor, A_bdim: int |
 
 
 def linalg_householder_product(input: Tensor, input_bdim: int | None, tau: Tensor, tau_bdim: int | None) -> Batched:
-    """Both get the batch dimension."""
+    """Give both tensors the batch dimension."""
     return ops.linalg_householder_product.call(*_both((input, input_bdim), (tau, tau_bdim))), 0
 
 
@@ -149,7 +152,7 @@ def _both(first: Batched, second: Batched) -> tuple[Tensor, Tensor]:
 
 
 def linalg_cross(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim: int | None, dim: int) -> Batched:
-    """Both get the batch dimension. RuntimeError for other ranks."""
+    """Give both tensors the batch dimension. Raise RuntimeError if their ranks differ."""
     if rank_without_batch_dim(self, self_bdim) != rank_without_batch_dim(other, other_bdim):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     size = batch_size((self, self_bdim), (other, other_bdim))
@@ -162,7 +165,7 @@ def linalg_cross(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim:
 def _linalg_solve_ex(
     A: Tensor, A_bdim: int | None, B: Tensor, B_bdim: int | None, left: bool, check_errors: bool
 ) -> tuple[Any, ...]:
-    """Both get the batch dimension; a right-hand side of one rank less is a vector."""
+    """Give both tensors the batch dimension. A right-hand side of a rank lower by one is a vector."""
     size = batch_size((A, A_bdim), (B, B_bdim))
     ranks = rank_without_batch_dim(A, A_bdim), rank_without_batch_dim(B, B_bdim)
     _check_matrix("linalg.solve", "A", (A, A_bdim))
@@ -180,7 +183,9 @@ def _linalg_solve_ex(
 def linalg_lstsq(
     self: Tensor, self_bdim: int | None, b: Tensor, b_bdim: int | None, rcond: float | None, driver: str | None
 ) -> tuple[Any, ...]:
-    """Both get the batch dimension, since a vector would not broadcast; what was not computed has none."""
+    """Give both tensors the batch dimension, since a vector would not broadcast. Results that were not computed have
+    none.
+    """
     if rank_without_batch_dim(self, self_bdim) < 2:
         raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
     if rank_without_batch_dim(b, b_bdim) < 1:
@@ -198,7 +203,7 @@ def linalg_lstsq(
 
 
 def _same_batch(LU: Batched, pivots: Batched) -> tuple[Batched, Batched]:
-    """The leading dimensions of both must agree: if only one is batched, the other is expanded."""
+    """Make the leading dimensions agree: if only one tensor is batched, the other is expanded."""
     moved = [(move_batch_dim_to_front(tensor, bdim), bdim) for tensor, bdim in (LU, pivots)]
     if (LU[1] is None) == (pivots[1] is None):
         return moved[0], moved[1]
@@ -210,7 +215,7 @@ def _same_batch(LU: Batched, pivots: Batched) -> tuple[Batched, Batched]:
 def lu_unpack(
     LU: Tensor, LU_bdim: int | None, pivots: Tensor, pivots_bdim: int | None, unpack_data: bool, unpack_pivots: bool
 ) -> tuple[Any, ...]:
-    """Three matrices."""
+    """Return the three matrices."""
     (first, _), (second, _) = _same_batch((LU, LU_bdim), (pivots, pivots_bdim))
     return _in_front(ops.lu_unpack.call(first, second, unpack_data, unpack_pivots))
 
@@ -225,7 +230,7 @@ def linalg_lu_solve(
     left: bool,
     adjoint: bool,
 ) -> Batched:
-    """The right-hand side broadcasts with the rest."""
+    """Solve. The right-hand side broadcasts with the rest."""
     _expect_at_least_rank((LU, LU_bdim), 2, "LU")
     _expect_at_least_rank((pivots, pivots_bdim), 1, "pivots")
     _expect_at_least_rank((B, B_bdim), 2, "B")
@@ -251,7 +256,7 @@ OF_MATRIX = {
     "_linalg_slogdet": "linalg.slogdet",
     "_linalg_svd": "linalg.svd",
 }
-"""Operators of one matrix, and what their errors call them."""
+"""Operators of one matrix, and their names in errors."""
 OF_MATRICES = {"linalg_solve_triangular": "linalg.solve_triangular", "triangular_solve": "triangular_solve"}
 
 KERNELS: dict[str, Kernel] = {
@@ -269,4 +274,4 @@ KERNELS: dict[str, Kernel] = {
     "lu_unpack": plumbed("lu_unpack", lu_unpack),
     "linalg_lu_solve": plumbed("linalg_lu_solve", linalg_lu_solve),
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

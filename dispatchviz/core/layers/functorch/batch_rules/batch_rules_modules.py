@@ -32,7 +32,9 @@ def embedding(
     scale_grad_by_freq: bool,
     sparse: bool,
 ) -> Batched:
-    """If both are batched, the tables stand below one another, and the indices of example i get i * rows added."""
+    """Look up embeddings. If both are batched, the tables are joined into one, and the indices of example i are
+    increased by i * rows.
+    """
     options = (padding_idx, scale_grad_by_freq, sparse)
     if weight_bdim is None:
         return ops.embedding.call(weight, indices, *options), indices_bdim
@@ -48,7 +50,7 @@ def embedding(
 
 
 def _steps(indices: Tensor, size: int, rows: int) -> Tensor:
-    """``getStepTensor``: [0, rows, 2 * rows, ...], along the first dimension."""
+    """The tensor [0, rows, 2 * rows, ...] along the first dimension (``getStepTensor``)."""
     steps = ops.arange_start_step.call(0, size * rows, rows, indices._dtype, "strided", indices._device, None)
     return ops.view.call(steps, (size, *[1] * (len(indices._size) - 1)))
 
@@ -62,7 +64,7 @@ def embedding_dense_backward(
     padding_idx: int,
     scale_grad_by_freq: bool,
 ) -> Batched:
-    """The padding of several tables is filled with zeros afterwards."""
+    """Return the gradient of the tables. The padding of several tables is filled with zeros afterwards."""
     if indices_bdim is None:
         assert grad_bdim is not None
         size = grad_output._size[grad_bdim]
@@ -84,7 +86,7 @@ def embedding_dense_backward(
 
 
 def one_hot_decomposition(ks: int, self: Tensor, num_classes: int) -> Tensor:
-    """Compare with every class. RuntimeError without the number of classes: it would depend on the values."""
+    """Compare with every class. Raise RuntimeError without the number of classes, which would depend on the values."""
     if self._dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor.")
     if num_classes <= 0:
@@ -97,7 +99,9 @@ def one_hot_decomposition(ks: int, self: Tensor, num_classes: int) -> Tensor:
 
 
 def upsample_backward(name: str) -> BatchRule:
-    """``UpsampleBackwardBatchRuleHelper``: more examples, also in ``input_size``."""
+    """Return the rule of a backward: the batch becomes more examples, also in ``input_size``
+    (``UpsampleBackwardBatchRuleHelper``).
+    """
 
     def rule(grad_output: Tensor, bdim: int, output_size: Size, input_size: Size, *how: Any) -> Batched:
         grad = reshape_dim_into(bdim, 0, grad_output)
@@ -112,9 +116,10 @@ def upsample_backward(name: str) -> BatchRule:
 
 
 def grid_sample(input: Tensor, input_bdim: int | None, grid: Tensor, grid_bdim: int | None, *how: Any) -> Batched:
-    """``GridSampleBatchRuleHelper``: examples are more channels, more rows of the grid or, of both, a bigger batch.
+    """Sample, with the batch as more channels, more rows of the grid or, if both are batched, a bigger batch
+    (``GridSampleBatchRuleHelper``).
 
-    The last is taken apart by the length of input's dimension that is the batch dimension of grid, as in PyTorch.
+    A bigger batch is split by the size of input's dimension with the index of grid's batch dimension, as in PyTorch.
     """
     if grid_bdim is None:
         assert input_bdim is not None
@@ -131,7 +136,9 @@ def grid_sample(input: Tensor, input_bdim: int | None, grid: Tensor, grid_bdim: 
 
 
 def grid_sample_backward(name: str) -> BatchRule:
-    """``GridSampleBackwardBatchRuleHelper``: a bigger batch of all three."""
+    """Return the rule of a backward, in which all three tensors get a bigger batch
+    (``GridSampleBackwardBatchRuleHelper``).
+    """
 
     def rule(
         grad_output: Tensor, grad_bdim: int | None, input: Tensor, input_bdim: int | None, *more: Any
@@ -169,6 +176,6 @@ KERNELS: dict[str, Kernel] = {
     **{f"{name}_backward": plumbed(f"{name}_backward", grid_sample_backward(f"{name}_backward")) for name in SAMPLERS},
     "one_hot": one_hot_decomposition,
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""
 BOXED = {f"{name}_backward": existing_bdim_all for name in PAD}
-"""Boxed ones there."""
+"""Boxed kernels for FuncTorchBatched."""

@@ -27,7 +27,7 @@ def native_layer_norm(
     bias_bdim: int | None,
     eps: float,
 ) -> tuple[Tensor, int, Tensor, int | None, Tensor, int | None]:
-    """At once if neither weight nor bias is batched."""
+    """Normalize, at once with weight and bias if neither is batched."""
     moved = move_batch_dim_to_front(input, input_bdim)
     if weight_bdim is None and bias_bdim is None:
         result, mean, rstd = ops.native_layer_norm.call(moved, normalized_shape, weight, bias, eps)
@@ -49,7 +49,7 @@ def native_layer_norm(
 
 
 def stat_bdim(input_bdim: int | None, stat: Tensor) -> int | None:
-    """``computestat_bdim``: of an empty statistic nothing is batched."""
+    """The batch dimension of a statistic; None if the statistic is empty (``computestat_bdim``)."""
     return 0 if input_bdim is not None and stat._size != (0,) else None
 
 
@@ -84,7 +84,7 @@ def native_layer_norm_backward_plumbing(
     bias: Tensor | None,
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Gradients of bias and weight are computed on the batched tensors themselves."""
+    """Compute the gradients. Those of bias and weight are computed on the batched tensors themselves."""
     level = checked_layer("native_layer_norm_backward_plumbing").level
     if not any(is_batched_at_level(tensor, level) for tensor in (grad_out, input, mean, rstd, weight, bias)):
         with exclude_batched():
@@ -106,13 +106,13 @@ def native_layer_norm_backward_plumbing(
 
 
 def _summed(grad: Tensor, normalized_shape: Size) -> Tensor:
-    """Over the dimensions in front."""
+    """Return the sum over the leading dimensions."""
     count = len(grad._size) - len(normalized_shape)
     return ops.sum_dim_IntList.call(grad, tuple(range(count)), False, None) if count else grad
 
 
 def _input_gradient(shape: Size, grad: Batched, input: Batched, mean: Batched, rstd: Batched) -> Batched:
-    """``native_layer_norm_backward_no_weight_bias_batch_rule``"""
+    """Return the gradient of the input (``native_layer_norm_backward_no_weight_bias_batch_rule``)."""
     mask = (True, False, False)
     converted = grad[0]
     if converted._dtype is not input[0]._dtype:
@@ -132,4 +132,4 @@ KERNELS: dict[str, Kernel] = {
     "native_layer_norm": plumbed("native_layer_norm", native_layer_norm),
     "native_layer_norm_backward": native_layer_norm_backward_plumbing,
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

@@ -17,11 +17,13 @@ from dispatchviz.core.layers.functorch.plumbing import BatchRule, Kernel, call_o
 from dispatchviz.core.tensor.tensor import Tensor
 
 _INDICES = 2
-"""In the backward of max pooling the indices are the third tensor; they are made contiguous."""
+"""The position of the indices among the tensors of max pooling's backward. They are made contiguous."""
 
 
 def max_pool_with_indices(name: str, features: int) -> BatchRule:
-    """``max_pool_with_indices_batch_rule_helper``: an image has so many dimensions, its channels included."""
+    """Return the rule of a max pooling (``max_pool_with_indices_batch_rule_helper``). An image has ``features``
+    dimensions, its channels included.
+    """
 
     def rule(self: Tensor, bdim: int, *how: Any) -> tuple[Tensor, int, Tensor, int]:
         single = rank_without_batch_dim(self, bdim) == features
@@ -45,7 +47,7 @@ KERNELS: dict[str, Kernel] = {
         for name, features in (("max_pool2d_with_indices", 3), ("max_pool3d_with_indices", 4))
     },
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""
 BOXED = {
     **{f"{name}_backward": existing_bdim_all for name in EXISTING_BDIM},
     "adaptive_max_pool2d": existing_bdim_all,
@@ -55,4 +57,4 @@ BOXED = {
     "max_pool2d_with_indices_backward": all_tensors_have_optional_bdim(3, _INDICES),
     "max_pool3d_with_indices_backward": all_tensors_have_optional_bdim(4, _INDICES),
 }
-"""Boxed ones there."""
+"""Boxed kernels for FuncTorchBatched."""

@@ -1,7 +1,7 @@
 """Batch rules of random operators (``BatchRulesRandomness.cpp``, ``VmapModeRegistrations.cpp``).
 
-They are asked at FuncTorchVmapMode, which every vmap includes, because a random operator need not have a batched
-argument at all. Whether examples share their numbers is for the user to say: ``randomness`` of ``vmap``.
+They are registered for FuncTorchVmapMode, which every vmap includes, because a random operator may have no batched
+argument at all. The user decides whether examples share their numbers, by ``randomness`` of ``vmap``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _VMAP_MODE = raw(DispatchKey.FuncTorchVmapMode)
 
 
 def factory(name: str) -> Kernel:
-    """``random_batching_rule``: one tensor for all, or a bigger one."""
+    """Return the kernel of a factory, which makes one tensor for all examples, or a bigger one
+    (``random_batching_rule``).
+    """
     op_name = f"aten::{name}"
 
     def kernel(ks: int, size: Size, *extra: Any) -> Any:
@@ -48,7 +50,7 @@ def factory(name: str) -> Kernel:
 
 
 def randint(name: str, bounds: int) -> Kernel:
-    """``randint_batching_rule``: the same, with so many bounds before the size."""
+    """Return the kernel of a factory with ``bounds`` arguments before the size (``randint_batching_rule``)."""
     op_name = f"aten::{name}"
 
     def kernel(ks: int, *args: Any) -> Any:
@@ -64,7 +66,7 @@ def randint(name: str, bounds: int) -> Kernel:
 
 
 def randperm(name: str) -> Kernel:
-    """``randperm_batching_rule``: one after the other, stacked."""
+    """Return a kernel that makes one permutation after the other and stacks them (``randperm_batching_rule``)."""
     op_name = f"aten::{name}"
 
     def kernel(ks: int, n: int, *extra: Any) -> Any:
@@ -79,7 +81,9 @@ def randperm(name: str) -> Kernel:
 
 
 def inplace(name: str) -> Kernel:
-    """``random_inplace_batching_rule``: the same numbers for all are made once and copied."""
+    """Return the kernel of an in-place operator (``random_inplace_batching_rule``). The same numbers for all examples
+    are drawn once and copied.
+    """
     op_name = f"aten::{name}"
 
     def kernel(ks: int, self: Tensor, *extra: Any) -> Tensor:
@@ -100,7 +104,7 @@ def inplace(name: str) -> Kernel:
 
 
 def like(name: str) -> Kernel:
-    """``tensor_like_random_batch_rule``: like one example, or like all."""
+    """Return a kernel that makes a tensor like one example, or like all (``tensor_like_random_batch_rule``)."""
     op_name = f"aten::{name}"
 
     def kernel(ks: int, self: Tensor, *extra: Any) -> Tensor:
@@ -120,7 +124,7 @@ def like(name: str) -> Kernel:
 
 
 def native_dropout(ks: int, self: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """Without training, nothing is random. The same mask for all is made like one example."""
+    """Apply dropout. Without training nothing is random. The same mask for all examples is made like one example."""
     with ExcludeDispatchKeyGuard(_VMAP_MODE):
         layer = vmap_layer()
         value, bdim = unwrap_at_level(self, layer.level)
@@ -142,12 +146,14 @@ def _dropout_with_mask(self: Tensor, kept: float) -> tuple[Tensor, Tensor]:
 
 
 def native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """Nothing random: the product, by operators with batch rules."""
+    """Multiply by operators with batch rules. Nothing is random."""
     return ops.mul_Scalar.call(ops.mul_Tensor.call(grad_output, mask), scale)
 
 
 def unary_pointwise(name: str) -> Kernel:
-    """``unary_pointwise_random_batch_rule``: the tensor says at least the shape."""
+    """Return the kernel of a unary operator, whose tensor gives at least the shape
+    (``unary_pointwise_random_batch_rule``).
+    """
     op_name = f"aten::{name}"
 
     def kernel(ks: int, self: Tensor, *extra: Any) -> Tensor:
@@ -165,7 +171,7 @@ def unary_pointwise(name: str) -> Kernel:
 
 
 def normal_with_number_first(ks: int, mean: float, std: Tensor, *extra: Any) -> Tensor:
-    """``UNARY_POINTWISE_RANDOM_LEADING_FLOAT``: the tensor is the second argument."""
+    """Run an operator whose tensor is the second argument (``UNARY_POINTWISE_RANDOM_LEADING_FLOAT``)."""
     with ExcludeDispatchKeyGuard(_VMAP_MODE):
         layer = vmap_layer()
         value, bdim = unwrap_at_level(std, layer.level)
@@ -178,7 +184,7 @@ def normal_with_number_first(ks: int, mean: float, std: Tensor, *extra: Any) -> 
 
 
 def binary_pointwise(name: str) -> Kernel:
-    """``binary_random_pointwise_batch_rule``"""
+    """Return the kernel of a binary operator (``binary_random_pointwise_batch_rule``)."""
     op_name = f"aten::{name}"
 
     def kernel(ks: int, self: Tensor, other: Tensor, *extra: Any) -> Tensor:
@@ -199,7 +205,7 @@ def binary_pointwise(name: str) -> Kernel:
 
 
 def bernoulli_with_tensor(ks: int, self: Tensor, p: Tensor, *extra: Any) -> Tensor:
-    """``bernoulli_inplace_Tensor_batching_rule``"""
+    """Draw in place (``bernoulli_inplace_Tensor_batching_rule``)."""
     with ExcludeDispatchKeyGuard(_VMAP_MODE):
         layer = vmap_layer()
         own, other = unwrap_at_level(self, layer.level), unwrap_at_level(p, layer.level)
@@ -217,7 +223,7 @@ def bernoulli_with_tensor(ks: int, self: Tensor, p: Tensor, *extra: Any) -> Tens
 
 
 def multinomial(ks: int, self: Tensor, num_samples: int, *extra: Any) -> Tensor:
-    """``multinomial_batching_rule``: all examples' rows are rows of one matrix."""
+    """Draw, with all examples' rows as rows of one matrix (``multinomial_batching_rule``)."""
     with ExcludeDispatchKeyGuard(_VMAP_MODE):
         layer = vmap_layer()
         value, bdim = unwrap_at_level(self, layer.level)
@@ -235,7 +241,7 @@ def multinomial(ks: int, self: Tensor, num_samples: int, *extra: Any) -> Tensor:
 
 
 def _check_not_broadcast(randomness: str, bdim: int | None) -> None:
-    """RuntimeError if all examples would share what each is to have of its own."""
+    """Raise RuntimeError if examples need different numbers and would share one tensor."""
     if randomness == "different" and bdim is None:
         raise RuntimeError(
             "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like "
@@ -244,7 +250,7 @@ def _check_not_broadcast(randomness: str, bdim: int | None) -> None:
 
 
 def unsupported_random_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """RuntimeError, always."""
+    """Raise RuntimeError."""
     raise RuntimeError(
         "vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants "
         "as a workaround"
@@ -252,7 +258,7 @@ def unsupported_random_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
 
 
 def nyi_random_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """RuntimeError, always."""
+    """Raise RuntimeError."""
     raise RuntimeError(f"vmap: we do not yet support {op.name}. Please file an issue")
 
 
@@ -274,15 +280,15 @@ KERNELS: dict[str, Kernel] = {
     "native_dropout": native_dropout,
     "native_dropout_backward": native_dropout_backward,
 }
-"""Under FuncTorchVmapMode."""
+"""Kernels for FuncTorchVmapMode."""
 BATCHED: dict[str, Kernel] = {"bernoulli_.float": inplace("bernoulli_.float")}
-"""Under FuncTorchBatched: for those who call it while FuncTorchVmapMode is excluded."""
+"""Kernels for FuncTorchBatched, for calls made while FuncTorchVmapMode is excluded."""
 BOXED = (
     *("rand.out", "rand.generator_out", "randn.out", "randn.generator_out", "randint.out", "randint.generator_out"),
     *("randperm.out", "randperm.generator_out", "bernoulli.out", "multinomial.out"),
     *("normal.float_Tensor_out", "normal.Tensor_Tensor_out", "normal.float_float_out"),
     "rrelu_with_noise.out",
 )
-"""Operators that are refused there."""
+"""Operators that are refused for FuncTorchVmapMode."""
 NYI = ("rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_")
-"""Operators that are refused there because nobody wrote a rule."""
+"""Operators that are refused for FuncTorchVmapMode because PyTorch has no rule for them."""

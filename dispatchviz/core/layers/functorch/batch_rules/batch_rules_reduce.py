@@ -1,8 +1,8 @@
 """Batch rules of reductions (``BatchRulesReduceOps.cpp``).
 
-Those over everything become reductions over all dimensions that the user sees, or over one that they were flattened
-to; those over named dimensions are one boxed rule that renumbers the dimensions. ``BOXED`` says where an operator has
-them.
+Reductions over everything become reductions over all dimensions that the user sees, or over one dimension that they
+were flattened to. Reductions over named dimensions are one boxed rule that renumbers the dimensions. ``BOXED`` has the
+positions of an operator's arguments.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def sum_decomp(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    """Over every dimension by number."""
+    """Sum over every dimension by number."""
     return ops.sum_dim_IntList.call(self, tuple(range(len(self._size))), False, dtype)
 
 
 def mean_decomp(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    """Over every dimension by number."""
+    """Average over every dimension by number."""
     return ops.mean_dim.call(self, tuple(range(len(self._size))), False, dtype)
 
 
 def prod_decomp(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    """Flattened."""
+    """Flatten, then reduce."""
     return ops.prod_dim_int.call(_flat(self), 0, False, dtype)
 
 
 def max_decomp(ks: int, self: Tensor) -> Tensor:
-    """Flattened."""
+    """Flatten, then reduce."""
     return ops.max_dim.call(_flat(self), 0, False)[0]
 
 
 def min_decomp(ks: int, self: Tensor) -> Tensor:
-    """Flattened."""
+    """Flatten, then reduce."""
     return ops.min_dim.call(_flat(self), 0, False)[0]
 
 
 def any_decomp(ks: int, self: Tensor) -> Tensor:
-    """Flattened."""
+    """Flatten, then reduce."""
     return ops.any_dim.call(_flat(self), 0, False)
 
 
 def all_decomp(ks: int, self: Tensor) -> Tensor:
-    """Flattened."""
+    """Flatten, then reduce."""
     return ops.all_dim.call(_flat(self), 0, False)
 
 
@@ -69,17 +69,17 @@ def _flat(self: Tensor) -> Tensor:
 
 
 def _is_any_true(self: Tensor, bdim: int | None) -> Batched:
-    """One answer for all examples."""
+    """Return one answer for all examples."""
     return ops._is_any_true.call(self), None
 
 
 def _is_all_true(self: Tensor, bdim: int | None) -> Batched:
-    """One answer for all examples."""
+    """Return one answer for all examples."""
     return ops._is_all_true.call(self), None
 
 
 def dist_decomp(ks: int, self: Tensor, other: Tensor, p: Scalar) -> Tensor:
-    """The norm of the difference."""
+    """Return the norm of the difference."""
     return ops.norm_Scalar.call(ops.sub_Tensor.call(self, other, 1), p)
 
 
@@ -87,19 +87,19 @@ def dist_decomp(ks: int, self: Tensor, other: Tensor, p: Scalar) -> Tensor:
 
 
 class ArgumentPositions(NamedTuple):
-    """Where an operator that reduces has its arguments."""
+    """The positions of a reduction's arguments."""
 
     dim: int = 1
     keepdim: int | bool = 2
-    """The argument's position; True if the rank always stays, False if it never does."""
+    """The argument's position; True if the rank is always kept, False if it never is."""
 
     def keeps(self, args: list[Any]) -> bool:
-        """Return whether the rank stays."""
+        """Return whether the rank is kept."""
         return self.keepdim if isinstance(self.keepdim, bool) else bool(args[self.keepdim])
 
 
 def reduction(positions: ArgumentPositions) -> Callable[[OperatorEntry, int, list[Any]], None]:
-    """``boxed_reduction_batch_rule``"""
+    """Return the boxed rule of a reduction (``boxed_reduction_batch_rule``)."""
 
     def rule(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
         with exclude_batched():
@@ -136,11 +136,11 @@ def _reduce(op: OperatorEntry, stack: list[Any], positions: ArgumentPositions, l
 
 
 def _named(dim: Size | int | None, rank: int, one_dim: bool) -> Size:
-    """The dimensions that the user means: none named means all; a 0-dim tensor counts as having one."""
+    """The dimensions that the user means. None named means all; a 0-dim tensor counts as having one."""
     if isinstance(dim, int):
         return (dim,)
     if dim is None and one_dim:
-        return (0,)  # of the flattened
+        return (0,)  # it is the dimension of the flattened tensor
     return tuple(dim) if dim else tuple(range(max(1, rank)))
 
 
@@ -176,7 +176,7 @@ def _softmax_backward_data(
     dim: int,
     input_dtype: DType,
 ) -> Batched:
-    """Both are expanded; an example of one element gets zeros."""
+    """Expand both tensors. An example of one element gets zeros."""
     grad, out = _expanded((grad_output, grad_output_bdim), (output, output_bdim))
     if len(out._size) == 1 and dim in (0, -1):
         return ops.zeros_like.call(grad, None, None, None, None, None), 0
@@ -192,7 +192,7 @@ def _log_softmax_backward_data(
     dim: int,
     input_dtype: DType,
 ) -> Batched:
-    """Both are expanded; an example of one element gets zeros."""
+    """Expand both tensors. An example of one element gets zeros."""
     grad, out = _expanded((grad_output, grad_output_bdim), (output, output_bdim))
     if len(out._size) == 1 and dim in (0, -1):
         return ops.zeros_like.call(grad, None, None, None, None, None), 0
@@ -200,7 +200,7 @@ def _log_softmax_backward_data(
 
 
 def _expanded(a: Batched, b: Batched) -> tuple[Tensor, Tensor]:
-    """``expand_bdims``: who is not batched is expanded like the other."""
+    """Expand the tensor that is not batched like the other one (``expand_bdims``)."""
     first, second = move_batch_dim_to_front(*a), move_batch_dim_to_front(*b)
     flagpole = second if a[1] is None else first
     first = ops.expand_as.call(first, flagpole) if a[1] is None else first
@@ -208,17 +208,17 @@ def _expanded(a: Batched, b: Batched) -> tuple[Tensor, Tensor]:
 
 
 def median_decomp(ks: int, self: Tensor) -> Tensor:
-    """Of the flattened examples."""
+    """Return the median of the flattened examples."""
     return ops.median_dim.call(ops.flatten_using_ints.call(self, 0, -1), 0, False)[0]
 
 
 def nanmedian_decomp(ks: int, self: Tensor) -> Tensor:
-    """The same."""
+    """Return the median of the flattened examples, without nan."""
     return ops.nanmedian_dim.call(ops.flatten_using_ints.call(self, 0, -1), 0, False)[0]
 
 
 def norm_scalar_decomp(ks: int, self: Tensor, p: Scalar) -> Tensor:
-    """Over all dimensions, each named."""
+    """Return the norm over all dimensions, each named."""
     return ops.norm_ScalarOpt_dim.call(self, p, tuple(range(len(self._size))), False)
 
 
@@ -239,6 +239,6 @@ KERNELS: dict[str, Kernel] = {
     "_softmax_backward_data": plumbed("_softmax_backward_data", _softmax_backward_data),
     "_log_softmax_backward_data": plumbed("_log_softmax_backward_data", _log_softmax_backward_data),
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""
 BOXED = {name: reduction(places) for name, places in ARGUMENT_POSITIONS.items()}
 """Operators with the boxed rule."""

@@ -1,7 +1,7 @@
 """Batch rules of ``gather``, ``scatter``, ``scatter_add``, ``select_scatter`` (``BatchRulesScatterOps.cpp``).
 
-All tensors get the batch dimension in front, those of 0-dim examples a dimension for the index. Operators that take one
-row of indices are in ``batch_rules_index_dim.py``, those with lists in ``batch_rules_index.py``; ``masked_fill`` is
+All tensors get the batch dimension in front, and those of 0-dim examples a dimension for the index. Operators with one
+row of indices are in ``batch_rules_index_dim.py``, those with lists in ``batch_rules_index.py``. ``masked_fill`` is
 pointwise.
 """
 
@@ -35,7 +35,9 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _in_front(*batched: Batched) -> list[Tensor]:
-    """Step by step for all, as C++ does it: moved, given a dimension if 0-dim, expanded."""
+    """Move all batch dimensions to the front, then give 0-dim examples a dimension, then expand, in this order as C++
+    does.
+    """
     size = batch_size(*batched)
     moved = [move_batch_dim_to_front(tensor, bdim) for tensor, bdim in batched]
     ranked = [at_least_1d(tensor, one) for tensor, one in zip(moved, batched, strict=True)]
@@ -48,14 +50,14 @@ def _in_front(*batched: Batched) -> list[Tensor]:
 def gather(
     self: Tensor, self_bdim: int | None, dim: int, index: Tensor, index_bdim: int | None, sparse_grad: bool
 ) -> Batched:
-    """The result has the index's rank."""
+    """Gather. The result has the index's rank."""
     first, second = _in_front((self, self_bdim), (index, index_bdim))
     result = ops.gather.call(first, physical_dim(first, True, dim), second, sparse_grad)
     return as_0d(result, rank_without_batch_dim(index, index_bdim)), 0
 
 
 def scatter_value(name: str) -> BatchRule:
-    """``scatter_value_batch_rule``: the result has self's rank."""
+    """Return the rule for a number (``scatter_value_batch_rule``). The result has self's rank."""
 
     def rule(
         self: Tensor,
@@ -74,7 +76,7 @@ def scatter_value(name: str) -> BatchRule:
 
 
 def scatter(name: str) -> BatchRule:
-    """``scatter_batch_rule``, with a tensor of values: the result has self's rank."""
+    """Return the rule for a tensor of values (``scatter_batch_rule``). The result has self's rank."""
 
     def rule(
         self: Tensor,
@@ -94,14 +96,14 @@ def scatter(name: str) -> BatchRule:
 
 
 def scatter_add_(self: Tensor, self_bdim: int | None, *rest: Any) -> None:
-    """RuntimeError if something but self is batched."""
+    """Scatter in place. Raise RuntimeError if something is batched and self is not."""
     if self_bdim is None:
         vmap_incompatible_inplace_error("scatter_add_")
     scatter("scatter_add_")(self, self_bdim, *rest)
 
 
 def scatter_reduce_(self: Tensor, self_bdim: int | None, *rest: Any) -> None:
-    """RuntimeError if something but self is batched."""
+    """Scatter in place. Raise RuntimeError if something is batched and self is not."""
     if self_bdim is None:
         vmap_incompatible_inplace_error("scatter_reduce_")
     scatter("scatter_reduce_.two")(self, self_bdim, *rest)
@@ -113,7 +115,7 @@ def scatter_reduce_(self: Tensor, self_bdim: int | None, *rest: Any) -> None:
 def diagonal_scatter(
     self: Tensor, self_bdim: int | None, src: Tensor, src_bdim: int | None, offset: int, dim1: int, dim2: int
 ) -> Batched:
-    """Both get the batch dimension."""
+    """Give both tensors the batch dimension."""
     moved = move_batch_dim_to_front(self, self_bdim), move_batch_dim_to_front(src, src_bdim)
     size = batch_size((self, self_bdim), (src, src_bdim))
     first = ensure_has_bdim(moved[0], self_bdim is not None, size)
@@ -124,7 +126,7 @@ def diagonal_scatter(
 
 
 def select_scatter_decomp(ks: int, self: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
-    """``scatter`` with one index for all; runs on the batched tensors themselves."""
+    """Call ``scatter`` with one index for all, on the batched tensors themselves."""
     length = self._size[wrap_dim(dim, len(self._size))]
     indices = ops.scalar_tensor.call(wrap_dim(index, length), int64, "strided", self._device, None)
     values = ops.expand_as.call(ops.unsqueeze.call(source, dim), self)
@@ -134,7 +136,7 @@ def select_scatter_decomp(ks: int, self: Tensor, source: Tensor, dim: int, index
 def slice_scatter_decomp(
     ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int
 ) -> Tensor:
-    """``scatter`` with the slice's indices; runs on the batched tensors themselves."""
+    """Call ``scatter`` with the slice's indices, on the batched tensors themselves."""
     length = self._size[wrap_dim(dim, len(self._size))]
     bounds = start or 0, length if end is None else end
     indices = ops.arange_start_step.call(*bounds, step, int64, "strided", self._device, None)
@@ -153,4 +155,4 @@ KERNELS: dict[str, Kernel] = {
     "slice_scatter": slice_scatter_decomp,
     "scatter_add_": plumbed_inplace("scatter_add_", scatter_add_),
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

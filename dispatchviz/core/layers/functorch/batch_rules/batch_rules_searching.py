@@ -1,6 +1,7 @@
 """Batch rules of ``searchsorted`` and ``bucketize`` (``BatchRulesReduceOps.cpp``).
 
-One row of boundaries serves values of any shape; rows of several dimensions must have the values' leading dimensions.
+One row of boundaries serves values of any shape. Boundaries of several dimensions must have the values' leading
+dimensions.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def searchsorted(
     sorter: Tensor | None,
     sorter_bdim: int | None,
 ) -> Batched:
-    """``searchsorted_batch_rule``: by the boundaries' rank and by who is batched."""
+    """Search, in a way that depends on the boundaries' rank and on which tensors are batched
+    (``searchsorted_batch_rule``).
+    """
     sequence = move_batch_dim_to_front(sorted_sequence, sequence_bdim)
     batched = sequence_bdim is not None
     order = None
@@ -60,7 +63,7 @@ def _in_rows(sequence: Batched, values: Batched, *how: Any) -> Batched:
 
 
 def _in_one_row(sequence: Batched, values: Batched, *how: Any) -> Batched:
-    """The values of an example are flattened, so that its boundaries are one of several rows."""
+    """Flatten the values of each example, so that its boundaries are one of several rows."""
     if sequence[1] is None:
         return ops.searchsorted_Tensor.call(sequence[0], values[0], *how), values[1]
     rank = rank_without_batch_dim(*values)
@@ -71,13 +74,13 @@ def _in_one_row(sequence: Batched, values: Batched, *how: Any) -> Batched:
 
 
 def bucketize_decomp_Tensor(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    """Run on the batched tensors themselves. RuntimeError for boundaries that are no row."""
+    """Decompose on the batched tensors themselves. Raise RuntimeError unless the boundaries are a row."""
     _check_boundaries(boundaries)
     return ops.searchsorted_Tensor.call(boundaries, self, out_int32, right, None, None)
 
 
 def bucketize_decomp_Scalar(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    """The same for a number."""
+    """Decompose in the same way for a number."""
     _check_boundaries(boundaries)
     return ops.searchsorted_Scalar.call(boundaries, self, out_int32, right, None, None)
 
@@ -92,4 +95,4 @@ KERNELS: dict[str, Kernel] = {
     "bucketize.Tensor": bucketize_decomp_Tensor,
     "bucketize.Scalar": bucketize_decomp_Scalar,
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

@@ -1,7 +1,7 @@
 """Batch rules of unary operators, ``clone``, ``view_as_complex`` (``BatchRulesUnaryOps.cpp``,
 ``BatchRulesFactory.cpp``).
 
-Most need no rule at all: the operator runs on the physical tensor, and the batch dimension stays where it was.
+Most need no rule of their own: the operator runs on the physical tensor, and the batch dimension keeps its place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def basic_unary(name: str) -> BatchRule:
-    """``BASIC_UNARY_BATCH_RULE``: the same operator on the physical tensor."""
+    """Return the rule that runs the operator on the physical tensor (``BASIC_UNARY_BATCH_RULE``)."""
 
     def rule(tensor: Tensor, bdim: int | None, *extra: Any) -> Batched:
         return call_operator(find(f"aten::{name}"), (tensor, *extra)), bdim
@@ -37,7 +37,7 @@ def basic_unary(name: str) -> BatchRule:
 
 
 def unary_inplace(name: str) -> Callable[..., None]:
-    """``unary_inplace_batch_rule``: the same, writing to the physical tensor."""
+    """Return the rule that writes to the physical tensor (``unary_inplace_batch_rule``)."""
 
     def rule(tensor: Tensor, bdim: int | None, *extra: Any) -> None:
         call_operator(find(f"aten::{name}"), (tensor, *extra))
@@ -46,7 +46,7 @@ def unary_inplace(name: str) -> Callable[..., None]:
 
 
 def variadic_bdims(name: str) -> BatchRule:
-    """``VARIADIC_BDIMS_BATCH_RULE``: the operator leaves dimensions in front alone."""
+    """Return the rule of an operator that ignores leading dimensions (``VARIADIC_BDIMS_BATCH_RULE``)."""
 
     def rule(tensor: Tensor, bdim: int | None, *extra: Any) -> Batched:
         return call_operator(find(f"aten::{name}"), (move_batch_dim_to_front(tensor, bdim), *extra)), 0
@@ -55,7 +55,9 @@ def variadic_bdims(name: str) -> BatchRule:
 
 
 def existing_bdim(name: str) -> BatchRule:
-    """``EXISTING_BDIM_BATCH_RULE``: the operator knows examples, so the batch becomes more of them."""
+    """Return the rule of an operator that has examples itself, so that the batch becomes more of them
+    (``EXISTING_BDIM_BATCH_RULE``).
+    """
 
     def rule(tensor: Tensor, bdim: int, *extra: Any) -> Batched:
         result = call_operator(find(f"aten::{name}"), (reshape_dim_into(bdim, 0, tensor), *extra))
@@ -65,7 +67,9 @@ def existing_bdim(name: str) -> BatchRule:
 
 
 def new_blah(name: str) -> BatchRule:
-    """``NEW_BLAH_BATCH_RULE``: ``new_zeros`` and the like get the batch size in front of the wanted one."""
+    """Return the rule of ``new_zeros`` and similar operators, with the batch size before the wanted size
+    (``NEW_BLAH_BATCH_RULE``).
+    """
 
     def rule(tensor: Tensor, bdim: int, size: Size, *extra: Any) -> Batched:
         wanted = (tensor._size[bdim], *size)
@@ -75,7 +79,7 @@ def new_blah(name: str) -> BatchRule:
 
 
 def clone(self: Tensor, bdim: int | None, memory_format: str | None) -> Batched:
-    """Contiguous means: each example is. RuntimeError for a format that depends on the rank."""
+    """Clone. "Contiguous" refers to each example. Raise RuntimeError for a format that depends on the rank."""
     if memory_format not in (None, "preserve_format", "contiguous_format"):
         raise RuntimeError(
             "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format "
@@ -87,14 +91,14 @@ def clone(self: Tensor, bdim: int | None, memory_format: str | None) -> Batched:
 
 
 def view_as_complex(self: Tensor, bdim: int | None) -> Batched:
-    """The last dimension must be the examples' own, not the batch."""
+    """View as complex. The last dimension must belong to the examples; it must not be the batch dimension."""
     if len(self._size) <= 1:
         raise RuntimeError("Input tensor must have one or more dimensions")
     return ops.view_as_complex.call(move_batch_dim_to_front(self, bdim)), 0
 
 
 def _printed(memory_format: str | None) -> str:
-    """As C++ prints it: ``ChannelsLast``."""
+    """The text of a memory format as C++ prints it, ``ChannelsLast``."""
     return "".join(word.capitalize() for word in str(memory_format).split("_"))
 
 
@@ -139,4 +143,4 @@ KERNELS: dict[str, Kernel] = {
     "clone": plumbed("clone", clone),
     "view_as_complex": plumbed("view_as_complex", view_as_complex),
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

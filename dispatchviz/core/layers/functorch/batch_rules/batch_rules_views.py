@@ -1,6 +1,6 @@
 """Batch rules of views (``BatchRulesViews.cpp``): dimensions and sizes are renumbered around the batch dimension.
 
-In-place ones and those of lists are in ``legacy_batching.py``.
+In-place views and views of lists are in ``legacy_batching.py``.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from dispatchviz.core.native.views import view_ops
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 _FIRST_OR_LAST = (0, -1)
-"""The dimensions that a 0-dim tensor lets one name."""
+"""The dimensions that may be named for a 0-dim tensor."""
 
 # -- dimensions --------------------------------------------------------------------------------------------------------
 
 
 def unsqueeze(self: Tensor, bdim: int | None, dim: int) -> Batched:
-    """Behind the batch dimension."""
+    """Insert the dimension after the batch dimension."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.unsqueeze.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim) + 1) + 1), 0
 
 
 def roll(self: Tensor, bdim: int | None, shifts: Size, dims: Size) -> Batched:
-    """Without dimensions, the elements of each example in a row; a 0-dim one stays as it is."""
+    """Roll. Without dimensions, the elements of each example are rolled in a row; a 0-dim example is unchanged."""
     moved = move_batch_dim_to_front(self, bdim)
     if not dims and not rank_without_batch_dim(self, bdim):
         return ops.squeeze_dim.call(ops.roll.call(ops.unsqueeze.call(moved, -1), shifts, (1,)), -1), 0
@@ -43,7 +43,7 @@ def roll(self: Tensor, bdim: int | None, shifts: Size, dims: Size) -> Batched:
 
 
 def unfold(self: Tensor, bdim: int | None, dim: int, size: int, step: int) -> Batched:
-    """A 0-dim example gets a dimension for it."""
+    """Unfold. A 0-dim example temporarily gets a dimension."""
     rank = rank_without_batch_dim(self, bdim)
     moved = move_batch_dim_to_front(self, bdim)
     axis = wrap_dim(dim, rank) + 1
@@ -53,14 +53,14 @@ def unfold(self: Tensor, bdim: int | None, dim: int, size: int, step: int) -> Ba
 
 
 def diag_embed(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int) -> Batched:
-    """The dimensions are those of the result."""
+    """Embed a diagonal. The given dimensions are those of the result."""
     rank = rank_without_batch_dim(self, bdim) + 1
     moved = move_batch_dim_to_front(self, bdim)
     return ops.diag_embed.call(moved, offset, wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1), 0
 
 
 def squeeze(self: Tensor, bdim: int) -> Batched:
-    """Keep the batch dimension, whatever its size."""
+    """Squeeze, but keep the batch dimension even if its size is 1."""
     if len(self._size) == 1:
         return ops.alias.call(self), bdim
     kept = [dim for dim, length in enumerate(self._size) if length != 1 or dim == bdim]
@@ -68,7 +68,9 @@ def squeeze(self: Tensor, bdim: int) -> Batched:
 
 
 def squeeze_dims(self: Tensor, bdim: int, dims: Size) -> Batched:
-    """Dimensions from the batch dimension on are one further; those that go before it move it."""
+    """Squeeze. Dimensions after the batch dimension are shifted by one, and the batch dimension moves by those removed
+    before it.
+    """
     rank = len(self._size)
     if rank == 1:
         if tuple(dims) not in ((), (0,)):
@@ -81,7 +83,7 @@ def squeeze_dims(self: Tensor, bdim: int, dims: Size) -> Batched:
 
 
 def adjusted_dims(self: Tensor, bdim: int, dims: Size, rank: int) -> tuple[Size, int]:
-    """The physical dimensions to squeeze, and where the batch dimension is afterwards."""
+    """The physical dimensions to squeeze, and the batch dimension of the result."""
     wrapped = [wrap_dim(dim, rank) for dim in dims]
     gone = sum(dim < bdim and self._size[dim] == 1 for dim in wrapped)
     return tuple(dim if dim < bdim else dim + 1 for dim in wrapped), bdim - gone
@@ -92,12 +94,12 @@ def _listed(dims: Size) -> str:
 
 
 def squeeze_dim(self: Tensor, bdim: int, dim: int) -> Batched:
-    """As several."""
+    """Squeeze one dimension, by the rule for several."""
     return squeeze_dims(self, bdim, (dim,))
 
 
 def transpose_int(self: Tensor, bdim: int | None, dim0: int, dim1: int) -> Batched:
-    """A 0-dim example stays as it is."""
+    """Transpose. A 0-dim example is unchanged."""
     if len(self._size) == 1 and dim0 in _FIRST_OR_LAST and dim1 in _FIRST_OR_LAST:
         return self, bdim
     moved = move_batch_dim_to_front(self, bdim)
@@ -106,7 +108,7 @@ def transpose_int(self: Tensor, bdim: int | None, dim0: int, dim1: int) -> Batch
 
 
 def permute(self: Tensor, bdim: int | None, dims: Size) -> Batched:
-    """The batch dimension stays in front."""
+    """Permute, with the batch dimension in front."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.permute.call(moved, (0, *(physical_dim(moved, True, dim) for dim in dims))), 0
 
@@ -115,20 +117,20 @@ def permute(self: Tensor, bdim: int | None, dims: Size) -> Batched:
 
 
 def select_int(self: Tensor, bdim: int | None, dim: int, index: int) -> Batched:
-    """One index of each example."""
+    """Select one index of each example."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.select_int.call(moved, physical_dim(moved, True, dim), index), 0
 
 
 def select_backward(grad_input: Tensor, bdim: int | None, input_sizes: Size, dim: int, index: int) -> Batched:
-    """Zeros for the whole batch."""
+    """Return the gradient, with zeros for the whole batch."""
     moved = move_batch_dim_to_front(grad_input, bdim)
     axis = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim) + 1) + 1
     return ops.select_backward.call(moved, physical_size(moved, input_sizes), axis, index), 0
 
 
 def slice_Tensor(self: Tensor, bdim: int | None, dim: int, start: int | None, end: int | None, step: int) -> Batched:
-    """The same slice of each example."""
+    """Slice each example."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.slice_Tensor.call(moved, physical_dim(self, bdim is not None, dim), start, end, step), 0
 
@@ -136,40 +138,40 @@ def slice_Tensor(self: Tensor, bdim: int | None, dim: int, start: int | None, en
 def slice_backward(
     grad_input: Tensor, bdim: int | None, input_sizes: Size, dim: int, start: int, end: int, step: int
 ) -> Batched:
-    """Zeros for the whole batch."""
+    """Return the gradient, with zeros for the whole batch."""
     moved = move_batch_dim_to_front(grad_input, bdim)
     axis = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim)) + 1
     return ops.slice_backward.call(moved, physical_size(moved, input_sizes), axis, start, end, step), 0
 
 
 def narrow_copy(self: Tensor, bdim: int | None, dim: int, start: int, length: int) -> Batched:
-    """The same part of each example."""
+    """Copy the same part of each example."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.narrow_copy.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1, start, length), 0
 
 
 def unsafe_split_Tensor(self: Tensor, bdim: int | None, split_size: int, dim: int) -> tuple[list[Tensor], int]:
-    """The same parts of each example."""
+    """Split each example into the same parts."""
     moved = move_batch_dim_to_front(self, bdim)
     axis = wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1
     return ops.unsafe_split_Tensor.call(moved, split_size, axis), 0
 
 
 def unbind_copy_int(self: Tensor, bdim: int | None, dim: int) -> tuple[list[Tensor], int]:
-    """All parts of each example."""
+    """Split each example into all its parts."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.unbind_copy_int.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1), 0
 
 
 def trace_decomp(ks: int, self: Tensor) -> Tensor:
-    """The sum of the diagonal; runs on the batched tensor itself. RuntimeError for what is no matrix."""
+    """Return the sum of the diagonal of the batched tensor itself. Raise RuntimeError unless an example is a matrix."""
     if len(self._size) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(self._size)}")
     return ops.sum.call(ops.diagonal.call(self, 0, 0, 1), None)
 
 
 def diagonal(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int) -> Batched:
-    """Of each example."""
+    """Return the diagonal of each example."""
     rank = rank_without_batch_dim(self, bdim)
     moved = move_batch_dim_to_front(self, bdim)
     return ops.diagonal.call(moved, offset, wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1), 0
@@ -178,7 +180,7 @@ def diagonal(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int) 
 def diagonal_backward(
     grad_input: Tensor, bdim: int | None, input_sizes: Size, offset: int, dim1: int, dim2: int
 ) -> Batched:
-    """Zeros for the whole batch."""
+    """Return the gradient, with zeros for the whole batch."""
     rank = rank_without_batch_dim(grad_input, bdim) + 1
     moved = move_batch_dim_to_front(grad_input, bdim)
     indices = wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1
@@ -186,7 +188,9 @@ def diagonal_backward(
 
 
 def triangle(name: str) -> BatchRule:
-    """``tril_batch_rule``, ``triu_batch_rule``: a 1-dim example passes the check, the batch is its second dimension."""
+    """Return the rule of ``tril`` or ``triu`` (``tril_batch_rule``, ``triu_batch_rule``). A 1-dim example passes the
+    check, with the batch as its second dimension.
+    """
 
     def rule(self: Tensor, bdim: int | None, diagonal: int) -> Batched:
         if len(self._size) < 2:
@@ -197,7 +201,7 @@ def triangle(name: str) -> BatchRule:
 
 
 def flip(self: Tensor, bdim: int | None, dims: Size) -> Batched:
-    """Not a view, but in PyTorch's file of views, too."""
+    """Flip. This is not a view, but it is in PyTorch's file of views, too."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.flip.call(moved, tuple(physical_dim(moved, True, dim) for dim in dims)), 0
 
@@ -206,13 +210,13 @@ def flip(self: Tensor, bdim: int | None, dims: Size) -> Batched:
 
 
 def view(self: Tensor, bdim: int | None, size: Size) -> Batched:
-    """The batch size in front of the wanted one."""
+    """View as the wanted size after the batch size."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.view.call(moved, physical_size(moved, size)), 0
 
 
 def _unsafe_view(self: Tensor, bdim: int | None, size: Size) -> Batched:
-    """Copy first if the strides forbid it: the tensor has no other user."""
+    """View, after a copy if the strides require it: the tensor has no other user."""
     moved = move_batch_dim_to_front(self, bdim)
     wanted = physical_size(moved, size)
     if compute_stride(moved._size, moved._stride, infer_size(wanted, numel(moved._size))) is None:
@@ -221,24 +225,24 @@ def _unsafe_view(self: Tensor, bdim: int | None, size: Size) -> Batched:
 
 
 def _reshape_alias(self: Tensor, bdim: int, size: Size, stride: Size) -> Batched:
-    """The strides were computed for one example: they do not count."""
+    """View. The strides are ignored, since they were computed for one example."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.reshape.call(moved, physical_size(moved, size)), 0
 
 
 def view_copy(self: Tensor, bdim: int | None, size: Size) -> Batched:
-    """The same, copied."""
+    """Copy as the wanted size after the batch size."""
     moved = move_batch_dim_to_front(self, bdim)
     return ops.view_copy.call(moved, physical_size(moved, size)), 0
 
 
 def expand(self: Tensor, bdim: int | None, size: Size, implicit: bool) -> Batched:
-    """Dimensions are added behind the batch dimension, so a view makes room first."""
+    """Expand. New dimensions are inserted after the batch dimension, so a view adds them first."""
     return ops.expand.call(*_with_room(self, bdim, size), implicit), 0
 
 
 def expand_copy(self: Tensor, bdim: int | None, size: Size, implicit: bool) -> Batched:
-    """The same, copied."""
+    """Expand and copy."""
     return ops.expand_copy.call(*_with_room(self, bdim, size), implicit), 0
 
 
@@ -255,7 +259,7 @@ def _with_room(self: Tensor, bdim: int | None, size: Size) -> tuple[Tensor, Size
 
 
 def repeat(self: Tensor, bdim: int | None, repeats: Size) -> Batched:
-    """The batch once; new dimensions come behind it."""
+    """Repeat, with the batch once and new dimensions after it."""
     moved = move_batch_dim_to_front(self, bdim)
     while len(moved._size) < len(repeats) + 1:
         moved = ops.unsqueeze.call(moved, 1)
@@ -299,4 +303,4 @@ KERNELS: dict[str, Kernel] = {
     "t": lambda ks, self: view_ops.t(self),
     "t_": lambda ks, self: view_ops.t_(self),
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

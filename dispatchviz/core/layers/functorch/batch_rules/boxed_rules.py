@@ -1,6 +1,7 @@
 """Boxed batch rules for many operators at once, by the operator's schema.
 
-Those of ``aten/src/ATen/functorch/BatchRulesHelper.h``; the one for reductions is in ``batch_rules_reduce.py``.
+They are those of ``aten/src/ATen/functorch/BatchRulesHelper.h``. The one for reductions is in
+``batch_rules_reduce.py``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def participates(value: Any, level: int) -> bool:
-    """``ivalueParticipatesInCurrentLevel``: a tensor that this level batches."""
+    """Return whether a value is a tensor that this level batches (``ivalueParticipatesInCurrentLevel``)."""
     if isinstance(value, (list, tuple)):
         return any(participates(member, level) for member in value)
     return isinstance(value, Tensor) and is_batched_at_level(value, level)
@@ -34,11 +35,11 @@ def participates(value: Any, level: int) -> bool:
 Inputs = dict[int, Batched]
 """The tensors among the arguments, unwrapped, by position."""
 Outcome = Callable[[Tensor], Tensor]
-"""What is done with a result before its first dimension is hidden again."""
+"""A function that reshapes a result before its first dimension is hidden again."""
 
 
 def boxed(prepare: Callable[[Inputs], tuple[dict[int, Tensor], Outcome | None]]) -> Callable[..., None]:
-    """The rule that runs the operator once, on the tensors that ``prepare`` makes of its inputs."""
+    """Return the rule that runs the operator once, on the tensors that ``prepare`` makes of its inputs."""
 
     def rule(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
         begin = len(stack) - len(op.schema.arguments)
@@ -87,17 +88,18 @@ def _among_examples(batched: Batched, size: int) -> Tensor:
 
 
 pointwise = boxed(_aligned)
-"""``POINTWISE_BOXED``: batch dimensions to the front, ranks padded."""
+"""The rule ``POINTWISE_BOXED``: batch dimensions in front, ranks padded."""
 variadic_bdims = boxed(_in_front)
-"""``VARIADIC_BDIMS_BOXED``: batch dimensions to the front."""
+"""The rule ``VARIADIC_BDIMS_BOXED``: batch dimensions in front."""
 existing_bdim_all = boxed(_as_examples)
-"""``EXISTING_BDIM_ALL_BOXED``: all tensors get the batch, which becomes more examples."""
+"""The rule ``EXISTING_BDIM_ALL_BOXED``: all tensors get the batch, which becomes more examples."""
 
 
 def all_tensors_have_optional_bdim(features: int, made_contiguous: int) -> Callable[..., None]:
-    """``ALL_TENSORS_HAVE_OPTIONAL_BDIM_BOXED_CONTIG1``: of one example of so many dimensions the batch makes several.
+    """Return the rule ``ALL_TENSORS_HAVE_OPTIONAL_BDIM_BOXED_CONTIG1``, for examples of ``features`` dimensions.
 
-    Where there are several already, it becomes more. The tensor of the number given is made contiguous.
+    The batch becomes the examples' dimension, or more examples if there are several already. The tensor number
+    ``made_contiguous`` is made contiguous.
     """
 
     def prepare(inputs: Inputs) -> tuple[dict[int, Tensor], Outcome | None]:

@@ -1,8 +1,8 @@
 """Legacy batch rules, without plumbing: in-place views, ``cat``, ``stack``, ``split``
 (``LegacyBatchingRegistrations.cpp``).
 
-They get the batched tensors themselves, take them apart with ``logical_to_physical``, and exclude FuncTorchBatched
-only around what that does: with nested vmaps the calls after it come back to FuncTorchBatched and go on from there.
+They get the batched tensors themselves, unwrap them with ``logical_to_physical``, and exclude FuncTorchBatched only
+during that. With nested vmaps, their other calls reach FuncTorchBatched again and continue there.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def logical_to_physical(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """``MultiBatchVmapTransform``: the physical tensors with this level's batch dimension in front.
+    """Return the physical tensors with this level's batch dimension in front (``MultiBatchVmapTransform``).
 
-    Those that are not batched at this level are expanded by it.
+    Tensors that are not batched at this level are expanded by it.
     """
     level = current_layer().level
     batched = [batched_impl(tensor) for tensor in tensors if is_batched_at_level(tensor, level)]
@@ -48,7 +48,9 @@ def _in_front(tensor: Tensor, level: int, size: int) -> Tensor:
 
 
 def _physical(tensor: Tensor) -> Tensor:
-    """Of one tensor: its batch dimension is moved only if it is not in front (``permuteBatchDimsToFront``)."""
+    """Return the physical tensor of one tensor. Its batch dimension is moved only if it is not in front
+    (``permuteBatchDimsToFront``).
+    """
     impl = batched_impl(tensor)
     if impl.bdim == 0:
         return impl.value
@@ -57,7 +59,7 @@ def _physical(tensor: Tensor) -> Tensor:
 
 
 def _legacy(call: Callable[..., Any], rule: Callable[..., Any]) -> Kernel:
-    """The rule where this level batches the (first) tensor, else just the operator."""
+    """Return a kernel that runs the rule if this level batches the (first) tensor, else just the operator."""
 
     def kernel(ks: int, self: Any, *args: Any) -> Any:
         level = current_layer().level
@@ -75,7 +77,7 @@ def _legacy(call: Callable[..., Any], rule: Callable[..., Any]) -> Kernel:
 
 
 def squeeze_(self: Tensor) -> Tensor:
-    """If the batch size is 1, it is squeezed away too and put back."""
+    """Squeeze in place. A batch dimension of size 1 is squeezed too and inserted again."""
     impl = batched_impl(self)
     bdim = impl.bdim - sum(length == 1 for length in impl.value._size[: impl.bdim])
     lost = impl.value._size[impl.bdim] == 1
@@ -88,7 +90,7 @@ def squeeze_(self: Tensor) -> Tensor:
 
 
 def squeeze__dims(self: Tensor, dims: Size) -> Tensor:
-    """Dimensions from the batch dimension on are one further."""
+    """Squeeze in place. Dimensions after the batch dimension are shifted by one."""
     impl = batched_impl(self)
     rank = len(self._size)
     if rank == 0:
@@ -103,12 +105,12 @@ def squeeze__dims(self: Tensor, dims: Size) -> Tensor:
 
 
 def squeeze__dim(self: Tensor, dim: int) -> Tensor:
-    """As several."""
+    """Squeeze one dimension, by the rule for several."""
     return squeeze__dims(self, (dim,))
 
 
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """Before the batch dimension it moves that."""
+    """Insert a dimension in place. Before the batch dimension, it shifts that."""
     impl = batched_impl(self)
     axis = wrap_dim(dim, len(self._size) + 1)
     behind = axis >= impl.bdim
@@ -118,7 +120,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 
 
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Around the batch dimension; a 0-dim example stays as it is."""
+    """Transpose in place around the batch dimension. A 0-dim example is unchanged."""
     impl = batched_impl(self)
     rank = len(self._size)
     if rank == 0 and dim0 in (0, -1) and dim1 in (0, -1):
@@ -133,7 +135,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def as_strided(self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    """``as_strided`` of each example. RuntimeError if that leaves the example's own memory."""
+    """Call ``as_strided`` on each example. Raise RuntimeError if that leaves the example's own memory."""
     physical = _physical(self)
     if len(size) != len(stride):
         raise RuntimeError(
@@ -146,7 +148,7 @@ def as_strided(self: Tensor, size: Size, stride: Size, storage_offset: int | Non
 
 
 def _end(size: Size, stride: Size, offset: int) -> int | None:
-    """Where the memory that a geometry can reach ends; None if it reaches none."""
+    """The end of the memory that a geometry can reach; None if it reaches none."""
     if 0 in size:
         return None
     return offset + 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
@@ -174,7 +176,7 @@ def _check_within_slice(physical: Tensor, size: Size, stride: Size, storage_offs
 
 
 def new_empty_strided(self: Tensor, size: Size, stride: Size, *options: Any) -> Tensor:
-    """Examples one behind the other, each with the wanted strides."""
+    """Return examples one after the other, each with the wanted strides."""
     physical = _physical(self)
     if len(size) != len(stride):
         raise RuntimeError(
@@ -191,14 +193,16 @@ def new_empty_strided(self: Tensor, size: Size, stride: Size, *options: Any) -> 
 
 
 def stack(tensors: list[Tensor], dim: int) -> Tensor:
-    """All get the batch dimension."""
+    """Give all tensors the batch dimension and stack them."""
     physical = logical_to_physical(tensors)
     axis = 1 + wrap_dim(dim, len(tensors[0]._size) + 1)
     return make_batched(ops.stack.call(physical, axis), 0, current_layer().level)
 
 
 def cat(tensors: list[Tensor], dim: int) -> Tensor:
-    """All get the batch dimension; those of size [0], which ``cat`` skips, stay of size [0]."""
+    """Give all tensors the batch dimension and concatenate them. Tensors of size [0], which ``cat`` skips, keep that
+    size.
+    """
     level = current_layer().level
     with exclude_batched():
         shown = next((tensor for tensor in tensors if tensor._size != (0,)), tensors[0])
@@ -220,7 +224,7 @@ def _part(tensor: Tensor, level: int, size: int | None) -> Tensor:
 
 
 def block_diag(tensors: list[Tensor]) -> Tensor:
-    """One example after the other, joined."""
+    """Compute one example after the other, and stack the results."""
     physical = logical_to_physical(tensors)
     blocks = [_block(physical, i) for i in range(physical[0]._size[0])]
     return make_batched(ops.cat.call(blocks, 0), 0, current_layer().level)
@@ -232,7 +236,7 @@ def _block(tensors: Sequence[Tensor], example: int) -> Tensor:
 
 
 def unbind(self: Tensor, dim: int) -> list[Tensor]:
-    """Each result is batched."""
+    """Unbind. Each result is batched."""
     physical = _physical(self)
     axis = 1 + wrap_dim(dim, len(physical._size) - 1)
     level = current_layer().level
@@ -240,17 +244,17 @@ def unbind(self: Tensor, dim: int) -> list[Tensor]:
 
 
 def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    """Each result is batched."""
+    """Split. Each result is batched."""
     return _split(ops.split_Tensor.call, self, split_size, dim)
 
 
 def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
-    """As ``split``."""
+    """Split, as ``split_Tensor`` does."""
     return _split(ops.split_with_sizes.call, self, split_sizes, dim)
 
 
 def split_with_sizes_copy(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
-    """The same, copied."""
+    """Split and copy."""
     return _split(ops.split_with_sizes_copy.call, self, split_sizes, dim)
 
 
@@ -262,7 +266,7 @@ def _split(call: Callable[..., list[Tensor]], self: Tensor, sizes: int | Size, d
 
 
 def resize_(self: Tensor, size: Size, memory_format: str | None) -> Tensor:
-    """``resize__plumbing`` of BatchRulesViews.cpp. Only for a batch dimension in front."""
+    """Resize in place (``resize__plumbing`` of BatchRulesViews.cpp). The batch dimension must be in front."""
     if memory_format not in (None, "contiguous_format"):
         raise RuntimeError("resize_: batching rule only supports None or Contiguous MemoryFormat")
     impl = batched_impl(self)
@@ -294,4 +298,4 @@ KERNELS: dict[str, Kernel] = {
     "split_with_sizes": _legacy(ops.split_with_sizes.call, split_with_sizes),
     "resize_": _legacy(ops.resize_.call, resize_),
 }
-"""Under FuncTorchBatched."""
+"""Kernels for FuncTorchBatched."""

@@ -1,4 +1,4 @@
-"""A served room in a test: ``dispatchviz serve`` as a process, and what a browser would send and get."""
+"""A served classroom in a test: ``dispatchviz serve`` as a process, and the messages of a browser."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.cli.command import ROOT
 from tests.waiting import HANGS
 
 CODES = re.compile(rb"\x1b(\[[0-9;?>$]*[a-zA-Z]|\][^\x07]*\x07|[=>78])")
-"""What paints, beside the text."""
+"""The codes that paint the screen, without its text."""
 
 
-class Room:
-    """The server."""
+class Classroom:
+    """The server process."""
 
     def __init__(self, *words: str | Path, cwd: Path) -> None:
         self.folder = cwd
@@ -45,17 +45,17 @@ class Room:
         self.address = f"{self.root}{self.token}/"
 
     def sessions(self) -> list[Path]:
-        """The folders of the sessions that there are."""
+        """Return the folders of the sessions."""
         return sorted((self.folder / "temporary").glob("dispatchviz-session-*"))
 
     def processes(self) -> list[int]:
-        """The processes of the sessions."""
+        """Return the processes of the sessions."""
         found = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
         pairs = (map(int, line.split()) for line in found.splitlines())
         return [pid for pid, parent in pairs if parent == self.program.pid]
 
     def end(self) -> int:
-        """Ctrl+C; gives the exit status."""
+        """Send Ctrl+C and return the exit status."""
         self.program.send_signal(signal.SIGINT)
         status = self.program.wait(HANGS)
         assert self.program.stdout is not None
@@ -69,7 +69,7 @@ class Room:
 
 
 class Browser:
-    """What is at the other end of a session."""
+    """The browser's end of a session."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.socket = socket
@@ -81,14 +81,14 @@ class Browser:
             await self.socket.send_str(json.dumps(["stdin", text]))
 
     async def wait_for(self, text: str) -> None:
-        """Read until a text has come that was not there before; the session's end before that is an error."""
+        """Read until a new occurrence of a text has come. The end of the session before that is an error."""
         while text not in self.seen:
             await self._read(text)
             self.seen = " ".join(CODES.sub(b"", self.raw).decode("utf-8", "replace").split())
         self.raw, self.seen = b"", self.seen.partition(text)[2]
 
     async def wait_for_bytes(self, code: bytes) -> None:
-        """The same for what is no text."""
+        """Read until these bytes have come."""
         while code not in self.raw:
             await self._read(repr(code))
         self.raw, self.seen = self.raw.partition(code)[2], ""
@@ -108,15 +108,15 @@ class Browser:
 
 
 @asynccontextmanager
-async def browser(room: Room, width: int = 160, height: int = 45) -> AsyncIterator[Browser]:
-    """A browser that has opened the page."""
-    address = f"{room.address}ws?width={width}&height={height}"
+async def browser(classroom: Classroom, width: int = 160, height: int = 45) -> AsyncIterator[Browser]:
+    """Open the page in a browser."""
+    address = f"{classroom.address}ws?width={width}&height={height}"
     async with aiohttp.ClientSession() as client, client.ws_connect(address) as socket:
         yield Browser(socket)
 
 
 def is_there(process: int) -> bool:
-    """Return whether a process has not ended."""
+    """Return whether a process is running."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -125,5 +125,5 @@ def is_there(process: int) -> bool:
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    """All files of a folder."""
+    """Return all files of a folder with their contents."""
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

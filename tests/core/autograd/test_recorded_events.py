@@ -1,4 +1,4 @@
-"""What a recording tells of autograd: which events, in which order, inside of which."""
+"""The recorded events of autograd: their kinds, their order and their nesting."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kinds(trace: list[Any], of: tuple[type[Any], ...]) -> list[str]:
     return [type(event).__name__ for event in trace if isinstance(event, of)]
 
 
-def test_building_a_node() -> None:
+def test_building_a_node_has_these_events() -> None:
     x, y = leaf(1.0), torch.tensor([2.0])
     trace = record(lambda: torch.add(x, y))
     assert kinds(trace, FORWARD) == [
@@ -46,7 +46,7 @@ def test_building_a_node() -> None:
     assert (edges.edges, edges.inputs, edges.topological_nr) == (((1, 0), None), (("self", 0), ("other", 1)), 1)
 
 
-def test_what_is_saved_and_what_is_not() -> None:
+def test_saved_and_unsaved_variables_are_recorded() -> None:
     x, y = leaf(1.0), torch.tensor([2.0])
     trace = record(lambda: x * y)
     saved = [event for event in trace if isinstance(event, (events.VariableSaved, events.VariableNotSaved))]
@@ -64,13 +64,13 @@ def test_what_is_saved_and_what_is_not() -> None:
         (lambda x: torch.gt(x, 0), "never differentiable"),
     ],
 )
-def test_why_no_node_was_made(run: Callable[[Any], Any], why: str) -> None:
+def test_reason_for_no_node_is_recorded(run: Callable[[Any], Any], why: str) -> None:
     x = leaf(1.0)
     reasons = [event.why for event in record(lambda: run(x)) if isinstance(event, events.NoNodeMade)]
     assert reasons[-1] == why
 
 
-def test_one_backward_from_start_to_finish() -> None:
+def test_backward_has_these_events() -> None:
     x = leaf(1.0, 2.0)
     y = x * torch.tensor([3.0, 4.0])
     gradient = torch.ones(2)
@@ -82,7 +82,7 @@ def test_one_backward_from_start_to_finish() -> None:
     ]  # fmt: skip
 
 
-def test_children_of_nodes_and_of_the_backward() -> None:
+def test_nodes_and_backward_have_these_children() -> None:
     x = leaf(1.0, 2.0)
     y = x.exp()
     gradient = torch.ones(2)
@@ -99,7 +99,7 @@ def test_children_of_nodes_and_of_the_backward() -> None:
     assert [event.parent for event in finished] == [first.seq, second.seq]
 
 
-def test_who_else_is_ready() -> None:
+def test_other_ready_nodes_are_recorded() -> None:
     x, y = leaf(1.0), leaf(1.0)
     z = x.exp() * y.exp()
     gradient = torch.ones(1)
@@ -110,7 +110,7 @@ def test_who_else_is_ready() -> None:
     assert [len(list(queue_at(trace, event))) for event in started] == [0, 1, 1, 0, 0]
 
 
-def test_reduction_and_capture() -> None:
+def test_reduced_and_captured_gradients_are_recorded() -> None:
     x, w = torch.ones(2, 2, requires_grad=True), leaf(1.0, 2.0)
     z = (x * w).sum()
     trace = record(lambda: torch.autograd.grad(z, w))
@@ -126,13 +126,13 @@ def product() -> tuple[Any, Any, Any]:
 
 
 def names(trace: list[Any]) -> dict[int, str]:
-    """Of the Nodes; an AccumulateGrad by the place of its leaf among the operands."""
+    """The names of the Nodes. An AccumulateGrad has the place of its leaf among the operands."""
     made = {event.node: event.name for event in trace if isinstance(event, events.NodeCreated)}
     edges = next(event.edges for event in trace if isinstance(event, events.EdgesCollected) and len(event.edges) == 2)
     return made | {edge[0]: f"leaf {place}" for place, edge in enumerate(edges)}
 
 
-def test_what_backward_was_asked_for_and_what_it_prunes() -> None:
+def test_requested_inputs_and_pruned_nodes_are_recorded() -> None:
     def run() -> None:
         _, b, out = product()
         out.backward(inputs=[b])
@@ -171,7 +171,7 @@ def test_a_node_that_is_only_captured_is_queued_and_does_not_run() -> None:
     assert of_leaf[-6:] == [*run, "NodeDeleted"]
 
 
-def test_a_small_topological_number_prunes_what_lies_behind() -> None:
+def test_small_topological_number_prunes_the_nodes_behind_it() -> None:
     def run() -> None:
         x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
         y = x.exp().sin().cos()
@@ -194,7 +194,7 @@ def test_a_small_topological_number_prunes_what_lies_behind() -> None:
     }
 
 
-def test_an_input_that_is_not_there_leaves_the_root_in_vain() -> None:
+def test_input_outside_of_the_graph_prunes_the_root() -> None:
     def run() -> None:
         x, y = leaf(1.0), leaf(2.0)
         kept = y.exp()
@@ -209,7 +209,7 @@ def test_an_input_that_is_not_there_leaves_the_root_in_vain() -> None:
     assert of_kind(trace, events.NodeStarted) == []
 
 
-def test_a_formula_is_told_once_however_often_its_node_asks() -> None:
+def test_skipped_formula_is_recorded_once() -> None:
     def run() -> None:
         a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
         torch.atan2(a, b).sum().backward(inputs=[b])
@@ -217,7 +217,7 @@ def test_a_formula_is_told_once_however_often_its_node_asks() -> None:
     assert len(of_kind(record(run), events.FormulaSkipped)) == 1
 
 
-def test_hooks_are_told_with_their_names() -> None:
+def test_hooks_are_recorded_with_their_names() -> None:
     x = leaf(1.0)
     y = x * 2.0
 
@@ -237,20 +237,20 @@ def test_hooks_are_told_with_their_names() -> None:
     ]
 
 
-def test_writing_through_a_view() -> None:
+def test_write_through_a_view_has_these_events() -> None:
     x = leaf(1.0, 2.0)
     base = x * 1.0
     view = base.view(2, 1)
     trace = record(lambda: view.add_(1.0))
-    told = [event for event in trace if isinstance(event, (events.NodeCreated, events.HistoryRebased))]
-    made = [event.name for event in told if isinstance(event, events.NodeCreated)]
+    recorded = [event for event in trace if isinstance(event, (events.NodeCreated, events.HistoryRebased))]
+    made = [event.name for event in recorded if isinstance(event, events.NodeCreated)]
     assert [name for name in made if name not in ("MulBackward0", "ViewBackward0")] == [  # those were made before
         "AddBackward0",
         "torch::autograd::CopySlices",
         "AsStridedBackward0",
     ]
     edges = {event.node: event.edges for event in trace if isinstance(event, events.EdgesCollected)}
-    rebased = [(event.tensor, event.node) for event in told if isinstance(event, events.HistoryRebased)]
+    rebased = [(event.tensor, event.node) for event in recorded if isinstance(event, events.HistoryRebased)]
     (base_number, copy_slices), (view_number, as_strided) = rebased
     assert base_number != view_number
     assert edges[as_strided] == ((copy_slices, 0),)
@@ -258,7 +258,7 @@ def test_writing_through_a_view() -> None:
     assert kinds(trace, (events.VersionBumped,)) == ["VersionBumped"]
 
 
-def test_an_error_is_told_where_it_starts_and_closes_what_was_open() -> None:
+def test_error_is_recorded_at_its_start_and_closes_open_events() -> None:
     x = leaf(1.0)
     y = x * x
     y.backward(torch.ones(1))
@@ -298,11 +298,11 @@ def test_two_recordings_of_one_program_are_equal() -> None:
         assert [getattr(one, name) for name in names] == [getattr(other, name) for name in names]
 
 
-def test_another_geometry_is_told_and_the_same_one_is_not() -> None:
+def test_only_a_changed_geometry_is_recorded() -> None:
     x = torch.ones(2, 3)
     trace = record(lambda: (x.t_(), x.resize_(4), x.resize_(4)))
-    told = [(event.shape, event.stride) for event in trace if isinstance(event, events.GeometryChanged)]
-    assert told == [((3, 2), (1, 3)), ((4,), (1,))]
+    recorded = [(event.shape, event.stride) for event in trace if isinstance(event, events.GeometryChanged)]
+    assert recorded == [((3, 2), (1, 3)), ((4,), (1,))]
 
 
 @pytest.mark.parametrize("name", ["DelayedError", "UndefinedGrad"])

@@ -1,4 +1,4 @@
-"""Short remarks of the page in the stepper's words, with names in capitals where the page puts what it knows."""
+"""Short remarks of the page in the stepper's words. Words in capitals are placeholders that the page fills in."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from dispatchviz.views.replies import (
 )
 
 
-def said_data(guide: Guide | None) -> dict[str, object]:
-    """By a name that the page's scripts use."""
+def remarks_data(guide: Guide | None) -> dict[str, object]:
+    """Return the remarks by the names that the page's scripts use."""
     return {
         "place": PLACE.format(step="STEP", count="COUNT"),
         "last": LAST,
@@ -52,18 +52,22 @@ def said_data(guide: Guide | None) -> dict[str, object]:
         "tempos": TEMPOS,
         "row_seconds": ROW_SECONDS,
         "goes_on": (goes_on := key_of("move('resume')").first),
-        "skip": f"Esc or {goes_on} goes on: skips this question",
+        "skip": f"Esc or {goes_on} skips this question",
         "lesson_end": "" if guide is None else _lesson_end(guide, "SCORE"),
     }
 
 
 def _lesson_end(guide: Guide, score: str) -> str:
-    """The end of a lesson, for a reader who may have neither the next one nor a terminal."""
+    """Return the end of a lesson, for a reader who may have neither the next lesson nor a terminal."""
     back, step = key_of("move('resume_back')").first, key_of("move('into')").first
-    end = f" That was the lesson.{score} {back} goes back through it; every step is open: {step} takes the next one."
+    end = (
+        f" That was the lesson.{score} {back} goes back through it. You can now go to every step: "
+        f"{step} takes the next one."
+    )
     if not guide.after:
         return end
     after = (
-        f"The next one is {guide.after}: ask whoever gave you this page, or make it with dispatchviz, in a terminal:"
+        f"The next lesson is {guide.after}: ask the person who gave you this page, "
+        "or make it with dispatchviz in a terminal:"
     )
     return f"{end} {after} dispatchviz lesson {guide.after} -o {guide.after}.html"
