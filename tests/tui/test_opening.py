@@ -88,7 +88,7 @@ async def test_first_screen_answers_the_forum_question() -> None:
     async with stepper(forum(), (100, 30), level=DEFAULT) as reader:
         screen = reader.screen
     lines = "\n".join(screen)
-    assert "Line 6 creates the first Node, AddBackward0. AutogradCUDA is the highest key left and wins" in lines
+    assert "Line 6 creates the first Node, AddBackward0. AutogradCUDA is the highest key left, so it wins" in lines
     assert "x and y" in lines
     here = next(row for row in screen if row.startswith("▶"))
     assert "add.Tensor → AutogradCUDA" in here
@@ -100,4 +100,4 @@ async def test_opening_at_a_mode_mentions_no_node_of_another_line() -> None:
     async with stepper(traced(OPENS["vmap"][0]), (100, 30), level=DEFAULT) as reader:
         lines = "\n".join(reader.screen)
     assert "A transform begins: the vmap of level 1" in lines
-    assert "makes the first Node" not in lines
+    assert "creates the first Node" not in lines
