@@ -118,7 +118,7 @@ def beside(check: Callable[[Step], Problems]) -> Callable[[Step], Problems]:
 
 def contradictions(step: Step) -> Problems:
     """Yield every contradiction between the sentences of a step and its values, row or panes."""
-    for statement in step.said:
+    for statement in step.statements:
         for problem in _read(step, statement):
             yield f"{statement.kind}: {statement.text}\n    {problem}"
     for check in PANES:
