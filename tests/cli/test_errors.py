@@ -61,16 +61,11 @@ MISTAKES = {
         ["codegen", "add_", "--file", "ADInplaceOrView"],
         "did you mean ADInplaceOrViewType_0.cpp? It writes into: python_variable",
     ),
-<<<<<<< HEAD
     "no file of code": (
         ["codegen", "add_", "--file", "zzz"],
         "into 'zzz'. It writes into: python_variable_methods.cpp",
     ),
-    "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows them"),
-=======
-    "no file of code": (["codegen", "add_", "--file", "zzz"], "'zzz'. It writes into: python_variable_methods.cpp"),
     "no text": (["codegen", "xlogy.Tensor", "--file", "VariableType"], "codegen xlogy.Tensor --real shows it"),
->>>>>>> main
     "file and classes": (
         ["codegen", "add", "--file", "x", "--structured"],
         "cannot be combined with --file",
@@ -78,7 +73,7 @@ MISTAKES = {
     "not structured": (["codegen", "linear", "--structured"], "aten::linear has no structured kernel"),
     "another structured": (
         ["codegen", "sum", "--structured"],
-        "sum.dim_IntList --structured shows one that has",
+        "sum.dim_IntList --structured shows one that does",
     ),
     "picture of code": (["codegen", "add", "-o", "a.svg"], "-o is for --structured, which is not given"),
     "no picture": (

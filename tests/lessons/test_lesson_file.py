@@ -208,7 +208,10 @@ def test_variable_names_its_current_node() -> None:
         ("second Node SumBackward0", "'second Node SumBackward0' does not happen: there is only one matching step"),
         ("event VersionBump", "there is no event VersionBump; did you mean VersionBumped"),
         ("redispatch add to CUDA", "'redispatch add to CUDA' does not happen; the trace has"),
-        ("call mul in `nowhere`", "'call mul in `nowhere`' does not happen: there are six matching steps in other lines"),
+        (
+            "call mul in `nowhere`",
+            "'call mul in `nowhere`' does not happen: there are six matching steps in other lines",
+        ),
         ("47", "'47' is not the name of a stop"),
     ],
 )

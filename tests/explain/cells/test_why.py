@@ -128,10 +128,7 @@ def test_what_a_call_meets_without_the_kernel_of_its_backend() -> None:
 
 def test_the_autograd_kernel_runs_before_not_the_derivative() -> None:
     said = words(answer("aten::sum", "CUDA"))
-    assert (
-        "the operator's autograd kernel, is registered for Autograd and runs before the call reaches CUDA"
-        in said
-    )
+    assert "the operator's autograd kernel, is registered for Autograd and runs before the call reaches CUDA" in said
     assert "has run before" not in said
 
 

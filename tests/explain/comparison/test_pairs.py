@@ -31,11 +31,7 @@ def test_no_grad_is_the_cause_of_the_missing_node() -> None:
         "only in B: grad mode off (torch.no_grad())",
         "AddBackward0 in A, no Node in B: grad mode is off",
     ]
-<<<<<<< HEAD
     assert texts_about(found).text == (
-=======
-    assert told(found).text == (
->>>>>>> main
         "Only in B: torch.no_grad() turns grad mode off. The autograd kernels still run, but they record no Nodes "
         "until it is on again."
     )
@@ -68,19 +64,14 @@ def test_autocast_calls_the_same_operator_below_its_layer() -> None:
         "only in B: autocast for cpu on (bfloat16)",
         "aten::mm goes to AutogradCPU in A, AutocastCPU in B",
     ]
-<<<<<<< HEAD
     text = texts_about(found, found.divergences[1]).text
     assert "In A it is not in the key set, because the thread-local exclude set has it while autocast is off." in text
-=======
-    text = told(found, found.divergences[1]).text
-    assert "Not in the set: the thread-local exclude set removes it while autocast is off." in text
->>>>>>> main
     below = found.divergences[1].main.below
     assert below is not None
     inner = found.second[below[1]]
     assert isinstance(inner, ev.Dispatched)
     assert (inner.operator, inner.key) == ("aten::mm", "AutogradCPU")
-    assert text.endswith(f"the call goes on (step {inner.seq} in B), to AutogradCPU as in A.")
+    assert text.endswith(f"the call goes on (step {inner.seq} in B) to AutogradCPU, as in A.")
     assert found.numbers is None, "of another dtype they cannot be the same, and the way says so"
 
 
