@@ -98,7 +98,7 @@ def test_only_a_snapshot_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(DispatchvizError, match=r"other\.json is there and is no snapshot"):
         check_snapshot(str(tmp_path / "other.json"))
-    with pytest.raises(DispatchvizError, match=r"its name ends in \.json or \.json\.gz"):
+    with pytest.raises(DispatchvizError, match=r"its name must end in \.json or \.json\.gz"):
         check_snapshot(str(tmp_path / "pytorch.txt"))
 
 
