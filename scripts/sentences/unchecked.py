@@ -184,10 +184,10 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "checkpointed version passed",
     ),
     "says what a key or an alias is for": (
-        "key: what for",
+        "key: purpose",
         "key: functionality",
         "key: Undefined",
-        "alias: what it is",
+        "alias: definition",
         "alias: covers",
         "autograd cell: generated",
         "autograd cell: Python",

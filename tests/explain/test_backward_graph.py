@@ -106,7 +106,7 @@ def test_several_backwards_show_the_last_graph_by_default() -> None:
     assert titles(backward_graph(trace)) == ["LogBackward0", "AccumulateGrad (x)"]
     assert titles(backward_graph(trace, of=0)) == ["ExpBackward0", "AccumulateGrad (x)"]
     assert len(backward_graph(trace, of=EVERYTHING)) == 5
-    with pytest.raises(ValueError, match="no backward 7 in this trace; its backwards: 0, 1"):
+    with pytest.raises(ValueError, match="the trace has no backward pass 7; its backward passes are: 0, 1"):
         backward_graph(trace, of=7)
 
 

@@ -99,7 +99,7 @@ def test_a_name_that_leaves_the_choice_open_names_the_others() -> None:
     [
         ("to", "aten::to has .* overloads, name one of them: .*dtype"),
         ("addd", "there is no operator 'addd'; did you mean .*aten::add"),
-        ("add.Foo", "aten::add has no overload 'Foo'; it has .*Tensor"),
+        ("add.Foo", "aten::add has no overload 'Foo'; its overloads are .*Tensor"),
         ("nope::add", "there is no operator 'nope::add'"),
     ],
 )
