@@ -70,7 +70,7 @@ MISTAKES = {
     "not structured": (["codegen", "linear", "--structured"], "aten::linear has no structured kernel"),
     "another structured": (
         ["codegen", "sum", "--structured"],
-        "sum.dim_IntList --structured shows one that has",
+        "sum.dim_IntList --structured shows one that does",
     ),
     "picture of code": (["codegen", "add", "-o", "a.svg"], "-o is for --structured, which is not given"),
     "no picture": (
