@@ -1,8 +1,8 @@
-"""Write ``docs/sentences.md``: every kind of sentence with an example, its program, its rule and its claims.
+"""Write ``docs/lists/sentences.md``: every kind of sentence with an example, its program, its rule and its claims.
 
-python -m scripts.sentences            write the page; known kinds keep the programs of their examples python -m
-scripts.sentences --all      search all programs again for the first example of each kind: two minutes python -m
-scripts.sentences --check    write nothing; exit status 1 if the page is stale
+python -m scripts.sentences            write the page; known kinds keep the programs of their examples
+python -m scripts.sentences --all      search all programs again for the first example of each kind: two minutes
+python -m scripts.sentences --check    write nothing; exit status 1 if the page is stale
 """
 
 from __future__ import annotations
