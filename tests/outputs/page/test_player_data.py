@@ -141,7 +141,8 @@ def test_of_an_operator_that_nobody_registers_no_command_is_named() -> None:
     page = Decoded(json.loads(msgspec.json.encode({**data, "lines": lines.data()})))
     track, at = page.data["registration"]["rows"], trace.steps_of(ev.Dispatched)[0]
     shown = [text for row in page.rows(track, at) or () for text, _ in row[0]]
-    assert shown == ["other::op is not an operator of PyTorch, and the trace has no registration of it up to this step."]
+    refusal = "other::op is not an operator of PyTorch, and the trace has no registration of it up to this step."
+    assert shown == [refusal]
 
 
 def test_what_cuda_is_is_told_where_a_program_uses_it() -> None:
