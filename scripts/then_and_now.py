@@ -58,7 +58,7 @@ def _table(title: str, rows: tuple[PastStatement, ...]) -> Iterator[str]:
 
 
 def _row(row: PastStatement) -> str:
-    then = f"**{row.subject}** ({row.version}) {marked(row.said)}"
+    then = f"**{row.subject}** ({row.version}) {marked(row.statement)}"
     now = f"**{row.verdict.capitalize()}.** {marked(row.today)}"
     return f"| {_cell(then)} | {_cell(now)} | {_cell(f'{_place(row.source)}; {_shown(row.shown_by)}')} |"
 

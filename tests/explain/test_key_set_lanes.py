@@ -115,7 +115,7 @@ def _compare_given(trace: Trace, at: int, card: KeySetCard) -> None:
         assert f" removes {', '.join(lost) or 'nothing'}" in stage_sentence(card, MASK)
     if call.key_set & 0xFFFF:
         assert list(card_at(card, WINNER).keys) == key_names(call.key_set)
-    assert lanes(card)[-1].said == f"→ {call.key}"
+    assert lanes(card)[-1].note == f"→ {call.key}"
 
 
 def test_the_winner_is_known_at_the_last_sub_step_only() -> None:

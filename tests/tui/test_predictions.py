@@ -26,7 +26,7 @@ from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import CELL, ENGINE, GRAPH, KEYS, SMALLEST, TABLE
 from dispatchviz.views.layout.screen_plan import Scene
 from dispatchviz.views.panes import graph_pane
-from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.step_rows import step_row
 from dispatchviz.views.predictions.asking import FAR, NEAR
 from dispatchviz.views.predictions.question_rows import question_rows, verdict

@@ -79,10 +79,10 @@ def _carried(lane: Lane) -> str:
 def _united(card: KeySetCard) -> str:
     lane = _of_stage(card, UNITED)[-1]
     if not _is_computed(card):
-        return f"{lane.said.removeprefix('by ')} was called with {_set(lane.keys)}"
+        return f"{lane.note.removeprefix('by ')} was called with {_set(lane.keys)}"
     if ARGUMENTS in stages(card):
         return f"together they carry {_set(lane.keys)}"
-    return f"{lane.said}, so the key set is empty" if lane.said else _carried(lane)
+    return f"{lane.note}, so the key set is empty" if lane.note else _carried(lane)
 
 
 def _included(card: KeySetCard) -> str:

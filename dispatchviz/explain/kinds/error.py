@@ -67,7 +67,7 @@ def _diagnosis(trace: Trace) -> tuple[Statement, ...]:
     from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with the rules: few programs raise
 
     found = diagnosis_of_error(trace)
-    return found.statements if found is not None and found.tells_more else ()
+    return found.statements if found is not None and found.adds_information else ()
 
 
 def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:

@@ -61,7 +61,7 @@ def test_names_differ_and_each_has_a_check() -> None:
 
 def test_texts_are_short_and_plain() -> None:
     for statement in STATEMENTS:
-        assert len(statement.said) < 250, statement.ident
+        assert len(statement.statement) < 250, statement.ident
         assert len(statement.today) < 300, statement.ident
     for reason in REASONS:
         sentences = reason.answer.replace("...", "").count(". ") + reason.answer.count("? ") + 1
