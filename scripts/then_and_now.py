@@ -18,7 +18,7 @@ from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Re
 DOCS = Path(__file__).parents[1] / "docs"
 
 THEN_AND_NOW = """\
-# Then and now
+# What older articles say, and what is true today
 
 People learn the dispatcher from three texts: the first walkthrough in PyTorch's wiki (2020), its later version on code
 generation and structured kernels (later), and a question in the forum, whose program is `examples/forum.py` (forum).

@@ -74,7 +74,7 @@ def test_a_lesson_becomes_a_page_with_its_passages(tmp_path: Path) -> None:
     page = Decoded(data)
     said = ["".join(text for text, _ in page.row(row)[0]) for place in data["lesson"] for row in place["rows"]]
     assert "1 of 11" in said[0]
-    assert any("Two things were asked" in text for text in said)
+    assert any("The two questions" in text for text in said)
     assert any(place["asks"] for place in data["lesson"])
     asked = {question["reveals"] for question in data["questions"]["asked"]}
     assert {place["step"] for place in data["lesson"] if place["asks"]} <= asked

@@ -113,7 +113,7 @@ def test_answers_about_a_step_are_the_steppers() -> None:
     for at in range(len(trace)):
         found, crossed = crossing(trace, at), page.rows(texts["cross"]["rows"], at)
         assert crossed is not None
-        assert [(row[0][0][0], row[3]) for row in crossed] == [(f" {found.said}", found.seq)]
+        assert [(row[0][0][0], row[3]) for row in crossed] == [(f" {found.text}", found.seq)]
         error = page.rows(texts["traceback"]["rows"], at)
         assert error == [as_row(row) for row in traceback_rows(traceback_at(trace, at))]
         things = page.rows(texts["app.ask_thing"]["rows"], at)
