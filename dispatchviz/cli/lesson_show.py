@@ -75,7 +75,7 @@ def _check_name(output: str) -> None:
     """Raise DispatchvizError if a lesson cannot be written under this file name."""
     suffix = os.path.splitext(output)[1]
     if output != STANDARD_OUTPUT and suffix not in ("", *HAND_OUT.suffixes, *PAGE.suffixes):
-        raise DispatchvizError(f"cannot write {output}: {HAND_OUT.listed}, {PAGE.listed}")
+        raise DispatchvizError(f"cannot write {output}. {HAND_OUT.listed}. {PAGE.listed}")
 
 
 def _is_page(output: str) -> bool:

@@ -62,8 +62,8 @@ class Format:
 
     @property
     def listed(self) -> str:
-        """The format with its suffixes: ``a picture is .svg, .dot, .png or .pdf``."""
-        return f"{self.named} is {either(self.suffixes)}"
+        """The format with its suffixes: ``Pictures: .svg .dot .png .pdf``."""
+        return f"{self.named.partition(' ')[2].capitalize()}s: {' '.join(self.suffixes)}"
 
 
 def either(suffixes: Sequence[str]) -> str:

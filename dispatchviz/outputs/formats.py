@@ -46,8 +46,7 @@ def check_suffix(path: str | Path) -> str:
     """
     if suffix := suffix_of(path):
         return suffix
-    known = ", ".join(each.listed for each in FORMATS)
-    raise DispatchvizError(f"cannot write {path}: {known}")
+    raise DispatchvizError(f"cannot write {path}. {'. '.join(each.listed for each in FORMATS)}")
 
 
 def check_export(path: str, suffix: str) -> None:

@@ -22,7 +22,7 @@ MISTAKES = {
     "no trace": (["open", FORUM], "is not a dispatchviz trace: its first line is not a trace header"),
     "suffix": (
         ["export", FORUM, "-o", "a.gif"],
-        "a picture is .svg, .dot, .png or .pdf, a trace is .dvtrace, .jsonl or .jsonl.gz, a table is .parquet",
+        "cannot write a.gif. Pictures: .svg .dot .png .pdf. Traces: .dvtrace .jsonl .jsonl.gz. Tables: .parquet. ",
     ),
     "unwritable": (["trace", "-o", "no/such/folder/log", FORUM], "cannot write no/such/folder/log"),
     "unwritable trace": (["trace", "--save", "no/a.jsonl", FORUM], "cannot write no/a.jsonl"),

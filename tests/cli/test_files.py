@@ -111,7 +111,7 @@ def test_hand_out_overwrites_only_a_hand_out(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# mine\n")
     (tmp_path / "folder.md").mkdir()
     for name, says in {
-        source: f"cannot write {source}: a hand-out is .md, an interactive page is .html",
+        source: f"cannot write {source}. Hand-outs: .md. Interactive pages: .html",
         "notes.md": (
             "notes.md exists and is not a hand-out from dispatchviz: it is not overwritten, choose another name"
         ),

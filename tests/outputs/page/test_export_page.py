@@ -57,7 +57,7 @@ def test_file_that_is_no_page_of_ours_is_not_overwritten(tmp_path: Path, capsys:
 
 
 def test_error_for_an_unknown_suffix_lists_pages() -> None:
-    with pytest.raises(DispatchvizError, match=r"an interactive page is \.html"):
+    with pytest.raises(DispatchvizError, match=r"Interactive pages: \.html"):
         check_suffix("trace.htm")
 
 
