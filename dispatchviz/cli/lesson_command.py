@@ -61,7 +61,7 @@ def command(context: click.Context, folder: Path | None) -> None:
     NAME --plain         print the lesson with the view at each stop
     NAME --present       present it to an audience: two panes, large gaps, a clicker's PgDn and PgUp
     NAME -o FILE.md      write a hand-out
-    NAME -o FILE.html    write a page that steps through it
+    NAME -o FILE.html    write an interactive page of it
     NAME --answers FILE  keep your answers in FILE, for results
 
     \b
@@ -90,7 +90,7 @@ def command(context: click.Context, folder: Path | None) -> None:
     "-o",
     "--output",
     metavar="FILE",
-    help="Write a hand-out (.md), or a page that steps through the lesson (.html). Other files are not overwritten.",
+    help="Write a hand-out (.md), or an interactive page of the lesson (.html). Other files are not overwritten.",
 )
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers in FILE, for results."

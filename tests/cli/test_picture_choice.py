@@ -39,7 +39,7 @@ def test_each_picture_is_drawn(trace: str, tmp_path: Path) -> None:
     assert "AddBackward0" in written(trace, path, "--picture", "backward", "--cluster", "line", "--detail", "all")
     assert "y = torch.add(x, x)" in written(trace, path, "--picture", "calls")
     assert any(" call aten::ones" in text for text in written(trace, path, "--picture", "decision"))
-    assert any("cells hold a kernel" in text for text in written(trace, path, "--picture", "table"))
+    assert any("entries hold a kernel" in text for text in written(trace, path, "--picture", "table"))
 
 
 def test_dark_is_a_theme(trace: str, tmp_path: Path) -> None:

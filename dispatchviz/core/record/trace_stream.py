@@ -152,14 +152,14 @@ class TraceStream:
             builder.read(recorder.notes)
         except Exception as error:
             recorder.failed = error
-            self._fail(f"a fault of dispatchviz: {error!r}")
+            self._fail(f"a bug in dispatchviz: {error!r}")
         try:
             self._write()
         except OSError as error:
             self._fail(f"cannot write {self.path}: {error.strerror or error}")
         except Exception as error:
             recorder.failed = error
-            self._fail(f"a fault of dispatchviz: {error!r}")
+            self._fail(f"a bug in dispatchviz: {error!r}")
 
     def _fail(self, reason: str) -> None:
         self.failed, self.stopped = True, self.stopped or reason

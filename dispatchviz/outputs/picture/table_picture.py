@@ -1,4 +1,4 @@
-"""An operator's dispatch table as a picture: the registrations on the left, the cells that they fill on the right.
+"""An operator's dispatch table as a picture: the registrations on the left, the entries that they fill on the right.
 
 The text on an arrow is the rule by which a registration fills cells.
 """
@@ -143,8 +143,8 @@ def _program(registered: Sequence[str]) -> Iterator[str]:
 
 def _title(operator: str, rows: Sequence[Row], chosen: int | None) -> Iterator[str]:
     valid = sum(row.state != MISSING for row in rows)
-    yield f"Dispatch table of {operator}: {valid} of {len(rows)} cells hold a kernel"
-    yield "Left: the registrations, each with key or alias and place.  Right: the cells that they fill, and the rule"
+    yield f"Dispatch table of {operator}: {valid} of {len(rows)} entries hold a kernel"
+    yield "Left: the registrations, each with key or alias and place.  Right: the entries that they fill, and the rule"
     yield "1., 2., ...: the order of registration, assumed to be the Linux release's; any order gives the same table"
     if chosen is not None:
-        yield "Thick line: the cell that the call has selected"
+        yield "Thick line: the entry that the call selected"
