@@ -104,7 +104,7 @@ def test_bad_input_is_reported_in_one_line(tmp_path: Path) -> None:
     assert "two scripts or traces" in refused("diff", name, cwd=tmp_path)
     assert "two scripts or traces" in refused("diff", name, name, name, cwd=tmp_path)
     assert "only one of A and B can be standard input" in refused("diff", "-", "-", cwd=tmp_path)
-    assert "means nothing without it" in refused("diff", name, name, "--function", "f", cwd=tmp_path)
+    assert "--function is for --classics" in refused("diff", name, name, "--function", "f", cwd=tmp_path)
 
 
 def test_a_damaged_trace_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
