@@ -1,4 +1,4 @@
-"""A script that writes ``docs/lists/events.md``: every kind of event of a trace, with the type and meaning of each field.
+"""Write ``docs/lists/events.md``: every kind of event, with the type and meaning of each field.
 
     python -m scripts.events_page            write the page
     python -m scripts.events_page --check    write nothing; exit status 1 if the page is stale

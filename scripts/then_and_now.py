@@ -22,8 +22,8 @@ THEN_AND_NOW = """\
 
 People learn the dispatcher from three texts: the first walkthrough in PyTorch's wiki (2020), its later version on code
 generation and structured kernels (later), and a question in the forum, whose program is `examples/forum.py` (forum).
-This page repeats what they say, in our own words, and adds what is true in PyTorch 2.13. Tests check each answer against
-an installed PyTorch (`tests/explain/then_and_now`).
+This page repeats their statements in our own words and adds what is true in PyTorch 2.13. Tests check each answer
+against an installed PyTorch (`tests/explain/then_and_now`).
 
 In the stepper, `Y` shows the statements about the current step first. So does
 `dispatchviz open TRACE --step N --view then-and-now`. Written by `python -m scripts.then_and_now`.
@@ -58,7 +58,7 @@ def _table(title: str, rows: tuple[PastStatement, ...]) -> Iterator[str]:
 
 
 def _row(row: PastStatement) -> str:
-    then = f"**{row.subject}** ({row.version}) {marked(row.said)}"
+    then = f"**{row.subject}** ({row.version}) {marked(row.statement)}"
     now = f"**{row.verdict.capitalize()}.** {marked(row.today)}"
     return f"| {_cell(then)} | {_cell(now)} | {_cell(f'{_place(row.source)}; {_shown(row.shown_by)}')} |"
 

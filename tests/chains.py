@@ -2,7 +2,7 @@
 
 A step is a line::
 
-how operator key-set -> key cell kernel (reason) sets
+    how operator key-set -> key cell kernel (reason) sets
 
 ``sets`` are the changes that guards and modes have made to the thread-local sets by the time of the dispatch: ``excl
 0x3c00000000`` is excluded in addition to the defaults, ``excl -0x8000000000`` no longer is, and ``incl`` is similar.

@@ -2,7 +2,7 @@
 
 ``git diff`` shows packed records with it, once git is configured:
 
-git config diff.record.textconv "python3 -m truth.show"
+    git config diff.record.textconv "python3 -m truth.show"
 """
 
 from __future__ import annotations

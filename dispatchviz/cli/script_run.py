@@ -181,7 +181,7 @@ def _error(trace: Trace) -> list[Diagnosis]:
     from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # loads all rules, and few programs raise
 
     error = diagnosis_of_error(trace)
-    return [error] if error is not None and error.tells_more else []
+    return [error] if error is not None and error.adds_information else []
 
 
 def _trace_place(trace: Trace, saved: str | None) -> str:

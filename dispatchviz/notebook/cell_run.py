@@ -19,9 +19,9 @@ from dispatchviz.notebook.cell import Cell
 from dispatchviz.running.call_sites import count_as_users
 from dispatchviz.running.engines import Engine
 from dispatchviz.running.process.children import in_family
-from dispatchviz.running.process.standard_output import told_of_writes
+from dispatchviz.running.process.standard_output import reporting_writes
 from dispatchviz.running.process.tracebacks import traceback_of, users_part
-from dispatchviz.running.process.warnings_shown import told_of_warnings
+from dispatchviz.running.process.warnings_shown import reporting_warnings
 from dispatchviz.running.recording import Recording
 from dispatchviz.trace import Trace
 
@@ -53,8 +53,8 @@ def run_cell(cell: Cell, variables: dict[str, Any], engine: Engine) -> Ran:
             engine.imports(),
             _torch_is_the_engines(variables, engine),
             in_family(trace.family(lambda: None)),
-            told_of_writes(sys.stdout, watcher.wrote),
-            told_of_warnings(watcher.warning_shown),
+            reporting_writes(sys.stdout, watcher.wrote),
+            reporting_warnings(watcher.warning_shown),
             engine.watching(watcher),
         ):
             recorder.start(watcher)

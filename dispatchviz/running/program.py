@@ -32,9 +32,9 @@ from dispatchviz.running.process.early_end import Keeper, NoKeeper, default_sign
 from dispatchviz.running.process.interpreter_state import put_back_afterwards
 from dispatchviz.running.process.program_end import End, clear_main, run_to_its_end
 from dispatchviz.running.process.progress import LIMIT_HINT, progress_of
-from dispatchviz.running.process.standard_output import told_of_writes
+from dispatchviz.running.process.standard_output import reporting_writes
 from dispatchviz.running.process.tracebacks import message_of, traceback_of
-from dispatchviz.running.process.warnings_shown import told_of_warnings
+from dispatchviz.running.process.warnings_shown import reporting_warnings
 from dispatchviz.running.process_state import clean_process_state
 from dispatchviz.running.program_recorder import ProgramRecorder
 from dispatchviz.running.program_source import (
@@ -179,8 +179,8 @@ def _run_recorded(
     with engine.process_state(), put_back_afterwards(), _as_main_program(program) as space:
         if program.output is not None:
             sys.stdout = program.output
-        with told_of_writes(sys.stdout, watcher.wrote) as stop_telling, told_of_warnings(watcher.warning_shown):
-            family = _family(watcher, trace, keeper, stop_telling)
+        with reporting_writes(sys.stdout, watcher.wrote) as stop_reporting, reporting_warnings(watcher.warning_shown):
+            family = _family(watcher, trace, keeper, stop_reporting)
             with (
                 in_family(family),
                 engine.children(),
@@ -217,11 +217,11 @@ def _count(watcher: ProgramRecorder) -> int:
     return len(watcher.builder.events) + len(watcher.notes) // NOTE_LENGTH
 
 
-def _family(watcher: ProgramRecorder, trace: Recording, keeper: Keeper, stop_telling: Callable[[], None]) -> Family:
+def _family(watcher: ProgramRecorder, trace: Recording, keeper: Keeper, stop_reporting: Callable[[], None]) -> Family:
     def in_child() -> None:
         recorder.stop(watcher)
         keeper.give_up()
-        stop_telling()
+        stop_reporting()
         default_signals_again()
 
     return trace.family(in_child)

@@ -1,9 +1,11 @@
 """The server of a classroom: a page, its files and a session for each browser that knows the token.
 
 Rule 1: the gate comes first. A path that does not begin with the token is answered with 403. All such answers are the
-same, so they do not reveal which paths exist. Rule 2: nothing is fetched from elsewhere. The page names only files of
-this server, and makes the browser refuse all others. Rule 3: no page from elsewhere gets in, even if it has the token
-(``names.py``). Rule 4: a browser names no file. It asks for one of a fixed set.
+same, so they do not reveal which paths exist.
+Rule 2: nothing is fetched from elsewhere. The page names only files of this server, and makes the browser refuse all
+others.
+Rule 3: no page from elsewhere gets in, even if it has the token (``names.py``).
+Rule 4: a browser names no file. It asks for one of a fixed set.
 """
 
 from __future__ import annotations

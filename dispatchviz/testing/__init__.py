@@ -1,6 +1,6 @@
 """Assertions about a trace, for tests of programs, of operators and of dispatchviz itself.
 
-from dispatchviz.testing import assert_subsequence, call, kernel, redispatch
+    from dispatchviz.testing import assert_subsequence, call, kernel, redispatch
 
     def test_add(dispatch_trace):
         torch.add(x, y)

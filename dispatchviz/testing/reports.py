@@ -68,7 +68,7 @@ def _why(trace: Trace, error: BaseException) -> list[str]:
     """
     failed = None if isinstance(error, AssertionError) else failure_of(trace, error)
     found = None if failed is None else diagnosis_of(failed)
-    if found is None or not found.tells_more:
+    if found is None or not found.adds_information:
         return []
     return [f"{name}  {text}" for name, text in parts(found)]
 

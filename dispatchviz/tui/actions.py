@@ -227,7 +227,7 @@ def how_to_quit(session: Session) -> Update:
     return Update(session.cursor, line((f" {key_of(QUIT).first} {session.leaving.said}", "hint")))
 
 
-# -- what is said, by a page of the trace, too -------------------------------------------------------------------------
+# -- texts that a page of the trace shows too --------------------------------------------------------------------------
 
 
 ACTIONS: Mapping[str, Callable[..., Reply]] = {

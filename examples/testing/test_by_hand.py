@@ -1,6 +1,6 @@
 """Five assertions that PyTorch's contributors write by hand, each in at most three lines.
 
-pytest examples/testing/test_by_hand.py
+    pytest examples/testing/test_by_hand.py
 
 By hand, each needs a mode that logs, a hook that appends to a list, or a comparison of pointers. The fixture
 ``dispatch_trace`` records the model of PyTorch, so the module ``torch`` is the model's.

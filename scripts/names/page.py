@@ -16,9 +16,9 @@ These are names that people search for: from the question on the forum, the walk
 and Node's header. Next to each is a command that shows it, in any folder. Written by `python -m scripts.names`; a test
 opens every row.
 
-*Event*: the event of the step is the function, or is in the file, with this name. `docs/lists/events.md` lists all kinds.
-*Text*: the text about the step contains the name. *Pane*: a pane of the stepper contains it; without `--view` and its
-argument, the stepper opens at the step. *File*: the C++ code of PyTorch's generators contains it.
+*Event*: the event of the step is the function, or is in the file, with this name. `docs/lists/events.md` lists all
+kinds. *Text*: the text about the step contains the name. *Pane*: a pane of the stepper contains it; without `--view`
+and its argument, the stepper opens at the step. *File*: the C++ code of PyTorch's generators contains it.
 """
 
 _LISTS = {

@@ -68,7 +68,7 @@ RULES = (
     Rule(
         "test name",
         re.compile(
-            r"test_(?:what|of|whoever|nobody|who|whose|whatever|that|those)_"
+            r"test_(?:what(?!_if)|of|whoever|nobody|who|whose|whatever|that|those)_"
             r"|.*_(?:told|tells|stands|nobody|is_said|are_said|said|turns|so_many|whoever|is_to_be|are_to_be|is_so)(?:_|$)"
         ),
         frozenset({"test name"}),

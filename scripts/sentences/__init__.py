@@ -1,1 +1,1 @@
-"""All that dispatchviz says about PyTorch, sentence by sentence: ``python -m scripts.sentences`` writes the page."""
+"""All sentences of dispatchviz about PyTorch: ``python -m scripts.sentences`` writes the page."""

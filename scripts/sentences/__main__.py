@@ -1,8 +1,8 @@
-"""Writes ``docs/lists/sentences.md``: every kind of sentence with an example, its program, its rule and what it claims.
+"""Write ``docs/lists/sentences.md``: every kind of sentence with an example, its program, its rule and its claims.
 
-python -m scripts.sentences            write the page; kinds that it has keep the programs of their examples
+python -m scripts.sentences            write the page; known kinds keep the programs of their examples
 python -m scripts.sentences --all      search all programs again for the first example of each kind: two minutes
-python -m scripts.sentences --check    write it nowhere; exit status 1 if it is stale
+python -m scripts.sentences --check    write nothing; exit status 1 if the page is stale
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "lists" / "sentences.md"
 
 
 def main() -> int:
-    """Exit status."""
+    """Write or check the page, and return the exit status."""
     old = PAGE.read_text("utf-8") if PAGE.exists() else ""
     text = page("" if "--all" in sys.argv[1:] else old)
     if "--check" in sys.argv[1:]:

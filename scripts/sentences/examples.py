@@ -28,7 +28,7 @@ from truth.programs import PROGRAMS, parse
 ROOT = Path(__file__).parents[2]
 
 OWN = parse((Path(__file__).parent / "programs.txt").read_text("utf-8"))
-"""Programs for what none of the others says."""
+"""Programs for the sentences that no other program has."""
 
 ALL_PROGRAMS = {**PROGRAMS, **OWN}
 
@@ -51,7 +51,7 @@ OPERATORS = (
         "copy_",
     ),
 )
-"""Asked about with ``dispatchviz why``, under every key."""
+"""The operators that ``dispatchviz why`` explains for every key."""
 
 UNSEEN = {
     "unknown step": "a trace that another version recorded",
@@ -81,16 +81,16 @@ class Example(NamedTuple):
     source: str
     """``examples/forum.py``, the name of one of ``ALL_PROGRAMS``, or a command: ``dispatchviz why add.Tensor CUDA``."""
     line: int = 0
-    """Of the program; 0 if the step belongs to none."""
+    """The line of the program; 0 if the step belongs to none."""
     rule: str = ""
     function: str = ""
     file: str = ""
 
 
 def examples(wanted: frozenset[str], among: Iterable[str] | None = None) -> dict[str, Example]:
-    """Of each wanted kind the first example: the founding program first, then the shortest programs, then commands.
+    """The first example of each wanted kind: from the founding program, then the shortest programs, then commands.
 
-    ``among`` names the sources that are searched, all if it is left out.
+    ``among`` names the sources to search; all if it is omitted.
     """
     found: dict[str, Example] = {}
     searched = None if among is None else set(among)
@@ -112,7 +112,7 @@ def _of_diagnoses() -> frozenset[str]:
 
 @cache
 def sources() -> list[str]:
-    """What is searched, in this order."""
+    """The sources, in the order in which they are searched."""
     shipped = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*.py"))
     first = ["examples/forum.py"]
     programs = [*first, *(name for name in shipped if name not in first), *OWN, *sorted(PROGRAMS, key=_size)]
@@ -126,7 +126,7 @@ def _size(name: str) -> tuple[int, str]:
 
 
 def said_by(source: str) -> Iterator[Example]:
-    """All that is said, step by step."""
+    """Yield all sentences of a source, step by step."""
     match source.split():
         case ["dispatchviz", "keys", key]:
             found = key_statements(DispatchKey[key], _registry(), "cuda")

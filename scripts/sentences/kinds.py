@@ -23,15 +23,17 @@ class Kind(NamedTuple):
 
 
 def kinds() -> list[Kind]:
-    """All but those of diagnoses, module by module, in the order in which they are written.
+    """All kinds except those of diagnoses, module by module, in the order in which they are written.
 
-    Raises ValueError if a statement has a kind that is no literal: then nobody could list it.
+    Raise ValueError if the kind of a statement is not a literal, because it could not be listed.
     """
     return [kind for path in sorted(FOLDER.rglob("*.py")) if DIAGNOSES not in path.parents for kind in _of(path)]
 
 
 def diagnosis_kinds() -> list[Kind]:
-    """Those of diagnoses, whose examples are the cases of their tests; the parts that all have are none."""
+    """The kinds of diagnoses, whose examples are the cases of their tests, without the parts that all diagnoses
+    have.
+    """
     found = [kind for path in sorted(DIAGNOSES.rglob("*.py")) for kind in _of(path)]
     return [kind for kind in found if not kind.name.startswith("error: ")]
 

@@ -19,7 +19,7 @@ PyTorch (`tests/claims`), or why they do not. Written by `python -m scripts.sent
 
 
 def page(old: str = "") -> str:
-    """All of it: with the examples of the old page where they still say what they said, else from anywhere."""
+    """The page, with the examples of the old page where their sentences are unchanged, else from any source."""
     known = kinds()
     wanted = frozenset(kind.name for kind in known) - UNSEEN.keys()
     found = examples(wanted, among=named_in(old))
@@ -28,7 +28,7 @@ def page(old: str = "") -> str:
 
 
 def written(known: list[Kind], found: dict[str, Example]) -> str:
-    """All of it, of these examples."""
+    """The page with these examples."""
     return "\n".join([INTRODUCTION, *_entries(known, found)]) + "\n"
 
 

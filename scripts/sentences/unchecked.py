@@ -184,10 +184,10 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "checkpointed version passed",
     ),
     "says what a key or an alias is for": (
-        "key: what for",
+        "key: purpose",
         "key: functionality",
         "key: Undefined",
-        "alias: what it is",
+        "alias: definition",
         "alias: covers",
         "autograd cell: generated",
         "autograd cell: Python",
@@ -201,5 +201,5 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
 
 
 def reason(kind: str) -> str:
-    """Why a kind is not checked; empty if it is not listed here."""
+    """The reason why a kind is not checked; empty if it is not listed here."""
     return next((why for why, kinds in UNCHECKED.items() if kind in kinds), "")

@@ -1,1 +1,1 @@
-"""Tests of the claims that sentences make about PyTorch, against a real PyTorch."""
+"""Tests of the claims of sentences about PyTorch, against a real PyTorch."""

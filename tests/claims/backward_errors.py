@@ -18,7 +18,7 @@ NOT_RUN = ("torch::autograd::AccumulateGrad", "torch::autograd::CopySlices")
 
 
 def predicted(run: ModelRun) -> dict[Path, bool]:
-    """Return for each Node that a variable leads to at the end whether it is predicted to raise."""
+    """The predictions for each Node that a variable leads to at the end: True if it will raise an error."""
     end = len(run.trace) - 1
     nodes = run.moments[-1].nodes
     saved = (event for event in run.trace if isinstance(event, VariableSaved))

@@ -1,7 +1,7 @@
-"""Checks on the forward side of autograd: histories, views, versions, saved variables, and errors of unpacking.
+"""Checks of the forward side of autograd: histories, views, versions, saved variables, and errors in unpacking.
 
-A claim of a step is about that step, but PyTorch is examined after the whole statement. If the statement later changed
-the claimed fact, the claim cannot be checked.
+A claim of a step is about that step, but PyTorch is asked after the statement. If the same statement went on to change
+the claimed fact, PyTorch cannot be asked.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def released_later(question: Question, claim: BackwardRaises) -> bool:
 
 
 def unpacked(node: Any, name: str) -> Any:
-    """Return the tensor that a Node saved under a name. A Function's are one tuple; a list's have no attributes of
-    their own.
+    """The value that a Node saved under a name. Those of a Function are one tuple; members of a list have no own
+    attribute.
     """
     plain = name.partition("[")[0]
     return getattr(node, plain if plain == "saved_tensors" else f"_saved_{plain}")

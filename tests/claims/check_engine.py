@@ -1,4 +1,4 @@
-"""Checks on the actions of the engine."""
+"""Checks of the engine's work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from truth.observers.runs import longest_path
 
 @checks(NodeRuns)
 def node_runs(claim: NodeRuns, question: Question) -> Answer:
-    """Put a hook on every reachable Node. After an error it is unknown which Nodes would have run."""
+    """Check with a hook on every Node that can be reached. After an error, the Nodes that would have run are
+    unknown.
+    """
     found = question.in_pass(claim.graph_task, claim.node)
     if found is None or question.pytorch.run.error is not None:
         return None
@@ -31,7 +33,7 @@ def node_runs(claim: NodeRuns, question: Question) -> Answer:
 
 @checks(RunsBefore)
 def runs_before(claim: RunsBefore, question: Question) -> Answer:
-    """Compare the order of the hooks. Each thread has its own counter, and one thread runs many programs here."""
+    """Check by the order of the hooks. Each thread has its own counter, and one thread runs many programs here."""
     if "threading" in question.shared.source:
         return None
     first, then = (question.in_pass(claim.graph_task, node) for node in (claim.node, claim.other))
@@ -59,7 +61,7 @@ def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
 
 @checks(TopologicalBelow)
 def topological_below(claim: TopologicalBelow, question: Question) -> Answer:
-    """Compute the longest path along ``next_functions``."""
+    """Check by the longest path along ``next_functions``."""
     found = question.in_pass(claim.graph_task, claim.node)
     if found is None:
         return None
@@ -68,7 +70,7 @@ def topological_below(claim: TopologicalBelow, question: Question) -> Answer:
 
 @checks(OutputDefined)
 def output_defined(claim: OutputDefined, question: Question) -> Answer:
-    """Record the outputs of the Node by a hook."""
+    """Check with a hook that gets the results of the Node."""
     found, call = question.in_pass(claim.graph_task, claim.node), _call(claim.graph_task, question, watch_outputs)
     if found is None or call is None or found[1] not in call.outputs:
         return None
@@ -78,7 +80,7 @@ def output_defined(claim: OutputDefined, question: Question) -> Answer:
 
 @checks(GradCaptured)
 def grad_captured(claim: GradCaptured, question: Question) -> Answer:
-    """Compare the return value of the engine."""
+    """Check by the result of the engine."""
     call = _call(claim.graph_task, question, watch_outputs)
     if call is None or claim.position >= len(call.captured):
         return None  # an unused input is an error without allow_unused
@@ -87,7 +89,7 @@ def grad_captured(claim: GradCaptured, question: Question) -> Answer:
 
 @checks(GradWritten)
 def grad_written(claim: GradWritten, question: Question) -> Answer:
-    """Compare the memory of the arriving gradient, and the tensor that was ``.grad`` before."""
+    """Check by the memory of the gradient that arrived, and by the tensor that was ``.grad`` before."""
     found, call = question.in_pass(claim.graph_task, claim.node), _call(claim.graph_task, question, watch_writes)
     if found is None or call is None or not call.written.get(found[1]):
         return None
@@ -96,7 +98,7 @@ def grad_written(claim: GradWritten, question: Question) -> Answer:
 
 @checks(SavedTensorsFreed)
 def saved_tensors_freed(claim: SavedTensorsFreed, question: Question) -> Answer:
-    """Read the saved tensors, which raises if they are freed."""
+    """Check by reading the saved tensors, which raises an error."""
     places = [
         (at, each.nodes.index(claim.node)) for at, each in enumerate(question.moment.passes) if claim.node in each.nodes
     ]

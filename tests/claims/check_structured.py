@@ -1,4 +1,4 @@
-"""Checks on structured kernels, by PyTorch's library, schemas and tensors, and on printing, by its profiler."""
+"""Checks of structured kernels, with PyTorch's library, schemas and tensors; and of printing, with its profiler."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _KINDS = {TorchgenKind.functional: "functional", TorchgenKind.inplace: "in-place
 
 @checks(SchemaKind)
 def schema_kind(claim: SchemaKind, question: Question) -> Answer:
-    """Compare with torchgen, which writes the three classes."""
+    """Check with torchgen, which writes the three classes."""
     name, _, overload = claim.operator.partition(".")
     schema = _schema(name, overload)
     return difference(claim.kind, _KINDS[FunctionSchema.parse(schema).kind()])
 
 
 def _schema(name: str, overload: str) -> str:
-    """Return the schema as in the yaml file, without the namespace and with SymInts."""
+    """The schema as in the yaml file: without the namespace, and with SymInts."""
     schema = str(torch._C._get_schema(name, overload)).removeprefix("aten::")
     return re.sub(r"\[[\d, ]*\]", lambda numbers: numbers[0].replace(" ", ""), schema)  # torchgen splits at ", "
 
@@ -62,7 +62,7 @@ def shape(claim: Shape, question: Question) -> Answer:
 
 @checks(CallsWithin)
 def calls_within(claim: CallsWithin, question: Question) -> Answer:
-    """Compare with the profiler, which records every call and no redispatch. A tensor loses its tangent with its dual
+    """Check with the profiler, which sees every call and no redispatch. A tensor loses its tangent with its dual
     level.
     """
     name = question.tensor(claim.tensor)

@@ -1,7 +1,7 @@
-"""Checks on dispatch tables, key sets, schemas and bindings.
+"""Checks of dispatch tables, key sets, schemas and bindings.
 
-The effect of a registration is checked on a twin, an operator of its own with the same registrations under the same
-keys, whose kernels are never called.
+A registration is tried on a twin: a separate operator with the same registrations for the same keys, whose kernels are
+never called.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _entry(kernel: str, reason: str) -> tuple[str, str]:
     return ("fallthrough" if kernel == "fallthrough_kernel" else "", reason)
 
 
-def _needs_cuda_build(operator: str, key: str) -> bool:
-    """Return whether the fact needs a CUDA build. The model is one, but this PyTorch may not be."""
+def _of_cuda(operator: str, key: str) -> bool:
+    """Return whether an entry exists only in a build with CUDA, which the model is and this PyTorch may not be."""
     return key.endswith("CUDA") and not torch.version.cuda and operator.startswith(("aten::", "prims::"))
 
 
@@ -77,12 +77,12 @@ def _pytorchs(operator: str) -> bool:
 
 @cache
 def _table_of_pytorchs(operator: str) -> Table | None:
-    """Return the table of an operator that no program changes."""
+    """The table of an operator that no program changes."""
     return table(operator)
 
 
 def _table_then(operator: str, question: Question) -> Table | None:
-    """Return the table at the moment of a question."""
+    """The table at the moment of a question."""
     known = question.shared.tables
     if operator not in known:
         known[operator] = table(operator)
@@ -92,10 +92,8 @@ def _table_then(operator: str, question: Question) -> Table | None:
 
 @checks(CellHolds)
 def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
-    """Compare the rule that filled the entry, except for an operator that the program changes, whose moment is
-    unknown.
-    """
-    if not _pytorchs(claim.operator) or _needs_cuda_build(claim.operator, claim.key):
+    """Check the rule that filled the entry, unless the program changes the operator: the moment is then unknown."""
+    if not _pytorchs(claim.operator) or _of_cuda(claim.operator, claim.key):
         return None
     found = _table_of_pytorchs(claim.operator) if question is None else _table_then(claim.operator, question)
     if found is None:
@@ -105,7 +103,7 @@ def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
 
 @checks(FilledCells)
 def filled_cells(claim: FilledCells, question: Question | None) -> Answer:
-    """Compare the filled entries of an operator of the program, if no kernel was registered in the same statement."""
+    """Check an operator that the program defines, if the same statement registers no kernel."""
     if question is not None and not _pytorchs(claim.operator):
         _ = question.pytorch
     found = table(claim.operator)
@@ -118,7 +116,7 @@ def filled_cells(claim: FilledCells, question: Question | None) -> Answer:
 
 @checks(SchemaOf)
 def schema_of(claim: SchemaOf, question: Question | None) -> Answer:
-    """Compare with PyTorch's text. The operator may be destroyed when the statement has run."""
+    """Compare with the schema that PyTorch prints. The operator may be gone after the statement."""
     if question is not None:
         _ = question.pytorch
     name, _, overload = claim.operator.partition(".")
@@ -150,7 +148,7 @@ class Twin:
                 self._kernels.setdefault(key.name, []).insert(0, self.register(key.name, kernel.fallthrough))
 
     def register(self, key: str, fallthrough: bool) -> Any:
-        """Register a kernel that is never called. ``reset`` of the result removes it."""
+        """Register a kernel that is never called. It is gone after ``reset`` of the result."""
         block = torch._C._dispatch_library("IMPL", self.name.partition(":")[0], "")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warns of an existing kernel
@@ -202,8 +200,8 @@ def _parsed(key: str) -> bool:
 
 @checks(CellAfter)
 def cell_after(claim: CellAfter, question: Question | None) -> Answer:
-    """Check on the twin, if that has the same table before the change."""
-    if not _parsed(claim.under) or _needs_cuda_build(claim.operator, claim.key):
+    """Check on the twin, if it has the same table at the beginning."""
+    if not _parsed(claim.under) or _of_cuda(claim.operator, claim.key):
         return None
     found, _ = after(claim.operator, claim.change, claim.under)
     kernel = "fallthrough_kernel" if claim.kernel == "fallthrough_kernel" else claim.kernel
@@ -212,7 +210,7 @@ def cell_after(claim: CellAfter, question: Question | None) -> Answer:
 
 @checks(StaleAfter)
 def stale_after(claim: StaleAfter, question: Question | None) -> Answer:
-    """Run PyTorch's invariant check, which fails for stale entries without naming them."""
+    """Check that PyTorch's invariant check fails. It does not name the entries."""
     if not _parsed(claim.under):
         return None
     return difference(bool(claim.keys), after(claim.operator, claim.change, claim.under)[1])
@@ -232,7 +230,7 @@ def _argument(type_: str) -> Any:
 
 @checks(MissingRaises)
 def missing_raises(claim: MissingRaises, question: Question | None) -> Answer:
-    """Redispatch with that key alone."""
+    """Check by a redispatch with that key alone."""
     name, _, overload = claim.operator.removeprefix("aten::").partition(".")
     op = getattr(getattr(torch.ops.aten, name), overload or "default")
     key = torch._C.DispatchKeySet.from_raw_repr(DispatchKey[claim.key].bits)
@@ -267,7 +265,7 @@ def _tensors() -> dict[str, Callable[[], torch.Tensor]]:
 
 @checks(BackendKeys)
 def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
-    """Compare the keys of tensors that need no device of their own."""
+    """Check tensors that can be created without a device of their own."""
     make = _tensors().get(claim.backend)
     if make is None:
         return None
@@ -278,7 +276,7 @@ def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
 
 @checks(CallVisits)
 def call_visits(claim: CallVisits, question: Question | None) -> Answer:
-    """Follow PyTorch's own table, key sets and masks. The reason of an entry shows what its kernel does with a call."""
+    """Follow PyTorch's own table, key sets and masks. The reason of an entry says how its kernel continues a call."""
     make = _tensors().get(claim.backend)
     if make is None or not hasattr(torch._C.DispatchKey, claim.backend) or (claim.change and not _parsed(claim.under)):
         return None
@@ -338,12 +336,12 @@ for name in torch._C._dispatch_get_all_op_names():
     found["served"].update(set(under.findall(torch._C._dispatch_dump_table(name))))
 print(json.dumps(found))
 """
-"""A program that counts for each key and alias the operators with a kernel under it, or in its entry."""
+"""A program that counts, for each key and alias, the operators with a kernel for it, or in its entry."""
 
 
 @cache
 def _counted() -> dict[str, dict[str, int]]:
-    """Count in a new process, because Python's modules register more when they are imported."""
+    """Run the count in a new process, because Python's modules register more when they are imported."""
     out = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True, check=True).stdout
     counted: dict[str, dict[str, int]] = json.loads(out)
     return counted
@@ -351,7 +349,7 @@ def _counted() -> dict[str, dict[str, int]]:
 
 @checks(OperatorsRegistered)
 def operators_registered(claim: OperatorsRegistered, question: Question | None) -> Answer:
-    """Compare the count over all operators of a freshly imported PyTorch."""
+    """Check over all operators of a freshly imported PyTorch."""
     if claim.key.endswith("CUDA") and not torch.version.cuda:
         return None
     return difference(claim.operators, _counted()["registered"].get(claim.key, 0))
@@ -367,7 +365,7 @@ def operators_served(claim: OperatorsServed, question: Question | None) -> Answe
 
 @checks(FallbackIs)
 def fallback_is(claim: FallbackIs, question: Question | None) -> Answer:
-    """Compare the dispatch table entry of a new operator."""
+    """Check by the entry of a new operator."""
     block = torch._C._dispatch_library("DEF", "fallbacks", "")
     block.define("f() -> ()", "")
     through, _ = (table("fallbacks::f") or {}).get(claim.key, EMPTY)

@@ -11,7 +11,7 @@ A check is a function of a module ``check_*.py`` of this folder, for one class o
         ...
         return difference(claim.message, found)
 
-``question.pytorch`` is a run that all questions about one statement share, so it must not be changed. A claim holds for
+``question.pytorch`` is a run that all questions about one statement share: it must not be changed. A claim holds for
 the moment when its top-level statement has run. A claim about the engine holds for the engine's calls in that
 statement.
 """
@@ -30,7 +30,7 @@ from tests.claims.moments import Moment, Path
 from tests.claims.pytorch_runs import Pass, PyTorchRun, run_on_pytorch
 
 Answer = str | None
-"""Empty if PyTorch agrees with the claim, else a text of the difference. None if the claim cannot be checked here."""
+"""Empty if PyTorch does what was claimed; a text with the difference; None if the claim cannot be checked here."""
 
 Some = TypeVar("Some", bound=Claim)
 Kind = TypeVar("Kind", bound=AnyEvent)
@@ -40,7 +40,7 @@ CHECKS: dict[type[Claim], Callable[[Any, Question], Answer]] = {}
 
 
 class PyTorchMoment:
-    """PyTorch at a moment of a program, shared by all questions of that moment, which may be thousands."""
+    """PyTorch at a moment of a program, shared by the questions of that moment, which may be thousands."""
 
     def __init__(self, source: str, trace: Trace, moment: Moment) -> None:
         self.source = source
@@ -70,7 +70,7 @@ class PyTorchMoment:
 
 @dataclass(frozen=True)
 class Question:
-    """The place of a claim in a program."""
+    """The place of a claim."""
 
     trace: Trace
     seq: int
@@ -96,11 +96,11 @@ class Question:
         return self.moment.tensors.get(number)
 
     def node(self, number: int) -> Path | None:
-        """Return the path to a Node of the trace, or None."""
+        """The path to a Node of the trace."""
         return self.moment.nodes.get(number)
 
     def later(self, *kinds: type[Kind]) -> Iterator[Kind]:
-        """Yield the later events of the statement."""
+        """Yield the events of the statement after the step."""
         return (e for kind in kinds for e in self.shared.by_kind.get(kind, ()) if e.seq > self.seq)  # type: ignore[misc]
 
     def in_pass(self, graph_task: int, number: int) -> tuple[Pass, int] | None:

@@ -1,6 +1,6 @@
-"""The actions of PyTorch's engine in a statement, recorded by hooks in more detail than in ``pytorch_runs``.
+"""The work of PyTorch's engine in a statement, observed with hooks, in more detail than in ``pytorch_runs``.
 
-Only facts are recorded that need no reference to a gradient, because a reference changes what becomes of it.
+Only facts that do not keep a gradient alive are noted, because the number of its holders decides what happens to it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Call:
     outputs: dict[int, tuple[bool, ...]] = field(default_factory=dict)
     """Index of a Node -> for each gradient that it returned, whether it is defined."""
     written: dict[int, str] = field(default_factory=dict)
-    """Index of an AccumulateGrad -> how it wrote ``.grad``, or empty if that is unknown."""
+    """The way in which each AccumulateGrad wrote ``.grad``, by its place; empty if it is unknown."""
     captured: tuple[bool, ...] = ()
     """The requested gradients that were computed."""
     failed: bool = False

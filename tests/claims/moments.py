@@ -1,8 +1,8 @@
-"""A program on the model, statement by statement: its sentences, and where PyTorch can find their subjects.
+"""A program on the model, statement by statement: its claims, and the way to find their subjects in PyTorch.
 
-The numbers of a trace mean nothing to PyTorch. Therefore a tensor is found by a variable that names it, and a Node by a
-variable and the edges that lead to it from there. Both runs have the same variables and the same graphs, as other tests
-check. A Node that no variable leads to can still be found by its index in the backward pass that it belongs to.
+The numbers of a trace mean nothing to PyTorch. So a tensor is found by a variable that names it, a Node by a variable
+and the edges that lead to it from there. Both runs have the same variables and the same graphs, which other tests
+check. A Node that no variable leads to can still be found in its backward pass, by its place there.
 """
 
 from __future__ import annotations
@@ -77,9 +77,7 @@ def run_on_model(source: str) -> ModelRun:
 
 
 def log_nothing() -> None:
-    """Reset the state to that of a new process. A run that ends in the middle of a program may have left a level
-    behind.
-    """
+    """Reset the log, as in a new process. A run that ends halfway through a program may have left a level behind."""
     logging.getLogger("torch.autograd.graph").setLevel(logging.NOTSET)
 
 

@@ -8,14 +8,16 @@ from truth.programs import PROGRAMS
 from truth.questions.autograd_programs import program
 
 RANDOM = amount(40, 300)
-"""The number of random programs about autograd, in addition to the stored programs."""
+"""The seeds of random autograd programs, besides the stored programs."""
 
 LEFT_OUT = ("threading", "# no log")
-"""Programs that are left out: those with several threads, whose order varies, and those on the meta device."""
+"""The programs whose steps come in another order each time (threads), or that have no PyTorch to compare with
+(meta).
+"""
 
 
 def programs() -> dict[str, str]:
-    """Return name -> source text. The gate takes half of the stored programs, in rotation."""
+    """The source text of each program; in the gate, every second stored one."""
     random = {f"random_{seed}": program(seed) for seed in range(RANDOM)}
     stored = {
         name: text for name, text in in_turn([*PROGRAMS.items()], 2) if not any(word in text for word in LEFT_OUT)

@@ -26,14 +26,14 @@ class Pass:
 
 
 class Passes:
-    """A recorder of the engine's calls, for ``watched_engine``."""
+    """The calls of the engine, noted by ``watched_engine``."""
 
     def __init__(self) -> None:
         self.met: list[Pass] = []
 
     @contextlib.contextmanager
     def watching(self, roots: list[tuple[Any, int]]) -> Iterator[None]:
-        """Record one backward from some gradient edges."""
+        """Watch one backward from some gradient edges."""
         found = Pass(preorder([node for node, _ in roots]))
         self.met.append(found)
         hooks = [node.register_prehook(lambda _, i=i: found.ran.append(i)) for i, node in enumerate(found.nodes)]

@@ -1,4 +1,4 @@
-"""A table of the checked kinds of sentences, and the kinds that are not checked."""
+"""The checked claims, as a table of the kinds of sentences, and the kinds without a check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scripts.sentences.unchecked import UNCHECKED
 
 
 def table(programs: int, counted: list[Any]) -> str:
-    """Return a line per kind: how often it was checked, and how often no variable led to its subject."""
+    """A line for each kind: how often PyTorch was asked, and how often the subject could not be found."""
     counts: Counter[tuple[str, str]] = Counter()
     for kind, how, count in counted:
         counts[kind, how] += count

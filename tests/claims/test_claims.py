@@ -1,4 +1,4 @@
-"""Every claim of a sentence is true of PyTorch, and the checks detect false claims."""
+"""The claims of sentences, checked against PyTorch, and tests that the checks notice a false claim."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ALL = programs()
 
 
 def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
-    """Yield every claim of a program that is not true of PyTorch; ``counts`` counts the checks by kind of sentence.
+    """Yield every claim of a program that PyTorch contradicts. ``counts`` counts the checks by kind of sentence.
 
     It also yields wrong predictions of backward errors at the end of the program.
     """
@@ -60,7 +60,7 @@ def test_every_class_of_claims_has_a_check() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", some(range(PARTS), 3))
-def test_every_claim_of_a_program_is_true_of_pytorch(part: int, record_property: Callable[[str, object], None]) -> None:
+def test_claims_hold_in_pytorch(part: int, record_property: Callable[[str, object], None]) -> None:
     counts: Counter[tuple[str, str]] = Counter()
     wrong = []
     names = sorted(ALL)[part::PARTS]
@@ -89,7 +89,7 @@ g = torch.autograd.grad((a * b).sum(), [a], retain_graph=True)
 
 
 def answers(position: int, *claims: c.Claim) -> list[Answer]:
-    """Return PyTorch's answers after a statement."""
+    """PyTorch's answers after a statement."""
     run = run_on_model(PROGRAM)
     moment = run.moments[position]
     question = Question(run.trace, moment.steps.start, PyTorchMoment(PROGRAM, run.trace, moment))
@@ -126,7 +126,7 @@ def test_checks_accept_true_claims_and_reject_false_ones() -> None:
     assert captured[1]
 
 
-def test_checks_distinguish_every_way_of_writing_a_gradient() -> None:
+def test_every_way_of_writing_a_gradient_is_distinguished() -> None:
     one, other = torch.ones(2), torch.ones(2)
     memory = one.data_ptr()
     assert [_how(one, None, memory), _how(other, None, memory), _how(one, one, memory), _how(other, one, memory)] == [

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Example]:
-    """Return the examples of the programs and commands that the page uses. A search over all programs takes minutes."""
+    """The examples of the page, from its programs and commands: searching all takes minutes."""
     return examples(NAMES - UNSEEN.keys(), among=named_in(PAGE.read_text("utf-8")))
 
 
@@ -29,8 +29,8 @@ def test_every_kind_is_defined_once() -> None:
 
 
 @pytest.mark.long
-def test_every_kind_has_a_program_or_command_with_its_sentence(found: dict[str, Example]) -> None:
-    """If it fails, run ``python -m scripts.sentences`` to find a program. A kind that it does not find needs a new
+def test_every_kind_has_an_example(found: dict[str, Example]) -> None:
+    """Otherwise ``python -m scripts.sentences`` looks for an example; if it finds none, the kind needs its own
     program.
     """
     assert found.keys() - NAMES == set()
@@ -38,8 +38,8 @@ def test_every_kind_has_a_program_or_command_with_its_sentence(found: dict[str, 
     assert NAMES - found.keys() == UNSEEN.keys()
 
 
-def test_every_kind_without_a_check_has_a_reason(found: dict[str, Example]) -> None:
-    """The list contains no other kind. A kind that makes claims, or no longer exists, must leave it."""
+def test_unchecked_kind_has_a_reason(found: dict[str, Example]) -> None:
+    """The list names nothing else: a kind that makes claims, or is gone, has to leave it."""
     without = {name for name, example in found.items() if not example.statement.claims}
     assert without - set(UNCHECKED_NAMES) == set()
     assert set(UNCHECKED_NAMES) - without - UNSEEN.keys() == set()

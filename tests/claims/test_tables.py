@@ -1,4 +1,4 @@
-"""The statements of ``why OP KEY`` about entries and changes, checked against a CPU build of PyTorch for many
+"""The claims of ``why OP KEY`` about entries and changes, checked against a CPU build of PyTorch, for many
 operators.
 """
 
@@ -51,13 +51,13 @@ PARTS = 8
 
 
 def operators() -> list[str]:
-    """Return the operators of ATen, as they are without Python's Meta kernels of the process."""
+    """The operators of ATen, without the Meta kernels that Python registers in this process."""
     every = sorted(name for name in REGISTRY.names() if name.startswith("aten::"))[::EVERY]
     return sorted({*every, *(f"aten::{name}" for name in OPERATORS)})
 
 
 @pytest.mark.parametrize("part", some(range(PARTS), 2))
-def test_statements_about_table_entries_are_true_of_pytorch(part: int) -> None:
+def test_claims_about_table_entries_hold(part: int) -> None:
     asked: Counter[str] = Counter()
     wrong = []
     for operator in operators()[part::PARTS]:
@@ -76,12 +76,12 @@ def test_statements_about_table_entries_are_true_of_pytorch(part: int) -> None:
 
 
 def _differs_to_begin_with(operator: str) -> bool:
-    """Return whether the twin's table differs from that of PyTorch's own operator, so that it would show nothing."""
+    """Return whether the twin differs from PyTorch's own operator, so that it would prove nothing."""
     own, twins = check_tables.table(operator), check_tables.table(check_tables.twin(operator).name)
     return own != twins
 
 
-def test_statements_about_keys_are_true_of_pytorch() -> None:
+def test_claims_about_keys_hold() -> None:
     asked: Counter[str] = Counter()
     wrong = []
     for key in (*CELL, *ALIASES):
@@ -96,7 +96,7 @@ def test_statements_about_keys_are_true_of_pytorch() -> None:
 
 
 @pytest.mark.parametrize("before", ["", 'lib.impl("f", lambda x: x, "CPU")'])
-def test_statements_about_a_new_operator_are_true_of_pytorch(before: str) -> None:
+def test_claims_about_a_new_operator_hold(before: str) -> None:
     import torch
 
     namespace = f"claims_{bool(before)}".lower()
@@ -116,8 +116,8 @@ def test_statements_about_a_new_operator_are_true_of_pytorch(before: str) -> Non
             assert CHECKS[type(claim)](claim, None) == ""
 
 
-def test_statements_about_fallthroughs_and_redispatch_are_true() -> None:
-    """An internal error means that a set that is passed on has the key. FULL_AFTER sets keep PythonDispatcher."""
+def test_claims_about_fallthroughs_and_redispatch_hold() -> None:
+    """An internal error if a set that is passed on has the key; FULL_AFTER sets keep PythonDispatcher."""
     import torch
 
     lib = torch.library.Library("claims_through", "DEF")

@@ -1,4 +1,4 @@
-"""The sentences of a step agree with the step's values, with its row and with its panes."""
+"""The sentences of a step agree with its values, with its row and with its panes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ for part in ("engine", "key_sets", "rules"):
     importlib.import_module(f"tests.claims.together.{part}")
 
 NAMES = [name for name, subject in programs().subjects.items() if THOROUGH or subject != "printing"]
-"""The programs. PyTorch's printing takes many similar steps; ``make thorough`` reads these programs too."""
+"""The programs without those that print, which take many similar steps. ``make thorough`` reads these, too."""
 
 SHOWN = 10
 """The number of contradictions that are shown."""
@@ -47,8 +47,8 @@ def found_in(trace: Trace) -> list[str]:
     return problems + list(wrong_rows(trace))
 
 
-def test_every_sentence_that_counts_or_compares_has_a_reader() -> None:
-    """The page has an example of each kind, so that a kind that no sampled program has is checked too."""
+def test_every_counting_sentence_has_a_reader() -> None:
+    """Read the example of each kind on the page, so that no kind is forgotten that the sampled programs lack."""
     sections = re.split(r"\n## explain/(?:kinds|sentences)/", PAGE.read_text("utf-8"))[1:]
     parts = (section.partition("\n## ")[0] for section in sections)
     sentences = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
@@ -86,12 +86,12 @@ def contradicted_once(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     return trace_of(CONTRADICTED_ONCE, tmp_path_factory.mktemp("once"))
 
 
-def test_programs_with_past_contradictions_have_none_now(contradicted_once: Trace) -> None:
+def test_former_contradictions_are_gone(contradicted_once: Trace) -> None:
     assert found_in(contradicted_once) == []
 
 
-def test_past_contradictions_are_detected(monkeypatch: pytest.MonkeyPatch, contradicted_once: Trace) -> None:
-    """The old sentences are compared with the current values."""
+def test_former_contradictions_would_be_found(monkeypatch: pytest.MonkeyPatch, contradicted_once: Trace) -> None:
+    """The sentences of before, beside the values of now."""
     trace = contradicted_once
     monkeypatch.setattr(functorch_sentences, "_kept", lambda guard: "all keys but its own are excluded")
     old = "no argument has a key, or all of them are excluded"

@@ -18,10 +18,10 @@ NO_OPERATOR = r"neither PyTorch nor p.py has this operator; p.py was not run; di
 NO_LINE = r"no file of the program has this line \(p.py has 3 lines\); it was not run"
 
 REFUSED = [
-    ({"operator": "ad"}, f"--op ad: {NO_OPERATOR} was not run"),
+    ({"operator": "ad"}, f"--op ad: {NO_OPERATOR}"),
     ({"operator": "aten::ad"}, f"--op aten::ad: {NO_OPERATOR}"),
     ({"operator": "torch.ad"}, "--op torch.ad: neither PyTorch nor"),
-    ({"operator": "mylib::qqq"}, "and p.py defines none; it was not run"),
+    ({"operator": "mylib::qqq"}, "neither PyTorch nor p.py has this operator; p.py was not run"),
     ({"operator": "add.Nope"}, "--op add.Nope: neither PyTorch nor"),
     ({"operator": ""}, "--op '': write an operator such as add, torch.add or aten::add.Tensor"),
     ({"operator": "a b"}, "--op 'a b': write an operator"),
@@ -32,7 +32,7 @@ REFUSED = [
     ({"line": "other.py:1"}, f"--line other.py:1: {NO_LINE}"),
 ]
 ONLY_REFUSED = [
-    ("op=ad", f"--only op=ad: {NO_OPERATOR} was not run"),
+    ("op=ad", f"--only op=ad: {NO_OPERATOR}"),
     ("op=ad*dd", "--only op=ad[*]dd: neither PyTorch nor"),
     ("line=99", f"--only line=99: {NO_LINE}"),
     ("line=q.py:1", f"--only line=q.py:1: {NO_LINE}"),

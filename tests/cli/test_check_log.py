@@ -115,7 +115,7 @@ def test_call_that_contains_all_lines_counts() -> None:
     ("call\n  graph: Sum", "line 2: 'graph: Sum' is about the whole log: do not indent it"),
     ("runs Add", "line 1: no line begins with 'runs', did you mean run?"),
     ("# nothing\n", "expects nothing: write a line such as"),
-    ("node Add Mul", "line 1: after node stands NAME, not 'Add Mul'"),
+    ("node Add Mul", "line 1: node takes NAME, not 'Add Mul'"),
 ])  # fmt: skip
 def test_unreadable_answer_file_is_refused(
     text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -177,4 +177,4 @@ def test_missing_file_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert capsys.readouterr().err == "dispatchviz: cannot read nowhere.txt: No such file or directory\n"
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     assert main(["check-log", str(tmp_path / "log.jsonl"), "--expect", str(tmp_path / "bytes")]) == 2
-    assert "is no text" in capsys.readouterr().err
+    assert "is not a text file" in capsys.readouterr().err

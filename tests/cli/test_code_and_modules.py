@@ -14,7 +14,7 @@ from dispatchviz.core.record.trace_file import Trace
 from tests.waiting import HANGS
 
 from .command import dispatchviz, refused
-from .test_modules_are_completed import completed
+from .test_completion import completed
 from .test_terminal import in_terminal
 
 pytestmark = pytest.mark.long

@@ -173,10 +173,10 @@ def test_a_stored_trace_decodes_no_more_than_it_shows(net: Trace, tmp_path: Path
     ({"line": "2"}, "--line 2: nothing happens there in NAME; there are steps on lines "),
     ({"line": "other.py:2"}, "--line other.py:2: no step is in a file with that name; there are steps in NAME"),
     ({"line": "x"}, "--line x: write a line such as 6, 6-9 or forum.py:6"),
-    ({"operator": "mull"}, "no call is of an operator 'mull'; did you mean aten::mul?"),
-    ({"operator": "conv2d"}, "no call is of an operator 'conv2d'; there are calls of ones, "),
-    ({"operator": "add.Scalar"}, "no call is of aten::add.Scalar; there are calls of Tensor"),
-    ({"operator": "mul", "line": "13", "backward": False}, "no step of NAME matches all of these: --line 13, --op "),
+    ({"operator": "mull"}, "there is no call of an operator 'mull'; did you mean aten::mul?"),
+    ({"operator": "conv2d"}, "there is no call of an operator 'conv2d'; there are calls of ones, "),
+    ({"operator": "add.Scalar"}, "there is no call of aten::add.Scalar, only of Tensor"),
+    ({"operator": "mul", "line": "13", "backward": False}, "no step of NAME is all of that: --line 13, --op mul, "),
 ])  # fmt: skip
 def test_filter_without_a_match_is_refused(wanted: dict[str, object], says: str, net: Trace) -> None:
     with pytest.raises(DispatchvizError) as error:

@@ -29,7 +29,7 @@ from dispatchviz.views.panes.pane_list import PANES, rows_of
 from tests.tui.programs import example
 
 from .command import FORUM, STEP_INSTEAD, dispatchviz, refused, script
-from .test_views_are_completed import completed
+from .test_completion import completed
 
 Captured = pytest.CaptureFixture[str]
 

@@ -167,7 +167,9 @@ def test_a_python_function_gets_true_for_edges_that_are_not_needed() -> None:
     at = next(event for event in trace if isinstance(event, ev.NodeStarted) and event.name == "FBackward")
     assert [edge.computes for edge in needed_edges(trace, at, at.seq)] == [False, True]
     assert run(LEAVES + FUNCTION + "torch.autograd.grad(s, y)\n")["needs"] == [(True, True)]
-    assert "is not told" in "".join(row.plain for row in running_rows(trace, at, at.seq, whole=True))
+    assert "a Python Function does not see this" in "".join(
+        row.plain for row in running_rows(trace, at, at.seq, whole=True)
+    )
 
 
 @pytest.mark.parametrize("asked", ASKED)

@@ -282,7 +282,7 @@ MISTAKES = {
     ),
     "structured and delegated": (
         ADD + "  structured_delegate: add.out\n", DERIVATIVE,
-        r"yaml:3: add\.out: it is structured itself, or delegates",
+        r"yaml:3: add\.out: an operator has structured: True or structured_delegate, not both",
     ),
     "structured without dispatch": (
         ADD.replace("  dispatch:\n    CPU, CUDA: ufunc_add\n", ""), DERIVATIVE,

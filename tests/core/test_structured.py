@@ -106,8 +106,8 @@ def test_every_step_is_explained() -> None:
     assert label(trace, given.seq) == "set_output_strided: result (t1) [2, 2] float32 (out, proxy t0)"
     assert why_here(trace, given.seq) == (
         "The meta function declares its output with set_output_strided: the kernel needs exactly these strides. The "
-        "caller passed out=, and result (t1) already has the right size. result (t1) has other strides, so a proxy "
-        "replaces it for the kernel: it writes t0, which is copied later."
+        "caller passed out=, and result (t1) already has the right size. result (t1) has other strides, so the kernel "
+        "writes to a proxy, t0, which is copied into result (t1) later."
     )
     assert label(trace, copied.seq) == "proxy t0 → result (t1)"
     assert why_here(trace, copied.seq) == (

@@ -161,8 +161,8 @@ def test_handler_events_have_these_sentences() -> None:
     trace = added(torch.ones(2), torch.ones(2))
     reasons = [why_here(trace, e.seq) for e in trace if isinstance(e, ev.TorchDispatchEntered | ev.TorchDispatchLeft)]
     assert reasons[0] == (
-        "The mode Passing gets aten.add.Tensor in its __torch_dispatch__, now that the keys above Python have been "
-        "handled. It is off the mode stack meanwhile, so what it calls on plain tensors goes straight to the "
+        "The mode Passing gets aten.add.Tensor in its __torch_dispatch__, because the keys above Python have been "
+        "handled. The mode is off the mode stack meanwhile, so its calls on plain tensors go straight to the "
         "backend."
     )
     assert reasons[1].startswith("The __torch_dispatch__ of Passing is done and returns")

@@ -44,7 +44,7 @@ AUTOGRAD_CANDIDATES = (
 
 
 class Tape:
-    """Appends events; what happens in a ``with within(...)`` block are the children of that event."""
+    """A recorder that appends events. Those in a ``with within(...)`` block are the children of that event."""
 
     def __init__(self) -> None:
         self.events: list[ev.AnyEvent] = []

@@ -1,4 +1,4 @@
-"""What we show of a call has every frame that a debugger finds on the stack of a released PyTorch, in its order."""
+"""The frames of a call: every frame that a debugger finds on the stack of a released PyTorch, in its order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_frame_of_a_release_build_is_one_of_ours(name: str) -> None:
     assert all(frame.startswith(tuple(MORE)) for frame in unknown), unknown
 
 
-def test_what_is_not_shown_is_somewhere_in_the_record() -> None:
+def test_every_hidden_frame_name_is_in_the_record() -> None:
     names = {frame[0] for frames in records.read("backtraces").values() for frame in frames}
     assert all(any(name.startswith(start) for name in names) for start in MORE)
 
@@ -52,5 +52,5 @@ ADAPTER = "c10::f_<g<CompileTimeFunctionPointer<T (U, V<W>), &at::(anonymous nam
         (ADAPTER, "c10::f_::call", "at::k"),
     ],
 )
-def test_printed_names(printed: str, plain: str, wrapped: str) -> None:
+def test_printed_names_become_plain_names(printed: str, plain: str, wrapped: str) -> None:
     assert (plain_name(printed), wrapped_function(printed)) == (plain, wrapped)

@@ -73,7 +73,7 @@ def test_a_step_is_about_a_node() -> None:
     assert backward_graph(trace, inside.seq).highlight == started.node
 
 
-def test_names_are_those_of_the_step() -> None:
+def test_nodes_have_the_names_of_the_step() -> None:
     tape = GraphTape()
     x = tape.leaf("x")
     [y] = tape.op("MulBackward0", x, x)
@@ -101,12 +101,12 @@ def two_backwards() -> Trace:
     return tape.trace()
 
 
-def test_which_graph_when_there_are_several() -> None:
+def test_several_backwards_show_the_last_graph_by_default() -> None:
     trace = two_backwards()
     assert titles(backward_graph(trace)) == ["LogBackward0", "AccumulateGrad (x)"]
     assert titles(backward_graph(trace, of=0)) == ["ExpBackward0", "AccumulateGrad (x)"]
     assert len(backward_graph(trace, of=EVERYTHING)) == 5
-    with pytest.raises(ValueError, match="no backward 7 in this trace; its backwards: 0, 1"):
+    with pytest.raises(ValueError, match="the trace has no backward pass 7; its backward passes are: 0, 1"):
         backward_graph(trace, of=7)
 
 

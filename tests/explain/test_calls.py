@@ -54,7 +54,9 @@ X, Y = ("input", "t0"), ("other", "t1")
          "torch.stack([x, y])"),
     ],
 )  # fmt: skip
-def test_calls(function: str, signature: str, arguments: tuple[tuple[str, str], ...], text: str) -> None:
+def test_call_text_is_as_the_author_wrote_it(
+    function: str, signature: str, arguments: tuple[tuple[str, str], ...], text: str
+) -> None:
     tape = Tape()
     tape.add(ev.NameBound, "x", 0)
     tape.add(ev.NameBound, "y", 1)
@@ -161,18 +163,18 @@ def leaves(call: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
 
 
 @pytest.mark.parametrize("name", LEAVING)
-def test_what_is_listed_leaves(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listed_operators_leave_the_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert name in host_operators(BY_NUMPY | BY_PYTHON)
     assert leaves(LEAVING[name], monkeypatch)
 
 
 @pytest.mark.parametrize("name", STAYING)
-def test_what_is_not_listed_stays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unlisted_operators_stay_on_the_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert name not in host_operators(BY_NUMPY | BY_PYTHON)
     assert not leaves(STAYING[name], monkeypatch)
 
 
-def test_both_ways_are_told_apart() -> None:
+def test_copies_by_numpy_and_by_python_are_distinguished() -> None:
     assert "erf" not in host_operators(BY_NUMPY)
     assert "histc" not in host_operators(BY_PYTHON)
     assert not host_operators(frozenset({"no such name"}))
@@ -203,7 +205,7 @@ def test_printing_is_one_row_that_counts_its_calls(trace: Trace) -> None:
     assert not any("masked_select" in line for line in text_log(trace))
 
 
-def test_a_log_that_begins_inside_tells_what_is_inside(trace: Trace) -> None:
+def test_log_that_begins_within_printing_shows_its_calls(trace: Trace) -> None:
     within = step(trace, call("aten::masked_select"))
     assert any("masked_select" in line for line in text_log(trace, within))
 
@@ -233,7 +235,7 @@ def test_the_sentence_says_how_many(trace: Trace) -> None:
     )
 
 
-def test_what_a_recorder_puts_into_words_is_not_told() -> None:
+def test_formatting_by_the_recorder_is_not_recorded() -> None:
     x, i = torch.ones(3), torch.tensor(1)
     with dispatchviz.record() as found:
         x[i:]

@@ -1,4 +1,4 @@
-"""In which of PyTorch's files things are, and what is kept of torchgen's texts."""
+"""The files of PyTorch's functions, and the stored texts of torchgen."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_files_of_structured_functions(function: str, file: str) -> None:
     assert structured_file(function) == file
 
 
-def test_a_fallback_stands_where_it_is_written_not_where_it_is_registered() -> None:
+def test_fallback_has_the_file_of_its_definition() -> None:
     registered = "aten/src/ATen/functorch/LegacyBatchingRegistrations.cpp"
     assert kernel_file("batchedTensorForLoopFallback", registered) == "aten/src/ATen/functorch/BatchedFallback.cpp"
     assert kernel_file("wrapper_CPU__relu", "build/RegisterCPU_2.cpp") == "build/RegisterCPU_2.cpp"
@@ -98,5 +98,5 @@ def test_the_files_of_bindings(function: str, file: str) -> None:
         ("structured_ufunc_add_CUDA::impl", ()),
     ],
 )
-def test_what_structured_functions_call(function: str, called: tuple[str, ...]) -> None:
+def test_structured_functions_call_the_expected_functions(function: str, called: tuple[str, ...]) -> None:
     assert native_calls(function) == called

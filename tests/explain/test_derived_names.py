@@ -26,7 +26,7 @@ def traced(source: str, engine: str) -> Trace:
 
 
 def names_at_end(trace: Trace) -> set[str]:
-    """Of all tensors."""
+    """The names of all tensors."""
     return {tensor_name(trace, tensor, len(trace) - 1) for tensor in index(trace).tensors}
 
 
@@ -77,7 +77,7 @@ def test_named_by_one_that_is_a_step_away(case: str, engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", NOT_NAMED)
-def test_what_is_not_known_keeps_its_number(case: str, engine: str) -> None:
+def test_unknown_tensor_keeps_its_number(case: str, engine: str) -> None:
     trace = traced(f"import torch\n{NOT_NAMED[case]}\n", engine)
     found = names_at_end(trace) | names_when_made(trace)
     twice = {"w.T"} if case == "exchanged twice" else set()  # the first transpose is one
@@ -112,7 +112,7 @@ def test_a_name_is_that_of_the_step(engine: str) -> None:
 def test_a_matrix_with_other_memory_is_not_transposed(engine: str) -> None:
     source = "import torch\nw = torch.ones(2, 3)\nfor i in range(2):\n    y = torch.ones(1, 3) @ w.t()\n{}"
     assert "w.T" in names_at_end(traced(source.format(""), engine))
-    if engine == "model":  # an installed PyTorch does not tell of it
+    if engine == "model":  # an installed PyTorch does not report it
         assert "w.T" not in names_at_end(traced(source.format("w.data = torch.zeros(2, 3)"), engine))
 
 
@@ -138,7 +138,7 @@ CALL = "import torch\nb, w = torch.ones(2), torch.ones(2, 3)\ny = torch.nn.funct
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_which_tensor_is_which_parameter(engine: str) -> None:
+def test_tensors_are_matched_with_parameters(engine: str) -> None:
     trace = traced(CALL, engine)
     computed = next(
         event.seq

@@ -1,4 +1,4 @@
-"""What the engine pane says beside counts: exec_info, needed edges, queues per device, where gradients came from."""
+"""The engine pane beside counts: exec_info, needed edges, queues per device, and the origin of gradients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def name_of(trace: Trace, node: int | None) -> str:
     return next((each.name.rpartition("::")[2] for each in made), "")
 
 
-def test_what_is_below_the_minimum_is_left_out_by_one_comparison() -> None:
+def test_nodes_below_the_minimum_are_skipped_by_one_comparison() -> None:
     trace = recorded(LEAVES + "a = x.exp()\nb = a.sin()\ntorch.autograd.grad((b * y).sum(), b)\n")
     assert exec_info_at(trace, step(trace, ev.BackwardStarted)) is None
     table = exec_info_at(trace, step(trace, ev.ExecInfoPopulated))
@@ -44,7 +44,7 @@ def test_what_is_below_the_minimum_is_left_out_by_one_comparison() -> None:
     assert table.unvisited == 1  # the leaf x behind ExpBackward0
 
 
-def test_nobody_walks_behind_what_is_below_the_minimum() -> None:
+def test_nothing_behind_a_node_below_the_minimum_is_visited() -> None:
     trace = recorded(LEAVES + "long = y.exp().sin()\na = x.exp().sin().cos().tan()\n"
                      "torch.autograd.grad((a + long).sum(), a)\n")  # fmt: skip
     table = exec_info_at(trace, step(trace, ev.ExecInfoPopulated))
@@ -82,7 +82,7 @@ def test_each_device_has_a_queue_and_meta_tensors_wait_in_that_of_the_cpu() -> N
         assert [queue.device for queue in ready_queues(trace, at, 9)] == ["cpu"]
 
 
-def test_what_decides_in_a_queue() -> None:
+def test_queue_names_the_reason_for_its_order() -> None:
     trace = recorded(LEAVES + "(x.exp() + y.sin()).sum().backward()\n")
     at = step(trace, event(ev.NodeStarted, name="SinBackward0")) - 1
     (queue,) = ready_queues(trace, at, 9)
@@ -97,7 +97,7 @@ def test_what_decides_in_a_queue() -> None:
 
 @pytest.mark.parametrize("subject", ["engine", "hooks", "derivatives"])
 def test_a_gradient_came_from_the_node_that_returned_it(subject: str) -> None:
-    """By the edges: the input that an edge of the Node leads to is that where the gradient arrived."""
+    """Compare with the edges: a gradient arrives at the input that an edge of its Node leads to."""
     compared = 0
     for source in list(programs.SUBJECTS[subject].values())[::3]:
         trace = recorded(source)
@@ -137,7 +137,7 @@ def test_a_pass_within_a_node_knows_what_is_around_it() -> None:
     assert open_passes(trace, 0) == []
 
 
-def test_what_other_threads_run_meanwhile() -> None:
+def test_backward_shows_passes_of_other_threads() -> None:
     trace = recorded(TWO_THREADS)
     starts = list(trace.steps_of(ev.BackwardStarted))
     assert [event.seq for event in elsewhere(trace, starts[0])] == []

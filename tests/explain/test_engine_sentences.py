@@ -72,7 +72,7 @@ def test_a_node_runs_even_without_any_gradient() -> None:
         ("added out of place", "a.grad becomes a new tensor: the old one plus the gradient t8 (because)."),
     ],
 )
-def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
+def test_sentence_for_each_way_to_write_grad(how: str, text: str) -> None:
     assert why(ev.GradientAccumulated, 2, 8, 9, how, "because") == text
 
 
@@ -84,8 +84,8 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
             "t8 is stored in the input buffer of MulBackward0. It is the first gradient to arrive there.",
         ),
         (
-            (ev.GradientBuffered, 0, 1, 8, "added in place", "nobody else holds it"),
-            "Several gradients meet at MulBackward0, input 1, so t8 is added in place (nothing else holds it).",
+            (ev.GradientBuffered, 0, 1, 8, "added in place", "only the buffer holds it"),
+            "Several gradients meet at MulBackward0, input 1, so t8 is added in place (only the buffer holds it).",
         ),
         (
             (ev.GradientReduced, 8, 9, (2,)),
@@ -118,7 +118,7 @@ def test_gradients_on_their_way(event: tuple[Any, ...], text: str) -> None:
     assert why(*event) == text
 
 
-def test_how_a_backward_pass_starts() -> None:
+def test_backward_start_names_roots_and_circumstances() -> None:
     assert why(ev.BackwardStarted, 0, ((0, 0), (1, 0)), (8, 9), False, True, False, 1) == (
         "The engine starts at MulBackward0 and ExpBackward0 with the gradients t8 and t9. It returns the gradient of "
         "the inputs to the caller. No leaf's .grad is written. The backward pass is itself recorded, because "
@@ -126,7 +126,7 @@ def test_how_a_backward_pass_starts() -> None:
     )
 
 
-def test_a_count_that_reaches_zero_is_told_with_the_edges_that_were_counted() -> None:
+def test_zero_count_names_the_number_of_gradients() -> None:
     with dispatchviz.record() as trace:
         x = torch.ones(2, requires_grad=True)
         (x * x).sum().backward()

@@ -27,7 +27,7 @@ class Pass:
 
 
 class Replay:
-    """All passes of a trace, up to the event that was told last."""
+    """All passes of a trace, up to the last event that was passed in."""
 
     def __init__(self) -> None:
         self.passes: dict[int, Pass] = {}
@@ -112,7 +112,7 @@ b = x * 3
 """
 
 
-def test_what_a_node_waits_for() -> None:
+def test_waiting_node_names_its_missing_gradients() -> None:
     trace = recorded(BRANCHES)
     accumulate = next(e.node for e in trace if isinstance(e, ev.NodeCreated) and "AccumulateGrad" in e.name)
     first = step(trace, event(ev.NodeFinished), 2)
@@ -154,7 +154,7 @@ for thread in threads:
 """
 
 
-def test_passes_of_two_threads_at_a_time_are_told_apart() -> None:
+def test_concurrent_passes_of_two_threads_are_distinguished() -> None:
     trace = recorded(TWO_THREADS)
     first, second = history(trace).backwards
     assert first.event.seq < second.event.seq < first.end

@@ -38,7 +38,7 @@ def bumps(trace: Trace) -> list[ev.VersionBumped]:
 
 
 def warned(trace: Trace) -> list[str]:
-    """What the spoiled Nodes saved, over all changes in place."""
+    """The warnings about saved tensors, over all in-place changes."""
     return [saved.name for bump in bumps(trace) for saved in invalidated_by(trace, bump)]
 
 
@@ -70,7 +70,7 @@ def test_a_change_through_a_view_is_noticed_too() -> None:
     assert warned(trace) == ["result"]
 
 
-def test_nothing_is_said_of_what_nobody_keeps() -> None:
+def test_change_of_an_unsaved_tensor_gives_no_warning() -> None:
     with dispatchviz.record() as trace:
         x = torch.ones(3, requires_grad=True)
         y = x * 2
@@ -134,7 +134,7 @@ HANDLED = RAISES.replace(
 MESSAGE = "RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
 
 
-def test_what_python_printed_is_kept() -> None:
+def test_printed_traceback_is_kept() -> None:
     trace = traced(RAISES)
     last = trace[-1]
     assert isinstance(last, ev.ProgramRaised)
@@ -146,7 +146,7 @@ def test_what_python_printed_is_kept() -> None:
     assert rows[-1] == MESSAGE
 
 
-def test_every_step_of_such_a_program_leads_there() -> None:
+def test_every_step_leads_to_the_diagnosis() -> None:
     trace = traced(RAISES)
     (raised,) = trace.steps_of(ev.ErrorRaised)
     assert traceback_at(trace, 0) == traceback_at(trace, raised) == traceback_at(trace, len(trace) - 1)
@@ -237,7 +237,7 @@ def test_every_line_of_the_list_is_in_one_group() -> None:
         ("ambiguous", "ambiguous", "recorded::both", "an operator that has a composite"),
     ],
 )
-def test_the_others(case: str, kind: str, operator: str, says: str) -> None:
+def test_missing_kernel_error_names_cause_and_fix(case: str, kind: str, operator: str, says: str) -> None:
     found = answer(f"Traceback (most recent call last):\n  File 'x.py', line 3\n{RECORDED[case]}\nmore output\n")
     assert (found.kind, found.operator) == (kind, operator)
     assert says in found.causes[0]
@@ -279,5 +279,5 @@ def test_escaped_newlines_of_a_log() -> None:
     assert answer(RECORDED["quantized"].replace("\n", "\\n")).groups == answer(RECORDED["quantized"]).groups
 
 
-def test_a_text_without_such_an_error() -> None:
+def test_text_without_missing_kernel_error_has_no_answer() -> None:
     assert find_message("ZeroDivisionError: division by zero") is None

@@ -53,7 +53,7 @@ def test_every_kind_has_one_record() -> None:
     assert all(kind is record.event for kind, record in KINDS.items())
 
 
-def test_signs_are_told_apart_without_color() -> None:
+def test_signs_differ_without_color() -> None:
     assert len(set(SIGNS.values())) == len(SIGNS)
     assert all(len(sign) == 1 for sign in SIGNS.values())
 
@@ -73,13 +73,13 @@ def test_fields_that_are_known_otherwise_are_fields(kind: type[ev.Event]) -> Non
     assert all(how != known.how for how, _ in known.fields.values())
 
 
-def test_what_is_said_of_a_mixed_kind() -> None:
+def test_partly_derived_kind_lists_its_derived_fields() -> None:
     text = str(KINDS[ev.KeySetComputed].known)
     assert text.startswith("observed: the key sets of the arguments and of the thread are read")
     assert "; mask derived: from the registrations of this build; " in text
 
 
-def test_what_is_said_of_an_unseen_kind() -> None:
+def test_unseen_kind_gives_the_reason() -> None:
     assert unseen(ev.NodeQueued) == (
         "Not seen in a release build: the engine does not expose its counts and ready queues."
     )

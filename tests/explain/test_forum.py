@@ -49,7 +49,7 @@ def add(trace: Trace) -> int:
         ev.GuardLeft,
     ],
 )
-def test_what_must_be_shown_is_what_the_hand_made_trace_says(trace: Trace, add: int, kind: type[ev.Event]) -> None:
+def test_forum_trace_matches_the_hand_made_trace(trace: Trace, add: int, kind: type[ev.Event]) -> None:
     by_hand = founding()
     said = [why_here(trace, seq) for seq in steps(trace, kind, within=add)]
     should = [why_here(by_hand, seq) for seq in steps(by_hand, kind, within=line(by_hand, 6))]
@@ -57,11 +57,11 @@ def test_what_must_be_shown_is_what_the_hand_made_trace_says(trace: Trace, add: 
 
 
 def _same_signature(text: str) -> str:
-    """Which signatures torch.add has is not the hand-made trace's business."""
+    """Replace the signatures of torch.add, which the hand-made trace does not describe."""
     return text.partition("THPVariable_add.")[0]
 
 
-def test_every_step_is_told_in_whole_sentences(trace: Trace) -> None:
+def test_every_step_has_whole_sentences(trace: Trace) -> None:
     for event in trace:
         text = why_here(trace, event.seq)
         assert "  " not in text, (event, text)
@@ -102,7 +102,7 @@ def test_the_lines_of_a_debug_build(trace: Trace) -> None:
     assert lines[at + 1] == "  [redispatch] op=[aten::add.Tensor], key=[CUDA]"
 
 
-def test_the_log_tells_the_add_in_full_and_nothing_twice(trace: Trace, add: int) -> None:
+def test_log_shows_the_add_in_full_and_nothing_twice(trace: Trace, add: int) -> None:
     log = list(text_log(trace))
     reasons = " ".join(line.strip().removeprefix("| ") for line in log if line.lstrip().startswith("| "))
     for kind in (ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.NodeCreated, ev.EdgesCollected):
@@ -154,7 +154,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize(("kind", "nth"), SHOWN)
-def test_what_is_said_of_the_add_of_x_that_requires_grad_and_y(by_hand: Trace, kind: type[ev.Event], nth: int) -> None:
+def test_sentences_of_add_if_only_x_requires_grad(by_hand: Trace, kind: type[ev.Event], nth: int) -> None:
     assert why(by_hand, kind, nth) == SHOWN[kind, nth]
 
 
@@ -174,7 +174,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("x_grad", "y_grad", "kind"), OTHERS)
-def test_what_is_said_where_others_require_grad(x_grad: bool, y_grad: bool, kind: type[ev.Event]) -> None:
+def test_sentences_of_add_if_other_tensors_require_grad(x_grad: bool, y_grad: bool, kind: type[ev.Event]) -> None:
     assert why(founding(x_grad, y_grad), kind) == OTHERS[x_grad, y_grad, kind]
 
 
@@ -198,9 +198,9 @@ ON = "on, so operators record Nodes again."
 @pytest.mark.parametrize(
     ("enabled", "why", "text"),
     [
-        (False, "torch.no_grad()", f"torch.no_grad() turns grad mode {OFF}"),
-        (True, "leaving torch.no_grad()", f"Leaving torch.no_grad() turns grad mode back {ON}"),
-        (False, "backward without create_graph", f"The backward pass without create_graph turns grad mode {OFF}"),
+        (False, "torch.no_grad()", f"torch.no_grad() switches grad mode {OFF}"),
+        (True, "leaving torch.no_grad()", f"Leaving torch.no_grad() switches grad mode back {ON}"),
+        (False, "backward without create_graph", f"The backward pass without create_graph switches grad mode {OFF}"),
     ],
 )
 def test_grad_mode_is_no_key(enabled: bool, why: str, text: str) -> None:

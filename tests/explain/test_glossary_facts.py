@@ -1,4 +1,4 @@
-"""What the glossary says of PyTorch: a program for each term asserts it, on the model and on an installed PyTorch."""
+"""The facts in the glossary: a program for each term asserts them, on the model and on an installed PyTorch."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ FACTS = {
         assert x._version == 2 and data._version == 1
         """,
 }
-"""Term to a program that asserts what is said of it."""
+"""A program for each term that asserts its meaning."""
 
 NAMES = {"dispatch table": "table", "key set": "set"}
 
@@ -158,7 +158,7 @@ def test_each_term_has_a_program() -> None:
 
 
 @pytest.mark.parametrize("term", FACTS)
-def test_the_model(term: str) -> None:
+def test_model_agrees_with_the_glossary(term: str) -> None:
     last = traced(program(term))[-1]
     assert not isinstance(last, ev.ProgramRaised), last
 
@@ -166,5 +166,5 @@ def test_the_model(term: str) -> None:
 @pytest.mark.torch
 @pytest.mark.parametrize("term", FACTS)
 def test_an_installed_pytorch(term: str) -> None:
-    """Nothing is recorded: what watches a cell would be in the table."""
+    """Record nothing, because the recorder's kernels would be in the dispatch table."""
     exec(compile(program(term), term, "exec"), {})

@@ -73,7 +73,7 @@ def test_users_outside_the_part_are_counted(long: Trace) -> None:
 
 
 @pytest.mark.parametrize("most", [20, 40])
-def test_what_is_drawn_stays_while_the_node_is_near_its_middle(long: Trace, most: int) -> None:
+def test_part_stays_while_its_node_is_near_the_middle(long: Trace, most: int) -> None:
     """A graph of 61 Nodes: for a part of 20 it is not put in order as a whole, for one of 40 it is."""
     start, end = long.steps_of(ev.BackwardStarted)[0], len(long)
     parts = [part_around(long, at, most) for at in range(start, end)]
@@ -190,8 +190,8 @@ def test_layers_are_iterations() -> None:
     assert layers.strides[4] == ((6, 0), (0, 0)), "the mask is the same for all"
 
 
-def test_what_only_the_last_iteration_does_differently() -> None:
-    """Where the next layer would be used, the last one has two Nodes, an edge of each kind."""
+def test_last_iteration_of_a_loop_may_differ() -> None:
+    """The last layer has two Nodes with an edge of each kind where the next layer would be used."""
     names = [*["AddBackward0", "SinBackward0"] * 5, "AccumulateGrad", "AccumulateGrad"]
     edges: list[tuple[Link, ...]] = []
     for at in range(0, 10, 2):
@@ -210,7 +210,7 @@ def test_a_loop_in_a_loop() -> None:
     assert (inner.start, inner.period, inner.iterations) == (2, 1, 4)
 
 
-def test_a_node_that_is_asked_for_stands_between_the_iterations() -> None:
+def test_requested_node_appears_between_iterations() -> None:
     links = transformer(12)
     found = fold(links, 100, whole=[1 + 6 * 5 + 4])
     assert [item.iterations for item in repeats(found.items)] == [5, 6]

@@ -1,4 +1,6 @@
-"""The graph task that is derived from events is the engine's own at every event; its members are said once each."""
+"""The graph task that is derived from events equals the engine's own at every event. Its members are listed once
+each.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class Stood(NamedTuple):
 
 
 class Watching(WatchingRecorder[Stood | None]):
-    """Looks at the running graph task, at each note."""
+    """A recorder that looks at the running graph task at each note."""
 
     def _look(self, facts: tuple[Any, ...]) -> Stood | None:
         task = thread.state.graph_task
@@ -53,7 +55,7 @@ def _runs(trace: Trace, at: int) -> bool:
 
 
 @pytest.mark.parametrize("subject", ["engine", "hooks", "functions", "autograd"])
-def test_what_is_left_is_what_the_engine_has_left(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+def test_remaining_counts_match_the_engine(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
     compared = 0
     for name, source in list(programs.SUBJECTS[subject].items())[::3]:
         trace, stood = watched(monkeypatch, source)

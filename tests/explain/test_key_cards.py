@@ -16,7 +16,7 @@ REGISTRY = pytorch("cuda")
 NAMES = REGISTRY.names()
 
 
-def test_the_order() -> None:
+def test_key_rows_are_in_priority_order() -> None:
     rows = key_rows()
     assert [row.name for row in rows[:2]] == ["PythonDispatcher", "PreDispatch"]
     assert (rows[-1].name, rows[-1].value, rows[-1].bit, rows[-1].cells) == ("Dense", 1, 16, "1-16")
@@ -28,8 +28,8 @@ def test_the_order() -> None:
     "key",
     ["CPU", "QuantizedCPU", "SparseCUDA", "XLA", "Meta", "NestedTensorCPU", "AutogradHIP", "AutogradNestedTensor"],
 )
-def test_how_many_operators_a_key_can_run_is_what_the_tables_say(key: str) -> None:
-    """Told from registrations alone; here held against every operator's computed cell."""
+def test_number_of_served_operators_matches_the_tables(key: str) -> None:
+    """Compare the number, which comes from registrations alone, with every operator's computed entry."""
     card = key_card(DispatchKey[key], REGISTRY, "cuda")
     valid = sum(REGISTRY.find(name).compute(DispatchKey[key]).kernel is not None for name in NAMES)
     assert card.served == (None if card.fallback else valid)
@@ -50,7 +50,7 @@ def test_an_alias_says_what_it_covers() -> None:
     assert "it also fills the entry of Undefined" in card.sentences[2]
 
 
-def test_a_functionality() -> None:
+def test_functionality_card_lists_its_runtime_keys() -> None:
     card = key_card(DispatchKey.Sparse, REGISTRY, "cuda")
     assert (card.kind, len(card.members), card.cells[0]) == ("functionality", 16, 38)
 
@@ -97,9 +97,9 @@ def test_a_name_that_leaves_the_choice_open_names_the_others() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("to", "aten::to has .* overloads, say which: .*dtype"),
+        ("to", "aten::to has .* overloads, name one of them: .*dtype"),
         ("addd", "there is no operator 'addd'; did you mean .*aten::add"),
-        ("add.Foo", "aten::add has no overload 'Foo'; it has .*Tensor"),
+        ("add.Foo", "aten::add has no overload 'Foo'; its overloads are .*Tensor"),
         ("nope::add", "there is no operator 'nope::add'"),
     ],
 )
@@ -114,7 +114,7 @@ def test_keys_by_name() -> None:
     assert len(runtime_keys(["Autograd", "Dense", "CPU"])) == 18 + 16 + 1
     with pytest.raises(DispatchvizError, match=r"Autograd is an alias: it covers 18 keys; .* such as AutogradCUDA"):
         runtime_key("Autograd")
-    with pytest.raises(DispatchvizError, match="Dense has no cell of its own"):
+    with pytest.raises(DispatchvizError, match="Dense has no table entry of its own"):
         runtime_key("Dense")
     with pytest.raises(DispatchvizError, match="did you mean CUDA"):
         find_key("CUDDA")

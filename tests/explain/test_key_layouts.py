@@ -102,7 +102,7 @@ def test_a_set_taken_apart() -> None:
         (1 << 63 | 1, "fails an internal check"),
     ],
 )
-def test_odd_sets(raw: int, says: str) -> None:
+def test_odd_sets_get_a_note(raw: int, says: str) -> None:
     card = raw_set_card(raw)
     assert says in " ".join(card.notes)
     assert (card.cell is None) is (raw >= 1 << 62)
@@ -120,7 +120,7 @@ def test_odd_sets(raw: int, says: str) -> None:
         ("DispatchKeySet()", 0),
     ],
 )
-def test_what_a_set_may_be_written_as(text: str, raw: int) -> None:
+def test_sets_can_be_written_in_several_ways(text: str, raw: int) -> None:
     card = read(text, lambda: (REGISTRY, "cuda"))
     assert isinstance(card, RawSetCard)
     assert card.raw == raw
@@ -135,7 +135,7 @@ def test_what_a_set_may_be_written_as(text: str, raw: int) -> None:
         ("CPU+CUDDA", "no dispatch key 'CUDDA'; did you mean CUDA"),
     ],
 )
-def test_what_is_no_set(text: str, says: str) -> None:
+def test_invalid_set_raises_an_error(text: str, says: str) -> None:
     with pytest.raises(DispatchvizError, match=says):
         read(text, lambda: (REGISTRY, "cuda"))
 

@@ -20,7 +20,7 @@ def drawn(card: KeySetCard | None) -> str:
     return "\n".join([names, *rows])
 
 
-def test_a_call() -> None:
+def test_card_of_a_call_has_all_rows() -> None:
     trace = founding()
     assert (
         drawn(key_set_card(trace, step(trace, ev.FallthroughSkipped)))
@@ -63,7 +63,7 @@ def test_why_each_key_is_in_the_set_of_a_call() -> None:
     }
 
 
-def test_a_redispatch() -> None:
+def test_card_of_a_redispatch_shows_its_mask() -> None:
     trace = founding()
     card = key_set_card(trace, step(trace, ev.ImplEntered))
     assert (

@@ -1,4 +1,4 @@
-"""The lanes of the key-set card: what each takes and leaves is what the dispatcher computed."""
+"""The lanes of the key-set card: each removes and keeps the keys that the dispatcher computes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _compare(computed: ev.KeySetComputed, card: KeySetCard) -> None:
 
 
 def _compare_sentence(computed: KeySetComputed, stage: int, said: str, card: KeySetCard) -> None:
-    """Which keys a sentence names as joined, taken away or left: those that differ between the raw sets."""
+    """Compare the keys that a sentence names as joined, removed or left with the difference of the raw sets."""
     before, after = {
         UNITED: (0, computed.united),
         INCLUDED: (computed.united, computed.with_included),
@@ -115,7 +115,7 @@ def _compare_given(trace: Trace, at: int, card: KeySetCard) -> None:
         assert f" removes {', '.join(lost) or 'nothing'}" in stage_sentence(card, MASK)
     if call.key_set & 0xFFFF:
         assert list(card_at(card, WINNER).keys) == key_names(call.key_set)
-    assert lanes(card)[-1].said == f"→ {call.key}"
+    assert lanes(card)[-1].note == f"→ {call.key}"
 
 
 def test_the_winner_is_known_at_the_last_sub_step_only() -> None:

@@ -124,7 +124,7 @@ OWN = {
 
 
 def plain(name: str) -> str:
-    """A name that tells no number; empty for others."""
+    """The name of a tensor if it has no number; empty for other names."""
     while name.endswith(GRAD):
         name = name.removesuffix(GRAD)
     return "" if re.search(r"\(t\d+\)$|@\d+$|^t\d+$", name) else name
@@ -138,7 +138,7 @@ def is_first(trace: Trace, tensor: int, at: int) -> bool:
 
 
 def check(trace: Trace) -> int:
-    """How many plain names were shown; at most some 100 steps are asked."""
+    """Check the names of at most 100 steps, and return the number of plain names."""
     known, bound, made, found = index(trace), dict[str, int](), dict[int, bool](), 0
     asked = max(len(trace) // 100, 1)
     for event in trace:
@@ -229,19 +229,19 @@ def test_a_variable_that_moves_on_takes_its_name_along() -> None:
     assert [tensor_name(trace, 1, at) for at in bound] == ["b (t1)", "b (t1)", "b", "a"]
 
 
-def test_names_of_several_tensors_are_said_once_each() -> None:
+def test_list_of_tensors_names_each_once() -> None:
     assert tensor_names(TRACE, [X, Y, X], END) == "x and y"
     assert tensor_names(TRACE, [X, Y, Z], END) == "x, y and z"
 
 
-def test_nodes() -> None:
+def test_node_names_have_a_number_only_if_needed() -> None:
     assert node_name(TRACE, ADD) == "AddBackward0 (n0)"
     assert node_title(TRACE, ADD) == "AddBackward0"
     assert node_name(TRACE, ACCUMULATE) == node_title(TRACE, ACCUMULATE) == "AccumulateGrad (x)"
     assert node_name(TRACE, 99) == "Node (n99)"
 
 
-def test_nodes_of_one_name_are_told_apart() -> None:
+def test_nodes_with_equal_names_get_numbers() -> None:
     tape = Tape()
     for node in range(2):
         tape.add(ev.NodeCreated, node, "AddBackward0", node, 0, 1)
@@ -262,6 +262,6 @@ def test_texts_with_numbers() -> None:
     assert with_names(TRACE, "[t0, t1], t12, at0", END) == "[x, y], t12, at0"
 
 
-def test_what_a_tensor_is() -> None:
+def test_tensor_description_has_shape_dtype_and_device() -> None:
     assert described(TRACE, SUM, len(TRACE)) == "[] float32 on cuda:0"
     assert described(TRACE, 99, len(TRACE)) == ""

@@ -133,7 +133,7 @@ def test_hooks_run_in_the_order_of_the_card() -> None:
     assert ran[len(told) :] == ["tensor pre hook", "retains-grad hook"]  # the Node does not run
 
 
-def test_what_a_graph_task_needs() -> None:
+def test_card_shows_what_a_graph_task_needs() -> None:
     source = "import torch\na = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
     trace, _ = recorded(source + "c = (a * b).sum()\ntorch.autograd.grad(c, a, retain_graph=True)\nc.backward()\n")
     starts = [e for e in trace if isinstance(e, ev.NodeStarted) and e.name == "MulBackward0"]
@@ -177,7 +177,7 @@ def test_a_node_that_is_freed_says_so_and_with_which_other() -> None:
     assert (told.value, told.about) == ("the Node is freed, with SinBackward0", NodeThing(sin))
 
 
-def test_a_variable_that_was_not_saved_is_told_with_the_reason() -> None:
+def test_unsaved_variable_has_its_reason() -> None:
     trace, _ = recorded("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n")
     node = next(event.node for event in trace if isinstance(event, ev.NodeCreated) and event.name == "MulBackward0")
     told = facts(trace, node, len(trace) - 1)["SavedVariable self"]

@@ -1,4 +1,6 @@
-"""What folding looks at of a Node: the same as the whole Node says, at any step, and read in the order of the file."""
+"""The facts about a Node that folding reads: they equal those of the whole Node at any step, in the order of the
+file.
+"""
 
 from __future__ import annotations
 
@@ -100,14 +102,14 @@ def test_at_each_step_after_a_node_has_raised() -> None:
 
 
 def unnamed(trace: Trace) -> Trace:
-    """The same, but the trace does not tell how its Nodes were made."""
+    """The same trace without the events that create its Nodes."""
     gone = (ev.Unknown(event.seq, event.parent, "Gone", "[]") for event in trace)
     return Trace(
         trace.header, [new if isinstance(old, ev.NodeCreated) else old for old, new in zip(trace, gone, strict=True)]
     )
 
 
-def test_of_nodes_that_are_met_when_they_run_first() -> None:
+def test_nodes_that_first_appear_when_they_run_have_outlines() -> None:
     trace = unnamed(chain(5))
     assert [at for at in range(len(trace)) if differing(trace, at)] == []
     assert {outline.name for outline in backward_graph(trace).outlines()} == {"AddBackward0", "AccumulateGrad"}

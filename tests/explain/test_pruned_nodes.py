@@ -1,6 +1,6 @@
-"""What is told of Nodes that a backward does not need: in sentences, in the list, in the graph and in the picture.
+"""Nodes that a backward pass does not need: in sentences, in the list, in the graph and in the picture.
 
-That PyTorch does not run them either is asked in ``tests/claims``.
+``tests/claims`` checks that PyTorch does not run them either.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def states(trace: Trace, of: int | None = None) -> dict[str, State]:
 
 
 @pytest.mark.parametrize("program", [backward_of_b, grad_of_a])
-def test_what_never_runs_is_nowhere_called_ready(program: Callable[[], Trace]) -> None:
+def test_pruned_node_is_never_called_ready(program: Callable[[], Trace]) -> None:
     trace = program()
     ran = {event.node for event in trace if isinstance(event, ev.NodeStarted)}
     others = [
@@ -80,7 +80,7 @@ def test_states_of_pruned_nodes() -> None:
     assert (found["AccumulateGrad (a)"], found["AccumulateGrad (b)"]) == (State.CAPTURED, State.PRUNED)
 
 
-def test_what_lies_behind_a_pruned_node_is_pruned_too_until_another_backward_needs_it() -> None:
+def test_nodes_behind_a_pruned_node_are_pruned_until_needed() -> None:
     trace = behind_an_interior()
     first = states(trace, of=0)
     assert [first[name] for name in ("SinBackward0", "ExpBackward0", "AccumulateGrad (x)")] == [State.PRUNED] * 3
@@ -114,7 +114,7 @@ def test_an_input_that_no_edge_leads_to() -> None:
     )
 
 
-def test_gradients_that_are_undefined_are_told_as_such() -> None:
+def test_undefined_gradients_are_named_undefined() -> None:
     class Nothing(torch.autograd.Function):
         @staticmethod
         def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
@@ -137,7 +137,7 @@ def test_gradients_that_are_undefined_are_told_as_such() -> None:
     assert retained.endswith("is undefined or the tensor no longer exists.")
 
 
-def test_what_is_claimed_goes_with_the_words() -> None:
+def test_claims_match_the_nodes_that_run() -> None:
     trace = grad_of_a()
     claims = [claim for event in trace for said in statements(trace, event.seq) for claim in said.claims]
     runs = {(claim.node, claim.runs) for claim in claims if type(claim).__name__ == "NodeRuns"}

@@ -1,4 +1,4 @@
-"""Who waits in a ready queue is derived from pushes and pops, and is what the engine has in its queue right then."""
+"""The Nodes in a ready queue, derived from pushes and pops, equal those in the engine's queue at each event."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Queues = list[tuple[str, int, list[tuple[int, int]]]]
 
 
 def queues(trace: Trace) -> Queues:
-    """Of each push and pop, in order: what it is, the Node, and who is in the queue then."""
+    """Each push and pop, in order: its kind, the Node, and the Nodes in the queue then."""
     moves = [event for event in trace if isinstance(event, (ev.NodeQueued, ev.NodeStarted))]
     return [
         (type(event).__name__, event.node, [(each.node, each.sequence_nr) for each in queue_at(trace, event)])
@@ -54,7 +54,7 @@ def listed(event: ev.AnyEvent) -> bool:
 
 @pytest.fixture
 def engines_own(monkeypatch: pytest.MonkeyPatch) -> Callable[[Program], Trace]:
-    """Record a program so that each push and pop lists the engine's queue: no recording is ever told all of it."""
+    """Record a program so that each push and pop lists the engine's queue, which recordings normally leave out."""
 
     def record(program: Program) -> Trace:
         with monkeypatch.context() as patch:
@@ -133,7 +133,7 @@ def fail(_: object) -> None:
 
 
 def outermost_fails() -> None:
-    """What it leaves in the queue is void for the next one."""
+    """Fail in the outermost pass. The Nodes left in its queue do not count for the next pass."""
     bad = leaves(5)
     bad[2].register_hook(fail)
     for _ in range(2):
@@ -222,7 +222,7 @@ def test_a_queue_that_does_not_follow_is_listed_until_it_is_empty(name: str) -> 
 
 
 def test_a_recording_that_begins_within_a_backward(engines_own: Callable[[Program], Trace]) -> None:
-    """What was queued before is not in the recording, and is listed all the same."""
+    """Nodes that were queued before the recording began are listed all the same."""
 
     def recorded_from_within(record: Callable[[Program], Trace]) -> tuple[Trace, list[int]]:
         started: list[Any] = []
@@ -244,7 +244,7 @@ def test_a_recording_that_begins_within_a_backward(engines_own: Callable[[Progra
 
 
 def test_a_recording_that_begins_within_a_backward_and_sees_its_end() -> None:
-    """Nothing waits when it begins; what is queued then belongs to a backward of which it has not seen the root."""
+    """The queue is empty at the beginning. Later Nodes belong to a backward whose root the recording has not seen."""
 
     def begun_within() -> None:
         branches = torch.stack([leaf.sin() for leaf in leaves(5)])
@@ -268,7 +268,7 @@ def test_a_recording_that_begins_within_a_backward_and_sees_its_end() -> None:
 
 
 def test_each_thread_has_a_queue_of_its_own() -> None:
-    """Two backwards at a time, each of which lets the other one go on in the midst."""
+    """Run two backwards at a time. Each lets the other one continue halfway."""
     turns = [threading.Semaphore(1), threading.Semaphore(0)]
 
     def work(own: int) -> None:
@@ -304,7 +304,7 @@ def test_each_thread_has_a_queue_of_its_own() -> None:
 
 @pytest.mark.long
 def test_a_queue_of_any_step_in_any_order() -> None:
-    """Also where heaps are kept, and where a later step was asked before."""
+    """Read stored heaps too, and steps before a later step that was read."""
     trace = recorded(lambda: torch.stack([leaf.exp().sin() for leaf in leaves(400)]).sum().backward())
     moves = [event for event in trace if isinstance(event, (ev.NodeQueued, ev.NodeStarted))]
     assert len(moves) > 4 * queued_nodes.KEPT_EVERY
@@ -320,7 +320,7 @@ def test_the_file_keeps_what_the_queue_follows_from(tmp_path: Path) -> None:
 
 
 def test_a_pop_of_a_node_that_is_not_queued_changes_nothing() -> None:
-    """As in a trace of which a part was damaged."""
+    """Read a trace with a damaged part."""
     trace = recorded(fan_in)
     events = list(trace)
     lost = next(event for event in events if isinstance(event, ev.NodeQueued) and event.seq > len(events) * 2 // 3)
@@ -337,7 +337,9 @@ def _by_step(trace: Trace) -> Iterator[tuple[int, list[int]]]:
 
 
 def calls_per_event(branches: int) -> float:
-    """Of functions, to make every row, every sentence and the log of a backward with so many branches."""
+    """The number of function calls per event for the rows, sentences and log of a backward with ``branches``
+    branches.
+    """
     trace = recorded(lambda: torch.stack([leaf.sin() for leaf in leaves(branches)]).sum().backward())
     profile = cProfile.Profile()
     profile.enable()
@@ -351,6 +353,6 @@ def calls_per_event(branches: int) -> float:
 
 
 @pytest.mark.long
-def test_what_is_told_of_a_step_costs_no_more_where_more_branches_wait() -> None:
+def test_sentence_cost_is_independent_of_waiting_branches() -> None:
     calls_per_event(2)  # what is looked up once
     assert calls_per_event(240) < 1.3 * calls_per_event(30)

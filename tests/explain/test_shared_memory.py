@@ -1,4 +1,4 @@
-"""Which tensors are on one memory, where a tensor is put onto another one: as a real PyTorch's storages say."""
+"""Tensors that share memory, and tensors that move to another memory, compared with the storages of a real PyTorch."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def cards(trace: Trace, at: int) -> dict[str, TensorCard]:
 
 
 def told(trace: Trace) -> Pairs:
-    """The pairs that the cards of the last step call mates."""
+    """The pairs of tensors that the cards of the last step list as sharing memory."""
     last = cards(trace, len(trace) - 1)
     return frozenset((a, b) for a, b in combinations(sorted(last), 2) if b in last[a].mates and a in last[b].mates)
 
@@ -100,14 +100,14 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_who_is_on_one_memory(name: str) -> None:
+def test_model_knows_which_tensors_share_memory(name: str) -> None:
     pairs = told(traced(name))
     assert {pair: pair in pairs for pair in EXPECTED[name]} == EXPECTED[name]
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_who_is_on_one_memory_in_pytorch(name: str) -> None:
+def test_pytorch_agrees_on_tensors_that_share_memory(name: str) -> None:
     variables: dict[str, Any] = {}
     exec(source(name), variables)
     import torch
@@ -118,7 +118,7 @@ def test_who_is_on_one_memory_in_pytorch(name: str) -> None:
     assert told(traced(name)) == shared
 
 
-def test_what_is_said_of_a_tensor_that_is_put_onto_another_memory() -> None:
+def test_set_names_the_new_memory_sizes_and_strides() -> None:
     trace = traced("set_ to a tensor")
     (at,) = trace.steps_of(ev.GeometryChanged)
     before, after = cards(trace, at - 1), cards(trace, at)

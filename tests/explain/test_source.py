@@ -35,7 +35,7 @@ from .founding import PROGRAM, Tape, founding
 
 
 def running(file: str, line: int, end_line: int, at: type[ev.Event] = ev.KernelEntered) -> SourceView:
-    """What is shown at the beginning, or at the end, of a kernel of ours."""
+    """The source view at the beginning, or at the end, of one of our kernels."""
     tape = Tape()
     with tape.within(ev.KernelEntered, "kernel", "K.cpp", 0, file, line, end_line):
         tape.add(ev.KernelReturned, ())
@@ -138,7 +138,9 @@ SAMPLE = [*PROGRAMS][::60]
 
 @pytest.fixture(autouse=True)
 def plain() -> Iterator[None]:
-    """Kernels as they stand in their files, so that a guard has a line of its own; lines laid out once a function."""
+    """Use the kernels as their files have them, so that a guard has its own line, and lay lines out once per
+    function.
+    """
     laid_out = functools.cache(lambda file, function, events, skipped: lines_of(file, function, events, skipped))
 
     def once(
@@ -159,12 +161,12 @@ def plain() -> Iterator[None]:
 
 
 def as_written(code: CodeType) -> CodeType:
-    """The code of a function as it stands in its file, whether it has been fused or not."""
+    """The code of a function as its file has it, whether it has been fused or not."""
     return guard_fusion._compiled(guard_fusion._source(code), code)
 
 
 def differences(trace: Trace, stood: list[Stood]) -> tuple[Counter[str], list[str]]:
-    """How many events of each kind have a function of ours around, and those whose lit line is another one."""
+    """The number of events of each kind within one of our functions, and those whose lit line differs."""
     asked: Counter[str] = Counter()
     wrong = []
     for each, standing in zip(trace, stood, strict=False):

@@ -23,7 +23,7 @@ from .founding import Tape, founding
 
 SHORT, LONG = 20, 2000
 LAST = 200
-"""Steps that are looked at."""
+"""The number of steps that are measured."""
 
 
 def repeated(times: int) -> Trace:

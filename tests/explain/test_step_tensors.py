@@ -1,4 +1,4 @@
-"""What is said of a tensor as of a step is what the machine's own tensor is at that step."""
+"""The facts about a tensor as of a step equal those of the machine's own tensor at that step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from truth.observers.runs import in_new_thread
 
 
 class Stood(NamedTuple):
-    """What a tensor was when an event was noted."""
+    """The state of a tensor when an event was noted."""
 
     shape: tuple[int, ...]
     key_set: int
@@ -39,12 +39,12 @@ class Stood(NamedTuple):
 
 
 class Watching(WatchingRecorder[dict[int, Stood]]):
-    """Looks at the tensors that a program's variables name, at each note."""
+    """A recorder that looks at the tensors of a program's variables at each note."""
 
     variables: dict[str, Any]
 
     def _look(self, facts: tuple[Any, ...]) -> dict[int, Stood]:
-        """What they are, by their number."""
+        """The states of the tensors, by number."""
         values = [value for value in Watching.variables.values() if isinstance(value, Tensor)]
         return {each._number - self.first_tensor: _standing(each) for each in values}
 
@@ -83,7 +83,7 @@ def test_a_card_says_what_the_tensor_is(monkeypatch: pytest.MonkeyPatch, subject
     for name, source in list(programs.SUBJECTS[subject].items())[::2]:
         trace, stood = watched(monkeypatch, source)
         for at, tensors in enumerate(stood):
-            if not isinstance(trace[at], ev.BindingEntered):  # within a call a tensor changes before it is said
+            if not isinstance(trace[at], ev.BindingEntered):  # within a call, a tensor changes before its event
                 continue
             for number, stands in tensors.items():
                 card = tensor_card(trace, number, at)
@@ -128,7 +128,7 @@ def test_memory_and_who_keeps_it() -> None:
     assert tensor_card(trace, w, 0) is None, "it is not there yet"
 
 
-def test_which_tensors_a_step_is_about() -> None:
+def test_step_lists_its_tensors() -> None:
     with dispatchviz.record() as trace:
         exec(PROGRAM, {"torch": torch})
     call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
@@ -211,7 +211,7 @@ after = 1
 
 
 def test_a_view_made_under_no_grad_requires_grad_with_its_base() -> None:
-    """As a real PyTorch answers ``v.requires_grad``."""
+    """Compare with ``v.requires_grad`` in a real PyTorch."""
     trace = run("-", (), io.StringIO(), UNDER_NO_GRAD.encode()).trace
     held = {e.name: (e.tensor, e.seq) for e in trace if isinstance(e, ev.NameBound)}
 

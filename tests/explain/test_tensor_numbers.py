@@ -1,4 +1,4 @@
-"""The numbers that are said of a tensor as of a step are those that the machine's own tensor holds at that step."""
+"""The numbers of a tensor as of a step equal those of the machine's own tensor at that step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST = 16
 
 
 class Watching(ProgramRecorder):
-    """Looks at the numbers of the tensors that a program's variables name, at each note."""
+    """A recorder that looks at the numbers of the tensors of a program's variables at each note."""
 
     variables: dict[str, Any]
     made: Watching
@@ -93,7 +93,7 @@ SUBJECTS = [
 
 @pytest.mark.long
 @pytest.mark.parametrize("subject", some(list(SUBJECTS), 2))
-def test_what_is_said_is_what_the_tensor_holds(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+def test_recorded_numbers_are_those_of_the_tensor(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
     said = untold = 0
     for name, source in list(programs.SUBJECTS[subject].items())[::3]:
         trace, stood = watched(monkeypatch, source)
@@ -158,7 +158,7 @@ def test_writes_reach_all_that_is_on_the_memory() -> None:
     assert said("mine", 16) == said("mine", last) == "", "NumPy has its memory in its hands"
 
 
-def test_without_being_asked_nothing_is_recorded() -> None:
+def test_no_numbers_are_recorded_by_default() -> None:
     with dispatchviz.record() as trace:
         x = torch.ones(2)
     assert not trace.steps_of(ev.NumbersRecorded)
@@ -175,7 +175,7 @@ def test_numbers_are_kept_in_files() -> None:
 
 
 @pytest.mark.parametrize("kind", CUDA_KINDS)
-def test_that_the_recording_waited_for_a_gpu_is_said(kind: str) -> None:
+def test_wait_for_a_gpu_is_reported(kind: str) -> None:
     with cuda_is(kind):
         x, host = torch.ones(2, device="cuda"), torch.ones(2)
         with dispatchviz.record(values=MOST) as trace:
@@ -189,7 +189,7 @@ def test_that_the_recording_waited_for_a_gpu_is_said(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [STAND_IN])
-def test_a_recording_that_nobody_asked_for_numbers_copies_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_without_numbers_copies_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with cuda_is(kind):
         x = torch.ones(2, device="cuda", requires_grad=True)
         monkeypatch.setattr(type(x._array), "get", pytest.fail)
@@ -207,7 +207,7 @@ big = torch.ones(2)
 """
 
 
-def test_from_the_limit_on_no_numbers_are_told() -> None:
+def test_no_numbers_are_recorded_beyond_the_limit() -> None:
     whole = run(Code(LOOP), output=io.StringIO(), values=MOST).trace
     trace = run(Code(LOOP), output=io.StringIO(), values=MOST, most_values=3).trace
     assert end_of_numbers(whole) is None
@@ -228,7 +228,7 @@ def test_from_the_limit_on_no_numbers_are_told() -> None:
 
 
 @pytest.mark.parametrize("only", ["line=3", "line=5", "op=mul_", "op=add", "step=0-40"])
-def test_of_a_part_of_a_run_no_numbers_are_told_that_are_out_of_date(only: str) -> None:
+def test_partial_recording_shows_no_outdated_numbers(only: str) -> None:
     text = "import torch\nx = torch.ones(2)\ny = x + 1\nx.mul_(3)\nz = x + y\ny.data = z\nx.unsqueeze_(0)\nw = y + x\n"
     whole, part = [
         run(Code(text), output=io.StringIO(), values=MOST, only=kept).trace for kept in (None, read_only([only]))

@@ -32,7 +32,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Stood(NamedTuple):
-    """What the thread had when an event was noted."""
+    """The state of the thread when an event was noted."""
 
     included: int
     excluded: int
@@ -44,7 +44,7 @@ class Stood(NamedTuple):
 
 
 class Watching(WatchingRecorder[Stood]):
-    """Looks at the thread itself, at each note."""
+    """A recorder that looks at the thread at each note."""
 
     def _look(self, facts: tuple[Any, ...]) -> Stood:
         return _standing()
@@ -114,7 +114,7 @@ z = x * 2
 """
 
 
-def test_what_a_state_names() -> None:
+def test_state_names_guards_modes_and_autocast() -> None:
     with dispatchviz.record() as trace:
         Run(model, STATE).whole()
     at = step(trace, event(ev.KernelEntered, kernel="wrapper_CPU_add_Tensor"))
@@ -184,7 +184,7 @@ def test_the_list_says_of_a_row_that_it_is_of_another_thread(trace: Trace) -> No
 
 
 @pytest.mark.parametrize("subject", ["hooks", "engine", "functions"])
-def test_one_thread_alone_has_no_such_lines(subject: str) -> None:
+def test_single_thread_has_no_thread_lines(subject: str) -> None:
     for source in list(programs.SUBJECTS[subject].values())[::4]:
         if "thread" not in source:
             assert not has_threads(traced(source))

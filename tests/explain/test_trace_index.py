@@ -1,4 +1,4 @@
-"""What the columns of a trace answer about tensors, Nodes and names is what reading all its events gives."""
+"""The answers from the columns of a trace about tensors, Nodes and names equal those from reading all its events."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Read:
-    """What all events up to a step say, one after the other."""
+    """The facts from all events up to a step, in order."""
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
@@ -88,7 +88,7 @@ class Read:
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_as_of_every_step_it_is_what_reading_says(stored: Path, in_memory: bool) -> None:
+def test_index_matches_a_plain_read_at_every_step(stored: Path, in_memory: bool) -> None:
     trace, read = Trace.load(stored), Read()
     if in_memory:
         trace = Trace(trace.header, trace)
@@ -113,7 +113,7 @@ def of(trace: Trace, kind: type[E]) -> list[E]:
     return [event for event in trace if isinstance(event, kind)]
 
 
-def test_what_has_one_event_is_that_event(stored: Path) -> None:
+def test_index_returns_the_only_event_of_a_thing(stored: Path) -> None:
     trace = Trace.load(stored)
     known = index(trace)
     assert {each.tensor: each for each in of(trace, ev.TensorCreated)} == dict(known.tensors)

@@ -158,14 +158,14 @@ def test_a_folded_stack_has_the_same_ends_and_loses_no_frame() -> None:
         assert len(fold) <= len(whole)
 
 
-def test_a_folded_row_keeps_what_is_said_of_its_frames() -> None:
+def test_folded_row_keeps_the_notes_of_its_frames() -> None:
     trace = traced(OWN)
     [kernel] = [at for at in trace.steps_of(ev.KernelEntered) if "<lambda>" in str(trace[at])]
     rows = [frame for frame in folded(whole_stack(trace, kernel)) if " frames, " in frame.title]
     assert [frame.note for frame in rows] == ["the Stack: Tensor x"] * 2
 
 
-def test_of_a_native_function_the_header_is_not_where_it_is_written() -> None:
+def test_native_function_header_is_not_its_source() -> None:
     """torchgen writes the header, and few of the functions that it declares."""
     found = {
         statement: [f.written for at in range(len(trace)) for f in whole_stack(trace, at) if f.role == NATIVE]
@@ -177,7 +177,7 @@ def test_of_a_native_function_the_header_is_not_where_it_is_written() -> None:
     assert "generated, declared in" in found["torch.view_copy(x, (2,), out=y)"]
 
 
-def test_lines_of_a_kernel_in_python_stand_within_it() -> None:
+def test_lines_of_a_python_kernel_are_within_it() -> None:
     trace = traced(OWN)
     at = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor"), within=line(trace, 8))
     for frames in (call_stack(trace, at), whole_stack(trace, at)):
@@ -186,7 +186,7 @@ def test_lines_of_a_kernel_in_python_stand_within_it() -> None:
         assert shown.index("<lambda>") + 1 == next(n for n, title in enumerate(shown) if "lambda x: x * 2" in title)
 
 
-def test_lines_of_a_hook_stand_within_the_engine() -> None:
+def test_lines_of_a_hook_are_within_the_engine() -> None:
     trace = traced(
         "import torch\nx = torch.ones(2, requires_grad=True)\nz = x * x\n"
         "def hook(grad):\n    return grad + 1\nz.register_hook(hook)\nz.sum().backward()\n"

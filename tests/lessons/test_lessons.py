@@ -291,7 +291,11 @@ def test_other_files_in_a_folder_are_no_lessons(teachers: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "line", "said"),
     [
-        (("# stop: y's Node", "# stop: q's Node"), "# stop: q's Node", '"q\'s Node" does not happen; there is x, y'),
+        (
+            ("# stop: y's Node", "# stop: q's Node"),
+            "# stop: q's Node",
+            '"q\'s Node" does not happen; the trace has x, y',
+        ),
         (("# stop: y's Node", "# predict: y's Node in `x =`"), "# predict: y's Node in", "does not happen"),
         (
             ("# predict: call mul", "# predict: key set of mul"),

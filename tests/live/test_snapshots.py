@@ -98,7 +98,7 @@ def test_file_that_is_not_a_snapshot_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(DispatchvizError, match=r"other\.json exists and is not a snapshot"):
         check_snapshot(str(tmp_path / "other.json"))
-    with pytest.raises(DispatchvizError, match=r"its name ends in \.json or \.json\.gz"):
+    with pytest.raises(DispatchvizError, match=r"its name must end in \.json or \.json\.gz"):
         check_snapshot(str(tmp_path / "pytorch.txt"))
 
 

@@ -36,7 +36,11 @@ def test_an_operator_of_the_program_is_taken_as_it_is() -> None:
     [
         ("addd", None, "there is no operator 'addd'"),
         ("add", "Autograd", "Autograd has no dispatch table entry of its own"),
-        ("add", "AutocastCPU", "no kernel of aten::add.Tensor runs at AutocastCPU: its cell falls through"),
+        (
+            "add",
+            "AutocastCPU",
+            "no kernel of aten::add.Tensor runs for AutocastCPU: its dispatch table entry falls through",
+        ),
         ("randn", "AutogradCPU", "is autogradNotImplementedFallback, which gdb cannot find"),
         ("add", "Nowhere", "there is no dispatch key 'Nowhere'"),
         ("mine::twice", "CPU", "--key is for operators of PyTorch"),

@@ -211,7 +211,7 @@ def test_query_counts_calls_by_rank(folder: Path) -> None:
 
 
 def test_query_finds_where_two_ranks_differ(folder: Path) -> None:
-    (row,) = asked(folder, "Where do two ranks part?")
+    (row,) = asked(folder, "Where do two ranks differ first?")
     assert (row["operator_0"], row["line_0"]) == ("aten::sum", PROGRAM.splitlines().index("y.sum().backward()") + 1)
     assert (row["operator_1"], row["line_1"]) == ("aten::add.Tensor", PROGRAM.splitlines().index("    y = y + 1") + 1)
 

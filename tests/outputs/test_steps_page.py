@@ -103,7 +103,7 @@ def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
         check_export(str(mine), ".md")
     mine.unlink()
     Path(pictures_folder(str(mine))).write_text("mine")
-    with pytest.raises(DispatchvizError, match="is no folder"):
+    with pytest.raises(DispatchvizError, match="exists and is not a folder"):
         check_export(str(mine), ".md")
     Path(pictures_folder(str(mine))).unlink()
     page(tmp_path)

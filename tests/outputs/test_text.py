@@ -31,8 +31,8 @@ a.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (no GPU)
 
 0 > line 2  x = f(y)
 1 §   guard AutoDispatchBelowAutograd
-        | The guard AutoDispatchBelowAutograd adds the autograd keys to the thread-local exclude set until it ends,
-        | because the program entered it.
+        | The guard AutoDispatchBelowAutograd adds the autograd keys to the thread-local exclude set until it
+        | ends, because the program entered it.
 2 §     guard AutoDispatchBelowAutograd ends
 3 §   guard AutoDispatchBelowAutograd
 4 §     guard AutoDispatchBelowAutograd ends"""

@@ -15,7 +15,7 @@ import pytest
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.running.process.children import Family, in_family
-from dispatchviz.running.process.standard_output import told_of_writes
+from dispatchviz.running.process.standard_output import reporting_writes
 from dispatchviz.trace import Trace
 from tests.amounts import some
 
@@ -107,7 +107,7 @@ def test_text_and_bytes_are_recorded_in_written_order(line_buffering: bool) -> N
     raw, stream = _stream(line_buffering)
     told: list[str] = []
     written: list[str] = []
-    with told_of_writes(stream, told.append):
+    with reporting_writes(stream, told.append):
         for number in range(300):
             text = f"{number} \u20ac" * rng.choice((1, 3, 4000)) + rng.choice(("", "\n"))
             written.append(text)
@@ -130,7 +130,7 @@ def test_text_and_bytes_are_recorded_in_written_order(line_buffering: bool) -> N
 def test_failed_write_is_not_recorded() -> None:
     _, stream = _stream()
     told: list[str] = []
-    with told_of_writes(stream, told.append):
+    with reporting_writes(stream, told.append):
         with pytest.raises(UnicodeEncodeError):
             stream.write("\ud800")
         with pytest.raises(TypeError):
@@ -142,5 +142,5 @@ def test_failed_write_is_not_recorded() -> None:
 def test_detached_or_closed_stream_is_no_problem() -> None:
     for end in (io.TextIOWrapper.detach, io.TextIOWrapper.close):
         _, stream = _stream()
-        with told_of_writes(stream, print):
+        with reporting_writes(stream, print):
             end(stream)

@@ -338,7 +338,7 @@ def test_two_servers_with_one_folder_use_different_files(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["zzz"], "there is no lesson 'zzz'; there are "),
+    (["zzz"], "there is no lesson 'zzz'; the lessons are "),
     (["missing.py"], "there is no file missing.py"),
     (["error.txt"], "error.txt is not a lesson, a .py file or a trace: nothing else can be offered"),
     (["--folder", "home"], "there is no lesson in home"),

@@ -116,7 +116,7 @@ def test_same_compares_traces_and_files(tmp_path: Path) -> None:
     assert_same(TRACE, founding())
     TRACE.save(tmp_path / "golden.jsonl")
     assert_same(TRACE, tmp_path / "golden.jsonl")
-    assert "make it with trace.save(" in _fails(assert_same, tmp_path / "none.jsonl")
+    assert "create it with trace.save(" in _fails(assert_same, tmp_path / "none.jsonl")
     cut = Trace(TRACE.header, TRACE.events[:3])
     assert _fails(assert_same, cut) == f"the same up to step 2, but there are {len(TRACE)} steps; expected 3"
     other = Trace(TRACE.header, [*TRACE.events[:7], TRACE.events[8], *TRACE.events[8:]])

@@ -1,6 +1,6 @@
 """A reader who presses random keys, types answers, clicks and resizes the terminal, from a seed.
 
-python -m tests.tui.random_keys --keys 20000 --seed 1
+    python -m tests.tui.random_keys --keys 20000 --seed 1
 
 A crash of the stepper or the home screen is raised here with the last actions. The same seed repeats it.
 """

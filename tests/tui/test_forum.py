@@ -17,7 +17,7 @@ GUARD = step(FORUM, ev.GuardEntered, within=ADD)
 PASSED_ON = step(FORUM, redispatch(), within=GUARD)
 SHOWN = {
     step(FORUM, ev.KeySetComputed, within=ADD): (
-        "every ordinary CUDA tensor has it from the moment it is made", "Only x requires grad, y does not",
+        "every ordinary CUDA tensor has this key from the moment it is made", "Only x requires grad.",
         "AutogradCUDA ■ ■ · · ■ ■ ◀ wins", "= left {AutogradCUDA, CUDA} → AutogradCUDA",
     ),
     step(FORUM, ev.FallthroughSkipped, within=ADD): (

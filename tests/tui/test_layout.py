@@ -36,7 +36,7 @@ from dispatchviz.views.layout.pane_layout import (
 from dispatchviz.views.layout.screen_plan import Scene
 from dispatchviz.views.pane_help import ABOUT
 from dispatchviz.views.panes import pane_list
-from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.text.styled_line import line
 from tests.steps import step
 

@@ -26,7 +26,7 @@ from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import CELL, ENGINE, GRAPH, KEYS, SMALLEST, TABLE
 from dispatchviz.views.layout.screen_plan import Scene
 from dispatchviz.views.panes import graph_pane
-from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.step_rows import step_row
 from dispatchviz.views.predictions.asking import FAR, NEAR
 from dispatchviz.views.predictions.question_rows import question_rows, verdict
@@ -265,7 +265,7 @@ def test_failed_write_of_guesses_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_next_question_is_searched_nearby() -> None:
-    """In a loop whose topics are all done, only a few steps are read, no matter how long it is."""
+    """Only a few steps of a loop are read if all its topics are done, no matter how long it is."""
     trace = traced("import torch\nx = torch.ones(2)\nfor i in range(300):\n    x = x * 2.0\n")
     session, begin = Session(trace, 0, level=ALL), line(trace, 4)
     shown(session, started(session))
@@ -328,10 +328,10 @@ async def test_prediction_game_on_the_screen_counts_guesses() -> None:
         assert type(reader.app.screen_stack[-1]) is GuessesScreen
         assert reader.sees(
             "1 of 2 right, 2 skipped (Enter goes there",
-            "✗ the fallback of BackendSelect, one for all operators · it was the kernel",
+            "✗ the fallback of BackendSelect, one for all operators · answer: the kernel",
         )
         await reader.press("escape")
-        assert reader.sees("No more questions: 1 of 2 right, 2 skipped")
+        assert reader.sees("Predict mode ended: 1 of 2 right, 2 skipped")
         assert not reader.sees("predict:")
         await reader.press("c")
         assert not covered(reader)
@@ -359,7 +359,7 @@ async def test_question_survives_resize_and_can_be_ended() -> None:
         view = screen.query_one(PredictionView)
         assert view.region.bottom == 24
         assert view.region.y == reader.app.view.scene.plan(80, 24).boxes["footer"].y
-        assert reader.sees("which key wins?", "4  CPU")
+        assert reader.sees("Which key wins?", "4  CPU")
         await reader.press("9", "7", "x")
         assert covered(reader), "no such choice"
         await reader.press("p")

@@ -192,7 +192,7 @@ async def test_tempo_is_shown_and_kept(clock: Clock) -> None:
         await reader.press("plus")
         assert reader.sees("This is the most detail: every step"), "not played: what the key always does"
         await reader.press("space", *["minus"] * 5)
-        assert reader.sees("playing ×0.25", "as slowly as it can be")
+        assert reader.sees("playing ×0.25", "the slowest tempo")
         assert clock.stopped >= 8, "each change begins the step's time anew"
         await reader.press("escape", "P", "space")
         assert reader.sees("playing ×0.25")

@@ -80,7 +80,7 @@ async def test_changed_rows_have_a_sign() -> None:
         await reader.press("colon", *str(step(trace, redispatch())), "enter")
         changed = "\n".join(reader.app.view.panes[3].plain)
         assert "~ key     CUDA" in changed
-        assert "CUDA (was AutogradCUDA)  2 of 137" in changed
+        assert "CUDA (was AutogradCUDA)  entry 2 of 137" in changed
         await reader.press("colon", *str(line(trace, 4)), "enter", "s")
         assert [row[0] for row in reader.app.view.panes[CALLS].plain] == [" "]
 

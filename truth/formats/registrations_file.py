@@ -2,7 +2,7 @@
 
 The parts of a line are separated by tabs:
 
-schema, location of the definition, alias analysis (empty: FROM_SCHEMA), s if structured, registrations, CUDA's
+    schema, location of the definition, alias analysis (empty: FROM_SCHEMA), s if structured, registrations, CUDA's
 
 They follow a header, whose lines name the release, the keys, the texts of locations, the owners of namespaces and the
 fallbacks. A registration is KEY.TEXT.LINE.FLAGS, with key and text as numbers and line 0 for none, in the order of

@@ -1,7 +1,7 @@
 """A gdb script that takes the backtrace of each of a program's calls at the beginning of a function, and writes them as
 JSON.
 
-gdb -nx -q -batch -x debugger.py --args python PROGRAM
+    gdb -nx -q -batch -x debugger.py --args python PROGRAM
 
 Each call of the program begins with ``os.getloadavg()``. The environment variable ``STOPS`` holds a JSON list of the
 functions to stop at, one per call. The file named by ``FILE`` receives a list of backtraces: for each frame, innermost

@@ -1,7 +1,7 @@
 """The calls, tensors and thread states of ``worked_examples.txt``. Expected results are not part of it.
 
-Rule 1: a call's set-up is above its ``---``; below it, the first dispatch of the named operator counts. Rule 2:
-``Globals`` provides the objects that PyTorch and the model create differently.
+Rule 1: a call's set-up is above its ``---``; below it, the first dispatch of the named operator counts.
+Rule 2: ``Globals`` provides the objects that PyTorch and the model create differently.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Bit layouts of key sets of past releases: ``dispatchviz/explain/keys/key_layouts.json``.
 
-python -m truth.record key_layouts/HEADER ...
+    python -m truth.record key_layouts/HEADER ...
 
 A HEADER is the ``DispatchKey.h`` of an installed torch or of an unpacked wheel:
 ``.../torch/include/c10/core/DispatchKey.h``, whose release is read from the ``version.py`` next to ``include``; or

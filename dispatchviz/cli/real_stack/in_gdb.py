@@ -1,6 +1,6 @@
 """Code that runs inside gdb: read the frames of one call of an operator, in a program that runs to its own end.
 
-gdb -nx -q -batch -ex 'python plan_file = "FILE"' -x in_gdb.py --args python PROGRAM
+    gdb -nx -q -batch -ex 'python plan_file = "FILE"' -x in_gdb.py --args python PROGRAM
 
 The plan (``stopped_call.py``) lists the libraries and addresses to stop at, and the register that holds the key set of
 a call. The answer goes to the file that the plan names. Nothing of dispatchviz is imported, because gdb has a Python of

@@ -30,10 +30,10 @@ BY_HAND = frozenset(
 """The bindings without a lambda (``python_variable_methods.cpp``, ``python_torch_functions_manual.cpp``)."""
 
 PARSER = (
-    "PythonArgParser::parse fills ParsedArgs by signature {number}, the first that fits: {signature}; wrap makes a "
+    "PythonArgParser::parse fills ParsedArgs by signature {number}, the first that fits: {signature}. wrap makes a "
     "Python object of the result"
 )
-NO_PARSER = "takes no arguments, so there is no parser; wrap makes a Python object of the result"
+NO_PARSER = "takes no arguments, so there is no parser. wrap makes a Python object of the result"
 GIL = "pybind11::gil_scoped_release: other Python threads may run until it returns"
 
 UTILS = "torch/csrc/jit/python/pybind_utils.cpp"
@@ -41,7 +41,11 @@ TORCH_OPS = (
     ("pybind11::cpp_function::dispatcher", "third_party/pybind11/include/pybind11/pybind11.h", ""),
     ("torch::jit::initJITBindings::{lambda}", "torch/csrc/jit/python/init.cpp", ""),
     ("torch::jit::_get_operation_for_overload_or_packet", UTILS, ""),
-    ("torch::jit::invokeOperatorFromPython", UTILS, "makes a Stack of IValues of the Python arguments, by the schema"),
+    (
+        "torch::jit::invokeOperatorFromPython",
+        UTILS,
+        ("makes a Stack of IValues from the Python arguments, by the schema"),
+    ),
 )
 """The functions by which ``torch.ops`` calls an operator."""
 

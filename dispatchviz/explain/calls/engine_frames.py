@@ -62,7 +62,7 @@ def node_frames(node: ev.NodeStarted, frames: list[Frame], hook: Caller | None) 
     """
     evaluate, *below = frames
     for part in ON_CALLER if node.thread == "caller" else ON_DEVICE:
-        note = "" if node.thread == "caller" or part != ON_DEVICE[0] else f"thread {node.thread}: its stack begins here"
+        note = "" if node.thread == "caller" or part != ON_DEVICE[0] else f"thread {node.thread} begins its stack here"
         yield Frame(part.function, part.file, node.seq, part.role, note)
     yield evaluate
     if hook is None or hook.in_apply:

@@ -36,7 +36,7 @@ class Lane:
     """The operation: ``+`` joined, ``−`` removed, ``=`` the rest; empty for the arguments."""
     keys: tuple[str, ...]
     """The keys, highest first, by their full names."""
-    said: str
+    note: str
     """The text beside the keys."""
     names: tuple[str, ...] = ()
     """The arguments that share it, if they are too many for the title."""

@@ -56,7 +56,7 @@ def stage_place(card: KeySetCard, stage: int) -> str:
 
 def stage_sentence(card: KeySetCard, stage: int) -> str:
     """The effect of the sub-step: ``included: the thread-local include set adds BackendSelect``."""
-    return f"{stage_name(card, stage)}: {_SAID[stage](card)}"
+    return f"{stage_name(card, stage)}: {_EFFECTS[stage](card)}"
 
 
 def _is_computed(card: KeySetCard) -> bool:
@@ -79,10 +79,10 @@ def _carried(lane: Lane) -> str:
 def _united(card: KeySetCard) -> str:
     lane = _of_stage(card, UNITED)[-1]
     if not _is_computed(card):
-        return f"{lane.said.removeprefix('by ')} was called with {_set(lane.keys)}"
+        return f"{lane.note.removeprefix('by ')} was called with {_set(lane.keys)}"
     if ARGUMENTS in stages(card):
         return f"together they carry {_set(lane.keys)}"
-    return f"{lane.said}, so the key set is empty" if lane.said else _carried(lane)
+    return f"{lane.note}, so the key set is empty" if lane.note else _carried(lane)
 
 
 def _included(card: KeySetCard) -> str:
@@ -122,7 +122,7 @@ def _winner(card: KeySetCard) -> str:
     return f"{card.winner} is the highest key of {_set(left)}"
 
 
-_SAID: dict[int, Callable[[KeySetCard], str]] = {
+_EFFECTS: dict[int, Callable[[KeySetCard], str]] = {
     ARGUMENTS: _arguments,
     UNITED: _united,
     INCLUDED: _included,

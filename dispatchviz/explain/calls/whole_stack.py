@@ -192,7 +192,7 @@ def _guard(trace: Trace, guard: ev.GuardEntered) -> Iterator[Frame]:
     if not isinstance(kernel, ev.KernelEntered) or not kernel.pytorch_file.startswith(WITH_LAMBDA):
         return
     if guard.guard.startswith("AutoDispatchBelow") and has_lambda(_operator(trace, kernel)):
-        note = f"at::{guard.guard}: the thread excludes keys until it returns"
+        note = f"at::{guard.guard} changes the thread-local exclude set until it returns"
         yield Frame(f"{kernel.kernel}::{{lambda}}", kernel.pytorch_file, guard.seq, "guard", note)
 
 
@@ -216,7 +216,7 @@ def is_in_place(base: str) -> bool:
 
 
 def _entry(frame: Frame) -> Frame:
-    """Return the frame with the role of an operator if it is its own function: the dispatcher has a frame of its own."""
+    """Return the frame with the role ``operator`` if it is an operator's own function."""
     return replace(frame, role="operator") if frame.title.startswith("at::_ops::") else frame
 
 
@@ -259,8 +259,8 @@ def _between(trace: Trace, kernel: ev.KernelEntered, entry: Frame) -> list[Frame
 
 def _with_stack(trace: Trace, call: ev.Dispatched, inner: list[Frame]) -> list[Frame]:
     """The frames of a call, with the content of its stack as a note on the first frame that has one."""
-    told = stack_at(trace, call)
-    if told is None or not (values := stack_values(trace, told)):
+    recorded = stack_at(trace, call)
+    if recorded is None or not (values := stack_values(trace, recorded)):
         return inner
     boxes = next((at for at, frame in enumerate(inner) if frame.title == WRAPPED.function), None)
     first, text = (0, STACK) if boxes is None else (boxes, BOXES)

@@ -111,7 +111,7 @@ def _ambiguous(op: OperatorEntry, cell: Cell) -> Statement:
     names = [str(key) for key in members(BACKENDS_OF_AUTOGRAD[K.AutogradOther]) if key in op.registrations]
     return Statement(
         "cell: why ambiguous",
-        f"The operator has a composite kernel and kernels of its own for {listed(names)}. AutogradOther serves all of "
+        f"The operator has a composite kernel and kernels of its own for {listed(names)}. AutogradOther serves all "
         "these backends at once, so PyTorch cannot decide whether to run the composite (whose derivative comes from "
         "its parts) or the backend's kernel (which has none). It puts a kernel there that only raises an error.",
         _holds(cell),

@@ -37,7 +37,7 @@ def find_operator(text: str, names: Collection[str]) -> Found:
         if overload is None and overloads:
             return _usual(base, overloads)
         if overload and overloads:
-            raise DispatchvizError(f"{base} has no overload {overload!r}; it has {_listed(base, overloads)}")
+            raise DispatchvizError(f"{base} has no overload {overload!r}; its overloads are {_listed(base, overloads)}")
     raise DispatchvizError(f"there is no operator {text!r}{_meant(text, names)}")
 
 
@@ -51,8 +51,8 @@ def every_operator(text: str, names: Collection[str]) -> list[str]:
         if found:
             return found
         if overload and overloads:
-            raise DispatchvizError(f"no call is of {base}.{overload}; there are calls of {_listed(base, overloads)}")
-    raise DispatchvizError(f"no call is of an operator {text!r}{_meant(text, names) or _some(names)}")
+            raise DispatchvizError(f"there is no call of {base}.{overload}, only of {_listed(base, overloads)}")
+    raise DispatchvizError(f"there is no call of an operator {text!r}{_meant(text, names) or _some(names)}")
 
 
 def means_one(text: str, names: Collection[str]) -> bool:
@@ -76,7 +76,7 @@ def _usual(base: str, overloads: list[str]) -> Found:
     wanted = [joined(base, overload) for overload in USUAL]
     chosen = next((name for name in wanted if name in overloads), overloads[0] if len(overloads) == 1 else "")
     if not chosen:
-        raise DispatchvizError(f"{base} has {len(overloads)} overloads, say which: {_listed(base, overloads)}")
+        raise DispatchvizError(f"{base} has {len(overloads)} overloads, name one of them: {_listed(base, overloads)}")
     return Found(chosen, tuple(name for name in overloads if name != chosen))
 
 

@@ -172,6 +172,12 @@ def _node_or_none(first: Run, second: Run, a: int, b: int) -> Said:
     return Said(f"{name} {made.where}, no Node {none.where}: {reason.why}", text)
 
 
+def _lowered(sentence: str) -> str:
+    """A sentence after a colon: a plain word begins small, a name as it is."""
+    word = sentence.partition(" ")[0]
+    return sentence[:1].lower() + sentence[1:] if word in ("Grad", "None", "Neither", "No", "The") else sentence
+
+
 def _other_tensor(first: Run, second: Run, one: ev.TensorCreated, other: ev.TensorCreated) -> Said:
     texts = [described(run.trace, made.tensor, made.seq) for run, made in ((first, one), (second, other))]
     if texts[0] == texts[1]:

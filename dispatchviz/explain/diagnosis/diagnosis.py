@@ -63,7 +63,7 @@ class Diagnosis(NamedTuple):
         return f'"{text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0] + " ..."}"' if text else ""
 
     @property
-    def tells_more(self) -> bool:
+    def adds_information(self) -> bool:
         """True if it contains more than the traceback."""
         return self.kind not in (UNKNOWN, OF_PYTHON) or bool(self.fixes)
 

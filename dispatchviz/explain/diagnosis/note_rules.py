@@ -48,6 +48,6 @@ def notes(trace: Trace) -> tuple[Note, ...]:
 def _different(found: Iterator[Note]) -> Iterator[Note]:
     seen = set[str]()
     for each in islice(found, LOOKED_AT):
-        if each.said.text not in seen:
-            seen.add(each.said.text)
+        if each.statement.text not in seen:
+            seen.add(each.statement.text)
             yield each

@@ -139,7 +139,7 @@ def _sentences(
 
 def _what(key: DispatchKey) -> Statement:
     if key in CELL:
-        return Statement("key: what for", f"{key} {purpose(key.functionality)}.")
+        return Statement("key: purpose", f"{key} {purpose(key.functionality)}.")
     return Statement(
         "key: functionality",
         f"{key} {purpose(key)}. It is a functionality: one bit for all backends, which forms a runtime key together "
@@ -188,7 +188,7 @@ def _alias(key: DispatchKey) -> Iterator[Statement]:
         K.CompositeExplicitAutogradNonFunctional,
     )
     yield Statement(
-        "alias: what it is",
+        "alias: definition",
         f"It is an alias: a name to register a kernel for {counted(len(ALIAS_MEMBERS[key]), 'key')} at once. It has "
         "no bit, no dispatch table entry, and is in no key set. When a kernel is registered for it, the kernel fills "
         "the entries of its keys that have no kernel of higher precedence.",

@@ -79,7 +79,7 @@ class Layout:
             return f"bit {unknown[-1]} is no key"
         backends = self.backend_names(raw)
         if backends and not any(name in self.per_backend for name in self.bit_names(raw)):
-            return f"the backend {backends[-1]} has no functionality to go with"
+            return f"the backend {backends[-1]} has no functionality"
         return "" if self.backends else self._lonely(raw)
 
     def _lonely(self, raw: int) -> str:

@@ -71,7 +71,7 @@ def runtime_key(text: str) -> DispatchKey:
     found = _runtime(key)
     if found == [key]:
         return key
-    kind = "an alias" if key.is_alias else "no cell of its own"
+    kind = "an alias" if key.is_alias else "no table entry of its own"
     verb = "is" if key.is_alias else "has"
     raise DispatchvizError(
         f"{key.name} {verb} {kind}: it covers {len(found)} keys; name one of them, such as {_example(found)} "

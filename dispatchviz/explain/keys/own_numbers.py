@@ -21,8 +21,8 @@ from dispatchviz.foundation.english import hexed
 class OwnNumbers:
     """The numbers of one release."""
 
-    def __init__(self, release: str, told: KeyLayout) -> None:
-        layout = self.layout = Layout((release,), told.backends, told.keys, layouts()[-1].per_backend, ())
+    def __init__(self, release: str, recorded: KeyLayout) -> None:
+        layout = self.layout = Layout((release,), recorded.backends, recorded.keys, layouts()[-1].per_backend, ())
         """The layout of the release."""
         backends = {name: 1 << bit for bit, name in enumerate(layout.backends)}
         keys = {name: 1 << bit for bit, name in enumerate(layout.keys, len(layout.backends))}

@@ -29,7 +29,7 @@ def _why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
     begin = f"{_where(trace, event)}{event.exception}"
     rule = _rule(event)
     raised = Statement("error", f"{begin}." if rule else _with_message(begin, event))
-    return raised, *rule, *(_said(event) if rule else ())
+    return raised, *rule, *(_message_after(event) if rule else ())
 
 
 def _where(trace: Trace, event: ev.ErrorRaised) -> str:
@@ -67,7 +67,7 @@ def _diagnosis(trace: Trace) -> tuple[Statement, ...]:
     from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # with the rules: few programs raise
 
     found = diagnosis_of_error(trace)
-    return found.statements if found is not None and found.tells_more else ()
+    return found.statements if found is not None and found.adds_information else ()
 
 
 def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
@@ -75,7 +75,7 @@ def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
     return f"{begin}: {message}" if message else f"{begin}."
 
 
-def _said(event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+def _message_after(event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
     """The message, which follows the reason."""
     message = _message(event.message)
     return (Statement("error: message", message),) if message else ()

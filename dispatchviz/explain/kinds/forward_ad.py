@@ -57,7 +57,7 @@ def _set(trace: Trace, event: ev.TangentSet) -> Statement:
     tensor, tangent = (tensor_name(trace, t, event.seq) for t in (event.tensor, event.tangent))
     match event.how:
         case "stored without a copy":
-            text = f"{tensor} takes {tangent} itself as its tangent, because both have the same memory layout."
+            text = f"{tensor} takes {tangent} itself as its tangent, because it has the same memory layout."
             return Statement("tangent taken", text)
         case "written in place":
             text = f"{tensor} was written to in place, and so was its tangent {tangent}, which stays the same tensor."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.autograd.graph.accumulate_grad import OLD_REASONS
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
@@ -103,7 +104,7 @@ def _has_hooks(trace: Trace, event: ev.GradientCaptured) -> bool:
 
 
 def _because(why: str) -> str:
-    return f" ({why.replace('nobody else', 'nothing else').replace('somebody else', 'something else')})" if why else ""
+    return f" ({OLD_REASONS.get(why, why)})" if why else ""
 
 
 GRADIENT_KINDS = (

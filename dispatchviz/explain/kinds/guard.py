@@ -93,8 +93,10 @@ def _left(trace: Trace, event: ev.GuardLeft) -> Statement:
 
 def _grad_mode(trace: Trace, event: ev.GradModeChanged) -> Statement:
     if event.why == "inference mode":
-        return Statement("grad mode off by inference mode", "Inference mode turns grad mode off as well.")
-    how = f"{_switch(event.why)} {'turns grad mode back' if event.why.startswith('leaving') else 'turns grad mode'}"
+        return Statement("grad mode off by inference mode", "Inference mode switches grad mode off as well.")
+    how = (
+        f"{_switch(event.why)} {'switches grad mode back' if event.why.startswith('leaving') else 'switches grad mode'}"
+    )
     if event.enabled:
         return Statement("grad mode on", f"{how} on, so operators record Nodes again.")
     if latest(index(trace).inference, event.seq):
@@ -132,7 +134,7 @@ GUARD_KINDS = (
         label=lambda trace, event: f"guard {event.guard} ends",
         why=_left,
         rule=lambda event: Rule(
-            "A guard that ends restores the sets that it saved, whatever changed in between.",
+            "A guard that ends restores the sets that it saved, even if other code changed them in between.",
             event.guard,
             GUARD_FILES.get(event.guard, _MODE),
         ),

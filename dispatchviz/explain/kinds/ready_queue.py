@@ -159,7 +159,7 @@ def _turn(trace: Trace, event: ev.NodeStarted, runs_now: str, more: str) -> Stat
     depth = 0 if backward is None else backward.event.depth
     if not queue.number(device, depth):
         text = (
-            f"{runs_now} because it belongs to the inner (reentrant) backward pass, which goes first whatever the "
+            f"{runs_now} because it belongs to the inner (reentrant) backward pass, which goes first regardless of "
             f"sequence numbers ({_waiting(trace, queue, event, 0)}). {more}"
         )
         return Statement("Node of the inner pass runs", text, claims)

@@ -19,7 +19,7 @@ class Level(NamedTuple):
     name: str
     kinds: tuple[type[ev.Event], ...] | None
     """The kinds of events, or None for every step."""
-    told: str
+    help: str
     """The text that describes the level to the reader."""
 
 

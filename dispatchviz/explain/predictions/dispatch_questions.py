@@ -100,13 +100,13 @@ def _known(card: KeySetCard) -> Iterator[str]:
     if not sets:
         yield "no argument is a tensor"
     yield from (f"{lane.title}: {', '.join(lane.keys)}" for lane in sets[:SHOWN])
-    yield from (f"{TOLD[lane.stage]} {_listed(lane)}" for lane in found if lane.stage not in GIVEN)
+    yield from (f"{THREAD_SETS[lane.stage]} {_listed(lane)}" for lane in found if lane.stage not in GIVEN)
 
 
 GIVEN = (ARGUMENTS, UNITED)
 """The stages of the sets that arguments bring. If the sets differ, they are united first."""
 
-TOLD = {INCLUDED: "the thread-local include set adds", EXCLUDED: "the thread-local exclude set removes"}
+THREAD_SETS = {INCLUDED: "the thread-local include set adds", EXCLUDED: "the thread-local exclude set removes"}
 
 
 def _listed(lane: Lane) -> str:

@@ -43,7 +43,7 @@ def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None
     by = [other for other, ends in edges.items() for end in ends if end == title]
     lead = f"{capital(counted(count, 'edge'))} {'leads' if count == 1 else 'lead'} to {title}"
     if len(by) != count:
-        return None  # some edges are not counted: nobody can tell from the graph
+        return None  # some edges are not counted, so the graph does not show the answer
     why, first = f"{lead}, {_leading(by)}.", max(1, count - 1)
     awaited = backward.needs(node) or bool(backward.captures(node))
     if not awaited:
@@ -119,7 +119,7 @@ def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
         return None
     queue = queue_at(trace, event)
     if queue.has(queue_device(event.device), 0, event.sequence_nr):
-        return None  # of equal numbers the order in the heap decides, which nobody can know
+        return None  # the order in the heap decides among equal numbers, and a reader cannot know it
     said = statements(trace, event.seq)[0]
     ready = list(islice(queue.of(queue_device(event.device), backward.event.depth), READY))
     state = engine_state(trace, event.seq - 1)

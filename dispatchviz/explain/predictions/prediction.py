@@ -86,8 +86,8 @@ def prediction(
     answer = next((choice for choice in made if choice.text == shortened(right, LONGEST)), None)
     if answer is None or not 2 <= len(made) <= MOST or len({choice.text for choice in made}) < len(made) or not reveals:
         return None
-    told = tuple(shortened(each, LONGEST_KNOWN) for each in known)
-    return Prediction(kind, question, told, made, answer, reveals, (kind, *topic), is_outer)
+    lines = tuple(shortened(each, LONGEST_KNOWN) for each in known)
+    return Prediction(kind, question, lines, made, answer, reveals, (kind, *topic), is_outer)
 
 
 ENGINE = (ev.DependenciesCounted, ev.DependencyMet, ev.NodeStarted, ev.GradientAccumulated)

@@ -27,8 +27,8 @@ class Term(NamedTuple):
 TERMS = (
     Term(
         "boxed kernel",
-        "A kernel that takes its arguments from a stack of values and puts its results back there, whatever the "
-        "signature of the operator. A fallback is boxed: one function serves all operators.",
+        "A kernel that takes its arguments from a stack of values and puts its results back there. It works for "
+        "operators of any signature. A fallback is boxed: one function serves all operators.",
         "ATen/core/boxing/KernelFunction.h",
         r"\bboxed\b|callBoxed|redispatchBoxed",
         r"\bboxed(?: kernels?)?\b",

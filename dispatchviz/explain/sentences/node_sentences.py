@@ -168,13 +168,13 @@ def _in_python(trace: Trace, event: ev.EdgesCollected) -> tuple[Statement, ...]:
         (plain_node(nodes[edge[0]].name), edge[1]) if edge and edge[0] in nodes else ("None", 0) for edge in event.edges
     ]
     text = ", ".join(f"({name}, {number})" for name, number in pairs)
-    told = f"In Python, next_functions is ({text}{',' if len(pairs) == 1 else ''})."
+    text_in_python = f"In Python, next_functions is ({text}{',' if len(pairs) == 1 else ''})."
     numbered = next((position for position, (_, number) in enumerate(pairs) if number), None)
     if numbered is not None:
-        told += (
+        text_in_python += (
             f" The second number is the input of that Node that gets the gradient: {_output(trace, event, numbered)}."
         )
-    return (Statement("edges in Python", told, (_claim(trace, event),)),)
+    return (Statement("edges in Python", text_in_python, (_claim(trace, event),)),)
 
 
 def _output(trace: Trace, event: ev.EdgesCollected, position: int) -> str:

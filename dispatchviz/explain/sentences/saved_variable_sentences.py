@@ -64,7 +64,7 @@ def _memory(trace: Trace, tensor: int, at: int) -> tuple[Statement, ...]:
         f"The tensor is not copied. Its {size:,} bytes stay in memory until a backward pass without retain_graph has "
         "run the Node, or until the graph is gone."
     )
-    return (Statement("memory of what is saved", text, (SavedBytes(tensor, size),)),)
+    return (Statement("memory of a saved tensor", text, (SavedBytes(tensor, size),)),)
 
 
 def _tensor(trace: Trace, tensor: int, at: int) -> str:

@@ -49,7 +49,7 @@ def _limit(trace: Trace, event: ev.ViewMade) -> Statement:
         f"{made}. While grad mode is on, writing to it in place raises an error once its base, or the written tensor, "
         "requires grad."
     )
-    return Statement("write of what requires grad raises", text, claims)
+    return Statement("write that requires grad raises", text, claims)
 
 
 def _can_require_grad(trace: Trace, tensor: int) -> bool:

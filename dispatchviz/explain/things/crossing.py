@@ -38,7 +38,7 @@ class Crossing:
 
     seq: int | None
     """The step, or None if there is none."""
-    said: str
+    text: str
     """The text about that step, or the reason why there is none."""
 
 

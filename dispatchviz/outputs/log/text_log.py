@@ -1,9 +1,9 @@
 """The trace as a plain log that is read from top to bottom: a row for each step, nested, with reasons for decisions.
 
 Rule 1: the log explains the dispatch of calls that the program makes itself. Calls that kernels and formulas make are
-only listed. A composite kernel counts as the program, because it only makes calls. Rule 2: nothing is explained twice,
-neither by the same sentence nor by the same lesson about the same operator. Rule 3: the calls that print a tensor are
-one row, which counts them.
+only listed. A composite kernel counts as the program, because it only makes calls.
+Rule 2: nothing is explained twice, neither by the same sentence nor by the same lesson about the same operator.
+Rule 3: the calls that print a tensor are one row, which counts them.
 
 The texts come from ``explain``. This module only decides which of them are printed, and where.
 """

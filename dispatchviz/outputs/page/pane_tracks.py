@@ -38,8 +38,8 @@ from dispatchviz.views.layout.pane_layout import (
 )
 from dispatchviz.views.panes import calls_pane, engine_pane
 from dispatchviz.views.panes.calls_pane import frame_rows
+from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.key_set_pane import stage_of
-from dispatchviz.views.panes.nothing_said import nothing
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.source_pane import view_rows
 from dispatchviz.views.text.styled_line import Line

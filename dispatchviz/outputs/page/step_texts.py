@@ -61,7 +61,7 @@ def _text(heading: str, none: str, rows: Rows, trace: Trace, lines: Lines, kept:
 def _crossed(trace: Trace, at: int) -> list[Line]:
     """Return the row that leads to the other side of a step (forward or backward), or the reason why there is none."""
     found = crossing(trace, at)
-    return [line((f" {found.said}", "hint"), goto=found.seq)]
+    return [line((f" {found.text}", "hint"), goto=found.seq)]
 
 
 class _Things:

@@ -33,7 +33,7 @@ def tree_data(trace: Trace, lines: Lines) -> dict[str, object]:
     outlines = [Outline(trace, level) for level in range(len(LEVELS))]
     whole = outlines[-1]
     return {
-        "levels": [{"name": level.name, "help": level.told} for level in LEVELS],
+        "levels": [{"name": level.name, "help": level.help} for level in LEVELS],
         "signs": SIGNS,
         "steps": _steps(trace, lines, outlines),
         "rows": [_line_row(whole, row, lines) for row in range(len(whole.lines)) if whole.lines.shown[row]],

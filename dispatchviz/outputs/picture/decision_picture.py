@@ -71,7 +71,7 @@ def _lane_label(pen: Pen, card: KeySetCard, lane: Lane) -> str:
     title = TITLES[lane.stage].format(lane.title) if is_call else lane.title
     signed = f"{lane.sign} {title}".lstrip()
     keys = [f"{key}  ← wins" if lane.stage == WINNER and key == card.winner else key for key in lane.keys]
-    said = [lane.said] if lane.said and (lane.stage == ARGUMENTS or not lane.keys) else []
+    said = [lane.note] if lane.note and (lane.stage == ARGUMENTS or not lane.keys) else []
     rows = [pen.text(signed), pen.lines([*keys, *said] or ["none"])]
     return "|".join(rows)
 

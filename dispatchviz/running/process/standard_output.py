@@ -17,7 +17,7 @@ from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
 
 @contextmanager
-def told_of_writes(stream: TextIO | None, report: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
+def reporting_writes(stream: TextIO | None, report: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
     """Call ``report`` with each text that is written to a stream, inside the block. Yield a function that ends this at
     once.
     """

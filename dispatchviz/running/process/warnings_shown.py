@@ -19,7 +19,7 @@ Report = Callable[[str, str, str, int], object]
 
 
 @contextmanager
-def told_of_warnings(report: Report) -> Iterator[None]:
+def reporting_warnings(report: Report) -> Iterator[None]:
     """Call ``report`` for every warning before it is shown, inside the block."""
     space: dict[str, Any] = vars(warnings)
     show = space["_showwarnmsg"]

@@ -1,7 +1,7 @@
 """Schemas from the type annotations of Python functions (``torch/_library/infer_schema.py``).
 
-Rule 1: a table (``annotations.py``) gives the meaning of each annotation; other types are refused. Rule 2: outputs
-alias nothing, except for the tags ``inplace`` and ``out``.
+Rule 1: a table (``annotations.py``) gives the meaning of each annotation; other types are refused.
+Rule 2: outputs alias nothing, except for the tags ``inplace`` and ``out``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``torch.library.Library``: a block of registrations from Python (``torch/library.py``).
 
-Rule 1: kernels are boxed Python functions, and a library's registrations end with it. Rule 2: libraries that a function
-creates for the user live as long as the process, or as the recorded program.
+Rule 1: kernels are boxed Python functions, and a library's registrations end with it.
+Rule 2: libraries that a function creates for the user live as long as the process, or as the recorded program.
 
 Not here: custom operators (``_library/custom_ops.py``), schemas from annotations (``_library/infer_schema.py``), and
 the functions that take an operator by name (``_library/registration.py``).

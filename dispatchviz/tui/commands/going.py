@@ -74,5 +74,5 @@ def cross(session: Session) -> Update:
 
     cursor, found = session.cursor, crossing(session.trace, session.cursor.at)
     if found.seq is None:
-        return Update(cursor, line((f" {found.said}", "hint")))
-    return Update(cursor.goto(found.seq), line((f" {found.said}", "hint"), *returns().spans))
+        return Update(cursor, line((f" {found.text}", "hint")))
+    return Update(cursor.goto(found.seq), line((f" {found.text}", "hint"), *returns().spans))

@@ -86,4 +86,4 @@ def detail(session: Session, levels: int) -> Update:
             line((" This is the most detail: every step" if levels > 0 else " This is the least detail", "hint")),
         )
     after = session.cursor.outlined(outline.at_level(outline.level + levels))
-    return Update(after, line((f" {LEVELS[outline.level + levels].told}", "hint")))
+    return Update(after, line((f" {LEVELS[outline.level + levels].help}", "hint")))

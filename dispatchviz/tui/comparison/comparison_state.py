@@ -157,7 +157,7 @@ class Compared:
         pair = self.row.pair if self.row is not None else None
         shown = opened(replace(self, level=level))
         shown = shown.reveal(pair.first, pair.second) if pair is not None else shown
-        return shown.noted(LEVELS[level].told)
+        return shown.noted(LEVELS[level].help)
 
     def other_side(self) -> Compared:
         """Switch the run that Enter opens."""

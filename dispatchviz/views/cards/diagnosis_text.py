@@ -53,7 +53,7 @@ def parts(diagnosis: Diagnosis, trace_file: str = "") -> Iterator[tuple[str, str
 
 def _of_notes(found: Sequence[Note], trace_file: str) -> Iterator[tuple[str, str]]:
     """Yield the notes on a program without mistakes, and the command that opens the stepper at the first note."""
-    yield from (("note", each.said.text) for each in found)
+    yield from (("note", each.statement.text) for each in found)
     if found and trace_file:
         yield _see(found[0].at, trace_file)
 
@@ -98,7 +98,7 @@ def as_values(trace: Trace, found: Sequence[Diagnosis]) -> dict[str, Any]:
             for each in found
         ],
         "notes": [
-            {"kind": each.said.kind, "step": each.at, "note": each.said.text}
+            {"kind": each.statement.kind, "step": each.at, "note": each.statement.text}
             for each in (() if found else notes(trace))
         ],
     }

@@ -100,7 +100,7 @@ def _old_and_new(each: Placed[PastStatement]) -> Iterator[Line]:
     """Yield the old text above the new one."""
     said = each.entry
     yield _verdict(each)
-    yield from _indented(line((f"{said.version}: ", "dim"), said.said), UNBROKEN)
+    yield from _indented(line((f"{said.version}: ", "dim"), said.statement), UNBROKEN)
     yield from _indented(line(("2.13: ", "dim"), said.today), UNBROKEN)
     yield from _where(said.source, said.shown_by, None, UNBROKEN)
 
@@ -127,7 +127,7 @@ def _heading(trace: Trace, at: int, place: Place) -> str:
 def _statement(each: Placed[PastStatement], width: int) -> Iterator[Line]:
     said = each.entry
     yield _verdict(each)
-    then, now = line((f"{said.version}: ", "dim"), said.said), line(("2.13: ", "dim"), said.today)
+    then, now = line((f"{said.version}: ", "dim"), said.statement), line(("2.13: ", "dim"), said.today)
     if width < NARROW:
         yield from (*_indented(then, width), *_indented(now, width))
     else:

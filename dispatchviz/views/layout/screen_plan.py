@@ -20,7 +20,7 @@ from dispatchviz.views.layout.presenter_plan import (
     text_width,
 )
 from dispatchviz.views.lesson_rows import Said
-from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.predictions.question_rows import question_frame, question_note
 from dispatchviz.views.screen_bars import first_notes, footer_row, header_rows, needed_rows, position, why_rows
 from dispatchviz.views.text.line_fitting import wrap

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dispatchviz.core.record.events import KernelSelected
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.cell_card import Candidate, CellCard, cell_card
-from dispatchviz.views.panes.nothing_said import not_yet
+from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.text.line_fitting import columns
 from dispatchviz.views.text.styled_line import Line, line
 

@@ -14,13 +14,13 @@ from dispatchviz.explain.graph.engine_state import EngineState, engine_state
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.kinds.all_kinds import unseen
 from dispatchviz.explain.trace_index.recorded_engine import is_live
+from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.panes.engine.buffer_rows import leaf_rows, waiting_rows
 from dispatchviz.views.panes.engine.nested_rows import callbacks_section, nested_section, streams_section
 from dispatchviz.views.panes.engine.queue_rows import queue_rows
 from dispatchviz.views.panes.engine.running_rows import running_rows
 from dispatchviz.views.panes.engine.section import Section, in_view, section_lines
 from dispatchviz.views.panes.engine.task_rows import exec_info_section, graph_task_section
-from dispatchviz.views.panes.nothing_said import not_yet
 from dispatchviz.views.text.styled_line import Line, line
 
 NESTED, RUNS, LEAF, QUEUES, BUFFERS = "nested", "runs", "leaf", "queues", "buffers"

@@ -10,8 +10,8 @@ from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import BackwardGraph, part_around
 from dispatchviz.explain.things.thing import NodeThing
+from dispatchviz.views.panes.empty_titles import next_step
 from dispatchviz.views.panes.lanes import LaneRow, lanes
-from dispatchviz.views.panes.nothing_said import next_step
 from dispatchviz.views.text.styled_line import Line, line
 
 MOST = 200

@@ -15,8 +15,8 @@ from dispatchviz.explain.calls.key_set_lanes import ARGUMENTS, EXCLUDED, MASK, W
 from dispatchviz.explain.calls.key_set_stages import stage_name, stage_place
 from dispatchviz.explain.keys.own_numbers import own_hex
 from dispatchviz.explain.things.thing import TensorThing
+from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.panes.key_set_table import table
-from dispatchviz.views.panes.nothing_said import not_yet
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST_TITLE = 16
@@ -116,7 +116,7 @@ def _lane(lane: Lane, width: int, lit: bool) -> Line:
     takes = lane.stage in (EXCLUDED, MASK)
     keys = ", ".join(lane.keys)
     role = "removed" if takes else "lit" if lit else "key"
-    end: Span = (f" {lane.said}" if lane.said else "", "winner" if lane.said.startswith("→") else "dim")
+    end: Span = (f" {lane.note}" if lane.note else "", "winner" if lane.note.startswith("→") else "dim")
     title: Span = (f"{lane.sign or ' '} {lane.title:<{width}}  ", "bold" if lit else "dim")
     key = f"lane {lane.stage} {lane.title}"
     about = TensorThing(lane.tensors[0]) if lane.tensors else None

@@ -11,7 +11,7 @@ from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.locations.pytorch_locations import NODE
 from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.display_names import node_title
-from dispatchviz.views.panes.nothing_said import not_yet
+from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.text.styled_line import Line, line
 
 

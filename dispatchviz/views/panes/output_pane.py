@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.views.panes.nothing_said import not_yet
+from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.text.styled_line import Line, line
 
 

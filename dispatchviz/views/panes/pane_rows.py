@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.pane_list import Rows
 from dispatchviz.views.panes.row_changes import GUTTER, marked
 from dispatchviz.views.predictions import spoilers

@@ -26,7 +26,7 @@ from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.foundation.english import plain_dtype, shaped
-from dispatchviz.views.panes.nothing_said import not_yet
+from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.text.styled_line import PATH, Line, Span, line
 
 VARIANTS = {

@@ -12,7 +12,7 @@ from dispatchviz.explain.keys.own_numbers import own_cell
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.explain.trace_index.recorded_engine import build_of, is_live
 from dispatchviz.views.keymap import key_of
-from dispatchviz.views.panes.nothing_said import not_yet
+from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 SIGNS: dict[str, Span] = {

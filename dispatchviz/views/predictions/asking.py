@@ -1,8 +1,9 @@
 """The next question, and the question that a move must not skip.
 
 Rule 1: A question is asked once, and nothing is asked that the reader has understood. A topic is done when it was
-answered right or skipped. Rule 2: A move over many steps stops at questions about the program's own calls and about the
-engine. Questions about calls that kernels make are asked only if the reader goes in there.
+answered right or skipped.
+Rule 2: A move over many steps stops at questions about the program's own calls and about the engine. Questions about
+calls that kernels make are asked only if the reader goes in there.
 """
 
 from __future__ import annotations

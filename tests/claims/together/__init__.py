@@ -1,1 +1,1 @@
-"""Readers of all sentences of a step, with its row and its panes, that compare each with the step's values."""
+"""Readers that compare all sentences of a step, its row and its panes with the step's values."""

@@ -71,7 +71,7 @@ def largest_there_is(step: Step, found: re.Match[str]) -> Problems:
         yield "no other waits"
 
 
-@reads(r"which goes first whatever the sequence numbers", "Node of the inner pass runs")
+@reads(r"which goes first regardless of sequence numbers", "Node of the inner pass runs")
 def inner_pass(step: Step, found: re.Match[str]) -> Problems:
     if _as_deep(step) or not _others(step):
         yield f"{_others(step)} wait"

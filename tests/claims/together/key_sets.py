@@ -177,7 +177,7 @@ def guard_changes(step: Step, found: re.Match[str]) -> Problems:
 
 @reads(rf"from (\w+) down to (\w+) only ({LISTED}) remain", "guard", "key set: higher keys excluded")
 def only_these_remain(step: Step, found: re.Match[str]) -> Problems:
-    """The keys of a range that the enclosing guard does not exclude."""
+    """Compare with the keys of a range that the guard around does not exclude."""
     high, low = bits(found[1]), bits(found[2])
     whole = (2 * high - 1) & ~(low - 1)
     event = step.event
@@ -234,8 +234,8 @@ ALL_EXCLUDED = re.compile(r"\ball (keys but|of them are excluded|keys are exclud
 
 
 @beside
-def excluded_keys_and_empty_sets_match_the_values(step: Step) -> Problems:
-    """No key remains if all are called excluded, and none is left if a set is called empty, in any sentence."""
+def what_is_called_excluded_or_empty_is(step: Step) -> Problems:
+    """No key may remain where all are called excluded, and none may be left where a set is called empty."""
     event = step.event
     if isinstance(event, ev.GuardEntered) and ALL_EXCLUDED.search(step.text):
         yield f"not excluded are {names(FULL & ~event.excluded)}"

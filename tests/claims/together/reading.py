@@ -1,14 +1,14 @@
-r"""The reading of a step: some reader must match every word that counts or compares, and check it against the values.
+r"""The reading of a step: every word that counts or compares must have a reader, and must agree with the values.
 
 A reader is a function for a pattern in the sentences of some kinds::
 
-    @reads(r"no other Node is ready in the queue of (\w+)", "Node runs, no other waits")
+    @reads(r"it is the only Node that is ready", "Node runs, no other waits")
     def alone(step: Step, found: re.Match[str]) -> Problems:
         ...
         yield "b waits there, too"
 
-``ALWAYS`` has patterns that no value of the step can contradict: rules of PyTorch that always hold, and statements that
-a claim checks. A word of ``WORDS`` that neither reads is a problem, so a new sentence cannot slip through.
+``always`` names texts that no value of the step can contradict: rules of PyTorch that always hold, and facts that a
+claim checks. A word of ``WORDS`` that neither covers is a problem itself, so a new sentence cannot slip through.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Step:
 
     @cached_property
     def row(self) -> str:
-        """The row in the list of steps."""
+        """The step's row in the list of steps."""
         return label(self.trace, self.seq)
 
     @property
@@ -75,7 +75,7 @@ Reader = Callable[[Step, re.Match[str]], Problems]
 
 @dataclass
 class Reading:
-    """A reader of a pattern of a kind."""
+    """The readers of a kind, by pattern."""
 
     readers: list[tuple[re.Pattern[str], Reader | None]] = field(default_factory=list)
 
@@ -87,7 +87,7 @@ VERBATIM: set[str] = set()
 """Kinds whose sentences quote the program, its output or an error, so their words are not ours."""
 
 PANES: list[Callable[[Step], Problems]] = []
-"""Checks of a step's row and panes, in addition to its sentences."""
+"""The checks that also read a step's row and panes."""
 
 
 def reads(pattern: str, *kinds: str) -> Callable[[Reader], Reader]:
@@ -117,7 +117,7 @@ def beside(check: Callable[[Step], Problems]) -> Callable[[Step], Problems]:
 
 
 def contradictions(step: Step) -> Problems:
-    """Yield every contradiction between a step's texts and its values, row or panes."""
+    """Yield every contradiction between the sentences of a step and its values, row or panes."""
     for statement in step.statements:
         for problem in _read(step, statement):
             yield f"{statement.kind}: {statement.text}\n    {problem}"
@@ -144,7 +144,7 @@ NUMBERED = re.compile(r"\b\w+(?= \(t\d+\))")
 
 
 def unread(kind: str, text: str, variables: Collection[str] = ()) -> Iterator[str]:
-    """Yield the words of a sentence that count or compare but have no reader, each with its context."""
+    """Yield the words of a sentence that count or compare and that have no reader, each with its surroundings."""
     if kind in VERBATIM:
         return
     spans = [found.span() for _, found in _found(kind, text)]

@@ -19,11 +19,11 @@ Chain = tuple[str, ...]
 MORE = "…"
 
 PARTS = re.compile(r" \((?:composite|calls)[^)]*\)$")
-"""The calls of the last kernel, which follow the chain."""
+"""The calls of the last kernel, behind the chain."""
 
 
 def wrong_rows(trace: Trace) -> Iterator[str]:
-    """Yield the calls in each line's row that differ from the panes."""
+    """Yield the calls of each line's row that differ from the panes."""
     lines = [*trace.steps_of(ev.SourceLine), len(trace)]
     for begin, after in pairwise(lines):
         for text, group in facts(trace, begin, after - 1):
@@ -55,9 +55,7 @@ def _calls(trace: Trace, begin: int, after: int, name: str) -> Iterator[int]:
 
 
 def chain_of(trace: Trace, step: int) -> Chain:
-    """Return the winning keys in the panes of a call and of the calls of the same operator that its kernels make, in
-    order.
-    """
+    """The keys that win in the panes of a call, and of the redispatches of its kernels, in order."""
     card, event = key_set_card(trace, step), trace[step]
     assert card is not None
     assert isinstance(event, ev.Dispatched)
@@ -73,6 +71,6 @@ def chain_of(trace: Trace, step: int) -> Chain:
 
 
 def _caller(trace: Trace, step: int) -> int | None:
-    """Return the call in which a call is made, or None."""
+    """The call around a call."""
     outer = around(trace, step, ev.Dispatched)
     return None if outer is None else outer.seq

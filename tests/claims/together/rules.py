@@ -30,12 +30,13 @@ always(r"nothing is registered for \w+ itself", "kernel in the cell")
 always(r"this operator registers nothing that covers the key", "kernel in the cell")
 always(r"serves? every operator without a kernel of its own there|has only (a )?fallthroughs?", "fallthrough skipped")
 always(r"is not needed and is never queued", "edge into a pruned Node")
-always(r"nothing else holds the gradient", "gradient stolen", "gradients added in place")
+always(r"only the (engine|buffer) holds the (earlier )?gradient", "gradient stolen", "gradients added in place")
 always(
     r"The engine visits nothing beyond|the topological number there is below", "Node pruned by its topological number"
 )
 
 # The event itself shows it, or its position does.
+always(r"does not require grad, so there is nothing to retain", "error: general cause")
 always(r"\bnothing for edge|returns nothing", "Node done")
 always(r"the last reference to it was an edge of", "Node freed with another")
 always(r"the call below has returned", "transform pushed again")

@@ -1,5 +1,5 @@
-"""The facts from the events up to a step, counted independently: readers compare with them instead of the product's
-code.
+"""The facts from the events up to a step, counted again: readers compare with them, not with the code of the
+sentences.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SoFar:
         self.views: dict[int, int] = {}
         """The base of each view."""
         self.requires_grad: dict[int, bool] = {}
-        """True for each tensor that requires grad, apart from its base."""
+        """True for each tensor that requires grad itself, apart from its base."""
         self.variables = {each.name for each in map(trace.__getitem__, trace.steps_of(ev.NameBound))}
         """The names that the program has for tensors at any step."""
 

@@ -148,7 +148,7 @@ def test_trace_has_formulas_and_the_source_of_tangents() -> None:
     ]
     left = next(e for e in trace if isinstance(e, ev.DualLevelLeft))
     assert left.tangents == 2  # of d and y: the clone of y's old value and the view are gone
-    assert "closed: two tangents are removed" in why_here(trace, left.seq)
+    assert "closed. Two tangents are removed" in why_here(trace, left.seq)
     assert "The operator is linear" in why_here(trace, formulas["view(self_t, size)"].seq)
 
 

@@ -152,7 +152,7 @@ def test_treatment_of_each_output_is_recorded() -> None:
     words = [why_here(trace, event.seq) for event in of_kind(trace, ev.FunctionOutput)]
     assert "one of several views" in words[0]
     assert "marked as non-differentiable" in words[2]
-    assert "as it is" in words[5]
+    assert "unchanged" in words[5]
     assert "mark_dirty" in words[6]
 
 

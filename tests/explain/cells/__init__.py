@@ -1,1 +1,1 @@
-"""Tests of what is said of dispatch tables without a program."""
+"""Tests of the sentences about dispatch tables without a program."""

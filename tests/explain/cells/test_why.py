@@ -1,4 +1,4 @@
-"""The answers to ``why OP KEY``: what a learner asked in public must be in them, and what is said must be so."""
+"""The answers to ``why OP KEY``: they contain the answer to a learner's public question, and they are true."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_why_a_cuda_tensor_carries_both_and_what_autograd_cuda_does() -> None:
     )
 
 
-def test_how_an_alias_reaches_a_cell_and_what_it_covers() -> None:
+def test_alias_names_its_keys_and_the_cells_it_fills() -> None:
     found = answer("aten::add.Tensor", "AutogradCUDA")
     assert (found.cell, found.reason, found.source) == (97, "autograd kernel", "Autograd")
     assert "Autograd covers 18 keys" in found.why
@@ -105,7 +105,7 @@ def test_every_cell_has_an_answer_and_trying_changes_nothing(operator: str) -> N
 
 
 @pytest.mark.parametrize("operator", ["aten::relu", "aten::_softmax", "aten::copy_"])
-def test_a_kernel_taken_away_is_not_told_as_one_that_came(operator: str) -> None:
+def test_removed_kernel_is_not_described_as_added(operator: str) -> None:
     for key in ("CPU", "CUDA"):
         found = answer(operator, key)
         said = " ".join(next(each for each in found.changes if each.what.startswith("without")).sentences)
@@ -113,7 +113,7 @@ def test_a_kernel_taken_away_is_not_told_as_one_that_came(operator: str) -> None
         assert "never gets there" not in said
 
 
-def test_what_a_call_meets_without_the_kernel_of_its_backend() -> None:
+def test_call_without_its_backend_kernel_names_the_next_one() -> None:
     gone = next(each for each in answer("aten::relu", "CPU").changes if each.what.startswith("without"))
     assert gone.sentences[-1] == (
         "A call with an ordinary CPU tensor then fails, after VariableType::relu: Could not run 'aten::relu' with "
@@ -132,7 +132,7 @@ def test_the_autograd_kernel_runs_before_not_the_derivative() -> None:
     assert "has run before" not in said
 
 
-def test_what_an_autograd_kernel_records() -> None:
+def test_autograd_kernel_names_the_node_it_records() -> None:
     assert "(AddBackward0)" in words(answer("aten::add.Tensor", "AutogradCPU"))
     assert "out= forms have no derivative" in words(answer("aten::add.out", "AutogradCPU"))
     assert "and the operator has a derivative for that input" in words(answer("aten::eq.Tensor", "AutogradCPU"))

@@ -32,7 +32,7 @@ def test_no_grad_is_the_cause_of_the_missing_node() -> None:
         "AddBackward0 in A, no Node in B: grad mode is off",
     ]
     assert texts_about(found).text == (
-        "Only in B: torch.no_grad() turns grad mode off. The autograd kernels still run, but they record no Nodes "
+        "Only in B: torch.no_grad() switches grad mode off. The autograd kernels still run, but they record no Nodes "
         "until it is on again."
     )
     assert found.numbers is None

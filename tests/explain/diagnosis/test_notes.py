@@ -620,10 +620,10 @@ def check(case: Noted, engine: EngineName) -> None:
     """Assert that the first note of the kind has the expected parts, and refers to a step of the trace."""
     trace, found = noted(case.source, engine)
     says = case.on_torch if engine == "torch" and case.on_torch is not None else case.says
-    own = [each for each in found if each.said.kind == case.kind]
+    own = [each for each in found if each.statement.kind == case.kind]
     assert bool(own) == bool(says)
     for part in says:
-        assert part in own[0].said.text
+        assert part in own[0].statement.text
     assert all(0 < each.at < len(trace) for each in found)
     assert len(found) <= MOST
 
@@ -666,4 +666,4 @@ def test_program_gets_at_most_four_notes() -> None:
 
 def test_repetition_in_a_loop_gets_one_note() -> None:
     source = "import torch\nfor i in range(5):\n    x = torch.ones(2, requires_grad=True)\n    x.max().backward()\n"
-    assert [each.said.kind for each in noted(source, "model")[1]] == [TIES]
+    assert [each.statement.kind for each in noted(source, "model")[1]] == [TIES]

@@ -1,4 +1,4 @@
-"""Over many programs: the right choice is what the revealing event tells, and every choice can be read."""
+"""Predictions over many programs: the right choice agrees with the revealing event, and all choices can be read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SUBJECTS = ["forum", "engine", "autograd", "hooks", "views", "in_place", "autoca
             "custom_operators", "factories", "functions", "zero_tensors"]  # fmt: skip
 
 EVERY = 6
-"""Of a subject's programs one in so many is asked about."""
+"""The stride at which the programs of a subject are tested."""
 
 
 @cache
@@ -75,7 +75,7 @@ def _happened(trace: Trace, each: Prediction) -> bool:
 
 
 def _pruned(trace: Trace, counted: ev.DependenciesCounted) -> set[int]:
-    """What the pass that counts edges will not run, nor capture a gradient of."""
+    """The Nodes that the pass will neither run nor capture a gradient of."""
     passed = (each for each in trace[counted.seq :] if each.parent == counted.parent)
     filled = next((each for each in passed if isinstance(each, ev.ExecInfoPopulated)), None)
     return set() if filled is None else {node for node, _ in filled.pruned} - {node for node, _, _ in filled.captures}
@@ -115,7 +115,7 @@ DOUBTS = {
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_who_doubts_the_premise_has_an_answer_to_pick(subject: str) -> None:
+def test_every_question_has_a_choice_that_denies_its_premise(subject: str) -> None:
     for _, found in asked(subject):
         for each in found:
             assert any(re.fullmatch(DOUBTS[each.kind], choice.text) for choice in each.choices), each
@@ -147,8 +147,8 @@ def test_every_kind_is_asked_and_no_place_is_always_right() -> None:
     assert all(len(found) > 1 for found in places.values()), places
 
 
-def test_what_is_said_of_other_nodes_holds() -> None:
-    """Against a plain pass over the events: who has run, who is ready, who waits."""
+def test_reasons_about_other_nodes_are_true() -> None:
+    """Compare with a plain pass over the events: the Nodes that have run, are ready, or wait."""
     said = set[str]()
     for subject in ("engine", "autograd", "hooks", "training"):
         for trace, found in asked(subject):
@@ -204,7 +204,7 @@ def test_the_founding_question() -> None:
 
 
 def test_the_answers_are_those_of_the_machine() -> None:
-    """Against the live machine: the Node that a result has, and the highest key of a tensor."""
+    """Compare with the live machine: the Node of a result, and the highest key of a tensor."""
     from dispatchviz import torch
 
     x = torch.ones(2, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Which function checks which statement or reason: it asks an installed PyTorch, or fails."""
+"""The function that checks each statement or reason: it asks an installed PyTorch, or fails."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Check = Callable[[], None]
 
 
 class Checks(dict[str, Check]):
-    """By the ident of the statement or reason."""
+    """The checks, by the ident of the statement or reason."""
 
     def of(self, ident: str) -> Callable[[Check], Check]:
         """Mark the check of one."""

@@ -1,4 +1,4 @@
-"""Checks of what is said of the autograd kernel, of Nodes, of the layers above the backends."""
+"""Checks of the entries about the autograd kernel, Nodes, and the layers above the backends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of what is said of keys, tables, factories and boxed kernels."""
+"""Checks of the entries about keys, tables, factories and boxed kernels."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ def _thread_defaults() -> None:
 
 
 def set_of_call(operator: str, tensors: int) -> int:
-    """By the formula, of what PyTorch has for each part of it."""
+    """The key set of a call, computed by the formula from PyTorch's value for each part."""
     falling = [key for key, cell in table(operator).items() if cell.falls_through]
     mask = C()._dispatch_keyset_full().raw_repr() & ~sum(map(bit_of, falling))
     return int((raw(tensors | included()) - raw(excluded())).raw_repr()) & mask
 
 
 def bit_of(key: str) -> int:
-    """Of a key without a backend; not all have a name in Python."""
+    """The bit of a key without a backend; not all keys have a name in Python."""
     return next(1 << bit for bit in range(16, 62) if names_of(1 << bit) == {key})
 
 
@@ -239,7 +239,7 @@ def _normal_within_randn() -> None:
 
 
 def sequence_numbers(run: Any) -> dict[str, int]:
-    """Of each operator that is called: -1 where autograd keys are excluded."""
+    """The sequence number at each operator call; -1 if autograd keys are excluded."""
     with torch().profiler.profile() as profiler:
         run()
     return {event.name: event.sequence_nr for event in profiler.events()}
@@ -282,7 +282,7 @@ def _two_loops() -> None:
 
 
 def operators_with_a_rule() -> set[str]:
-    """Those of C++: using vmap registers some of Python besides."""
+    """The operators with a C++ batch rule. Using vmap also registers some in Python."""
     return {
         name
         for name, cell in reasons_of("FuncTorchBatched").items()
@@ -365,7 +365,7 @@ def _aliases() -> None:
 
 
 def filled_by(alias: str) -> int:
-    """How many cells of an operator a kernel fills that is registered to an alias alone, Undefined aside."""
+    """The number of entries, without Undefined, that a kernel registered for an alias fills."""
     with new_operator() as library:
         library.impl("op", lambda x: x, alias)
         return sum("then_and_now" in cell.place for key, cell in table("thenandnow::op").items() if key != "Undefined")
@@ -395,7 +395,7 @@ def _guard_and_mask() -> None:
 
 
 def seen_from_the_backend(x: Any) -> dict[str, Any]:
-    """What a backend's kernel finds that the autograd kernel has called."""
+    """The state that a backend kernel finds when the autograd kernel calls it."""
     found: dict[str, Any] = {}
 
     def kernel(x: Any) -> Any:

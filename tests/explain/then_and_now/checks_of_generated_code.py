@@ -1,4 +1,4 @@
-"""Checks of what is said of the code generators, of structured kernels, of the stack of a call."""
+"""Checks of the entries about the code generators, structured kernels, and the stack of a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks ask an installed PyTorch: its files, its libraries, its generators, its tables."""
+"""The parts of an installed PyTorch that the checks read: its files, libraries, generators and tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def C() -> Any:
 
 
 def path_of(file: str) -> Path:
-    """Where a file that is installed is."""
+    """The path of an installed file."""
     found = next(folder + file.removeprefix(begin) for begin, folder in FOLDERS.items() if file.startswith(begin))
     return Path(torch().__file__).parents[1] / found
 
@@ -89,7 +89,7 @@ def pieces(operator: str) -> tuple[RealPiece, ...]:
 
 
 def autograd_kernel(operator: str, name: str) -> str:
-    """What the generator writes as ``VariableType::name``."""
+    """The code that the generator writes as ``VariableType::name``."""
     return written(operator, "VariableType_", f"{name}(c10::DispatchKeySet ks")
 
 
@@ -100,7 +100,7 @@ def written(operator: str, file: str, begins: str) -> str:
 
 
 def within(text: str, *parts: str) -> bool:
-    """Return whether parts stand in a text, one after the other."""
+    """Return whether a text contains the parts, one after the other."""
     at = 0
     for part in parts:
         at = text.find(part, at)
@@ -136,7 +136,7 @@ def own_operators() -> frozenset[str]:
 
 
 def registered(key: str) -> frozenset[str]:
-    """PyTorch's operators with a kernel under a key; what is imported may add to them."""
+    """PyTorch's operators with a kernel for a key. Imports may add to them."""
     own = operators_with(DispatchKey[key], "cpu")
     assert own <= set(C()._dispatch_get_registrations_for_dispatch_key(key))
     return own

@@ -29,7 +29,7 @@ ENTRIES: tuple[PastStatement | Reason, ...] = (*STATEMENTS, *REASONS)
 
 @cache
 def trace_of(program: str) -> Trace:
-    """What is behind ``dispatchviz run``: a file, or ``-c`` with code."""
+    """The trace of a program of ``dispatchviz run``: a file, or ``-c`` with code."""
     match shlex.split(program):
         case ["-c", code]:
             return traced(code)
@@ -39,8 +39,8 @@ def trace_of(program: str) -> Trace:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.ident)
-def test_the_program_shows_it(entry: PastStatement | Reason) -> None:
-    """The first kind of step at least; what another program shows as well may be named besides."""
+def test_program_shows_the_entry(entry: PastStatement | Reason) -> None:
+    """The program must show the first kind of step; other programs may show the others."""
     assert any(fits(entry.steps[0], event) for event in trace_of(entry.shown_by))
 
 
@@ -53,7 +53,7 @@ def test_every_description_fits_a_step_of_some_program() -> None:
 
 
 def test_names_differ_and_each_has_a_check() -> None:
-    """Else whoever adds a statement could forget to ask PyTorch about it."""
+    """A new statement could otherwise miss its check against PyTorch."""
     idents = [entry.ident for entry in ENTRIES]
     assert len(set(idents)) == len(idents)
     assert CHECKS.keys() == set(idents)
@@ -61,7 +61,7 @@ def test_names_differ_and_each_has_a_check() -> None:
 
 def test_texts_are_short_and_plain() -> None:
     for statement in STATEMENTS:
-        assert len(statement.said) < 250, statement.ident
+        assert len(statement.statement) < 250, statement.ident
         assert len(statement.today) < 300, statement.ident
     for reason in REASONS:
         sentences = reason.answer.replace("...", "").count(". ") + reason.answer.count("? ") + 1
@@ -101,7 +101,7 @@ def test_a_line_has_those_of_what_happens_on_it() -> None:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("ident", some(list(CHECKS), 2))
-def test_pytorch_says_so(ident: str) -> None:
+def test_pytorch_confirms_the_entry(ident: str) -> None:
     CHECKS[ident]()
 
 

@@ -76,12 +76,12 @@ def test_a_call_leads_to_the_run_of_a_node_that_it_made(subject: str) -> None:
             if found.seq is None:
                 leaves = set(index(trace).accumulators)
                 assert not ((nodes - leaves or nodes) & ran), (name, call.seq)
-                assert ("does not run" in found.said) == bool(nodes), (name, call.seq)
+                assert ("does not run" in found.text) == bool(nodes), (name, call.seq)
             else:
                 there = trace[found.seq]
                 assert isinstance(there, ev.NodeStarted), name
                 assert there.node in nodes, (name, call.seq)
-                assert there.name.rpartition("::")[2] in found.said
+                assert there.name.rpartition("::")[2] in found.text
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
@@ -123,12 +123,12 @@ def test_crossing_leads_there_and_back_or_gives_a_reason() -> None:
     assert crossing(trace, call).seq == run
     assert crossing(trace, line(trace, 4)).seq == run
     assert crossing(trace, run).seq == call
-    assert crossing(trace, run).said == "mul.Tensor made MulBackward0"
-    assert crossing(trace, line(trace, 6)).said == "Line 6 made no Node: grad mode is off"
-    assert crossing(trace, line(trace, 7)).said == (
+    assert crossing(trace, run).text == "mul.Tensor made MulBackward0"
+    assert crossing(trace, line(trace, 6)).text == "Line 6 made no Node: grad mode is off"
+    assert crossing(trace, line(trace, 7)).text == (
         "AddBackward0 does not run in this recording: no backward pass reaches it"
     )
-    assert crossing(trace, line(trace, 3)).said.startswith("Line 3 made no Node")
+    assert crossing(trace, line(trace, 3)).text.startswith("Line 3 made no Node")
     backward = step(trace, ev.BackwardStarted)
     summed = step(trace, event(ev.Dispatched, operator="aten::sum", how="call"))
     assert crossing(trace, backward).seq == summed, "of the whole pass the root"
@@ -145,5 +145,5 @@ def test_call_leads_to_the_next_run_of_its_node() -> None:
     first, second = (step(trace, event(ev.NodeStarted, name="MulBackward0"), nth) for nth in (0, 1))
     called = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
     assert crossing(trace, called).seq == first
-    assert "one of 2 times" in crossing(trace, called).said
+    assert "one of 2 times" in crossing(trace, called).text
     assert crossing(trace, second).seq == called

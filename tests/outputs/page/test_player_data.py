@@ -37,7 +37,7 @@ from dispatchviz.views.cursor.targets import TARGETS
 from dispatchviz.views.details.then_and_now_rows import block_rows, blocks_at
 from dispatchviz.views.details.traceback_rows import traceback_at, traceback_rows
 from dispatchviz.views.panes import engine_pane
-from dispatchviz.views.panes.nothing_said import nothing
+from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.pane_list import ENGINE, PANES, TENSORS, rows_of
 from dispatchviz.views.screen_bars import why_lines
 from dispatchviz.views.text.marked_terms import with_terms

@@ -85,6 +85,7 @@ SHARED = "the gradient has another reference"
 """The reason why a gradient is copied. Any other reason is its strides."""
 
 OLD_REASONS = {
+    "grad mode is off, nobody else holds the gradient, and its strides obey the layout contract": _STEALABLE,
     "grad mode is off, nobody else holds the gradient, and the layout contract is not enforced here": NOT_ENFORCED,
     "grad mode is on: a gradient is only taken over while it is off": GRAD_MODE,
     "somebody else holds the gradient too": SHARED,

@@ -2,10 +2,11 @@
 ``aten/src/ATen/native/cpu/Loops.h``).
 
 Rule 1: the vectorized form processes blocks of two vectors of 32 bytes along the innermost dimension. It requires
-adjacent elements in every operand; one operand may be a single element. The scalar form processes the rest, and rows of
-other strides. Rule 2: in half and bfloat16 the two forms may round differently. A vector is computed in float32 and
-rounded once; a single element is rounded after each step. For other dtypes there is no difference. NB: PyTorch divides
-more than 32768 elements among its threads, and each part has its own rest.
+adjacent elements in every operand; one operand may be a single element. The scalar form processes the rest, and rows
+of other strides.
+Rule 2: in half and bfloat16 the two forms may round differently. A vector is computed in float32 and rounded once; a
+single element is rounded after each step. For other dtypes there is no difference.
+NB: PyTorch divides more than 32768 elements among its threads, and each part has its own rest.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Memory overlap: ``assert_no_overlap``, ``assert_no_partial_overlap``, ``assert_no_internal_overlap``
 (``aten/src/ATen/MemoryOverlap.cpp``).
 
-Rule 1: an output that partially overlaps a dense operand is refused; other operands are not checked. Rule 2: a loop
-over overlapping memory that is not refused reads the values that it has already written, in the order of the output's
-memory. NB: PyTorch reads runs of 8 or more contiguous elements at once. Here each element is read just before it is
-written.
+Rule 1: an output that partially overlaps a dense operand is refused; other operands are not checked.
+Rule 2: a loop over overlapping memory that is not refused reads the values that it has already written, in the order
+of the output's memory.
+NB: PyTorch reads runs of 8 or more contiguous elements at once. Here each element is read just before it is written.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 loop in the impl (``aten/src/ATen/TensorIterator.cpp``).
 
 Rule 1: on the CPU, operands are cast to the common dtype by ``Tensor.to``, and an output of another dtype is computed
-in a temporary and copied. Both are operator calls. On CUDA the loop casts each element as it runs. Rule 2: a structured
-kernel that is an iterator itself does this in its meta function, before it requests the output (``compute_types``).
-Other kernels build an iterator in their impl, and its loop casts when it begins. Rule 3: a loop is one call into the
-device's array library, in ``quiet``.
+in a temporary and copied. Both are operator calls. On CUDA the loop casts each element as it runs.
+Rule 2: a structured kernel that is an iterator itself does this in its meta function, before it requests the output
+(``compute_types``). Other kernels build an iterator in their impl, and its loop casts when it begins.
+Rule 3: a loop is one call into the device's array library, in ``quiet``.
 """
 
 from __future__ import annotations

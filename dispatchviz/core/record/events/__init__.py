@@ -12,8 +12,8 @@ lines of a file from 1.
 Text: a field whose values form a closed vocabulary is a ``Literal``. An event of a trace file with another value is
 opened as ``Unknown``.
 
-There is one module for each subject; ``python -m scripts.events_page`` writes ``docs/lists/events.md`` from them. Not here:
-the code that turns recorded notes into events (``event_builder.py``), the value that holds them (``trace_file``).
+There is one module for each subject. ``python -m scripts.events_page`` writes ``docs/lists/events.md`` from them.
+``event_builder.py`` turns recorded notes into events, and ``trace_file`` has the value that holds them.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def _taken_apart(found: RawSet, release: str | None) -> KeySet:
     if release is None and card.sensible:
         return KeySet(found.name, found.raw, card.hex, card.members)
     if not card.elsewhere:
-        return KeySet(found.name, found.raw, card.hex, card.members, " (hardly a key set of PyTorch 2.13)")
+        return KeySet(found.name, found.raw, card.hex, card.members, " (unlikely to be a key set of PyTorch 2.13)")
     reading = card.elsewhere[0]
     return KeySet(found.name, found.raw, card.hex, reading.members, _remark(reading, release is None))
 

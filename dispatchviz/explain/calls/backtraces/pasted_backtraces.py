@@ -44,7 +44,7 @@ def read_backtraces(text: str) -> tuple[Backtrace, ...]:
     found = tuple(_backtraces(text.splitlines()))
     if not found:
         raise DispatchvizError(
-            "there is no backtrace in it: gdb's frames begin with #0, those of lldb with frame #0 (type bt there)"
+            "no backtrace found: frames begin with #0 in gdb and with frame #0 in lldb (type bt there)"
         )
     return found
 

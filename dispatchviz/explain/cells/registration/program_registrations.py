@@ -31,10 +31,10 @@ LOOKED_AT = 5_000
 """The number of a program's registrations that are read, counted from the last."""
 
 OWN_ORDER = (
-    "PyTorch's fallbacks are there from its load on. Then comes what the program registered, in the order in which it "
-    "did, up to this step."
+    "PyTorch registers its fallbacks when it is loaded. The registrations of the program follow in order, up to this "
+    "step."
 )
-ALSO_OWN = " At the end stands what the program registered itself, up to this step."
+ALSO_OWN = " The registrations of the program come last, up to this step."
 
 
 def operator_here(trace: Trace, at: int) -> str:

@@ -14,10 +14,10 @@ from dispatchviz.explain.cells.registration.registrations import pytorch_registr
 from dispatchviz.explain.keys.key_text import grouped_keys_text
 
 ORDER = (
-    "A block is a static initializer: it runs when the library that it is in is loaded. Within a file they run from "
-    "top to bottom. Of two files PyTorch promises no order: definition, kernels and fallbacks may come in any, and the "
-    "table that is computed from them all is the same. The order here is an assumption, then: the one in which the "
-    "release for Linux was linked (.init_array of libtorch_cpu.so, then libtorch_cuda.so), then import torch in Python."
+    "A block is a static initializer, which runs when its library is loaded. The blocks of a file run from top to "
+    "bottom. PyTorch promises no order between files: the definition, kernels and fallbacks may come in any order, and "
+    "the final table is the same. The order here is therefore an assumption: the order in which the release for Linux "
+    "was linked (.init_array of libtorch_cpu.so, then libtorch_cuda.so), followed by import torch in Python."
 )
 """The source of the order of the steps."""
 

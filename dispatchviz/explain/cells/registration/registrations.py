@@ -65,6 +65,6 @@ def _fallbacks(registry: Registry) -> Iterator[tuple[str, Registration]]:
 
 def _kernels(op: OperatorEntry, kind: str) -> Iterator[tuple[str, Registration]]:
     for key, kernels in op.registrations.items():
-        for kernel in reversed(kernels):  # the newest one stands first
+        for kernel in reversed(kernels):  # the newest one is first
             block = block_text.kernel(op.name, key, kernel, kind if kernel.debug == op.debug else "IMPL")
             yield kernel.debug, Registration(KERNEL, block, placed(kernel.debug), key, kernel)

@@ -31,9 +31,9 @@ def explained(text: str, where: str, registry: Registry) -> list[Explained]:
     found = found_in(text)
     if not found:
         raise DispatchvizError(
-            f"there is no error in {where} that is known here; {len(MESSAGES)} messages are, of autograd, the "
-            "dispatcher, and checks of shapes, indices, dtypes and devices: docs/lists/messages.md has them all. Give the "
-            "text of the message itself, or the program: dispatchviz why SCRIPT"
+            f"found no known error in {where}. docs/lists/messages.md lists the {len(MESSAGES)} known messages of "
+            "autograd, of the dispatcher, and of the checks of shapes, indices, dtypes and devices. Give the text of "
+            "the message itself, or the program: dispatchviz why SCRIPT"
         )
     ends = [*(each.start for each in found[1:]), len(text)]
     return [

@@ -20,7 +20,7 @@ class Note(NamedTuple):
 
     at: int
     """The step that shows it. The stepper opens there."""
-    said: Statement
+    statement: Statement
 
 
 def first_run(trace: Trace, node: int, begin: int = 0) -> int | None:

@@ -32,7 +32,7 @@ class PastStatement(NamedTuple):
     subject: str
     """A few words, for lists."""
     version: Version
-    said: str
+    statement: str
     verdict: Verdict
     today: str
     """The truth in PyTorch 2.13."""

@@ -1,7 +1,7 @@
 // -- Prompts and the help ---------------------------------------------------------------------------------------------
 
 function closing() {
-  const close = made("button", "close", "Esc closes this");
+  const close = made("button", "close", "Close (Esc)");
   close.type = "button";
   close.addEventListener("click", () => element("dialog").close());
   return close;

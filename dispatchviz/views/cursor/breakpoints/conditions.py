@@ -1,7 +1,7 @@
 """Conditions on the fields of events: ``operator == aten::add.Tensor and depth > 2``.
 
-A clause is a field, one of six comparisons, and a value as shown on the screen or in ``docs/lists/events.md``. ``and`` joins
-clauses. Nothing is evaluated as Python. Numbers are ordered; other values are only equal or different.
+A clause is a field, one of six comparisons, and a value as shown on the screen or in ``docs/lists/events.md``. ``and``
+joins clauses. Nothing is evaluated as Python. Numbers are ordered; other values are only equal or different.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""How tables are filled: tests of ``explain/cells/registration``."""
+"""Tests of ``explain/cells/registration``: the way in which dispatch tables are filled."""

@@ -45,7 +45,7 @@ def sample(count: int, seed: int = 0) -> list[str]:
 
 
 def contents(op: OperatorEntry) -> list[tuple[str, str]]:
-    """Of each cell as it is stored."""
+    """The stored content of each entry."""
     return [(cell.kernel.name if cell.kernel else "", cell.reason) for cell in op.table]
 
 
@@ -83,7 +83,7 @@ def test_the_last_step_is_the_table_and_the_mask(registry: Registry) -> None:
 
 
 def shuffled(registrations: list[Registration], chance: random.Random) -> list[Registration]:
-    """In another order, but for kernels of one key: of those the last one is active."""
+    """The registrations in another order. Kernels for one key keep their order, because the last one is active."""
     order = list(registrations)
     chance.shuffle(order)
     by_key: dict[DispatchKey | None, Iterator[Registration]] = {}
@@ -94,7 +94,7 @@ def shuffled(registrations: list[Registration], chance: random.Random) -> list[R
 
 
 def test_any_order_of_the_blocks_ends_in_the_same_table(registry: Registry) -> None:
-    """In what is computed from the registrations. A cell that is stored may be out of date, as in PyTorch."""
+    """Compare the computed tables. A stored entry may be out of date, as in PyTorch."""
     chance, up_to_date = random.Random(1), 0
     sets = [tensor_set(key) for key in (K.CPU, K.CUDA, K.Meta, K.SparseCPU, K.QuantizedCPU, K.NestedTensorCPU)]
     for name in ["aten::add.Tensor", "aten::linear", "aten::empty.memory_format", *sample(amount(20, 400), seed=1)]:
@@ -110,7 +110,7 @@ def test_any_order_of_the_blocks_ends_in_the_same_table(registry: Registry) -> N
     assert up_to_date > 50
 
 
-# -- what is told of a step -------------------------------------------------------------------------------------------
+# -- sentences of a step ----------------------------------------------------------------------------------------------
 
 
 def steps_of(name: str) -> dict[str, RegistrationStep]:
@@ -175,7 +175,7 @@ def test_a_cell_is_out_of_date_for_a_while() -> None:
     assert (after.key, after.sentences[-1]) == ("Autograd", "AutogradNestedTensor was out of date, and is no longer.")
 
 
-def test_of_chosen_keys_only_their_cells_are_told() -> None:
+def test_chosen_keys_limit_the_reported_cells() -> None:
     registry = pytorch_registry("cuda")
     history = registration_history(registry.find("aten::add.Tensor"), registry, "cuda", [K.AutogradCPU])
     assert [step.kind for step in history.steps] == ["fallback", "alias kernel"]
@@ -296,7 +296,7 @@ def beside_pytorch(torch: Any, number: int, registrations: list[Registration]) -
 
 
 def _same_fallthroughs(torch: Any, live: Live, op: OperatorEntry) -> None:
-    """Which keys a call skips, asked of PyTorch with a set: what is left is the highest key that does not."""
+    """Compare the keys that a call skips: PyTorch gets a set and returns the highest key that does not fall through."""
     for name in ("AutogradCPU", "AutogradMeta", "BackendSelect", "ADInplaceOrView", "Conjugate"):
         key = DispatchKey[name]
         if op.kernel(key) is not None:

@@ -131,6 +131,6 @@ def test_text_without_a_known_message_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("ZeroDivisionError: division by zero")
     ended = dispatchviz("why", "--error", str(tmp_path / "log"))
     assert ended.status == 2
-    assert "there is no error in" in ended.err
-    assert "docs/lists/messages.md has them all" in ended.err
+    assert "found no known error in" in ended.err
+    assert "docs/lists/messages.md lists the 2" in ended.err
     assert "cannot read" in refused("why", "--error", str(tmp_path / "nope"))

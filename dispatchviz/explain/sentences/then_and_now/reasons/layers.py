@@ -15,7 +15,7 @@ LAYERS = (
         "autograd layer. All inputs and grad mode decide whether a call is recorded, and this can change at the next "
         "line, while the key set of a tensor stays the same. So the autograd kernel decides late, with "
         "compute_requires_grad. In inference mode nothing can be recorded, so tensors made in it do not get the key.",
-        "the keys of a new tensor, none of which requires_grad_ changes.",
+        "the keys of a new tensor, which requires_grad_ does not change.",
         Source("c10/core/DispatchKeySet.h", "getAutogradRelatedKeySetFromBackend"),
         (seen(ev.TensorCreated), seen(ev.RequiresGradSet)),
         "examples/forum.py",
@@ -82,7 +82,8 @@ LAYERS = (
         "Why does a dispatch mode see calls after autograd?",
         "The key Python is below the autograd keys and above the backends. When a TorchDispatchMode or a "
         "__torch_dispatch__ is called, Nodes are already recorded and composites decomposed. It sees the calls that "
-        "would reach a backend kernel, also during backward. The graph exists whatever the handler returns.",
+        "would reach a backend kernel, also during backward. The graph exists in any case, no matter what the handler "
+        "returns.",
         "the autograd kernel around the step, and the operators that the handler gets: those that composites call.",
         Source(KEYS, "PythonTLSSnapshot"),
         (seen(ev.TorchDispatchEntered), seen(ev.Dispatched, key="Python")),

@@ -17,7 +17,7 @@ BOXING = (
         "In unboxed code, each type has its own layout, and templates generate a function for each signature. In "
         "boxed code, values are IValues on a stack, and one function serves all operators.",
         "still true",
-        "A template gives every unboxed kernel its boxed form. libtorch_cpu.so has over 10,000 of these adapters.",
+        "A template gives every unboxed kernel its boxed form. libtorch_cpu.so has over 10,000 adapters of this kind.",
         Source("aten/src/ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h", "make_boxed_from_unboxed_functor"),
         (BOXED, UNBOXED),
         "examples/vmap.py",

@@ -43,7 +43,7 @@ GENERATED_CODE = (
         "SparseCUDA, SparseCsrCPU, SparseCsrCUDA, MkldnnCPU, MPS) and tags. add.Tensor has structured_delegate and "
         "variants.",
         "true with a change",
-        "All of these are still there. dispatch names more keys: SparseMeta, SparseMPS, SparseCsrMeta and MTIA.",
+        "They are all still there. dispatch names more keys: SparseMeta, SparseMPS, SparseCsrMeta and MTIA.",
         Source(YAML, "ufunc_inner_loop"),
         (
             seen(ev.KernelEntered, kernel="wrapper_*_add_Tensor"),
