@@ -27,8 +27,8 @@ def test_two_scripts_are_compared(tmp_path: Path) -> None:
     assert ended.status == 1
     assert ended.out == (
         "The steps first differ at line 5 in no_grad.py: with torch.no_grad():\n"
-        "  Only in no_grad.py: torch.no_grad() turns grad mode off. The autograd kernels still run, but they\n"
-        "  record no Nodes until it is on again.\n"
+        "  Only in no_grad.py: torch.no_grad() switches grad mode off. The autograd kernels still run, but\n"
+        "  they record no Nodes until it is on again.\n"
         "  Step 67 in no_grad.py\n"
         "\n"
         "Differences after that\n"
@@ -84,7 +84,7 @@ def test_one_script_may_come_from_standard_input(tmp_path: Path) -> None:
     name = script(tmp_path, PLAIN)
     ended = dispatchviz("diff", name, "-", cwd=tmp_path, given=NO_GRAD.encode())
     assert ended.status == 1
-    assert "Only in standard input: torch.no_grad() turns grad mode off" in ended.out
+    assert "Only in standard input: torch.no_grad() switches grad mode off" in ended.out
 
 
 def test_examples_that_ship_are_found_in_every_folder(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_whatif_runs_a_script_unchanged_and_changed(tmp_path: Path) -> None:
     assert ended.status == 1
     assert ended.out.startswith(
         "What if line 5: no_grad\n\nThe steps first differ at line 5: z = torch.add(x, y)\n"
-        "  Only in the changed run: torch.no_grad() turns grad mode off"
+        "  Only in the changed run: torch.no_grad() switches grad mode off"
     )
     assert "In the changed run it records none. Grad mode is off" in " ".join(ended.out.split())
     assert ended.err == "torch.Size([2])\n" * 2

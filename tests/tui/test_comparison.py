@@ -242,11 +242,11 @@ async def test_digit_keys_choose_among_several_comparisons() -> None:
 
 async def test_equal_runs_report_no_difference() -> None:
     async with comparison([two_runs(traced(LOOP), traced(LOOP))]) as reader:
-        assert reader.sees("they do not differ", "Both runs go the same way", "Every result has the same numbers")
+        assert reader.sees("they do not differ", "Both runs took the same path", "result has the same numbers")
         await reader.press("d")
         assert reader.sees("The runs do not differ")
         await reader.press("down", "right", "left", "G", "plus", "tab", "w")
-        assert reader.sees("Both runs go the same way")
+        assert reader.sees("Both runs took the same path")
 
 
 async def test_two_empty_traces_report_no_difference() -> None:

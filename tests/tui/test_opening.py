@@ -89,7 +89,7 @@ async def test_first_screen_answers_the_forum_question() -> None:
         screen = reader.screen
     lines = "\n".join(screen)
     assert "Line 6 creates the first Node, AddBackward0. AutogradCUDA is the highest key left, so it wins" in lines
-    assert "x and y" in lines
+    assert "and y are CUDA tensors" in lines
     here = next(row for row in screen if row.startswith("▶"))
     assert "add.Tensor → AutogradCUDA" in here
     assert "AutogradCUDA wins  call of aten::add.Tensor" in lines

@@ -66,7 +66,7 @@ async def test_answers_offer_further_questions(trace: Trace) -> None:
         await reader.press("backspace")
         assert reader.sees("y (t3)", "▶   its grad_fn is MulBackward0"), "back at the row that was chosen"
         await reader.press("tab")
-        assert reader.sees("a leaf, AccumulateGrad (x) writes its .grad")
+        assert reader.sees("a leaf; AccumulateGrad (x) writes its .grad")
         await reader.press("shift+tab", "end", "enter")
         assert reader.sees("What did it save?"), "what is here has no step: it is asked"
         await reader.press("escape")

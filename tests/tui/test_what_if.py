@@ -405,7 +405,7 @@ def test_what_if_opens_both_runs(tmp_path: Path) -> None:
     two = update.opens.__closure__[0].cell_contents  # type: ignore[attr-defined]
     state = opened(Compared((two,)))
     said = " ".join(each.plain for each in why(state, 200, 9))
-    assert "The ways part first at line 6: z = torch.add(x, y)" in said
+    assert "They first differ at line 6: z = torch.add(x, y)" in said
     assert "Only in the changed run: torch.no_grad() switches grad mode off" in said
     rows = [list_row(state, at, 119).plain for at in range(len(state.rows))]
     assert any(text.startswith("▶>") and "grad mode off (torch.no_grad())" in text for text in rows)

@@ -205,7 +205,7 @@ def _cut(failure: Failure, root: int, found: Origins) -> Diagnosis:
     claims = (RequiresGrad(root, requires_grad=False),)
     unseen = ""
     if cause.kind == "no grad_fn: cut":
-        unseen = "A recording of an installed PyTorch does not see what switches grad mode."
+        unseen = "A recording of an installed PyTorch does not show the switches of grad mode."
     return Diagnosis("error", at, (cause._replace(claims=claims),), failure.message, (fix,), (cut.at, at), unseen)
 
 
