@@ -45,8 +45,7 @@ def line_named(outline: Outline, at: int, number: int) -> int | str:
         return found[bisect_right(found, at) % len(found)]
     ran = sorted({place.line for place in columns.line_places if place.file == file})
     named = [str(line) for line in ran[:MANY]] + (["more"] if len(ran) > MANY else [])
-    lines = f"; lines {listed(named)} did" if ran else ""
-    return f"Line {number} of {file} did not run{lines}"
+    return f"Line {number} of {file} did not run; lines {listed(named)} did" if ran else f"Line {number} did not run"
 
 
 def _file(outline: Outline, at: int) -> str:
