@@ -87,7 +87,7 @@ def test_a_line_that_calls_functions_is_one_statement() -> None:
     assert title(trace, things_of(trace, at)[0], last_step(trace)) == "y"
     first = crossing(trace, at)
     run = step(trace, event(ev.NodeStarted, name="AddBackward0"), 1)
-    assert (first.seq, first.said) == (
+    assert (first.seq, first.text) == (
         run,
         f"{title(trace, NodeThing(trace[run].node), at)} runs, the first of three Nodes made here",
     )  # type: ignore[union-attr]
