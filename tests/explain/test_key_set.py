@@ -43,7 +43,7 @@ def test_why_each_key_is_in_the_set_of_a_call() -> None:
     assert card is not None
     assert dict(card.reasons) == {
         "AutocastCUDA": (
-            "x and y have this key, as every CUDA tensor does. It is not in the key set, because the thread-local "
+            "x and y have this key, as every CUDA tensor does. It is not in the key set: the thread-local "
             "exclude set has it while autocast is off."
         ),
         "AutogradCUDA": (
@@ -118,7 +118,7 @@ def test_keys_kept_out_by_a_guard() -> None:
     assert card is not None
     assert dict(card.reasons)["AutogradCUDA"] == (
         "x is a CUDA tensor, and every ordinary CUDA tensor has this key from the moment it is made, whether it "
-        "requires grad or not. It is not in the key set, because the guard AutoDispatchBelowADInplaceOrView excludes "
+        "requires grad or not. It is not in the key set: the guard AutoDispatchBelowADInplaceOrView excludes "
         "it because autograd has already been handled."
     )
 

@@ -175,7 +175,7 @@ def _fate(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: D
     if computed.effective & bit:
         return f"it is in the key set, but {call.key} is higher"
     if not computed.without_excluded & bit:
-        return f"it is not in the key set, because {exclusion(trace, computed.seq, key)}"
+        return f"it is not in the key set: {exclusion(trace, computed.seq, key)}"
     return (
         f"it is not in the key set, because {call.operator} has a fallthrough for it and the operator's mask removes "
         "such keys"

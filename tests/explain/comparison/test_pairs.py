@@ -47,7 +47,7 @@ def test_inference_mode_removes_the_key_from_the_set() -> None:
     text = texts_about(found, found.divergences[1]).text
     assert "AutogradCPU: x and y are CPU tensors" in text
     assert (
-        "In B it is not in the key set, because the guard InferenceMode excludes it because inference mode is on."
+        "In B it is not in the key set: the guard InferenceMode excludes it because inference mode is on."
         in text
     )
     assert text.endswith("From VariableType::add_Tensor the call goes on (step 77 in A) to CPU, as in B.")
@@ -65,7 +65,7 @@ def test_autocast_calls_the_same_operator_below_its_layer() -> None:
         "aten::mm goes to AutogradCPU in A, AutocastCPU in B",
     ]
     text = texts_about(found, found.divergences[1]).text
-    assert "In A it is not in the key set, because the thread-local exclude set has it while autocast is off." in text
+    assert "In A it is not in the key set: the thread-local exclude set has it while autocast is off." in text
     below = found.divergences[1].main.below
     assert below is not None
     inner = found.second[below[1]]
