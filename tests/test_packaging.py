@@ -189,10 +189,11 @@ def test_continuous_integration_tries_each_python_that_is_supported() -> None:
 def test_the_hooks_before_a_commit_run_what_is_here() -> None:
     (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     assert repository["repo"] == "local", "another one needs a network"
-    scripts = [hook["entry"].split()[2] for hook in repository["hooks"] if " -m " in hook["entry"]]
-    assert scripts
-    for name in scripts:
+    checks = [hook["entry"].split()[2] for hook in repository["hooks"] if "--check" in hook["entry"]]
+    assert checks
+    for name in checks:
         assert "--check" in (ROOT / f"{name.replace('.', '/')}.py").read_text()
+    assert (ROOT / "scripts" / "plain_english" / "__main__.py").is_file()
 
 
 def test_the_project_names_no_machine() -> None:

@@ -104,7 +104,7 @@ def test_the_step_has_the_sentence_that_the_number_decides(trace: Trace) -> None
     first = [event for event in trace if isinstance(event, ev.NodeStarted) and event.name == "NegBackward0"][-1]
     (other,) = [each.sequence_nr for each in queue_at(trace, first)]
     assert first.sequence_nr > other
-    assert f"of the ready Nodes it has the largest sequence number, {first.sequence_nr} (ExpBackward0" in (
+    assert f"it has the largest sequence number of the ready Nodes, {first.sequence_nr} (ExpBackward0" in (
         why_here(trace, first.seq)
     )
-    assert f", seq {other} waits)" in why_here(trace, first.seq)
+    assert f", seq {other}, waits)" in why_here(trace, first.seq)

@@ -27,7 +27,7 @@ def _span(trace: Trace, backward: int) -> tuple[int, int]:
     found = next((event.seq for event in begun if event.graph_task == backward), None)
     if found is None:
         there = ", ".join(str(event.graph_task) for event in begun) or "none"
-        raise ValueError(f"no backward {backward} in this trace; its backwards: {there}")
+        raise ValueError(f"the trace has no backward pass {backward}; its backward passes are: {there}")
     return found, trace.ends[found]
 
 

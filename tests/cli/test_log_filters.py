@@ -176,7 +176,7 @@ def test_a_stored_trace_decodes_no_more_than_it_shows(net: Trace, tmp_path: Path
     ({"operator": "mull"}, "there is no call of an operator 'mull'; did you mean aten::mul?"),
     ({"operator": "conv2d"}, "there is no call of an operator 'conv2d'; there are calls of ones, "),
     ({"operator": "add.Scalar"}, "there is no call of aten::add.Scalar, only of Tensor"),
-    ({"operator": "mul", "line": "13", "backward": False}, "no step of NAME is all of that: --line 13, --op mul, "),
+    ({"operator": "mul", "line": "13", "backward": False}, "no step of NAME matches all of these: --line 13, --op mul"),
 ])  # fmt: skip
 def test_filter_without_a_match_is_refused(wanted: dict[str, object], says: str, net: Trace) -> None:
     with pytest.raises(DispatchvizError) as error:

@@ -162,7 +162,7 @@ def test_colors_are_only_where_they_are_forced(trace: Trace, capsys: Captured, m
 def test_open_and_run_print_a_view(file: Path) -> None:
     at = str(cell(Trace.load(file)))
     opened = dispatchviz("open", file, "--step", at, "--view", "cell")
-    assert opened.out.startswith("cell    AutogradCUDA  97 of 137 in the table of aten::add.Tensor\n")
+    assert opened.out.startswith("key     AutogradCUDA  entry 97 of 137 in the table of aten::add.Tensor\n")
     assert (opened.status, opened.err) == (0, "")
     assert dispatchviz("run", "--no-values", "--step", at, "--view", "cell", "examples/forum.py") == opened
     assert dispatchviz("run", "--step", at, "--view", "cell", file) == opened

@@ -115,7 +115,7 @@ def test_report_of_a_program_that_the_model_lacks_has_the_equal_part() -> None:
     imported = "import torch\nx = torch.ones(2)\nimport torch._vmap_internals\n"
     with pytest.raises(DispatchvizError, match=r"line 3: No module named 'torch\._vmap_internals'.* Before that line"):
         ended(imported, imported.replace("._vmap_internals", "") + "x + x\n")
-    with pytest.raises(DispatchvizError, match=r"line 4: torch\.sparse .* Before that line .*: [0-9]+ calls$"):
+    with pytest.raises(DispatchvizError, match=r"line 4: torch\.sparse .* Before that line, .*: [0-9]+ calls$"):
         ended(LACKING, LACKING.replace("torch.sparse.sum", "(x + y).sum()"))
     fails = "import torch\ntorch.ones(2).view(3)\n"
     ended(fails, fails)
@@ -383,7 +383,7 @@ def recorded_on(release: str, program: str) -> Trace:
     return Trace(msgspec.structs.replace(trace.header, pytorch=release, engine="torch"), tuple(trace))
 
 
-TWO_RELEASES = "Two releases are compared: the model is PyTorch 2.13, and PyTorch 2.14.1 is installed."
+TWO_RELEASES = "Two releases are compared: the model is PyTorch 2.13, and the installed one is PyTorch 2.14.1."
 
 
 def test_two_releases_are_named_first_and_may_be_the_cause() -> None:
@@ -421,7 +421,9 @@ def test_different_output_is_not_explained_by_rounding() -> None:
 def test_two_steps_with_equal_labels_name_their_difference() -> None:
     view = "import torch\nx = torch.ones(4, 4)\nz = x.as_strided((2, 2), {})\n"
     found = checked_traces(traced(view.format("(4, 1)")), traced(view.format("(1, 4)")))
-    assert "the same step but for its stride: (4, 1) in the model, (1, 4) in PyTorch" in " ".join(said(found).split())
+    assert "the same step except for its stride: (4, 1) in the model, (1, 4) in PyTorch" in " ".join(
+        said(found).split()
+    )
 
 
 def test_a_saved_trace_is_no_script(tmp_path: Path) -> None:

@@ -293,7 +293,7 @@ def test_difference_of_one_operator_is_printed_whole() -> None:
         "  schema                     aten::ldexp(Tensor self, Tensor other) -> Tensor",
         "- CompositeImplicitAutograd  unboxed build/aten/src/ATen/RegisterCompositeImplicitAutograd.cpp",
         "+ Autograd                   unboxed torch/csrc/autograd/generated/VariableType.cpp",
-        "  cells: CPU: math kernel → missing; CUDA: math kernel → missing; AutogradCPU: math kernel → autograd kernel;",
+        "  entries: CPU: math kernel → missing; CUDA: math kernel → missing; AutogradCPU: math kernel → autograd kernel;",  # noqa: E501
         "    AutogradCUDA: math kernel → autograd kernel; Meta: math kernel → backend fallback",
     ]
 

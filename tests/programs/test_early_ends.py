@@ -108,7 +108,7 @@ def test_a_child_that_cannot_load_the_model_says_so(tmp_path: Path) -> None:
     )
     ended = dispatchviz("trace", "-o", "/dev/null", script(tmp_path, text), cwd=tmp_path)
     assert ended.status == 1
-    assert "ImportError: this process was begun by a program that dispatchviz runs, so torch is its model" in ended.err
+    assert "ImportError: a program under dispatchviz started this process, so torch is its model" in ended.err
 
 
 def test_a_sitecustomize_of_the_users_runs_in_children_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

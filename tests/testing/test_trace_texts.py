@@ -107,7 +107,7 @@ def test_one_backward_of_several() -> None:
     assert graph(trace, backward=0) == "Sum → Mul → AccumulateGrad(x)"
     assert node_order(trace, backward=1) == "Sum, Add, AccumulateGrad(y)"
     for ask in (graph, node_order, hook_order):
-        with pytest.raises(ValueError, match=r"no backward 2 in this trace; its backwards: 0, 1"):
+        with pytest.raises(ValueError, match=r"the trace has no backward pass 2; its backward passes are: 0, 1"):
             ask(trace, backward=2)
 
 
@@ -180,7 +180,7 @@ def test_no_copy_in_accumulate_and_why_it_cannot_be_proved() -> None:
     with dispatchviz.record() as trace:
         x.sum().backward()
     with pytest.raises(
-        AssertionError, match=r"^a gradient is copied into \.grad\n  the gradient of x is copied: by the layout"
+        AssertionError, match=r"^a gradient is copied into \.grad\n  the gradient of x is copied: the layout contract"
     ):
         no_copy_in_accumulate(trace)
 

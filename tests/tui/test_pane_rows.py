@@ -180,7 +180,7 @@ def test_engine_pane_shows_gradient_sources_and_in_place_conditions() -> None:
     assert said.count("✓") == 7
     said = text(ENGINE, trace, step(trace, ev.GradientAccumulated), 120)
     assert "x.grad stolen  case 1.1 of torch/csrc/autograd/functions/accumulate_grad.h" in said
-    assert "✓ obeys_layout_contract(new_grad)  strides [1], those of the leaf are [1]" in said
+    assert "✓ obeys_layout_contract(new_grad)  strides [1]; the leaf has [1]" in said
 
 
 def test_table_pane_marks_the_selected_entry() -> None:

@@ -100,12 +100,12 @@ def test_foreign_file_is_not_overwritten(tmp_path: Path) -> None:
     mine.write_text("mine")
     with pytest.raises(DispatchvizError, match="exists and is not a recording of a terminal"):
         one_file(str(mine), forum(), "x.py", [], SIZE)
-    with pytest.raises(DispatchvizError, match=r"a recording is \.cast, a picture \.svg"):
+    with pytest.raises(DispatchvizError, match=r"Recordings: \.cast; pictures: \.svg"):
         one_file("x.gif", forum(), "x.py", [], SIZE)
     (tmp_path / f"{STOPS[0].name}.svg").write_text("mine")
     with pytest.raises(DispatchvizError, match=r"is not a \.svg picture"):
         check_tour(str(tmp_path))
-    with pytest.raises(DispatchvizError, match="is no folder"):
+    with pytest.raises(DispatchvizError, match="exists and is not a folder"):
         check_tour(str(mine))
 
 

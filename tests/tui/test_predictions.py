@@ -183,8 +183,8 @@ def test_answer_goes_to_the_step_and_shows_guess_and_answer() -> None:
     assert cuda is not None
     update = shown(session, answered(session, asked, cuda))
     assert session.cursor.at == asked.reveals
-    assert update.note.plain.startswith(" ✗ You said CUDA. x and y are CUDA tensors. It is in the key set, but")
-    assert " It was AutogradCUDA. " in update.note.plain
+    assert update.note.plain.startswith(" ✗ Your guess: CUDA. x and y are CUDA tensors. It is in the key set, but")
+    assert " The answer is AutogradCUDA. " in update.note.plain
     shown(session, move(session, "into"))
     assert guess_note(session, session.cursor.at) is None
     shown(session, move(session, "into_back"))

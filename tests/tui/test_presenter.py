@@ -211,7 +211,7 @@ async def test_playing_waits_for_answers_in_presenter_mode(clock: Clock) -> None
             if not covered(reader):
                 reader.app.play()
                 await reader.answered()
-        assert reader.sees("which key wins?")
+        assert reader.sees("Which key wins?")
         at, timers = reader.at, len(clock.seconds)
         reader.app.play()
         assert (reader.at, len(clock.seconds)) == (at, timers)

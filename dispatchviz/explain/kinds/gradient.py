@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.autograd.graph.accumulate_grad import OLD_REASONS
+from dispatchviz.core.autograd.graph.accumulation_reasons import OLD_REASONS
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history

@@ -46,10 +46,7 @@ def test_inference_mode_removes_the_key_from_the_set() -> None:
     ]
     text = texts_about(found, found.divergences[1]).text
     assert "AutogradCPU: x and y are CPU tensors" in text
-    assert (
-        "In B it is not in the key set: the guard InferenceMode excludes it because inference mode is on."
-        in text
-    )
+    assert "In B it is not in the key set: the guard InferenceMode excludes it because inference mode is on." in text
     assert text.endswith("From VariableType::add_Tensor the call goes on (step 77 in A) to CPU, as in B.")
 
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, cast
 
+from dispatchviz.core.autograd.graph.accumulation_reasons import GRAD_MODE, NOT_ENFORCED, SHARED, STEALABLE
 from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR, Gradients, Node
 from dispatchviz.core.autograd.hooks.hooks import TensorPreHook, run_post_accumulate_hooks
 from dispatchviz.core.autograd.variables import variable as autograd
@@ -75,24 +76,6 @@ class AccumulateGrad(Node):
         return []
 
 
-_STEALABLE = "grad mode is off, only the engine holds the gradient, and its strides obey the layout contract"
-
-NOT_ENFORCED = "grad mode is off, only the engine holds the gradient, and the layout contract is not enforced here"
-"""The reason why a gradient with other strides is stolen."""
-
-GRAD_MODE = "grad mode is on: a gradient is stolen only while it is off"
-SHARED = "the gradient has another reference"
-"""The reason why a gradient is copied. Any other reason is its strides."""
-
-OLD_REASONS = {
-    "grad mode is off, nobody else holds the gradient, and its strides obey the layout contract": _STEALABLE,
-    "grad mode is off, nobody else holds the gradient, and the layout contract is not enforced here": NOT_ENFORCED,
-    "grad mode is on: a gradient is only taken over while it is off": GRAD_MODE,
-    "somebody else holds the gradient too": SHARED,
-}
-"""The reasons in traces of earlier versions, and today's."""
-
-
 def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
     """Update ``leaf.grad`` with ``grads[0]``."""
     how: AccumulationMethod
@@ -105,7 +88,7 @@ def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
             how, why = "copied", reason
         else:
             leaf._grad = ops.detach.call(grads[0])
-            how, why = "stolen", _STEALABLE if thread.state.grad_layout_enforced else NOT_ENFORCED
+            how, why = "stolen", STEALABLE if thread.state.grad_layout_enforced else NOT_ENFORCED
     if recorder.active is not None:
         recorder.active.gradient_accumulated(leaf, grads[0], leaf._grad, how, why)
 

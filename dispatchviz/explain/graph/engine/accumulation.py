@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dispatchviz.core.autograd.graph import accumulate_grad
+from dispatchviz.core.autograd.graph import accumulation_reasons
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.tensor.tensor import is_non_overlapping_and_dense
@@ -54,11 +54,11 @@ def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
     leaf, new = tensor_name(trace, event.tensor, event.seq - 1), f"t{event.gradient}"
     yield Condition("!variable_grad.defined()", f"{leaf} has no .grad yet", True)
     stolen, why = event.how == "stolen", _reason(event)
-    shared, allowed = why == accumulate_grad.SHARED, _expected(trace, event)
-    layout = stolen or why in (accumulate_grad.GRAD_MODE, accumulate_grad.SHARED)
+    shared, allowed = why == accumulation_reasons.SHARED, _expected(trace, event)
+    layout = stolen or why in (accumulation_reasons.GRAD_MODE, accumulation_reasons.SHARED)
     yield from until_decided(
         [
-            Condition("!GradMode::is_enabled()", "grad mode is off", why != accumulate_grad.GRAD_MODE),
+            Condition("!GradMode::is_enabled()", "grad mode is off", why != accumulation_reasons.GRAD_MODE),
             Condition("!new_grad.is_sparse()", "always true: the model has no such tensors", True),
             Condition("is_tensor_stealable(new_grad)", f"nothing else holds {new}: use_count {allowed}", not shared),
             Condition("obeys_layout_contract(new_grad)", _strides(trace, event), layout),
@@ -67,7 +67,7 @@ def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
 
 
 def _reason(event: ev.GradientAccumulated) -> str:
-    return accumulate_grad.OLD_REASONS.get(event.why, event.why)
+    return accumulation_reasons.OLD_REASONS.get(event.why, event.why)
 
 
 def _later(event: ev.GradientAccumulated) -> Iterator[Condition]:
@@ -93,7 +93,7 @@ def _expected(trace: Trace, event: ev.GradientAccumulated) -> str:
 
 def _strides(trace: Trace, event: ev.GradientAccumulated) -> str:
     """Return the strides that the layout contract requires, and those of the gradient."""
-    if _reason(event) == accumulate_grad.NOT_ENFORCED:
+    if _reason(event) == accumulation_reasons.NOT_ENFORCED:
         return "not required: enforce_grad_layout_policy(False) was called"
     at = event.seq
     wanted, shape = strides_of(trace, event.tensor, at), index(trace).shape(event.tensor, at)
