@@ -315,7 +315,7 @@ async def test_each_session_has_a_file_for_its_answers(folder: Path) -> None:
                 await reader.wait_for(said)
                 await goes_on(reader)
                 await reader.type("c", "c")
-                await reader.wait_for("which key wins?")
+                await reader.wait_for("Which key wins?")
                 await reader.type("1")
                 await reader.wait_for("continues")
     assert (folder / "answers" / "learner-01.json").read_text() == "not ours\n"
