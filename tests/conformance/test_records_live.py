@@ -18,7 +18,7 @@ from dispatchviz.explain.calls.whole_stack import BOXES, WRAPPED
 from tests.amounts import in_turn
 from tests.chains import PROGRAMS
 from tests.chains import measured as chains
-from tests.core.test_recorded_worked_examples_are_still_true import measured as examples
+from tests.core.test_worked_examples import measured as examples
 from tests.waiting import HANGS
 from truth import records
 from truth.questions.worked_examples import CALLS, STATES, TENSORS

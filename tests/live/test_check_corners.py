@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.cli.check_runs import WHERES, two_runs
+from dispatchviz.cli.check_runs import PHRASES, two_runs
 from dispatchviz.running.program_source import Code
 from dispatchviz.views.cards.check_text import check_lines
 from dispatchviz.views.text.console import Console
@@ -129,4 +129,4 @@ PROGRAMS = [ON_META, CONVOLUTIONS, RESIZED, EMPTY, SAVED, BETWEEN, LEAF_VIEWS]
 @pytest.mark.parametrize("program", some(PROGRAMS, 7))
 def test_corner_cases_run_as_in_pytorch(program: str) -> None:
     found = two_runs(Code(BEGIN + program), ())
-    assert found.same, "\n".join(check_lines(found, WHERES, Console(100, False), every=True))
+    assert found.same, "\n".join(check_lines(found, PHRASES, Console(100, False), every=True))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.cli.check_runs import WHERES, two_runs
+from dispatchviz.cli.check_runs import PHRASES, two_runs
 from dispatchviz.running.program_source import Code
 from dispatchviz.views.cards.check_text import check_lines
 from dispatchviz.views.text.console import Console
@@ -30,4 +30,4 @@ def test_pytorchs_own_examples_do_what_the_model_does(
     program = BEGIN + "".join(f"# {name}\n{''.join(statements)}" for name, statements in chosen if statements)
     found = two_runs(Code(program), ())
     # the output has last bits, which docs/differences.md names
-    assert found.comparison.same, "\n".join(check_lines(found, WHERES, Console(100, False), every=True))
+    assert found.comparison.same, "\n".join(check_lines(found, PHRASES, Console(100, False), every=True))
