@@ -243,7 +243,7 @@ def test_json_has_each_thread(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_text_without_a_backtrace_is_refused() -> None:
-    with pytest.raises(DispatchvizError, match="no backtrace in it"):
+    with pytest.raises(DispatchvizError, match="no backtrace found"):
         read_backtraces("RuntimeError: # 0 of 3\n")
 
 

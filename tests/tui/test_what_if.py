@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -357,9 +358,13 @@ def source_text(trace: Trace, at: int) -> str:
     return "" if found is None else trace.header.sources[found.file].splitlines()[found.line - 1]
 
 
-async def test_enter_runs_the_program_and_opens_both_runs_once_no_palette_is_over_it(tmp_path: Path) -> None:
+async def test_enter_runs_the_program_and_opens_both_runs_once_no_palette_is_over_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trace = script(tmp_path, FORUM)
     opens: list[Any] = []
+    palette_is_open, result = Event(), ChangedProcess.result
+    monkeypatch.setattr(ChangedProcess, "result", lambda self: palette_is_open.wait(HANGS) and result(self))
     async with stepper_of(Session(trace, line(trace, 6), run_arguments=[str(tmp_path / "script.py")])) as reader:
         app: StepperApp = reader.app
         app.exit = lambda result=None, *_: opens.append(result)  # type: ignore[method-assign]
@@ -369,6 +374,7 @@ async def test_enter_runs_the_program_and_opens_both_runs_once_no_palette_is_ove
         screen = reader.app.screen
         await reader.press("ctrl+p")
         assert reader.app.screen is not screen
+        palette_is_open.set()
         await reader.until(lambda: screen._ended is not None)  # type: ignore[attr-defined]
         assert not opens
         await reader.press("escape")

@@ -176,7 +176,7 @@ GRAPH_KINDS = (
         why=node_sentences.why_edges,
         rule=Rule(
             "Edge i leads to the Node that created input i, or to its AccumulateGrad if the input is a leaf. The edge "
-            "of an input that does not require grad is empty.",
+            "of an input that requires no grad is empty.",
             "torch::autograd::collect_next_edges",
             "torch/csrc/autograd/function.h",
         ),
