@@ -1,8 +1,8 @@
-"""The records of PyTorch, a file each, and how they are read.
+"""PyTorch's recorded answers, one file each, and the functions that read them.
 
-Programs are read one by one, when they are looked up (``programs()``), from one text file a subject
-(``truth/formats/program_records.py``). Everything else is JSON, packed where it changes with PyTorch's releases only
-and is much: ``python -m truth.show NAME`` shows any of it as text.
+Programs are read one by one when they are looked up (``programs()``), from one text file for each subject
+(``truth/formats/program_records.py``). Everything else is JSON. Large files that change only with PyTorch's releases are
+compressed. ``python -m truth.show NAME`` shows any record as text.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ HERE = Path(__file__).parent
 
 
 def text(path: Path) -> str:
-    """The text of a record's file, packed or not."""
+    """The text of a record's file, compressed or not."""
     written = path.read_bytes()
     return (gzip.decompress(written) if path.suffix == ".gz" else written).decode()
 
 
 def packed(path: Path, text: str) -> bytes:
-    """The bytes of a record's file, the same on every run."""
+    """The bytes of a record's file. They are the same in every run."""
     return gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode()
 
 
@@ -40,12 +40,12 @@ def file(name: str) -> Path:
 
 
 def read(name: str) -> Any:
-    """A record that is JSON."""
+    """Return a JSON record."""
     return json.loads(text(file(name)))
 
 
 def read_programs(name: str) -> RecordFile:
-    """The records of programs that a file has."""
+    """Return the program records of a file."""
     return RecordFile(text(file(name)))
 
 
@@ -54,7 +54,7 @@ class ProgramRecords(Mapping[str, Record]):
 
     def __init__(self) -> None:
         self.subjects = {name: subject for subject, programs in SUBJECTS.items() for name in programs}
-        """Name of each program to the file that it is in."""
+        """The file of each program, by the program's name."""
         self._file = functools.cache(lambda subject: read_programs(f"programs/{subject}"))
 
     def __getitem__(self, name: str) -> Record:
@@ -80,5 +80,5 @@ def training_loop(name: str) -> Record:
 
 
 def training_loops() -> list[str]:
-    """The training loops that were recorded."""
+    """The names of the recorded training loops."""
     return sorted(path.name.partition(".")[0] for path in (HERE / "training").iterdir())
