@@ -1,8 +1,8 @@
 """PyTorch's recorded answers, one file each, and the functions that read them.
 
 Programs are read one by one when they are looked up (``programs()``), from one text file for each subject
-(``truth/formats/program_records.py``). Everything else is JSON. Large files that change only with PyTorch's releases are
-compressed. ``python -m truth.show NAME`` shows any record as text.
+(``truth/formats/program_records.py``). Everything else is JSON. Large files that change only with PyTorch's releases
+are compressed. ``python -m truth.show NAME`` shows any record as text.
 """
 
 from __future__ import annotations
