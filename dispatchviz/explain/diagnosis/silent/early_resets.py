@@ -81,12 +81,12 @@ def _end_of_line(trace: Trace, step: int) -> int:
 
 def _diagnosis(trace: Trace, name: str, one: Reset, lost: list[int]) -> Diagnosis:
     backward, reset, step = (on_line(trace, each) for each in one)
-    grads = f"the gradient{'s' * (len(lost) != 1)} of {named(trace, lost, one.step) or f'what {name} holds'}"
+    grads = f"the gradient{'s' * (len(lost) != 1)} of {named(trace, lost, one.step) or f'the parameters of {name}'}"
     is_zero = "set_to_none=False" in reset
     does = f"sets {grads} to zero" if is_zero else f"removes {grads}"
     uses = "works with zeros" if is_zero else "has none to use and changes nothing"
     computed = f", which {backward} computed" if lost else f", after {backward}"
-    text = f"{capital(reset)} {does}{computed}. So {step} {uses}, each time that it runs."
+    text = f"{capital(reset)} {does}{computed}. So {step} {uses} each time that it runs."
     cause = Statement("gradients reset before the step", text)
     line, first = on_line(trace, one.reset, text=False), on_line(trace, one.backward, text=False)
     fix = f"Move {line} before {first}, or after {on_line(trace, one.step, text=False)}: {name}.zero_grad()."

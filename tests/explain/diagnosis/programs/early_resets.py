@@ -41,7 +41,7 @@ CASES = [
         "Move line 9 before line 8, or after line 10",
         training(before="opt.zero_grad()"),
         torch_why=(
-            "Line 9 (opt.zero_grad()) takes the gradients of what opt holds away, after line 8",
+            "Line 9 (opt.zero_grad()) removes the gradients of the parameters of opt, after line 8",
             "changes nothing",
         ),
     ),
@@ -52,7 +52,11 @@ CASES = [
         ("Line 9", "sets the gradients of net.bias and net.weight to zero", "line 10 (opt.step()) works with zeros"),
         "Move line 9 before line 8",
         training("Adam", before="opt.zero_grad(set_to_none=False)"),
-        torch_why=("Line 9", "sets the gradients of what opt holds to zero", "line 10 (opt.step()) works with zeros"),
+        torch_why=(
+            "Line 9",
+            "sets the gradients of the parameters of opt to zero",
+            "line 10 (opt.step()) works with zeros",
+        ),
     ),
     Case(
         "one step",
@@ -61,7 +65,7 @@ CASES = [
         ("Line 5 (sgd.zero_grad()) removes the gradient of w, which line 4 ((w * w).sum().backward()) computed",),
         "Move line 5 before line 4, or after line 6",
         STEPS + "sgd.zero_grad()\n(w * w).sum().backward()\nsgd.step()",
-        torch_why=("Line 5 (sgd.zero_grad()) takes the gradients of what sgd holds away",),
+        torch_why=("Line 5 (sgd.zero_grad()) removes the gradients of the parameters of sgd",),
     ),
 ]
 """The cases. A recording of an installed PyTorch does not show that a gradient is set to None."""
