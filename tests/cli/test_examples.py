@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def examples(command: str) -> list[list[str]]:
 def status(command: str, arguments: list[str]) -> int:
     if command == "stack" and "--read" not in arguments:
         return 0 if HAS_STACK else 2
-    if "torch" in arguments and not HAS_TORCH:
+    if ("--engine", "torch") in pairwise(arguments) and not HAS_TORCH:
         return 2
     if command == "why" and any("backward" in each for each in arguments):
         return 1  # a program that fails
