@@ -1,7 +1,8 @@
 """Recording of programs that use ``torch.compile``.
 
 The compiler gets the program's code as written, without the calls that notify the recorder. No cell is watched while it
-compiles, so the calls that it makes are not recorded. A backward that compiled autograd runs is not recorded either.
+compiles, so the calls that it makes are not recorded. Nor are those of a backward that compiled autograd runs. The steps
+of the compiler are (``compiler_watch.py``).
 """
 
 from __future__ import annotations
@@ -16,15 +17,25 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from dispatchviz.live.installed_torch import release
+
 if TYPE_CHECKING:
+    from dispatchviz.live.compiler_watch import CompilerWatch
     from dispatchviz.live.live_recorder import LiveRecorder
 
-_BYTECODE, _FRAMES, _INLINED, _RULES = (
-    f"torch._dynamo.{name}" for name in ("bytecode_transformation", "convert_frame", "symbolic_convert", "trace_rules")
+_BYTECODE, _FRAMES, _INLINED, _RULES, _GRAPHS, _BACKWARDS = (
+    f"torch._dynamo.{name}"
+    for name in (
+        *("bytecode_transformation", "convert_frame", "symbolic_convert", "trace_rules", "output_graph"),
+        "compiled_autograd",
+    )
 )
+_AOT = "torch._functorch._aot_autograd.graph_compile"
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 Function = Callable[..., Any]
+Replacement = tuple[str, Callable[[Function], Function]]
+"""The path of a function in its module, and the function that makes its replacement."""
 Apart = Callable[[], AbstractContextManager[None]]
 """A context manager inside which PyTorch's own functions are in place."""
 
@@ -54,26 +65,49 @@ class _Changes:
     def __init__(self, watch: LiveRecorder, apart: Apart) -> None:
         self._watch, self._apart = watch, apart
         self._written = cache(lambda code: code_as_written(code, watch))
-        self._originals: list[tuple[ModuleType, str, Function]] = []
-        self.made = {
-            _BYTECODE: ("_cached_cleaned_instructions", self._as_written),
-            _INLINED: ("cleaned_instructions", self._as_written),  # 2.6 has no function in between
-            _FRAMES: ("_compile", self._quiet),
-            _RULES: ("check_file", self._without_us),
+        self._originals: list[tuple[Any, str, Function]] = []
+        self.made: dict[str, tuple[Replacement, ...]] = {
+            _BYTECODE: (("_cached_cleaned_instructions", self._as_written),),
+            _INLINED: (("cleaned_instructions", self._as_written),),  # 2.6 has no function in between
+            _FRAMES: (("_compile", self._quiet),),
+            _RULES: (("check_file", self._without_us),),
         }
+        if compiler_is_watched(watch.torch):
+            self._add_steps(watch.compiler)
+
+    def _add_steps(self, compiler: CompilerWatch) -> None:
+        """Also replace the functions that report the steps of the compiler."""
+        self.made[_FRAMES] += (("get_and_maybe_log_recompilation_reasons", compiler.reporting),)
+        self.made[_GRAPHS] = (
+            ("OutputGraph.compile_subgraph", compiler.breaking),
+            ("OutputGraph.call_user_compiler", compiler.capturing),
+            ("OutputGraph.install_global_unsafe", compiler.installing),
+        )
+        self.made[_AOT] = (
+            ("_partition_joint_graph_into_fw_bw", compiler.partitioning),
+            ("aot_stage2_inference", compiler.inferring),
+        )
+        self.made[_BACKWARDS] = (
+            ("AutogradCompilerInstance.begin_capture", compiler.collecting),
+            ("AutogradCompilerInstance.set_node_origin", compiler.applying),
+            ("AutogradCompilerInstance.end_capture", compiler.ending),
+        )
 
     def change(self, module: ModuleType) -> None:
-        """Replace the function of a module."""
-        name, made = self.made[module.__name__]
-        original = vars(module).get(name)
-        if original is not None:
-            self._originals.append((module, name, original))
-            setattr(module, name, made(original))
+        """Replace the functions of a module."""
+        for path, made in self.made[module.__name__]:
+            of, _, name = path.rpartition(".")
+            owner = vars(module).get(of) if of else module
+            original = None if owner is None else vars(owner).get(name)
+            if original is not None:
+                self._originals.append((owner, name, original))
+                setattr(owner, name, made(original))
 
     def undo(self) -> None:
         """Restore all functions."""
-        for module, name, original in self._originals:
-            setattr(module, name, original)
+        for owner, name, original in self._originals:
+            setattr(owner, name, original)
+        self._watch.compiler.take_out()
 
     def _as_written(self, original: Function) -> Function:
         def instructions(code: CodeType, *args: Any, **kwargs: Any) -> Any:
@@ -94,8 +128,14 @@ class _Changes:
 
     def _quiet(self, original: Function) -> Function:
         def compiles(code: CodeType, *args: Any, **kwargs: Any) -> Any:
-            with self.unwatched():
-                return original(self._written(code), *args, **kwargs)
+            if not compiler_is_watched(self._watch.torch):
+                with self.unwatched():
+                    return original(self._written(code), *args, **kwargs)
+            compiler, of = self._watch.compiler, kwargs.get("compile_id", "")
+            with self.unwatched(), compiler.compiles(code, of, str(of).partition("/")[2] not in ("", "0")):
+                result = original(self._written(code), *args, **kwargs)
+                compiler.compiled(result)
+                return result
 
         return compiles
 
@@ -131,6 +171,15 @@ class _Finder:
 
         loader.exec_module = exec_module
         return spec
+
+
+def compiler_is_watched(torch: Any) -> bool:
+    """Return whether the steps of the compiler are recorded. Earlier releases name its functions otherwise."""
+    return release(torch.__version__) >= STEPS_SINCE
+
+
+STEPS_SINCE = (2, 13)
+"""The first release whose compiler is watched."""
 
 
 def code_as_written(code: CodeType, watch: LiveRecorder) -> CodeType:

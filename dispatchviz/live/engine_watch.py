@@ -102,9 +102,10 @@ class EngineWatch:
 
         def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.listening is not self._watch or not self._watch.thread.watched:
+                self._watch.compiler.backward_traced(roots)
                 return original(roots, *args, **kwargs)
             if backwards_are_compiled():  # otherwise our hooks would be compiled too
-                with unwatched():
+                with self._watch.compiler.backward(), unwatched():
                     return original(roots, *args, **kwargs)
             return self._run(original, roots, args, kwargs)
 

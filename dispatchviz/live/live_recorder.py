@@ -17,6 +17,7 @@ from weakref import ref
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.changed_geometry import may_resize, recording_geometry
+from dispatchviz.live.compiler_watch import CompilerWatch
 from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
 from dispatchviz.live.inference_numbers import InferenceNumbers
@@ -116,6 +117,7 @@ class LiveRecorder(ProgramRecorder):
         """The owner of the code, by the ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
+        self.compiler = CompilerWatch(self)
         self._grad_mode = c.is_grad_enabled if hasattr(c, "is_grad_enabled") else torch.is_grad_enabled
         """PyTorch's test of grad mode. Without grad mode a kernel makes no Node, and reading ``grad_fn`` of a view that
         was written to would make one.

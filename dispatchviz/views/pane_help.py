@@ -5,6 +5,7 @@ from __future__ import annotations
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
     CELL,
+    COMPILER,
     ENGINE,
     GRAPH,
     KEYS,
@@ -77,6 +78,12 @@ ABOUT = {
         "All members of one Node: the Node that this step creates or runs, or else the grad_fn of a tensor of this "
         "step. Each row shows a member of PyTorch's class, its current value and its purpose. Press Enter on a row to"
         " go to the step that set it."
+    ),
+    COMPILER: (
+        "The graph that torch.compile captured, below the lines of your program that it comes from, or below the Nodes"
+        " whose work it does. The line that runs at this step is marked. Below it are the dispatch keys that the Python"
+        " dispatcher was asked for while PyTorch traced, and the kernel that it picked for each. While the compiler"
+        " makes the graph, all lines have their keys."
     ),
 }
 """The description of each pane and how to read it."""

@@ -8,6 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.autocast import AUTOCAST_KINDS
 from dispatchviz.explain.kinds.binding import BINDING_KINDS
+from dispatchviz.explain.kinds.compile import COMPILE_KINDS
 from dispatchviz.explain.kinds.dispatch import DISPATCH_KINDS
 from dispatchviz.explain.kinds.engine import ENGINE_KINDS
 from dispatchviz.explain.kinds.error import ERROR_KINDS
@@ -47,6 +48,7 @@ _ALL = (
     | HOOK_KINDS
     | FUNCTION_KINDS
     | MODULE_KINDS
+    | COMPILE_KINDS
     | FORWARD_AD_KINDS
     | ENGINE_KINDS
     | READY_QUEUE_KINDS

@@ -55,6 +55,7 @@ Pane = Literal[
     "engine",
     "output",
     "structured kernel",
+    "compiler",
 ]
 """A pane of the stepper that a step may need."""
 

@@ -10,6 +10,7 @@ from dispatchviz.explain.kinds.all_kinds import KINDS
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
     CELL,
+    COMPILER,
     ENGINE,
     GRAPH,
     KEYS,
@@ -33,15 +34,15 @@ _NUMBERS = {name: number for number, name in PANE_NAMES.items()}
 NEEDED = {kind: tuple(_NUMBERS[pane] for pane in record.panes) for kind, record in KINDS.items() if record.panes}
 """The panes that show most about each kind of step, best first."""
 
-OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, STRUCTURED, TENSORS, CELL, THREAD, ENGINE, OUTPUT, TABLE, NODE)
+OTHERWISE = (SOURCE, COMPILER, KEYS, CALLS, GRAPH, STRUCTURED, TENSORS, CELL, THREAD, ENGINE, OUTPUT, TABLE, NODE)
 """The order of the other panes. With it, few panes appear and disappear between steps."""
 
 ON_REQUEST = (TABLE, NODE)
 """The panes that are shown only if the reader chooses them."""
 
-UNTITLED = (CELL, STRUCTURED, TABLE, THREAD)
-"""The empty panes that are not shown as a title: the title of the key set already says that there is no call, and the
-header shows the thread state.
+UNTITLED = (CELL, STRUCTURED, TABLE, THREAD, COMPILER)
+"""The empty panes that are not shown as a title: the title of the key set already says that there is no call, the
+header shows the thread state, and most programs compile nothing.
 """
 
 OWN_TITLES = 1

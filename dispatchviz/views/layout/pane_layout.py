@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS, ENGINE, OUTPUT, STRUCTURED, TABLE, NODE = PANES = tuple(
-    range(1, 14)
+STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS, ENGINE, OUTPUT, STRUCTURED, TABLE, NODE, COMPILER = PANES = (
+    tuple(range(1, 15))
 )
 """The panes, by number."""
 
@@ -27,6 +27,7 @@ PANE_NAMES = {
     STRUCTURED: "structured kernel",
     TABLE: "operator table",
     NODE: "node",
+    COMPILER: "compiler",
 }
 """The names of the panes in files."""
 
@@ -71,6 +72,7 @@ ROWS_WANTED = {
     STRUCTURED: 6,
     TABLE: 14,
     NODE: 14,
+    COMPILER: 14,
 }
 """The preferred number of rows of each pane. A column is divided in these proportions."""
 
@@ -80,8 +82,8 @@ LEAST = {KEYS: 9, CELL: 7, CALLS: 7, THREAD: 7, OUTPUT: 5, STRUCTURED: 6}
 LEAST_OTHERS = 8
 
 ONE = (PANES[1:],)
-TWO = ((CALLS, CELL, TABLE, STRUCTURED, THREAD, TENSORS, GRAPH, NODE, OUTPUT), (KEYS, SOURCE, ENGINE))
-THREE = ((CALLS, CELL, TENSORS), (KEYS, TABLE, STRUCTURED, THREAD, GRAPH, NODE, OUTPUT), (SOURCE, ENGINE))
+TWO = ((CALLS, CELL, TABLE, STRUCTURED, THREAD, TENSORS, GRAPH, NODE, COMPILER, OUTPUT), (KEYS, SOURCE, ENGINE))
+THREE = ((CALLS, CELL, TENSORS), (KEYS, TABLE, STRUCTURED, THREAD, GRAPH, NODE, COMPILER, OUTPUT), (SOURCE, ENGINE))
 """The panes of each column below the steps, from top to bottom. A pane is always in the same column, and the panes that
 one step needs are in different columns.
 """

@@ -12,12 +12,14 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import Event
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import structured_call
+from dispatchviz.explain.compiled.running_graph import shown_graph
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.lookups import neighbor
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.views.layout.pane_layout import (
     CELL,
+    COMPILER,
     ENGINE,
     GRAPH,
     KEYS,
@@ -75,6 +77,12 @@ def _not_structured(trace: Trace, at: int) -> Line | None:
     return _next(trace, at, ev.MetaEntered, "no structured kernel here")
 
 
+def _not_compiled(trace: Trace, at: int) -> Line | None:
+    if len(trace.steps_of(ev.GraphCaptured)) > 0 and shown_graph(trace, at) is not None:
+        return None
+    return _next(trace, at, ev.GraphCaptured, "no compiled code here")
+
+
 def _plain_thread(trace: Trace, at: int) -> Line | None:
     if not thread_state(trace, at).is_plain:
         return None
@@ -106,6 +114,7 @@ EMPTY: dict[int, Callable[[Trace, int], Line | None]] = {
     TENSORS: _no_tensor,
     STRUCTURED: _not_structured,
     THREAD: _plain_thread,
+    COMPILER: _not_compiled,
 }
 """The functions for panes that may be empty; the other panes never are."""
 

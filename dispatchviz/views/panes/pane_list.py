@@ -12,6 +12,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
     CELL,
+    COMPILER,
     ENGINE,
     GRAPH,
     KEYS,
@@ -43,6 +44,7 @@ PANES = {
     STRUCTURED: ("Structured kernel", "structured_pane"),
     TABLE: ("Operator table", "table_pane"),
     NODE: ("Node", "node_pane"),
+    COMPILER: ("What the compiler saw", "compiler_pane"),
 }
 """The title and the module in this folder, by number."""
 

@@ -22,6 +22,7 @@ from typing import get_args
 
 from dispatchviz.core.record.events.autocast_events import *
 from dispatchviz.core.record.events.binding_events import *
+from dispatchviz.core.record.events.compile_events import *
 from dispatchviz.core.record.events.dispatch_events import *
 from dispatchviz.core.record.events.engine_events import *
 from dispatchviz.core.record.events.error_events import *
@@ -72,6 +73,8 @@ AnyEvent = (
     | FinalCallbackQueued | FinalCallbackCalled
     | NodeDeleted
     | ModuleCalled
+    | CompileStarted | GuardFailed | GraphBroken | GraphCaptured | CompileFinished | RegionCalled | RegionNodeMade
+    | BackwardCompiled | NodeCaptured
     | OptionalEvent
 )  # fmt: skip
 """The classes of all kinds. A new one is inserted before the optional ones: a trace file names these only if it has

@@ -1,0 +1,326 @@
+"""The steps of ``torch.compile``, observed where the compiler's own functions are called.
+
+Nothing is read that would change what is compiled: a graph is read after PyTorch has made it, and the functions that
+are replaced get and return the same objects. Only a compiled region is called through a function of ours, until the
+recording ends.
+
+Not here: which functions are replaced, and when (``compiled_regions.py``), the lines of a graph (``graph_lines.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.graph_line import GraphLine
+from dispatchviz.core.seam import recorder
+from dispatchviz.live.graph_lines import GraphReader
+from dispatchviz.running.call_sites import is_users_file, shown_file
+
+if TYPE_CHECKING:
+    from dispatchviz.live.live_recorder import LiveRecorder
+
+Function = Callable[..., Any]
+
+COMPILED_NODE = "CompiledFunctionBackward"
+"""The Node of a region with a backward (``torch/_functorch/_aot_autograd/runtime_wrappers.py``)."""
+
+_REGION = "__compiled_fn"
+"""The beginning of the name of the global that holds a compiled region (``torch/_dynamo/output_graph.py``)."""
+
+
+class CompilerWatch:
+    """The recorder of the compiler."""
+
+    def __init__(self, watch: LiveRecorder) -> None:
+        self._watch = watch
+        self._reader = GraphReader(watch.torch, self._shown)
+        self._regions = -1
+        """The number of the newest region."""
+        self._compiling = 0
+        """The number of functions that are being compiled. One may be compiled while another is."""
+        self._nodes: dict[int, str] = {}
+        """The names of the Nodes that PyTorch made while it traced the newest region, by sequence number."""
+        self._globals: list[tuple[dict[str, Any], str]] = []
+        """Where our functions are in front of regions: the namespace and the name."""
+        self._captured: list[tuple[str, int, int]] = []
+        """The Nodes that compiled autograd captures: name, position, and the number of lines before."""
+        self._origins: list[tuple[str, str, int]] = []
+        """What it collected: the kind, the name and the position of the Node."""
+
+    def _shown(self, file: str) -> str:
+        return self._watch.announced.get(file) or shown_file(file)
+
+    def _emit(self, kind: Function, *fields: Any) -> None:
+        if recorder.listening is self._watch:
+            self._watch._emit(kind, *fields)
+
+    # -- Dynamo -------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def compiles(self, code: CodeType, compile_id: object, again: bool) -> Iterator[None]:
+        """Record the compilation of a function inside the block, which sets its outcome."""
+        watch = self._watch
+        if recorder.listening is not watch:
+            yield
+            return
+        watch.guarded(lambda: self._compile_begins(code, str(compile_id), again))
+        self._compiling += 1
+        try:
+            yield
+        except BaseException as error:
+            text = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+            self._emit(ev.CompileFinished, "failed", text)
+            raise
+        finally:
+            self._compiling -= 1
+            if recorder.listening is watch:
+                watch.leave()
+
+    def _compile_begins(self, code: CodeType, compile_id: str, again: bool) -> None:
+        watch = self._watch
+        watch.line_calls(2)
+        place = self._shown(code.co_filename), code.co_firstlineno
+        watch._emit_span(ev.CompileStarted, compile_id, code.co_qualname, *place, again)
+
+    def compiled(self, result: Any) -> None:
+        """Record the result of a compilation: ``ConvertFrameReturn``."""
+        made = getattr(result, "guarded_code", result) is not None
+        self._emit(ev.CompileFinished, "compiled" if made else "not compiled", "")
+
+    def reporting(self, original: Function) -> Function:
+        """Return a replacement of ``get_and_maybe_log_recompilation_reasons``, which reports the guards that failed."""
+
+        @wraps(original)
+        def reasons(*args: Any, **kwargs: Any) -> Any:
+            found = original(*args, **kwargs)
+            if self._compiling:
+                for one in found or ():
+                    self._emit(ev.GuardFailed, str(one))
+            return found
+
+        return reasons
+
+    def breaking(self, original: Function) -> Function:
+        """Return a replacement of ``OutputGraph.compile_subgraph``, which ends a graph."""
+
+        @wraps(original)
+        def compile_subgraph(graph: Any, tx: Any, reason: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._compiling and reason.graph_break:
+                self._watch.guarded(lambda: self._broken(reason))
+            return original(graph, tx, reason, *args, **kwargs)
+
+        return compile_subgraph
+
+    def _broken(self, reason: Any) -> None:
+        places = [(one.filename, one.lineno) for one in reason.user_stack if is_users_file(one.filename)]
+        file, line = places[-1] if places else ("", 0)
+        self._emit(ev.GraphBroken, str(reason.reason).strip(), file and self._shown(file), line or 0)
+
+    def capturing(self, original: Function) -> Function:
+        """Return a replacement of ``OutputGraph.call_user_compiler``, which gives Dynamo's graph to the backend."""
+
+        @wraps(original)
+        def call_user_compiler(output: Any, graph: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._compiling and recorder.listening is self._watch:
+                self._regions += 1
+                self._nodes = {}
+                self._watch.guarded(lambda: self._captures("Dynamo", graph))
+            return original(output, graph, *args, **kwargs)
+
+        return call_user_compiler
+
+    def _captures(self, stage: ev.GraphStage, graph: Any, saved: Sequence[str] = ()) -> None:
+        lines = self._reader.lines(graph.graph, self._nodes)
+        self._emit(ev.GraphCaptured, self._regions, stage, lines, tuple(saved))
+
+    # -- AOTAutograd --------------------------------------------------------------------------------------------------
+
+    def partitioning(self, original: Function) -> Function:
+        """Return a replacement of ``_partition_joint_graph_into_fw_bw``."""
+
+        @wraps(original)
+        def partition(joint: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self._compiling:
+                return original(joint, *args, **kwargs)
+            watch = self._watch
+            watch.guarded(lambda: self._captures("joint", joint))
+            parts = original(joint, *args, **kwargs)
+            forward, backward, outputs = parts
+            saved = [str(one) for one in _returned(forward)[outputs:]]
+            watch.guarded(lambda: self._captures("forward", forward, saved))
+            watch.guarded(lambda: self._captures("backward", backward))
+            return parts
+
+        return partition
+
+    def inferring(self, original: Function) -> Function:
+        """Return a replacement of ``aot_stage2_inference``, which compiles a graph that has no backward."""
+
+        @wraps(original)
+        def inference(state: Any, capture: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._compiling:
+                self._watch.guarded(lambda: self._captures("inference", capture.graph_module))
+            return original(state, capture, *args, **kwargs)
+
+        return inference
+
+    def backward_traced(self, roots: Sequence[Any]) -> None:
+        """Note the names of the Nodes of a backward that AOTAutograd traces."""
+        if self._compiling and recorder.listening is self._watch:
+            self._watch.guarded(lambda: self._nodes.update(self._nodes_of(roots)))
+
+    def _nodes_of(self, roots: Sequence[Any]) -> Iterator[tuple[int, str]]:
+        with self._watch.torch._C.DisableTorchFunction():
+            waiting = [node for one in roots if (node := getattr(one, "grad_fn", None)) is not None]
+            seen = set[Any]()
+            while waiting:
+                node = waiting.pop()
+                if node not in seen:
+                    seen.add(node)
+                    yield node._sequence_nr(), node.name()
+                    waiting += [to for to, _ in node.next_functions if to is not None]
+
+    # -- calls of regions ---------------------------------------------------------------------------------------------
+
+    def installing(self, original: Function) -> Function:
+        """Return a replacement of ``OutputGraph.install_global_unsafe``. It puts our function in front of a region."""
+
+        @wraps(original)
+        def install_global_unsafe(output: Any, name: str, value: Any) -> None:
+            original(output, name, value)
+            if self._compiling and name.startswith(_REGION) and recorder.listening is self._watch:
+                names = output.global_scope
+                names[name] = _Region(self, self._regions, value).called
+                self._globals.append((names, name))
+
+        return install_global_unsafe
+
+    def take_out(self) -> None:
+        """Put the regions themselves into their globals again."""
+        while self._globals:
+            names, name = self._globals.pop()
+            ours = getattr(names.get(name), "__self__", None)
+            if isinstance(ours, _Region):
+                names[name] = ours.compiled
+
+    def begins(self, region: int) -> None:
+        """Record that the program calls a region."""
+        self._watch.line_calls(2)
+        self._watch._emit_span(ev.RegionCalled, region)
+
+    def returned(self, region: int, result: Any) -> None:
+        """Record the Node that the call of a region has made."""
+        watch = self._watch
+        kind, seen = watch.torch.Tensor, set[int]()
+        for tensor in result if isinstance(result, (list, tuple)) else (result,):
+            if type(tensor) is not kind:
+                continue
+            with watch.torch._C.DisableTorchFunction():
+                node = tensor.grad_fn if tensor.requires_grad and not tensor._is_view() else None
+            if node is not None and node.name() == COMPILED_NODE:
+                watch.nodes.look_at_bound(tensor)
+                number = watch.nodes.known(node) - watch.first_node
+                if number not in seen:
+                    seen.add(number)
+                    watch._emit(ev.RegionNodeMade, number, region)
+
+    # -- compiled autograd --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def backward(self) -> Iterator[None]:
+        """Record a backward that compiled autograd runs inside the block."""
+        watch = self._watch
+        watch.line_calls(3)
+        watch._emit_span(ev.BackwardCompiled)
+        try:
+            yield
+        finally:
+            if recorder.listening is watch:
+                watch.leave()
+
+    def collecting(self, original: Function) -> Function:
+        """Return a replacement of ``AutogradCompilerInstance.begin_capture``, which gets what the Nodes collected."""
+
+        @wraps(original)
+        def begin_capture(compiler: Any, inputs: Any, sizes: Any, scalars: Any, origins: Any, *rest: Any) -> Any:
+            kinds = zip(("tensor", "size", "scalar"), origins, strict=False)
+            self._origins = [(kind, name, index) for kind, found in kinds for index, name in found]
+            self._captured = []
+            return original(compiler, inputs, sizes, scalars, origins, *rest)
+
+        return begin_capture
+
+    def applying(self, original: Function) -> Function:
+        """Return a replacement of ``AutogradCompilerInstance.set_node_origin``, which C++ calls before each
+        ``apply_with_saved``.
+        """
+
+        @wraps(original)
+        def set_node_origin(compiler: Any, name: str, index: int, *rest: Any) -> Any:
+            self._captured.append((name, index, len(compiler.fx_tracer.graph.nodes)))
+            return original(compiler, name, index, *rest)
+
+        return set_node_origin
+
+    def ending(self, original: Function) -> Function:
+        """Return a replacement of ``AutogradCompilerInstance.end_capture``, which has the whole graph."""
+
+        @wraps(original)
+        def end_capture(compiler: Any, *args: Any) -> Any:
+            if recorder.listening is self._watch:
+                self._watch.guarded(lambda: self._backward_captured(compiler.fx_tracer.graph))
+            return original(compiler, *args)
+
+        return end_capture
+
+    def _backward_captured(self, graph: Any) -> None:
+        lines = self._reader.lines(graph)
+        added = {index: lines[begin:end] for (_, index, begin), end in zip(self._captured, self._ends(lines), strict=True)}
+        for name, index, _ in self._captured:
+            content = tuple([kind for kind, _, at in self._origins if at == index])
+            self._emit(ev.NodeCaptured, "compiled_args", name, index, content)
+        for name, index, _ in self._captured:
+            self._emit(ev.NodeCaptured, "apply_with_saved", name, index, tuple([one.name for one in added[index]]))
+        names = {line.name: name for name, index, _ in self._captured for line in added[index]}
+        of_nodes = tuple([line._replace(node=names.get(line.name, "")) for line in lines])
+        self._emit(ev.GraphCaptured, max(self._regions, 0), "compiled autograd", of_nodes, ())
+
+    def _ends(self, lines: Sequence[GraphLine]) -> list[int]:
+        """Return the number of lines after each captured Node."""
+        return [begin for _, _, begin in self._captured[1:]] + [len(lines)] * bool(self._captured)
+
+
+class _Region:
+    """A compiled region, with our function in front of it."""
+
+    __slots__ = ("_number", "_watch", "compiled")
+
+    def __init__(self, watch: CompilerWatch, number: int, compiled: Function) -> None:
+        self._watch, self._number, self.compiled = watch, number, compiled
+
+    def called(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the region, and record the call."""
+        watch, live = self._watch, self._watch._watch
+        if recorder.listening is not live or not live.thread.watched:
+            return self.compiled(*args, **kwargs)
+        live.guarded(lambda: watch.begins(self._number))
+        try:
+            result = self.compiled(*args, **kwargs)
+            if recorder.listening is live:
+                live.guarded(lambda: watch.returned(self._number, result))
+            return result
+        finally:
+            if recorder.listening is live:
+                live.leave()
+
+
+def _returned(module: Any) -> Sequence[Any]:
+    """Return the results of a graph."""
+    *_, output = module.graph.nodes
+    found: Sequence[Any] = output.args[0]
+    return found
