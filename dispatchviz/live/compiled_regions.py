@@ -30,7 +30,7 @@ _BYTECODE, _FRAMES, _INLINED, _RULES, _GRAPHS, _BACKWARDS = (
         "compiled_autograd",
     )
 )
-_AOT = "torch._functorch._aot_autograd.graph_compile"
+_AOT, _CACHE = (f"torch._functorch._aot_autograd.{name}" for name in ("graph_compile", "aot_autograd_result"))
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 Function = Callable[..., Any]
@@ -87,8 +87,9 @@ class _Changes:
             ("_partition_joint_graph_into_fw_bw", compiler.partitioning),
             ("aot_stage2_inference", compiler.inferring),
         )
+        self.made[_CACHE] = (("GenericAOTAutogradResult.wrap_post_compile", compiler.restoring),)
         self.made[_BACKWARDS] = (
-            ("AutogradCompilerInstance.begin_capture", compiler.collecting),
+            ("AutogradCompilerInstance.begin_capture", compiler.capturing_backward),
             ("AutogradCompilerInstance.set_node_origin", compiler.applying),
             ("AutogradCompilerInstance.end_capture", compiler.ending),
         )
@@ -131,8 +132,8 @@ class _Changes:
             if not compiler_is_watched(self._watch.torch):
                 with self.unwatched():
                     return original(self._written(code), *args, **kwargs)
-            compiler, of = self._watch.compiler, kwargs.get("compile_id", "")
-            with self.unwatched(), compiler.compiles(code, of, str(of).partition("/")[2] not in ("", "0")):
+            compiler, of = self._watch.compiler, kwargs["compile_id"]
+            with self.unwatched(), compiler.compiles(code, of, bool(of.frame_compile_id)):
                 result = original(self._written(code), *args, **kwargs)
                 compiler.compiled(result)
                 return result

@@ -16,9 +16,9 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.graph_line import GraphLine
 from dispatchviz.core.seam import recorder
-from dispatchviz.live.graph_lines import GraphReader
+from dispatchviz.live.cached_graphs import CachedGraphs, saved_values
+from dispatchviz.live.graph_lines import GraphReader, state_of
 from dispatchviz.running.call_sites import is_users_file, shown_file
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ Function = Callable[..., Any]
 
 COMPILED_NODE = "CompiledFunctionBackward"
 """The Node of a region with a backward (``torch/_functorch/_aot_autograd/runtime_wrappers.py``)."""
+
+def plain_node(name: str) -> str:
+    """Return the name of a Node without its C++ namespace."""
+    return name.rpartition("::")[2]
+
 
 _REGION = "__compiled_fn"
 """The beginning of the name of the global that holds a compiled region (``torch/_dynamo/output_graph.py``)."""
@@ -39,6 +44,9 @@ class CompilerWatch:
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
         self._reader = GraphReader(watch.torch, self._shown)
+        self._cache = CachedGraphs(watch.torch, self._shown)
+        self._traced = False
+        """True if AOTAutograd has traced the newest region, rather than found it in its cache."""
         self._regions = -1
         """The number of the newest region."""
         self._compiling = 0
@@ -49,8 +57,8 @@ class CompilerWatch:
         """Where our functions are in front of regions: the namespace and the name."""
         self._captured: list[tuple[str, int, int]] = []
         """The Nodes that compiled autograd captures: name, position, and the number of lines before."""
-        self._origins: list[tuple[str, str, int]] = []
-        """What it collected: the kind, the name and the position of the Node."""
+        self.in_backward = False
+        """True while compiled autograd runs a backward."""
 
     def _shown(self, file: str) -> str:
         return self._watch.announced.get(file) or shown_file(file)
@@ -128,15 +136,16 @@ class CompilerWatch:
         def call_user_compiler(output: Any, graph: Any, *args: Any, **kwargs: Any) -> Any:
             if self._compiling and recorder.listening is self._watch:
                 self._regions += 1
-                self._nodes = {}
+                self._nodes, self._traced = {}, False
                 self._watch.guarded(lambda: self._captures("Dynamo", graph))
             return original(output, graph, *args, **kwargs)
 
         return call_user_compiler
 
     def _captures(self, stage: ev.GraphStage, graph: Any, saved: Sequence[str] = ()) -> None:
+        self._traced = stage != "Dynamo"
         lines = self._reader.lines(graph.graph, self._nodes)
-        self._emit(ev.GraphCaptured, self._regions, stage, lines, tuple(saved))
+        self._emit(ev.GraphCaptured, self._regions, stage, lines, tuple(saved), False)
 
     # -- AOTAutograd --------------------------------------------------------------------------------------------------
 
@@ -168,6 +177,30 @@ class CompilerWatch:
             return original(state, capture, *args, **kwargs)
 
         return inference
+
+    def restoring(self, original: Function) -> Function:
+        """Return a replacement of ``GenericAOTAutogradResult.wrap_post_compile``, which takes graphs from the cache."""
+
+        @wraps(original)
+        def wrap_post_compile(result: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._compiling and not self._traced:
+                self._watch.guarded(lambda: self._restored(result))
+            return original(result, *args, **kwargs)
+
+        return wrap_post_compile
+
+    def _restored(self, result: Any) -> None:
+        backward = result.aot_backward_graph_str
+        forward: ev.GraphStage = "inference" if backward is None else "forward"
+        texts: dict[ev.GraphStage, str | None] = {
+            "joint": result.aot_joint_graph_str,
+            forward: result.aot_forward_graph_str,
+            "backward": backward,
+        }
+        for stage, text in texts.items():
+            if text is not None:
+                saved = saved_values(text) if stage == "forward" else ()
+                self._emit(ev.GraphCaptured, self._regions, stage, self._cache.lines(text), saved, True)
 
     def backward_traced(self, roots: Sequence[Any]) -> None:
         """Note the names of the Nodes of a backward that AOTAutograd traces."""
@@ -210,7 +243,8 @@ class CompilerWatch:
 
     def begins(self, region: int) -> None:
         """Record that the program calls a region."""
-        self._watch.line_calls(2)
+        if not self.in_backward:
+            self._watch.line_calls(2)
         self._watch._emit_span(ev.RegionCalled, region)
 
     def returned(self, region: int, result: Any) -> None:
@@ -237,21 +271,21 @@ class CompilerWatch:
         watch = self._watch
         watch.line_calls(3)
         watch._emit_span(ev.BackwardCompiled)
+        self.in_backward = True
         try:
             yield
         finally:
+            self.in_backward = False
             if recorder.listening is watch:
                 watch.leave()
 
-    def collecting(self, original: Function) -> Function:
-        """Return a replacement of ``AutogradCompilerInstance.begin_capture``, which gets what the Nodes collected."""
+    def capturing_backward(self, original: Function) -> Function:
+        """Return a replacement of ``AutogradCompilerInstance.begin_capture``."""
 
         @wraps(original)
-        def begin_capture(compiler: Any, inputs: Any, sizes: Any, scalars: Any, origins: Any, *rest: Any) -> Any:
-            kinds = zip(("tensor", "size", "scalar"), origins, strict=False)
-            self._origins = [(kind, name, index) for kind, found in kinds for index, name in found]
+        def begin_capture(compiler: Any, *args: Any) -> Any:
             self._captured = []
-            return original(compiler, inputs, sizes, scalars, origins, *rest)
+            return original(compiler, *args)
 
         return begin_capture
 
@@ -279,20 +313,16 @@ class CompilerWatch:
         return end_capture
 
     def _backward_captured(self, graph: Any) -> None:
-        lines = self._reader.lines(graph)
-        added = {index: lines[begin:end] for (_, index, begin), end in zip(self._captured, self._ends(lines), strict=True)}
-        for name, index, _ in self._captured:
-            content = tuple([kind for kind, _, at in self._origins if at == index])
-            self._emit(ev.NodeCaptured, "compiled_args", name, index, content)
-        for name, index, _ in self._captured:
-            self._emit(ev.NodeCaptured, "apply_with_saved", name, index, tuple([one.name for one in added[index]]))
-        names = {line.name: name for name, index, _ in self._captured for line in added[index]}
+        lines, nodes = self._reader.lines(graph), tuple(graph.nodes)
+        ends = [*[begin for _, _, begin in self._captured[1:]], len(lines)]
+        parts = [(plain_node(name), at, begin, end) for (name, at, begin), end in zip(self._captured, ends, strict=False)]
+        for name, at, begin, end in parts:
+            self._emit(ev.NodeCaptured, "compiled_args", name, at, tuple(state_of(nodes[begin:end])))
+        for name, at, begin, end in parts:
+            self._emit(ev.NodeCaptured, "apply_with_saved", name, at, tuple([one.name for one in lines[begin:end]]))
+        names = {line.name: name for name, _, begin, end in parts for line in lines[begin:end]}
         of_nodes = tuple([line._replace(node=names.get(line.name, "")) for line in lines])
-        self._emit(ev.GraphCaptured, max(self._regions, 0), "compiled autograd", of_nodes, ())
-
-    def _ends(self, lines: Sequence[GraphLine]) -> list[int]:
-        """Return the number of lines after each captured Node."""
-        return [begin for _, _, begin in self._captured[1:]] + [len(lines)] * bool(self._captured)
+        self._emit(ev.GraphCaptured, -1, "compiled autograd", of_nodes, (), False)
 
 
 class _Region:
@@ -306,7 +336,7 @@ class _Region:
     def called(self, *args: Any, **kwargs: Any) -> Any:
         """Call the region, and record the call."""
         watch, live = self._watch, self._watch._watch
-        if recorder.listening is not live or not live.thread.watched:
+        if recorder.listening is not live or not (live.thread.watched or watch.in_backward):
             return self.compiled(*args, **kwargs)
         live.guarded(lambda: watch.begins(self._number))
         try:

@@ -117,3 +117,25 @@ def picked_keys(operator: Any) -> Iterator[tuple[str, str]]:
 def _function(function: Any) -> str:
     name = getattr(function, "__qualname__", type(function).__name__)
     return f"{getattr(function, '__module__', '')}.{name}"
+
+
+def state_of(nodes: Iterable[Any]) -> Iterator[str]:
+    """Yield the inputs of a graph of compiled autograd that some of its lines use: ``inputs[1]``, ``sizes[0]``.
+
+    ``validate_outputs`` is left out, because it checks the result of the Node and is no part of its work.
+    """
+    lines = [node for node in nodes if "validate_outputs" not in node.name]
+    inputs = [text for node in lines for given in node.all_input_nodes if (text := _input(given))]
+    yield from dict.fromkeys(inputs)
+
+
+def _input(node: Any) -> str:
+    """Return the input that a line takes from the lists that compiled autograd collects; empty for any other line."""
+    while node.op == "call_function" and node.all_input_nodes:
+        first = node.all_input_nodes[0]
+        if first.op == "placeholder" and len(node.args) == 2:
+            return f"{first.target}[{node.args[1]}]"
+        if node.target.__name__ != "unwrap_maybe_dynamic_int":
+            return ""
+        node = first
+    return ""

@@ -63,7 +63,8 @@ def _captured(trace: Trace, event: ev.GraphCaptured) -> Statement:
         case "joint":
             parts = Counter(line.part for line in calls_of(event))
             split = f"{parts['forward']} of the forward and {parts['backward']} of the backward"
-            return Statement("joint graph", f"AOTAutograd has traced {region} and its backward into one graph: {split}.")
+            split = f": {split}" if parts["forward"] else f" of {count}"
+            return Statement("joint graph", f"AOTAutograd has traced {region} and its backward into one graph{split}.")
         case "forward":
             saved = f" It saves {listed(event.saved)} for the backward graph." if event.saved else ""
             return Statement("forward graph", f"The forward graph of {region} has {count}.{saved}")
@@ -135,7 +136,7 @@ def _node_made(trace: Trace, event: ev.RegionNodeMade) -> Statement:
     name, region = node_name(trace, event.node), region_title(event.region)
     graph = graph_of(trace, event.seq, event.region, "backward")
     nodes = () if graph is None else nodes_of(graph)
-    of = f" It is the only Node of the region, in place of {listed(nodes)}." if nodes else ""
+    of = f" It takes the place of {listed(nodes)}." if nodes else ""
     return Statement("Node of a region", f"{name} runs the backward graph of {region}.{of}")
 
 
@@ -145,10 +146,10 @@ def _node_made_label(trace: Trace, event: ev.RegionNodeMade) -> str:
 
 def _captured_node(trace: Trace, event: ev.NodeCaptured) -> Statement:
     if event.function == "compiled_args":
-        counts = [numbered(count, kind) for kind, count in Counter(event.content).items()]
-        what = listed(counts) if counts else "nothing that is an input of the graph"
-        text = f"compiled_args of {event.name} collects its state: {what}. The state is part of the key of the graph."
-        return Statement("compiled_args", f"The function {text}")
+        be = "is one of the" if len(event.content) == 1 else "are"
+        inputs = f" Of this, {listed(event.content)} {be} inputs of the graph." if event.content else ""
+        text = f"The function compiled_args of {event.name} collects the state of the Node for the key of the graph.{inputs}"
+        return Statement("compiled_args", text)
     added = f"adds {listed(event.content)} to the graph" if event.content else "adds nothing to the graph"
     text = f"The function apply_with_saved of {event.name} runs the Node with proxies, which {added}."
     return Statement("apply_with_saved", text)

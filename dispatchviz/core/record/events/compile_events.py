@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Container, Event
-from dispatchviz.core.record.events.field_types import Count, LineNumber, NodeNumber, Position
+from dispatchviz.core.record.events.field_types import Count, CountOrUnknown, LineNumber, NodeNumber, Position
 from dispatchviz.core.record.graph_line import GraphLine
 
 GraphStage = Literal["Dynamo", "joint", "forward", "backward", "inference", "compiled autograd"]
@@ -58,14 +58,18 @@ class GraphBroken(Event, frozen=True):
 class GraphCaptured(Event, frozen=True):
     """A part of the compiler has made a graph."""
 
-    region: Count
-    """Number of the compiled region, counted from 0 in the order of Dynamo's graphs."""
+    region: CountOrUnknown
+    """Number of the compiled region, counted from 0 in the order of Dynamo's graphs; -1 for a graph of compiled
+    autograd.
+    """
     stage: GraphStage
     """The part of the compiler."""
     lines: tuple[GraphLine, ...]
     """The lines of the graph."""
     saved: tuple[str, ...]
     """The names of the values that the forward graph saves for the backward graph."""
+    cached: bool
+    """True if the graph comes from AOTAutograd's cache. Its lines then have no Nodes."""
 
 
 class CompileFinished(Event, frozen=True):
@@ -109,4 +113,6 @@ class NodeCaptured(Event, frozen=True):
     index: Position
     """The position of the Node in the order in which the engine would run the Nodes."""
     content: tuple[str, ...]
-    """What it collected (``tensor``, ``size``, ``scalar``), or the names of the lines that it added to the graph."""
+    """The inputs of the graph that come from the state of the Node (``inputs[1]``, ``sizes[0]``), or the names of the lines
+    that it added to the graph.
+    """
