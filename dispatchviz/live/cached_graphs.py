@@ -12,7 +12,7 @@ from dispatchviz.core.record.graph_line import GraphLine
 from dispatchviz.live.graph_lines import LONGEST, ShownFile, picked_keys
 
 _PLACE = re.compile(r"^ *# File: (.+):(\d+) in .*?, code: ")
-_LINE = re.compile(r'^ +(\w+)(?:: "(\w+)\[([^]"]*)\][^"]*")? = (.*?)(?:;  [\w ]+ = None)*(?:  # .*)?$')
+_LINE = re.compile(r'^ +(\w+)(?:: "(\w+)\[([^]"]*)\][^"]*")? = (.*?)(?:;  [\w =]+)?(?:  # .*)?$')
 _OPERATOR = re.compile(r"torch\.ops\.(\w+)\.(\w+)\.(\w+)\(")
 _SAVED = re.compile(r"^ +(\w+),  # SavedForBackwardsAOTOutput", re.MULTILINE)
 

@@ -30,7 +30,9 @@ _BYTECODE, _FRAMES, _INLINED, _RULES, _GRAPHS, _BACKWARDS = (
         "compiled_autograd",
     )
 )
-_AOT, _CACHE = (f"torch._functorch._aot_autograd.{name}" for name in ("graph_compile", "aot_autograd_result"))
+_AOT, _CACHE, _RUNTIME = (
+    f"torch._functorch._aot_autograd.{name}" for name in ("graph_compile", "aot_autograd_result", "runtime_wrappers")
+)
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 Function = Callable[..., Any]
@@ -87,6 +89,7 @@ class _Changes:
             ("_partition_joint_graph_into_fw_bw", compiler.partitioning),
             ("aot_stage2_inference", compiler.inferring),
         )
+        self.made[_RUNTIME] = (("track_graph_compiling", self._compiling_backward),)
         self.made[_CACHE] = (("GenericAOTAutogradResult.wrap_post_compile", compiler.restoring),)
         self.made[_BACKWARDS] = (
             ("AutogradCompilerInstance.begin_capture", compiler.capturing_backward),
@@ -139,6 +142,15 @@ class _Changes:
                 return result
 
         return compiles
+
+    def _compiling_backward(self, original: Function) -> Function:
+        @contextmanager
+        def track_graph_compiling(*args: Any, **kwargs: Any) -> Iterator[None]:
+            """Also hide the compilation of a backward graph, which begins when it first runs."""
+            with original(*args, **kwargs), self.unwatched(), self._watch.compiler.compiles_backward():
+                yield
+
+        return track_graph_compiling
 
     @contextmanager
     def unwatched(self) -> Iterator[None]:

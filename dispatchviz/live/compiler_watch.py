@@ -71,12 +71,24 @@ class CompilerWatch:
 
     @contextmanager
     def compiles(self, code: CodeType, compile_id: object, again: bool) -> Iterator[None]:
-        """Record the compilation of a function inside the block, which sets its outcome."""
+        """Record the compilation of a function inside the block. ``compiled`` records its result."""
+        with self._compilation(lambda: self._compile_begins(code, str(compile_id), again)):
+            yield
+
+    @contextmanager
+    def compiles_backward(self) -> Iterator[None]:
+        """Record the compilation of a backward graph inside the block."""
+        with self._compilation(lambda: self._watch._emit_span(ev.CompileStarted, "", "", "", 0, False)):
+            yield
+            self._emit(ev.CompileFinished, "compiled", "")
+
+    @contextmanager
+    def _compilation(self, begins: Callable[[], None]) -> Iterator[None]:
         watch = self._watch
         if recorder.listening is not watch:
             yield
             return
-        watch.guarded(lambda: self._compile_begins(code, str(compile_id), again))
+        watch.guarded(begins)
         self._compiling += 1
         try:
             yield
@@ -319,7 +331,8 @@ class CompilerWatch:
         for name, at, begin, end in parts:
             self._emit(ev.NodeCaptured, "compiled_args", name, at, tuple(state_of(nodes[begin:end])))
         for name, at, begin, end in parts:
-            self._emit(ev.NodeCaptured, "apply_with_saved", name, at, tuple([one.name for one in lines[begin:end]]))
+            added = tuple([one.name for one in lines[begin:end] if "getitem" not in one.code.partition("(")[0]])
+            self._emit(ev.NodeCaptured, "apply_with_saved", name, at, added)
         names = {line.name: name for name, _, begin, end in parts for line in lines[begin:end]}
         of_nodes = tuple([line._replace(node=names.get(line.name, "")) for line in lines])
         self._emit(ev.GraphCaptured, -1, "compiled autograd", of_nodes, (), False)

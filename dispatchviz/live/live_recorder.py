@@ -8,6 +8,7 @@ Not here: how kernels are watched (``watched_cells.py``), the engine (``engine_w
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import _getframe
 from types import CodeType, FrameType
@@ -226,6 +227,11 @@ class LiveRecorder(ProgramRecorder):
         self.nodes.look_at_bound(tensor)
         super().name_bound(name, tensor, iteration)
 
+    def warned(self, category: str, message: str, file: str, line: int) -> None:
+        """Record that a warning is about to be shown, unless PyTorch hides it while it reads ``.grad`` of any tensor."""
+        if getattr(warnings.showwarning, "__qualname__", "") != HIDING:
+            super().warned(category, message, file, line)
+
     # -- kernels ------------------------------------------------------------------------------------------------------
 
     def _kernel_called(
@@ -404,6 +410,9 @@ class LiveRecorder(ProgramRecorder):
         self._codes.append(code)
         return OTHER if not is_users(code) else ANNOUNCED if code.co_filename in self.announced else USERS
 
+
+HIDING = "hide_warnings.<locals>._showwarning"
+"""The function with which PyTorch hides warnings (``torch/_logging/_internal.py``)."""
 
 RESETTING = "aten::set_"
 """The operator whose autograd kernel resets the AccumulateGrad of the tensor that it writes to

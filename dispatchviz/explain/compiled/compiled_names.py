@@ -11,9 +11,9 @@ _RESUME = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
 
 
 def function_title(name: str) -> str:
-    """``f``; ``the rest of f from line 5`` after a graph break."""
+    """``f``; ``the rest of f from line 5`` after a graph break; ``the backward graph`` of an empty name."""
     resumed = _RESUME.search(name)
-    return f"the rest of {resumed[1]} from line {resumed[2]}" if resumed else name
+    return f"the rest of {resumed[1]} from line {resumed[2]}" if resumed else name or "the backward graph"
 
 
 def region_title(region: int) -> str:
@@ -27,3 +27,13 @@ def graph_title(graph: ev.GraphCaptured) -> str:
         return "graph of compiled autograd"
     name = "Dynamo's graph" if graph.stage == "Dynamo" else f"{graph.stage} graph"
     return f"{name} of {region_title(graph.region)}"
+
+
+def break_reason(reason: str) -> str:
+    """PyTorch's reason for a graph break, without its hints: the title and the explanation."""
+    title, _, rest = reason.partition("\n")
+    explanation = _EXPLANATION.search(rest)
+    return f"{title.strip()}. {' '.join(explanation[1].split())}" if explanation else " ".join(reason.split())
+
+
+_EXPLANATION = re.compile(r"Explanation: (.*?)(?=\n *(?:Hint|Developer debug context):|\Z)", re.DOTALL)

@@ -6,7 +6,7 @@ from collections import Counter
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.compiled.compiled_names import function_title, graph_title, region_title
+from dispatchviz.explain.compiled.compiled_names import break_reason, function_title, graph_title, region_title
 from dispatchviz.explain.compiled.graphs import calls_of, graph_of, nodes_of
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule
 from dispatchviz.explain.sentences.statement import Statement
@@ -25,11 +25,15 @@ def _compiled_function(trace: Trace, event: ev.Event) -> str:
 
 def _started_label(trace: Trace, event: ev.CompileStarted) -> str:
     again = " again" if event.again else ""
-    return f"compile {function_title(event.function)}{again}  ({event.compile_id})"
+    number = f"  ({event.compile_id})" if event.compile_id else ""
+    return f"compile {function_title(event.function)}{again}{number}"
 
 
 def _started(trace: Trace, event: ev.CompileStarted) -> Statement:
     name = function_title(event.function)
+    if not event.function:
+        text = "The backward graph was made together with the forward graph. It runs for the first time, so it is compiled."
+        return Statement("backward graph compiled", text)
     if event.again:
         return Statement("compiled again", f"No compiled code of {name} fits this call, so torch.compile traces it again.")
     return Statement("compiled for the first time", f"There is no compiled code of {name} yet, so torch.compile traces it.")
@@ -41,7 +45,7 @@ def _guard_failed(trace: Trace, event: ev.GuardFailed) -> Statement:
 
 def _broken(trace: Trace, event: ev.GraphBroken) -> Statement:
     place = f"line {event.line}" if event.line else "what follows"
-    text = f"Dynamo cannot trace {place}, so the graph ends before it. PyTorch's reason: {_one_line(event.reason)}"
+    text = f"Dynamo cannot trace {place}, so the graph ends before it. PyTorch's reason: {shortened(break_reason(event.reason), _REASON)}"
     return Statement("graph break", text)
 
 
@@ -60,11 +64,13 @@ def _captured(trace: Trace, event: ev.GraphCaptured) -> Statement:
         case "Dynamo":
             of = _compiled_function(trace, event)
             return Statement("graph of Dynamo", f"Dynamo has traced {of} into a graph of {count}, {region}.")
+        case _ if event.cached:
+            name = graph_title(event)
+            return Statement("graph from the cache", f"AOTAutograd has found the {name} in its cache: {count}.")
         case "joint":
             parts = Counter(line.part for line in calls_of(event))
             split = f"{parts['forward']} of the forward and {parts['backward']} of the backward"
-            split = f": {split}" if parts["forward"] else f" of {count}"
-            return Statement("joint graph", f"AOTAutograd has traced {region} and its backward into one graph{split}.")
+            return Statement("joint graph", f"AOTAutograd has traced {region} and its backward into one graph: {split}.")
         case "forward":
             saved = f" It saves {listed(event.saved)} for the backward graph." if event.saved else ""
             return Statement("forward graph", f"The forward graph of {region} has {count}.{saved}")
@@ -115,6 +121,8 @@ def _captured_rule(event: ev.GraphCaptured) -> Rule:
 def _finished(trace: Trace, event: ev.CompileFinished) -> Statement:
     name = _compiled_function(trace, event)
     match event.outcome:
+        case "compiled" if name == function_title(""):
+            text = "The backend has compiled the backward graph."
         case "compiled":
             text = f"Dynamo has compiled {name}. Its guards decide which later calls use this code."
         case "not compiled":
@@ -129,7 +137,8 @@ def _called(trace: Trace, event: ev.RegionCalled) -> Statement:
     graph = graph_of(trace, event.seq, event.region, "forward", "inference", "Dynamo")
     if graph is None:
         return Statement("region called", f"{text}.")
-    return Statement("region called", f"{text}: {graph_title(graph)}, {numbered(len(calls_of(graph)), 'line')}.")
+    name = "Dynamo's graph" if graph.stage == "Dynamo" else f"its {graph.stage} graph"
+    return Statement("region called", f"{text}, which runs {name} of {numbered(len(calls_of(graph)), 'line')}.")
 
 
 def _node_made(trace: Trace, event: ev.RegionNodeMade) -> Statement:
@@ -146,8 +155,8 @@ def _node_made_label(trace: Trace, event: ev.RegionNodeMade) -> str:
 
 def _captured_node(trace: Trace, event: ev.NodeCaptured) -> Statement:
     if event.function == "compiled_args":
-        be = "is one of the" if len(event.content) == 1 else "are"
-        inputs = f" Of this, {listed(event.content)} {be} inputs of the graph." if event.content else ""
+        are = "is an input" if len(event.content) == 1 else "are inputs"
+        inputs = f" Of this, {listed(event.content)} {are} of the graph." if event.content else ""
         text = f"The function compiled_args of {event.name} collects the state of the Node for the key of the graph.{inputs}"
         return Statement("compiled_args", text)
     added = f"adds {listed(event.content)} to the graph" if event.content else "adds nothing to the graph"
@@ -187,7 +196,7 @@ COMPILE_KINDS = (
     | Kind(
         ev.GraphBroken,
         group="program",
-        label=lambda trace, event: shortened(f"graph break: {' '.join(event.reason.split())}", WIDTH),
+        label=lambda trace, event: shortened(f"graph break: {break_reason(event.reason)}", WIDTH),
         why=_broken,
         rule=Rule(
             "At a graph break, the graph so far is compiled. Python runs what cannot be traced, then Dynamo tries the rest.",

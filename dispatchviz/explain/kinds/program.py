@@ -37,7 +37,8 @@ def _why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:
 def _source_line_label(trace: Trace, event: ev.SourceLine) -> str:
     text = source_text(trace, event)
     own = text and event.file == trace.header.program.partition("::")[0]  # of a test: "file::name"
-    location = f"line {event.line}" if own else f"{event.file}, line {event.line}"
+    file = "inductor's code" if "torchinductor_" in event.file else event.file  # a path of hashes
+    location = f"line {event.line}" if own else f"{file}, line {event.line}"
     function = f" in {event.function}" if event.function else ""
     return shortened(f"{location}{function}{text and '  '}{text}", WIDTH)
 

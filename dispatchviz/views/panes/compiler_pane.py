@@ -38,7 +38,7 @@ def _lines(trace: Trace, shown: ShownGraph) -> Iterator[Line]:
             continue
         heading = _heading(trace, shown.graph, each)
         if heading != before:
-            yield line((heading or "no line of the program", "dim"), cut=True)
+            yield line((heading or "no line of the program", "title" if each.node else "dim"), cut=True)
         before = heading
         here = each.name == shown.line
         yield _row(shown.graph, each, here)
@@ -54,9 +54,9 @@ def _heading(trace: Trace, graph: ev.GraphCaptured, each: GraphLine) -> str:
         own = each.file == trace.header.program
         text = dict(enumerate(source_lines(trace, each.file), 1)).get(each.line, "").strip()
         place = f"{'' if own else each.file + ', '}line {each.line}  {text}".rstrip()
-    if not backward:
-        return place
-    return f"{each.node or 'no Node'}{' of ' if place else ''}{place}"
+    if not backward or not each.node:
+        return place or ("inputs" if backward else "")
+    return f"{each.node}{' of ' if place else ''}{place}"
 
 
 def _row(graph: ev.GraphCaptured, each: GraphLine, here: bool) -> Line:

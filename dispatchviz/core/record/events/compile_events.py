@@ -26,13 +26,13 @@ class CompileStarted(Container, frozen=True):
     """
 
     compile_id: str
-    """PyTorch's number of the function and of its compilation: ``0/1``."""
+    """PyTorch's number of the function and of its compilation: ``0/1``; empty for a backward graph."""
     function: str
-    """Name of the function: ``Net.forward``."""
+    """Name of the function: ``Net.forward``; empty for a backward graph, which is compiled when it first runs."""
     file: str
-    """Name of its file, as in the header's ``sources``."""
+    """Name of its file, as in the header's ``sources``; empty for a backward graph."""
     line: LineNumber
-    """Line number where the function begins."""
+    """Line number where the function begins; 0 for a backward graph."""
     again: bool
     """True if the function has been compiled before."""
 
