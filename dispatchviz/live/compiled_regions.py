@@ -1,8 +1,8 @@
 """Recording of programs that use ``torch.compile``.
 
 The compiler gets the program's code as written, without the calls that notify the recorder. No cell is watched while it
-compiles, so the calls that it makes are not recorded. Nor are those of a backward that compiled autograd runs. The steps
-of the compiler are (``compiler_watch.py``).
+compiles, so the calls that it makes are not recorded. Nor are those of a backward that compiled autograd runs. The
+steps of the compiler are (``compiler_watch.py``).
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ Function = Callable[..., Any]
 COMPILED_NODE = "CompiledFunctionBackward"
 """The Node of a region with a backward (``torch/_functorch/_aot_autograd/runtime_wrappers.py``)."""
 
+
 def plain_node(name: str) -> str:
     """Return the name of a Node without its C++ namespace."""
     return name.rpartition("::")[2]
@@ -327,7 +328,9 @@ class CompilerWatch:
     def _backward_captured(self, graph: Any) -> None:
         lines, nodes = self._reader.lines(graph), tuple(graph.nodes)
         ends = [*[begin for _, _, begin in self._captured[1:]], len(lines)]
-        parts = [(plain_node(name), at, begin, end) for (name, at, begin), end in zip(self._captured, ends, strict=False)]
+        parts = [
+            (plain_node(name), at, begin, end) for (name, at, begin), end in zip(self._captured, ends, strict=False)
+        ]
         for name, at, begin, end in parts:
             self._emit(ev.NodeCaptured, "compiled_args", name, at, tuple(state_of(nodes[begin:end])))
         for name, at, begin, end in parts:

@@ -15,6 +15,8 @@ LONGEST = 200
 Names = Mapping[int, str]
 """The names of autograd Nodes by sequence number."""
 
+NO_NAMES: Names = {}
+
 ShownFile = Callable[[str], str]
 """A function from the path of a file to its name in the trace."""
 
@@ -30,7 +32,7 @@ class GraphReader:
     def __init__(self, torch: Any, shown: ShownFile) -> None:
         self._torch, self._shown = torch, shown
 
-    def lines(self, graph: Any, names: Names = {}) -> tuple[GraphLine, ...]:
+    def lines(self, graph: Any, names: Names = NO_NAMES) -> tuple[GraphLine, ...]:
         """Return all lines of a graph. ``names`` are the Nodes that PyTorch made while it traced the graph."""
         return tuple([self._line(node, names) for node in graph.nodes])
 
@@ -90,7 +92,9 @@ class GraphReader:
 
     @staticmethod
     def _name(operator: Any) -> str:
-        return str(operator._schema.name) + (f".{operator._schema.overload_name}" if operator._schema.overload_name else "")
+        return str(operator._schema.name) + (
+            f".{operator._schema.overload_name}" if operator._schema.overload_name else ""
+        )
 
     def _value(self, meta: Mapping[str, Any]) -> str:
         value = meta.get("val", meta.get("example_value"))
@@ -108,7 +112,7 @@ class GraphReader:
 def picked_keys(operator: Any) -> Iterator[tuple[str, str]]:
     """Yield the keys that the Python dispatcher was asked for, each with the kernel that it picked.
 
-    The answers are in ``OpOverload._dispatch_cache`` (``torch/_ops.py``), in the order in which they were asked for first.
+    The answers are in ``OpOverload._dispatch_cache`` (``torch/_ops.py``), in the order of the first questions.
     """
     for key, picked in list(operator._dispatch_cache.items()):
         yield key.name, picked.name if hasattr(picked, "name") else _function(picked)

@@ -228,7 +228,7 @@ class LiveRecorder(ProgramRecorder):
         super().name_bound(name, tensor, iteration)
 
     def warned(self, category: str, message: str, file: str, line: int) -> None:
-        """Record that a warning is about to be shown, unless PyTorch hides it while it reads ``.grad`` of any tensor."""
+        """Record that a warning is about to be shown. PyTorch hides that of ``.grad`` while it reads any tensor."""
         if getattr(warnings.showwarning, "__qualname__", "") != HIDING:
             super().warned(category, message, file, line)
 

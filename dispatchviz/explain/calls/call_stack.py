@@ -11,6 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_roles import YOURS, role_of
 from dispatchviz.explain.calls.hook_frames import PYTHON_HOOK, hook_caller
+from dispatchviz.explain.compiled.compiled_names import region_title
 from dispatchviz.explain.kinds.module import module_title
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, apply_function, binding_file, entry_point
@@ -125,6 +126,12 @@ def _frames(trace: Trace, event: ev.AnyEvent) -> Iterator[Frame]:
             yield Frame(event.function, structured_file(event.function), event.seq)
         case ev.ModuleCalled():
             yield Frame(module_title(trace, event), "torch/nn/modules/module.py", event.seq)
+        case ev.CompileStarted():
+            yield Frame("torch._dynamo.convert_frame._compile", "torch/_dynamo/convert_frame.py", event.seq)
+        case ev.RegionCalled():
+            yield Frame(f"compiled {region_title(event.region)}", "torch/_dynamo/output_graph.py", event.seq)
+        case ev.BackwardCompiled():
+            yield Frame("torch::autograd::Engine::execute", ENGINE, event.seq)
         case ev.FunctionEntered():
             yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)
             yield Frame(f"{event.function}.forward", f"{event.file}:{event.line}", event.seq)

@@ -17,8 +17,9 @@ def calls_of(graph: ev.GraphCaptured) -> tuple[GraphLine, ...]:
 
 
 def nodes_of(graph: ev.GraphCaptured) -> tuple[str, ...]:
-    """The names of the Nodes of a graph's lines, in order."""
-    found = {(line.node, line.sequence_nr): None for line in calls_of(graph) if line.node}
+    """The names of the Nodes whose work a graph's lines do, in order."""
+    lines = [line for line in calls_of(graph) if line.node and line.part != "forward"]
+    found = {(line.node, line.sequence_nr): None for line in lines}
     return tuple([name for name, _ in found])
 
 

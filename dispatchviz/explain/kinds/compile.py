@@ -32,11 +32,15 @@ def _started_label(trace: Trace, event: ev.CompileStarted) -> str:
 def _started(trace: Trace, event: ev.CompileStarted) -> Statement:
     name = function_title(event.function)
     if not event.function:
-        text = "The backward graph was made together with the forward graph. It runs for the first time, so it is compiled."
+        text = "The backward graph runs for the first time, so the backend compiles it."
         return Statement("backward graph compiled", text)
     if event.again:
-        return Statement("compiled again", f"No compiled code of {name} fits this call, so torch.compile traces it again.")
-    return Statement("compiled for the first time", f"There is no compiled code of {name} yet, so torch.compile traces it.")
+        return Statement(
+            "compiled again", f"No compiled code of {name} fits this call, so torch.compile traces it again."
+        )
+    return Statement(
+        "compiled for the first time", f"There is no compiled code of {name} yet, so torch.compile traces it."
+    )
 
 
 def _guard_failed(trace: Trace, event: ev.GuardFailed) -> Statement:
@@ -45,7 +49,8 @@ def _guard_failed(trace: Trace, event: ev.GuardFailed) -> Statement:
 
 def _broken(trace: Trace, event: ev.GraphBroken) -> Statement:
     place = f"line {event.line}" if event.line else "what follows"
-    text = f"Dynamo cannot trace {place}, so the graph ends before it. PyTorch's reason: {shortened(break_reason(event.reason), _REASON)}"
+    reason = shortened(break_reason(event.reason), _REASON)
+    text = f"Dynamo cannot trace {place}, so the graph ends before it. PyTorch's reason: {reason}"
     return Statement("graph break", text)
 
 
@@ -70,7 +75,9 @@ def _captured(trace: Trace, event: ev.GraphCaptured) -> Statement:
         case "joint":
             parts = Counter(line.part for line in calls_of(event))
             split = f"{parts['forward']} of the forward and {parts['backward']} of the backward"
-            return Statement("joint graph", f"AOTAutograd has traced {region} and its backward into one graph: {split}.")
+            return Statement(
+                "joint graph", f"AOTAutograd has traced {region} and its backward into one graph: {split}."
+            )
         case "forward":
             saved = f" It saves {listed(event.saved)} for the backward graph." if event.saved else ""
             return Statement("forward graph", f"The forward graph of {region} has {count}.{saved}")
@@ -87,12 +94,12 @@ def _captured(trace: Trace, event: ev.GraphCaptured) -> Statement:
 
 _STAGES = {
     "Dynamo": Rule(
-        "Dynamo runs the bytecode of a function with fake tensors, which have sizes but no memory, and records the calls.",
+        "Dynamo follows the bytecode of a function with fake tensors, which have no memory. It records the calls.",
         "OutputGraph.call_user_compiler",
         "torch/_dynamo/output_graph.py",
     ),
     "joint": Rule(
-        "AOTAutograd traces a region and its backward through the dispatcher. Functionalization replaces writes in place.",
+        "AOTAutograd traces a region and its backward through the dispatcher. Functionalization replaces add_ by add.",
         "aot_dispatch_autograd_graph",
         "torch/_functorch/_aot_autograd/graph_capture.py",
     ),
@@ -102,7 +109,7 @@ _STAGES = {
         "torch/_functorch/_aot_autograd/graph_compile.py",
     ),
     "inference": Rule(
-        "AOTAutograd traces a region through the dispatcher. Functionalization replaces writes in place.",
+        "AOTAutograd traces a region through the dispatcher. Functionalization replaces add_ by add.",
         "aot_stage2_inference",
         "torch/_functorch/_aot_autograd/graph_compile.py",
     ),
@@ -157,7 +164,7 @@ def _captured_node(trace: Trace, event: ev.NodeCaptured) -> Statement:
     if event.function == "compiled_args":
         are = "is an input" if len(event.content) == 1 else "are inputs"
         inputs = f" Of this, {listed(event.content)} {are} of the graph." if event.content else ""
-        text = f"The function compiled_args of {event.name} collects the state of the Node for the key of the graph.{inputs}"
+        text = f"The function compiled_args of {event.name} collects its state for the key of the graph.{inputs}"
         return Statement("compiled_args", text)
     added = f"adds {listed(event.content)} to the graph" if event.content else "adds nothing to the graph"
     text = f"The function apply_with_saved of {event.name} runs the Node with proxies, which {added}."
@@ -185,7 +192,7 @@ COMPILE_KINDS = (
         label=lambda trace, event: shortened(f"guard failed: {' '.join(event.reason.split())}", WIDTH),
         why=_guard_failed,
         rule=Rule(
-            "Compiled code is used only while its guards hold. They check what the trace relied on: sizes, dtypes, values.",
+            "Compiled code is used only if its guards hold. They check what the trace relies on, such as sizes.",
             "get_and_maybe_log_recompilation_reasons",
             "torch/_dynamo/guards.py",
         ),
@@ -199,7 +206,7 @@ COMPILE_KINDS = (
         label=lambda trace, event: shortened(f"graph break: {break_reason(event.reason)}", WIDTH),
         why=_broken,
         rule=Rule(
-            "At a graph break, the graph so far is compiled. Python runs what cannot be traced, then Dynamo tries the rest.",
+            "At a graph break, the graph so far is compiled. Python runs the next call, and Dynamo tries the rest.",
             "OutputGraph.compile_subgraph",
             "torch/_dynamo/output_graph.py",
         ),
@@ -268,8 +275,8 @@ COMPILE_KINDS = (
         label=lambda trace, event: "backward with compiled autograd",
         why=lambda trace, event: Statement(
             "backward with compiled autograd",
-            "Compiled autograd runs this backward. It looks for a graph that it has captured for the same Nodes and state."
-            " If there is none, it captures one.",
+            "Compiled autograd runs this backward. It looks for a graph that it has captured for the same Nodes and"
+            " state. If there is none, it captures one.",
         ),
         rule=Rule(
             "Compiled autograd takes the place of the engine's loop over the Nodes.",

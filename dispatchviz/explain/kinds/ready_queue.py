@@ -7,6 +7,8 @@ from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.compiled.compiled_names import region_title
+from dispatchviz.explain.compiled.graphs import region_of_node
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.graph_history import backward_around
 from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_at, queue_device
@@ -142,7 +144,13 @@ def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
         case _:
             gets = f"Its gradients are {listed(given)}."
     thread = f" It runs on PyTorch's thread {event.thread}." if event.thread not in ("", "caller") else ""
-    return _turn(trace, event, f"{node} runs", f"{gets}{thread}")
+    return _turn(trace, event, f"{node} runs", f"{gets}{thread}{_graph_of(trace, event)}")
+
+
+def _graph_of(trace: Trace, event: ev.NodeStarted) -> str:
+    """The compiled graph that a Node runs, with a space before; empty for most Nodes."""
+    region = region_of_node(trace, event.node, event.seq)
+    return "" if region is None else f" It runs the backward graph of {region_title(region)}."
 
 
 def _turn(trace: Trace, event: ev.NodeStarted, runs_now: str, more: str) -> Statement:

@@ -1,5 +1,5 @@
-"""The graph that the compiler captured: its lines below the program's lines or below Nodes, the line that runs, the keys
-that the Python dispatcher picked.
+"""The graph that the compiler captured: its lines below the program's lines or below Nodes, the line that runs, and
+the keys that the Python dispatcher picked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
         return [not_yet(trace, at, ev.GraphCaptured, "The step is not in compiled code")]
     graph = shown.graph
     doing = "runs" if shown.runs else "captured"
-    head = line((graph_title(graph), "bold"), (f"  {doing}", "dim"), key="graph", value=graph_title(graph), goto=graph.seq)
+    head = line(
+        (graph_title(graph), "bold"), (f"  {doing}", "dim"), key="graph", value=graph_title(graph), goto=graph.seq
+    )
     saved = [line(("saves for the backward graph  ", "dim"), listed(graph.saved))] if graph.saved else []
     return [head, *saved, *_lines(trace, shown)]
 
@@ -49,11 +51,14 @@ def _lines(trace: Trace, shown: ShownGraph) -> Iterator[Line]:
 def _heading(trace: Trace, graph: ev.GraphCaptured, each: GraphLine) -> str:
     """The Node of a line of a backward, or else the line of the program."""
     backward = each.part == "backward" or graph.stage in ("backward", "compiled autograd")
+    again = graph.stage == "backward" and each.part == "forward"
     place = ""
     if each.file:
         own = each.file == trace.header.program
         text = dict(enumerate(source_lines(trace, each.file), 1)).get(each.line, "").strip()
         place = f"{'' if own else each.file + ', '}line {each.line}  {text}".rstrip()
+    if again:
+        return f"of the forward: {place}"
     if not backward or not each.node:
         return place or ("inputs" if backward else "")
     return f"{each.node}{' of ' if place else ''}{place}"

@@ -113,6 +113,6 @@ class NodeCaptured(Event, frozen=True):
     index: Position
     """The position of the Node in the order in which the engine would run the Nodes."""
     content: tuple[str, ...]
-    """The inputs of the graph that come from the state of the Node (``inputs[1]``, ``sizes[0]``), or the names of the lines
-    that it added to the graph.
+    """The inputs of the graph that come from the state of the Node (``inputs[1]``, ``sizes[0]``), or the names of the
+    lines that it added to the graph.
     """
