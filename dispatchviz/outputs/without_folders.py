@@ -26,6 +26,8 @@ HAVE_FILES = (
     ev.ImplEntered,
     ev.NodeStarted,
     ev.FunctionEntered,
+    ev.CompileStarted,
+    ev.GraphBroken,
 )
 """The kinds of events that may name a file of the user."""
 
@@ -91,6 +93,9 @@ class _Events(Sequence[ev.AnyEvent]):
         return [self._seen(event) for event in found] if isinstance(found, Sequence) else self._seen(found)
 
     def _seen(self, event: ev.AnyEvent) -> ev.AnyEvent:
+        if isinstance(event, ev.GraphCaptured):
+            lines = [line._replace(file=self._names.get(line.file, line.file)) for line in event.lines]
+            return msgspec.structs.replace(event, lines=tuple(lines))
         return _renamed(event, self._names) if isinstance(event, HAVE_FILES) else event
 
 

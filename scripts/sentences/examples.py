@@ -70,7 +70,15 @@ UNSEEN = {
     "limit of numbers": "a recording that has the numbers of small tensors 1,000 times",
     "backward on a thread of the pool": "61 nested backward passes",
     "meta checks": "a meta function that is interrupted before it declares its output",
-}
+} | dict.fromkeys(
+    (
+        *("compiled for the first time", "compiled again", "backward graph compiled", "compile ends", "guard failed"),
+        *("graph break", "graph of Dynamo", "joint graph", "forward graph", "backward graph captured"),
+        *("inference graph", "graph from the cache", "captured backward", "region called", "Node of a region"),
+        *("Node of a compiled region", "backward with compiled autograd", "compiled_args", "apply_with_saved"),
+    ),
+    "a recording of an installed PyTorch that uses `torch.compile`",
+)
 """Kinds that no program or command below comes to, and what would."""
 
 

@@ -33,7 +33,9 @@ def break_reason(reason: str) -> str:
     """PyTorch's reason for a graph break, without its hints: the title and the explanation."""
     title, _, rest = reason.partition("\n")
     explanation = _EXPLANATION.search(rest)
-    return f"{title.strip()}. {' '.join(explanation[1].split())}" if explanation else " ".join(reason.split())
+    if explanation is None:
+        return " ".join(reason.split())
+    return f"{title.strip()}. {' '.join(explanation[1].split()).rstrip('.')}."
 
 
 _EXPLANATION = re.compile(r"Explanation: (.*?)(?=\n *(?:Hint|Developer debug context):|\Z)", re.DOTALL)

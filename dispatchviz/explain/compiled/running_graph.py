@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.compiled.graphs import CALLS, graph_of, region_of_node
-from dispatchviz.explain.trace_index.call_chains import outermost_calls
+from dispatchviz.explain.trace_index.call_chains import outermost
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.lookups import last_event
 
@@ -59,7 +58,7 @@ def _line(trace: Trace, at: int, begin: int, graph: ev.GraphCaptured) -> str:
     """
     lines = [line for line in graph.lines if line.kind in CALLS]
     name, place, over = "", 0, -1
-    for call in _calls(trace, begin, at):
+    for call in _calls(trace, begin + 1, at):
         found = next((n for n in range(place, len(lines)) if lines[n].operator == call.operator), None)
         name, over = ("", -1) if found is None else (lines[found].name, trace.ends[call.seq])
         place = place if found is None else found + 1
@@ -68,7 +67,5 @@ def _line(trace: Trace, at: int, begin: int, graph: ev.GraphCaptured) -> str:
 
 def _calls(trace: Trace, begin: int, end: int) -> Iterator[ev.Dispatched]:
     """Yield the outermost calls from one step to another."""
-    steps = outermost_calls(trace)
-    for step in steps[bisect_left(steps, begin) : bisect_right(steps, end)]:
-        if isinstance(event := trace[step], ev.Dispatched):
-            yield event
+    calls = map(trace.__getitem__, outermost(trace, begin, end))
+    return (call for call in calls if isinstance(call, ev.Dispatched))

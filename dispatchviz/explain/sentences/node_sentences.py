@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.compiled.compiled_names import region_title
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
 from dispatchviz.explain.sentences.statement import Statement, Statements
@@ -15,6 +16,9 @@ from dispatchviz.foundation.english import counted, ordinal
 
 NO_NUMBER = 2**64 - 1
 """The sequence number of Nodes that take none from the counter: the largest possible number."""
+
+COMPILED = "CompiledFunctionBackward"
+"""The Node of a compiled region with a backward."""
 
 FIRST_THREAD = 1
 """The thread in which most programs create all their Nodes. Sentences do not name it."""
@@ -28,6 +32,10 @@ def _known(event: ev.NodeCreated, name: str, how: str) -> Statement:
 def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
     """The reason why a Node is recorded."""
     name = plain_node(event.name)
+    region = around(trace, event.seq, ev.RegionCalled)
+    if region is not None and name == COMPILED:
+        text = f"The call of {region_title(region.region)} is recorded as one Node, {name}{_number(event)}."
+        return Statement("Node of a compiled region", text), *_order(event)
     if event.known:
         return _known(event, name, "It was created before.")
     if event.node in index(trace).accumulators:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import warnings
@@ -22,6 +23,7 @@ from scripts.trace_schema import FILE, text
 from tests.core.test_event_vocabularies import STREAMS
 from tests.explain.programs import traced
 from tests.fuzzing.seeds import seeds
+from tests.live.compiled_program import RECORDING
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
 
@@ -95,7 +97,10 @@ def lines() -> tuple[bytes, ...]:
     """The lines of many programs, with every kind of event."""
     of_today = (seed for seed in seeds() if json.loads(seed.partition(b"\n")[0])["format"] == FORMAT)
     more = (in_new_thread(partial(recorded, source)) for source in (STREAMS, PROGRAMS["anomaly_nan"]))
-    return tuple(line for seed in (*of_today, *more, a_name_lost(), a_warning()) for line in seed.splitlines())
+    compiled = gzip.decompress(RECORDING.read_bytes())
+    return tuple(
+        line for seed in (*of_today, *more, a_name_lost(), a_warning(), compiled) for line in seed.splitlines()
+    )
 
 
 def recorded(source: str) -> bytes:
