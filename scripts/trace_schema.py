@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.graph_line import GraphLine
 from dispatchviz.core.record.trace_file import FORMAT, Filling, Header
 
 FILE = Path(__file__).parents[1] / "docs" / "trace-schema.json"
@@ -62,13 +63,15 @@ def _default(value: object) -> Any:
 
 KINDS: Mapping[str, type[ev.Event]] = {kind.__name__: kind for kind in typing.get_args(ev.AnyEvent)}
 
+PARTS = {"Filling": Filling.__struct_fields__, "GraphLine": GraphLine._fields}
+"""The fields of the arrays within a header or an event."""
+
 
 def _named(kind: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a kind of event, or of a part of the header, with the name of each field."""
     if "prefixItems" not in kind:
         return kind
-    event = KINDS.get(kind["title"])
-    names = Filling.__struct_fields__ if event is None else ("tag", *event.__struct_fields__)
+    names = PARTS.get(kind["title"]) or ("tag", *KINDS[kind["title"]].__struct_fields__)
     fields = [{"title": name, **field} for name, field in zip(names, kind["prefixItems"], strict=True)]
     return {**kind, "description": inspect.cleandoc(kind["description"]), "prefixItems": fields}
 

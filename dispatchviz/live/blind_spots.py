@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchviz.live.compiled_regions import compiler_is_watched
 from dispatchviz.live.kernel_calls import hands_out_kernels
 
 BLIND_SPOTS = (
@@ -27,7 +28,7 @@ BLIND_SPOTS = (
     "Whether a kernel was called boxed or unboxed.",
     "Calls without any tensor (torch.atleast_1d()), and the Node that the engine puts before several roots.",
     "A __torch_dispatch__ that returns NotImplemented, and the one called next. Sizes that PyTorch asks a class for.",
-    "The work of torch.compile while it compiles, and backwards that compiled autograd runs.",
+    "Operators that torch.compile calls while it compiles, and those of backwards that compiled autograd runs.",
     "The graph that torch.jit.trace records, and the key Tracer meanwhile.",
     "Function.apply of custom Functions. Their lines are seen, and their Node once a result gets a name or is used.",
     "The keys of a view of a wrapped number in inference mode. The recording shows those of an ordinary tensor.",
@@ -36,6 +37,9 @@ BLIND_SPOTS = (
     "aten::div_.Tensor_mode, with which the recorder wraps numbers.",
 )
 """The blind spots of every release."""
+
+COMPILER = ("The steps of torch.compile: guards, graph breaks, graphs, and the calls of compiled regions.",)
+"""The blind spot of releases before 2.13, in which the compiler's functions have other names."""
 
 LIFTED = (
     "Calls that a kernel makes to its own operator and key, because releases before 2.9 do not hand out their kernels.",
@@ -47,4 +51,5 @@ LIFTED = (
 
 def blind_spots(torch: Any) -> tuple[str, ...]:
     """Return the blind spots of the installed release."""
-    return BLIND_SPOTS if hands_out_kernels(torch._C) else (*BLIND_SPOTS, *LIFTED)
+    compiler = () if compiler_is_watched(torch) else COMPILER
+    return (*BLIND_SPOTS, *compiler, *(() if hands_out_kernels(torch._C) else LIFTED))

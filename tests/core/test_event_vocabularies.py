@@ -16,6 +16,7 @@ from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.running.process_state import clean_process_state
+from tests.live.compiled_program import RECORDING
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
 from truth.questions.stack_contents import BEFORE, CALLS
@@ -155,7 +156,8 @@ OWN = (
 
 OPEN = {
     "names that the program gives": (
-        "CellsRecomputed.operator", "ErrorRaised.exception", "FunctionEntered.file", "FinalCallbackCalled.function",
+        "CellsRecomputed.operator", "CompileStarted.file", "CompileStarted.function", "ErrorRaised.exception",
+        "FunctionEntered.file", "FinalCallbackCalled.function", "GraphBroken.file",
         "FinalCallbackQueued.function", "HookRan.function", "HookRegistered.function", "KernelRegistered.kernel",
         "KernelRegistered.operator", "ModuleCalled.kind", "ModuleCalled.name", "NameBound.name", "NameUnbound.name",
         "NodeStarted.file",
@@ -174,6 +176,9 @@ OPEN = {
     ),
     "as many as PyTorch has operators, parameters, registrations": (
         "FallthroughSkipped.keys[2]",
+        "GraphCaptured.saved",
+        "NodeCaptured.content",
+        "NodeCaptured.name",
         "SavedTensorHookRan.name",
         "TorchDispatchEntered.arguments[0]",
         "TorchDispatchEntered.function",
@@ -187,7 +192,8 @@ OPEN = {
         "StreamWaited.why",
     ),
     "any text": (
-        "AnomalyFound.lines", "Boxed.contents[1]", "Unboxed.contents[1]", "Printed.text", "StackStored.frame",
+        "AnomalyFound.lines", "CompileFinished.message", "CompileStarted.compile_id", "GraphBroken.reason",
+        "GuardFailed.reason", "Boxed.contents[1]", "Unboxed.contents[1]", "Printed.text", "StackStored.frame",
         "ProgramRaised.message", "ProgramRaised.traceback", "TorchDispatchEntered.arguments[1]", "Unknown.fields",
         "Unknown.kind", "Warned.message",
     ),
@@ -235,17 +241,22 @@ def recorded(source: str) -> Trace:
     return trace
 
 
+def _add_texts(trace: Trace, found: defaultdict[str, set[str]]) -> None:
+    for event in trace:
+        for name, path, kind in fields_with_text(type(event)):
+            for place, text in texts(path, kind, getattr(event, name)):
+                found[place].add(text)
+
+
 @pytest.fixture(scope="module")
 def seen() -> dict[str, set[str]]:
     """The texts that occur in the traces of all programs, by path. Each trace is saved and opened again."""
     sources = [PROGRAMS[name] for name in (*list(PROGRAMS)[::EVERY], *RARE)]
     found: defaultdict[str, set[str]] = defaultdict(set)
+    _add_texts(dispatchviz.load(RECORDING), found)
     for source in (*sources, *OWN):
         trace = in_new_thread(functools.partial(recorded, source))
-        for event in trace:
-            for name, path, kind in fields_with_text(type(event)):
-                for place, text in texts(path, kind, getattr(event, name)):
-                    found[place].add(text)
+        _add_texts(trace, found)
         again = Trace.decoded(trace.encoded(), "t.jsonl")
         assert not again.notice, again.notice
         assert list(again) == list(trace)

@@ -83,7 +83,7 @@ def test_second_compilation_gives_the_guard_that_failed() -> None:
     trace = recording()
     assert "so torch.compile traces it again." in why_here(trace, trace[of(ev.GuardFailed)].parent or 0)
     assert why_here(trace, of(ev.GuardFailed)) == (
-        "PyTorch reports the guard that failed: 0/0: tensor 'x' size mismatch at index 0. expected 2, actual 5"
+        "PyTorch reports the guard that failed: 0/0: tensor 'x' size mismatch at index 0. expected 2, actual 5."
     )
 
 
@@ -131,10 +131,11 @@ def test_node_of_a_region_is_not_made_by_a_call_within_it() -> None:
         assert why_here(trace, event.seq).startswith("The call of region ")
 
 
-def test_function_without_tensors_is_not_compiled() -> None:
+def test_function_without_compiled_code_says_why() -> None:
     finished = [e for e in recording() if isinstance(e, ev.CompileFinished) and e.outcome != "compiled"]
     assert [why_here(recording(), event.seq) for event in finished] == [
-        "Dynamo has found nothing to compile in nothing, so Python runs it as it is."
+        "Dynamo has found nothing to compile in nothing, so Python runs it as it is.",
+        "The compilation of f has ended with an exception. Unsupported: Failed to trace builtin operator.",
     ]
 
 

@@ -42,6 +42,10 @@ def nothing():
 
 
 nothing()
+try:
+    torch.compile(f, backend="eager", fullgraph=True)(x, w)
+except RuntimeError as error:
+    print(type(error))
 y = (w * 2).sin().sum()
 with torch._dynamo.compiled_autograd._enable(lambda graph: torch.compile(graph, backend="eager")):
     y.backward()

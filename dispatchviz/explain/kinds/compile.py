@@ -55,7 +55,8 @@ def _broken(trace: Trace, event: ev.GraphBroken) -> Statement:
 
 
 def _one_line(text: str) -> str:
-    return shortened(" ".join(text.split()), _REASON)
+    """PyTorch's text as the end of a sentence."""
+    return shortened(" ".join(text.split()).removesuffix("."), _REASON) + "."
 
 
 def _captured_label(trace: Trace, event: ev.GraphCaptured) -> str:

@@ -16,6 +16,7 @@ import pytest
 import dispatchviz
 import dispatchviz.torch as model
 from dispatchviz.core.record.events import AnyEvent
+from dispatchviz.core.record.graph_line import GraphLine
 from dispatchviz.core.record.trace_file import FORMAT, Header, encode
 from dispatchviz.core.record.trace_file.event_lines import KINDS
 from dispatchviz.core.record.trace_file.header import Filling, KeptTables, KeyLayout
@@ -27,8 +28,8 @@ from tests.live.compiled_program import RECORDING
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
 
-OF_THE_HEADER = {kind.__name__ for kind in (KeyLayout, KeptTables, Filling)}
-"""The types of the header's fields."""
+PARTS = {kind.__name__ for kind in (KeyLayout, KeptTables, Filling, GraphLine)}
+"""The types of fields of the header, and of an event."""
 SCHEMA: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
 
 SAYS_NOTHING = {"$schema", "$defs", "title", "description", "default"}
@@ -118,7 +119,7 @@ def test_the_schema_is_fresh() -> None:
 
 
 def test_every_kind_has_its_schema() -> None:
-    assert set(SCHEMA["$defs"]) == {"Header", *OF_THE_HEADER, "Event", *KINDS}
+    assert set(SCHEMA["$defs"]) == {"Header", *PARTS, "Event", *KINDS}
     assert [each["$ref"] for each in SCHEMA["$defs"]["Event"]["anyOf"]] == [f"#/$defs/{kind}" for kind in KINDS]
 
 

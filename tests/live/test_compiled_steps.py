@@ -1,0 +1,176 @@
+"""The steps of ``torch.compile`` in a recording, compared with what PyTorch itself says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dispatchviz
+from dispatchviz import Trace
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.graph_line import GraphLine
+from dispatchviz.explain.compiled.graphs import calls_of, graph_of
+from dispatchviz.live.compiled_regions import compiler_is_watched
+from dispatchviz.live.installed_torch import installed_torch
+from tests.live.compiled_program import RECORDING, recorded
+from tests.waiting import HANGS
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(not compiler_is_watched(installed_torch()), reason="this release's compiler is not watched"),
+]
+
+KEPT = "dispatchviz_compiled_globals"
+"""The attribute in which the program leaves its globals."""
+
+LINES = """\
+h = torch.nn.functional.linear(x, w)
+h = h.sigmoid() * 2
+return (h - h.mean()).relu().sum()
+"""
+
+GRAPHS = f"""\
+import torch
+from torch._dynamo.backends.common import aot_autograd
+torch.{KEPT} = globals()
+graphs = []
+def kept(graph, inputs):
+    graphs.append([(node.name, str(node.target)) for node in graph.graph.nodes if node.op == "call_function"])
+    return graph
+def f(x, w):
+{"".join(f"    {line}" for line in LINES.splitlines(keepends=True))}
+w = torch.ones(4, 3, requires_grad=True)
+torch.compile(f, backend=aot_autograd(fw_compiler=kept, bw_compiler=kept))(torch.ones(2, 3), w).backward()
+"""
+"""A program whose backend keeps the graphs that it gets."""
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    return recorded(tmp_path_factory.mktemp("compiled"))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Trace, dict[str, Any]]]:
+    """Return a recording of ``GRAPHS``, and the globals of the program afterwards."""
+    torch = installed_torch()
+    made = recorded(tmp_path_factory.mktemp("graphs"), GRAPHS)
+    yield made, vars(torch).pop(KEPT)
+
+
+def graph(trace: Trace, stage: ev.GraphStage) -> ev.GraphCaptured:
+    found = graph_of(trace, len(trace) - 1, 0, stage)
+    assert found is not None
+    return found
+
+
+def lines(trace: Trace) -> Iterator[GraphLine]:
+    return (line for event in trace if isinstance(event, ev.GraphCaptured) for line in event.lines)
+
+
+def test_stored_recording_is_fresh(trace: Trace) -> None:
+    """If it fails, run ``python -m tests.live.compiled_program`` with PyTorch 2.13."""
+    stored = dispatchviz.load(RECORDING)
+    if trace.header.pytorch == stored.header.pytorch:
+        assert [type(event) for event in trace] == [type(event) for event in stored]
+
+
+def test_graphs_are_those_that_the_backend_gets(kept: tuple[Trace, dict[str, Any]]) -> None:
+    trace, names = kept
+    for stage, expected in zip(("forward", "backward"), names["graphs"], strict=True):
+        assert [line.name for line in calls_of(graph(trace, stage))] == [name for name, _ in expected]
+        assert [line.code.partition("(")[0] for line in calls_of(graph(trace, stage))] == [each for _, each in expected]
+
+
+def test_nodes_are_those_of_an_eager_forward(kept: tuple[Trace, dict[str, Any]]) -> None:
+    trace, names = kept
+    waiting, found = [names["f"](installed_torch().ones(2, 3), names["w"]).grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        found.add(node.name())
+        waiting += [to for to, _ in node.next_functions if to is not None]
+    joint = calls_of(graph(trace, "joint"))
+    assert {line.node for line in joint if line.part == "backward"} == found - {"torch::autograd::AccumulateGrad"}
+    for name in {line.node for line in joint if line.part == "backward"}:
+        assert [line for line in joint if line.part == "forward" and line.node == name]
+
+
+def test_saved_values_are_those_of_the_node(kept: tuple[Trace, dict[str, Any]]) -> None:
+    trace, names = kept
+    node = names["torch"].compile(names["f"], backend="aot_eager")(names["torch"].ones(2, 3), names["w"]).grad_fn
+    assert len(graph(trace, "forward").saved) == len(node.saved_tensors)
+
+
+def test_picked_kernels_are_those_of_pytorchs_rule(trace: Trace) -> None:
+    torch = installed_torch()
+    resolve, checked = torch._ops.resolve_key, set()
+    for line in lines(trace):
+        namespace, _, rest = line.operator.partition("::")
+        name, _, overload = rest.partition(".")
+        for key, picked in line.keys:
+            operator = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
+            final = resolve(operator, torch._C.DispatchKey.__members__[key])
+            function = operator.py_kernels.get(final)
+            expected = final.name if function is None else f"{function.__module__}.{function.__qualname__}"
+            assert picked == expected, (line.operator, key)
+            checked.add((line.operator, key))
+    assert ("aten::linear", "AutogradCPU") in checked
+    assert ("aten::mm", "Meta") in checked
+
+
+def test_reasons_are_those_of_pytorch(trace: Trace) -> None:
+    reasons = {event.reason for event in trace if isinstance(event, ev.GraphBroken)}
+    known = [str(one) for one in installed_torch()._dynamo.utils.counters["graph_break"]]
+    assert reasons
+    assert all(any(reason.partition("\n")[0] in one for one in known) for reason in reasons)
+
+
+def test_hidden_warnings_are_not_recorded(trace: Trace) -> None:
+    assert not [event for event in trace if isinstance(event, ev.Warned)]
+
+
+def test_nothing_of_ours_is_left(kept: tuple[Trace, dict[str, Any]]) -> None:
+    _, names = kept
+    regions = [value for name, value in names.items() if name.startswith("__compiled_fn")]
+    assert regions
+    assert not [one for one in regions if getattr(one, "__module__", "").startswith("dispatchviz")]
+    output = installed_torch()._dynamo.output_graph.OutputGraph
+    for name in ("compile_subgraph", "call_user_compiler", "install_global_unsafe"):
+        assert getattr(output, name).__code__.co_filename.endswith("output_graph.py")
+
+
+INDUCTOR = """\
+import torch
+def f(x, w):
+    return torch.nn.functional.linear(x, w).relu().sum()
+w = torch.ones(4, 3, requires_grad=True)
+for _ in range(2):
+    torch.compile(f)(torch.ones(2, 3), w).backward()
+    torch._dynamo.reset()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
+def test_inductors_graphs_come_from_the_trace_and_then_from_the_cache(tmp_path: Path) -> None:
+    program, saved = tmp_path / "inductor.py", tmp_path / "inductor.dvtrace"
+    program.write_text(INDUCTOR)
+    command = [sys.executable, "-m", "dispatchviz", "run", "--engine", "torch", "--save", str(saved), str(program)]
+    own = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True, timeout=HANGS, check=False)
+    assert done.returncode == 0, done.stderr
+    graphs = [event for event in dispatchviz.load(saved) if isinstance(event, ev.GraphCaptured)]
+    stages = ("Dynamo", "joint", "forward", "backward")
+    assert [(each.stage, each.region) for each in graphs] == [(stage, region) for region in (0, 1) for stage in stages]
+    assert [each.cached for each in graphs] == [False] * 5 + [True] * 3
+    for first, again in zip(graphs[1:4], graphs[5:], strict=True):
+        shown = [(line.name, line.operator, line.value, line.file, line.line) for line in calls_of(first)]
+        assert [(line.name, line.operator, line.value, line.file, line.line) for line in calls_of(again)] == shown
+        assert first.saved == again.saved
