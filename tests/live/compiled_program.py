@@ -8,6 +8,7 @@ from __future__ import annotations
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from warnings import catch_warnings, simplefilter
 
 from dispatchviz import Trace
 from dispatchviz.outputs.without_folders import without_folders
@@ -56,7 +57,9 @@ def recorded(folder: Path, text: str = PROGRAM, name: str = "compiled.py") -> Tr
     """Run a program on the installed PyTorch and return the recording."""
     file = folder / name
     file.write_text(text)
-    return program.run(str(file), output=StringIO(), engine=engine_named("torch")).trace
+    with catch_warnings():
+        simplefilter("default")  # PyTorch hides warnings, and cannot hide errors
+        return program.run(str(file), output=StringIO(), engine=engine_named("torch")).trace
 
 
 def main() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -22,47 +21,51 @@ from dispatchviz.live.installed_torch import installed_torch
 from tests.live.compiled_program import RECORDING, recorded
 from tests.waiting import HANGS
 
+torch: Any = installed_torch()
+
 pytestmark = [
     pytest.mark.torch,
-    pytest.mark.skipif(not compiler_is_watched(installed_torch()), reason="this release's compiler is not watched"),
+    pytest.mark.skipif(not compiler_is_watched(torch), reason="this release's compiler is not watched"),
 ]
 
-KEPT = "dispatchviz_compiled_globals"
-"""The attribute in which the program leaves its globals."""
 
-LINES = """\
-h = torch.nn.functional.linear(x, w)
-h = h.sigmoid() * 2
-return (h - h.mean()).relu().sum()
-"""
-
-GRAPHS = f"""\
-import torch
-from torch._dynamo.backends.common import aot_autograd
-torch.{KEPT} = globals()
-graphs = []
-def kept(graph, inputs):
-    graphs.append([(node.name, str(node.target)) for node in graph.graph.nodes if node.op == "call_function"])
-    return graph
-def f(x, w):
-{"".join(f"    {line}" for line in LINES.splitlines(keepends=True))}
-w = torch.ones(4, 3, requires_grad=True)
-torch.compile(f, backend=aot_autograd(fw_compiler=kept, bw_compiler=kept))(torch.ones(2, 3), w).backward()
-"""
-"""A program whose backend keeps the graphs that it gets."""
+def f(x: Any, w: Any) -> Any:
+    h = torch.nn.functional.linear(x, w)
+    h = h.sigmoid() * 2
+    return (h - h.mean()).relu().sum()
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+def trace(tmp_path_factory: pytest.TempPathFactory, kept: Kept) -> Trace:
+    """Return a recording of the stored program. Operators that the compiler defines vanish at the end of the program
+    that loads it, so ``kept`` loads it.
+    """
     return recorded(tmp_path_factory.mktemp("compiled"))
 
 
+class Kept(NamedTuple):
+    """A compiled call of ``f`` and its backward."""
+
+    trace: Trace
+    graphs: list[list[tuple[str, str]]]
+    """The name and the target of each call in the graphs that the backend got."""
+    w: Any
+
+
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Trace, dict[str, Any]]]:
-    """Return a recording of ``GRAPHS``, and the globals of the program afterwards."""
-    torch = installed_torch()
-    made = recorded(tmp_path_factory.mktemp("graphs"), GRAPHS)
-    yield made, vars(torch).pop(KEPT)
+def kept() -> Kept:
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+
+    def keep(graph: Any, inputs: Any) -> Any:
+        graphs.append([(node.name, str(node.target)) for node in graph.graph.nodes if node.op == "call_function"])
+        return make_boxed_func(graph.forward)
+
+    graphs: list[list[tuple[str, str]]] = []
+    w = torch.ones(4, 3, requires_grad=True)
+    with dispatchviz.record("test.py", engine="torch") as trace:
+        torch.compile(f, backend=aot_autograd(fw_compiler=keep, bw_compiler=keep))(torch.ones(2, 3), w).backward()
+    return Kept(trace, graphs, w)
 
 
 def graph(trace: Trace, stage: ev.GraphStage) -> ev.GraphCaptured:
@@ -82,16 +85,16 @@ def test_stored_recording_is_fresh(trace: Trace) -> None:
         assert [type(event) for event in trace] == [type(event) for event in stored]
 
 
-def test_graphs_are_those_that_the_backend_gets(kept: tuple[Trace, dict[str, Any]]) -> None:
-    trace, names = kept
-    for stage, expected in zip(("forward", "backward"), names["graphs"], strict=True):
+def test_graphs_are_those_that_the_backend_gets(kept: Kept) -> None:
+    trace = kept.trace
+    for stage, expected in zip(("forward", "backward"), kept.graphs, strict=True):
         assert [line.name for line in calls_of(graph(trace, stage))] == [name for name, _ in expected]
         assert [line.code.partition("(")[0] for line in calls_of(graph(trace, stage))] == [each for _, each in expected]
 
 
-def test_nodes_are_those_of_an_eager_forward(kept: tuple[Trace, dict[str, Any]]) -> None:
-    trace, names = kept
-    waiting, found = [names["f"](installed_torch().ones(2, 3), names["w"]).grad_fn], set()
+def test_nodes_are_those_of_an_eager_forward(kept: Kept) -> None:
+    trace = kept.trace
+    waiting, found = [f(torch.ones(2, 3), kept.w).grad_fn], set()
     while waiting:
         node = waiting.pop()
         found.add(node.name())
@@ -102,14 +105,13 @@ def test_nodes_are_those_of_an_eager_forward(kept: tuple[Trace, dict[str, Any]])
         assert [line for line in joint if line.part == "forward" and line.node == name]
 
 
-def test_saved_values_are_those_of_the_node(kept: tuple[Trace, dict[str, Any]]) -> None:
-    trace, names = kept
-    node = names["torch"].compile(names["f"], backend="aot_eager")(names["torch"].ones(2, 3), names["w"]).grad_fn
+def test_saved_values_are_those_of_the_node(kept: Kept) -> None:
+    trace = kept.trace
+    node = torch.compile(f, backend="aot_eager")(torch.ones(2, 3), kept.w).grad_fn
     assert len(graph(trace, "forward").saved) == len(node.saved_tensors)
 
 
 def test_picked_kernels_are_those_of_pytorchs_rule(trace: Trace) -> None:
-    torch = installed_torch()
     resolve, checked = torch._ops.resolve_key, set()
     for line in lines(trace):
         namespace, _, rest = line.operator.partition("::")
@@ -127,7 +129,7 @@ def test_picked_kernels_are_those_of_pytorchs_rule(trace: Trace) -> None:
 
 def test_reasons_are_those_of_pytorch(trace: Trace) -> None:
     reasons = {event.reason for event in trace if isinstance(event, ev.GraphBroken)}
-    known = [str(one) for one in installed_torch()._dynamo.utils.counters["graph_break"]]
+    known = [str(one) for one in torch._dynamo.utils.counters["graph_break"]]
     assert reasons
     assert all(any(reason.partition("\n")[0] in one for one in known) for reason in reasons)
 
@@ -136,12 +138,12 @@ def test_hidden_warnings_are_not_recorded(trace: Trace) -> None:
     assert not [event for event in trace if isinstance(event, ev.Warned)]
 
 
-def test_nothing_of_ours_is_left(kept: tuple[Trace, dict[str, Any]]) -> None:
-    _, names = kept
-    regions = [value for name, value in names.items() if name.startswith("__compiled_fn")]
+def test_nothing_of_ours_is_left(kept: Kept) -> None:
+    assert kept.graphs
+    regions = [value for name, value in globals().items() if name.startswith("__compiled_fn")]
     assert regions
     assert not [one for one in regions if getattr(one, "__module__", "").startswith("dispatchviz")]
-    output = installed_torch()._dynamo.output_graph.OutputGraph
+    output = torch._dynamo.output_graph.OutputGraph
     for name in ("compile_subgraph", "call_user_compiler", "install_global_unsafe"):
         assert getattr(output, name).__code__.co_filename.endswith("output_graph.py")
 
@@ -149,16 +151,16 @@ def test_nothing_of_ours_is_left(kept: tuple[Trace, dict[str, Any]]) -> None:
 INDUCTOR = """\
 import torch
 def f(x, w):
-    return torch.nn.functional.linear(x, w).relu().sum()
-w = torch.ones(4, 3, requires_grad=True)
+    return x @ w
+w = torch.ones(3, 4, requires_grad=True)
 for _ in range(2):
-    torch.compile(f)(torch.ones(2, 3), w).backward()
+    torch.compile(f)(torch.ones(2, 3), w).sum().backward()
     torch._dynamo.reset()
 """
+"""A program for which inductor generates no C++, because a matrix product is a call of PyTorch's kernel."""
 
 
 @pytest.mark.long
-@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
 def test_inductors_graphs_come_from_the_trace_and_then_from_the_cache(tmp_path: Path) -> None:
     program, saved = tmp_path / "inductor.py", tmp_path / "inductor.dvtrace"
     program.write_text(INDUCTOR)
