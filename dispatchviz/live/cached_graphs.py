@@ -11,6 +11,8 @@ from typing import Any
 from dispatchviz.core.record.graph_line import GraphLine
 from dispatchviz.live.graph_lines import LONGEST, ShownFile, picked_keys
 
+Keys = tuple[tuple[str, str], ...]
+
 _PLACE = re.compile(r"^ *# File: (.+):(\d+) in .*?, code: ")
 _LINE = re.compile(r'^ +(\w+)(?:: "(\w+)\[([^]"]*)\][^"]*")? = (.*?)(?:;  [\w =]+)?(?:  # .*)?$')
 _OPERATOR = re.compile(r"torch\.ops\.(\w+)\.(\w+)\.(\w+)\(")
@@ -38,14 +40,16 @@ class CachedGraphs:
 
     def _line(self, name: str, code: str, value: str, place: tuple[str, int]) -> GraphLine:
         operator = _OPERATOR.match(code)
-        called, keys = "", ()
-        if operator:
-            overload = "" if operator[3] == "default" else f".{operator[3]}"
-            called, keys = f"{operator[1]}::{operator[2]}{overload}", self._keys(*operator.groups())
+        called, keys = self._called(*operator.groups()) if operator else ("", ())
         text = code.removeprefix("torch.ops.")[:LONGEST]
         return GraphLine(name, "call_function", text, called, value, *place, "", "", -1, keys)
 
-    def _keys(self, namespace: str, name: str, overload: str) -> tuple[tuple[str, str], ...]:
+    def _called(self, namespace: str, name: str, overload: str) -> tuple[str, Keys]:
+        """Return the name of an operator, and the kernels that the Python dispatcher picked for it."""
+        dotted = "" if overload == "default" else f".{overload}"
+        return f"{namespace}::{name}{dotted}", self._keys(namespace, name, overload)
+
+    def _keys(self, namespace: str, name: str, overload: str) -> Keys:
         packet = vars(getattr(self._torch.ops, namespace)).get(name)
         found = None if packet is None else vars(packet).get(overload)
         return () if found is None else tuple(picked_keys(found))

@@ -11,9 +11,9 @@ import dispatchviz
 from dispatchviz import Trace
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file as core
-from dispatchviz.explain.compiled.compiled_names import break_reason, function_title, graph_title
-from dispatchviz.explain.compiled.graphs import calls_of, graph_of, nodes_of
-from dispatchviz.explain.compiled.running_graph import shown_graph
+from dispatchviz.explain.graph.compiled.compiled_names import break_reason, function_title, graph_title
+from dispatchviz.explain.graph.compiled.graphs import calls_of, graph_of, nodes_of
+from dispatchviz.explain.graph.compiled.running_graph import shown_graph
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.outputs.without_folders import without_folders
 from dispatchviz.views.layout.pane_layout import COMPILER

@@ -15,7 +15,7 @@ import dispatchviz
 from dispatchviz import Trace
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.graph_line import GraphLine
-from dispatchviz.explain.compiled.graphs import calls_of, graph_of
+from dispatchviz.explain.graph.compiled.graphs import calls_of, graph_of
 from dispatchviz.live.compiled_regions import compiler_is_watched
 from dispatchviz.live.installed_torch import installed_torch
 from tests.live.compiled_program import RECORDING, recorded

@@ -17,6 +17,7 @@ from dispatchviz.views.layout.pane_choice import PaneChoice, pin_note
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
     CELL,
+    COMPILER,
     ENGINE,
     GRAPH,
     KEYS,
@@ -233,4 +234,5 @@ def test_titles_of_empty_panes_show_the_next_step() -> None:
         TENSORS: f"none yet, next at step {step(trace, ev.TensorCreated)}",
         STRUCTURED: f"no structured kernel here, next at step {step(trace, ev.MetaEntered)}",
         THREAD: "grad mode on, no guards, no modes",
+        COMPILER: "no compiled code here, none later",
     }

@@ -11,7 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_roles import YOURS, role_of
 from dispatchviz.explain.calls.hook_frames import PYTHON_HOOK, hook_caller
-from dispatchviz.explain.compiled.compiled_names import region_title
+from dispatchviz.explain.graph.compiled.compiled_names import region_title
 from dispatchviz.explain.kinds.module import module_title
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, apply_function, binding_file, entry_point

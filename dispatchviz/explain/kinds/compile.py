@@ -6,8 +6,8 @@ from collections import Counter
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.compiled.compiled_names import break_reason, function_title, graph_title, region_title
-from dispatchviz.explain.compiled.graphs import calls_of, graph_of, nodes_of
+from dispatchviz.explain.graph.compiled.compiled_names import break_reason, function_title, graph_title, region_title
+from dispatchviz.explain.graph.compiled.graphs import calls_of, graph_of, nodes_of
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_name
@@ -268,7 +268,7 @@ COMPILE_KINDS = (
             "torch/_functorch/_aot_autograd/runtime_wrappers.py",
         ),
         known=Known("observed", "the grad_fn of the region's results is read"),
-        panes=("compiler", "backward graph"),
+        panes=("compiler", "source"),
     )
     | Kind(
         ev.BackwardCompiled,

@@ -7,9 +7,9 @@ from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.compiled.compiled_names import region_title
-from dispatchviz.explain.compiled.graphs import region_of_node
 from dispatchviz.explain.graph.backwards import Backward
+from dispatchviz.explain.graph.compiled.compiled_names import region_title
+from dispatchviz.explain.graph.compiled.graphs import region_of_node
 from dispatchviz.explain.graph.graph_history import backward_around
 from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_at, queue_device
 from dispatchviz.explain.kinds.kind import QUEUE, Kind, Known, Rule, unseen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.compiled.compiled_names import region_title
+from dispatchviz.explain.graph.compiled.compiled_names import region_title
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
 from dispatchviz.explain.sentences.statement import Statement, Statements

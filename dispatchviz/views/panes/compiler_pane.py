@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.graph_line import GraphLine
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.compiled.compiled_names import graph_title
-from dispatchviz.explain.compiled.graphs import CALLS
-from dispatchviz.explain.compiled.running_graph import ShownGraph, shown_graph
+from dispatchviz.explain.graph.compiled.compiled_names import graph_title
+from dispatchviz.explain.graph.compiled.graphs import CALLS
+from dispatchviz.explain.graph.compiled.running_graph import ShownGraph, shown_graph
 from dispatchviz.explain.trace_index.enclosing_steps import source_lines
 from dispatchviz.foundation.english import listed
 from dispatchviz.views.panes.empty_titles import not_yet

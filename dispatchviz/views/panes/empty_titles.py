@@ -12,7 +12,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import Event
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import structured_call
-from dispatchviz.explain.compiled.running_graph import shown_graph
+from dispatchviz.explain.graph.compiled.running_graph import shown_graph
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.lookups import neighbor
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen

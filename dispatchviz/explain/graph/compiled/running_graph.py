@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.compiled.graphs import CALLS, graph_of, region_of_node
+from dispatchviz.explain.graph.compiled.graphs import CALLS, graph_of, region_of_node
 from dispatchviz.explain.trace_index.call_chains import outermost
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.lookups import last_event
