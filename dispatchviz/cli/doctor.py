@@ -12,7 +12,7 @@ import sys
 import dispatchviz
 from dispatchviz.core.device.array_library import cuda_state, detect
 from dispatchviz.explain.cells.host_operators import BY_NUMPY, BY_PYTHON, host_operators
-from dispatchviz.live.blind_spots import BLIND_SPOTS, LIFTED
+from dispatchviz.live.blind_spots import BLIND_SPOTS, COMPILER, LIFTED
 from dispatchviz.live.installed_torch import OLDEST, WANTED, release
 from dispatchviz.tui.terminal.support import can_run
 
@@ -57,7 +57,11 @@ def examine() -> dict[str, Facts]:
 
 def blind_spots() -> dict[str, tuple[str, ...]]:
     """Return the facts that a recording of an installed PyTorch lacks, by the releases that lack them."""
-    return {"not seen of an installed PyTorch:": BLIND_SPOTS, "nor of a release before 2.9:": LIFTED}
+    return {
+        "not seen of an installed PyTorch:": BLIND_SPOTS,
+        "nor of a release before 2.13:": COMPILER,
+        "nor of a release before 2.9:": LIFTED,
+    }
 
 
 def version(distribution: str) -> str | None:
