@@ -92,9 +92,9 @@ class _Changes:
         self.made[_RUNTIME] = (("track_graph_compiling", self._compiling_backward),)
         self.made[_CACHE] = (("GenericAOTAutogradResult.wrap_post_compile", compiler.restoring),)
         self.made[_BACKWARDS] = (
-            ("AutogradCompilerInstance.begin_capture", compiler.capturing_backward),
-            ("AutogradCompilerInstance.set_node_origin", compiler.applying),
-            ("AutogradCompilerInstance.end_capture", compiler.ending),
+            ("AutogradCompilerInstance.begin_capture", compiler.backwards.capturing_backward),
+            ("AutogradCompilerInstance.set_node_origin", compiler.backwards.applying),
+            ("AutogradCompilerInstance.end_capture", compiler.backwards.ending),
         )
 
     def change(self, module: ModuleType) -> None:
@@ -135,8 +135,8 @@ class _Changes:
             if not compiler_is_watched(self._watch.torch):
                 with self.unwatched():
                     return original(self._written(code), *args, **kwargs)
-            compiler, of = self._watch.compiler, kwargs["compile_id"]
-            with self.unwatched(), compiler.compiles(code, of, bool(of.frame_compile_id)):
+            compiler, of = self._watch.compiler, kwargs.get("compile_id")
+            with self.unwatched(), compiler.compiles(code, of, bool(getattr(of, "frame_compile_id", 0))):
                 result = original(self._written(code), *args, **kwargs)
                 compiler.compiled(result)
                 return result

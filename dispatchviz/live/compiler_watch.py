@@ -4,7 +4,8 @@ Nothing is read that would change what is compiled: a graph is read after PyTorc
 are replaced get and return the same objects. Only a compiled region is called through a function of ours, until the
 recording ends.
 
-Not here: which functions are replaced, and when (``compiled_regions.py``), the lines of a graph (``graph_lines.py``).
+Not here: which functions are replaced, and when (``compiled_regions.py``), the lines of a graph (``graph_lines.py``),
+compiled autograd (``captured_backwards.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.cached_graphs import CachedGraphs, saved_values
-from dispatchviz.live.graph_lines import GraphReader, state_of
+from dispatchviz.live.captured_backwards import CapturedBackwards
+from dispatchviz.live.graph_lines import GraphReader
 from dispatchviz.running.call_sites import is_users_file, shown_file
 
 if TYPE_CHECKING:
@@ -28,11 +30,6 @@ Function = Callable[..., Any]
 
 COMPILED_NODE = "CompiledFunctionBackward"
 """The Node of a region with a backward (``torch/_functorch/_aot_autograd/runtime_wrappers.py``)."""
-
-
-def plain_node(name: str) -> str:
-    """Return the name of a Node without its C++ namespace."""
-    return name.rpartition("::")[2]
 
 
 _REGION = "__compiled_fn"
@@ -56,10 +53,7 @@ class CompilerWatch:
         """The names of the Nodes that PyTorch made while it traced the newest region, by sequence number."""
         self._globals: list[tuple[dict[str, Any], str]] = []
         """Where our functions are in front of regions: the namespace and the name."""
-        self._captured: list[tuple[str, int, int]] = []
-        """The Nodes that compiled autograd captures: name, position, and the number of lines before."""
-        self.in_backward = False
-        """True while compiled autograd runs a backward."""
+        self.backwards = CapturedBackwards(watch, self._reader)
 
     def _shown(self, file: str) -> str:
         return self._watch.announced.get(file) or shown_file(file)
@@ -131,13 +125,15 @@ class CompilerWatch:
 
         @wraps(original)
         def compile_subgraph(graph: Any, tx: Any, reason: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._compiling and reason.graph_break:
+            if self._compiling:
                 self._watch.guarded(lambda: self._broken(reason))
             return original(graph, tx, reason, *args, **kwargs)
 
         return compile_subgraph
 
     def _broken(self, reason: Any) -> None:
+        if not reason.graph_break:
+            return
         places = [(one.filename, one.lineno) for one in reason.user_stack if is_users_file(one.filename)]
         file, line = places[-1] if places else ("", 0)
         self._emit(ev.GraphBroken, str(reason.reason).strip(), file and self._shown(file), line or 0)
@@ -172,13 +168,15 @@ class CompilerWatch:
             watch = self._watch
             watch.guarded(lambda: self._captures("joint", joint))
             parts = original(joint, *args, **kwargs)
-            forward, backward, outputs = parts
-            saved = [str(one) for one in _returned(forward)[outputs:]]
-            watch.guarded(lambda: self._captures("forward", forward, saved))
-            watch.guarded(lambda: self._captures("backward", backward))
+            watch.guarded(lambda: self._divided(*parts))
             return parts
 
         return partition
+
+    def _divided(self, forward: Any, backward: Any, outputs: int) -> None:
+        """Record the parts of a joint graph. What the forward returns after its ``outputs`` is for the backward."""
+        self._captures("forward", forward, [str(one) for one in _returned(forward)[outputs:]])
+        self._captures("backward", backward)
 
     def inferring(self, original: Function) -> Function:
         """Return a replacement of ``aot_stage2_inference``, which compiles a graph that has no backward."""
@@ -256,7 +254,7 @@ class CompilerWatch:
 
     def begins(self, region: int) -> None:
         """Record that the program calls a region."""
-        if not self.in_backward:
+        if not self.backwards.running:
             self._watch.line_calls(2)
         self._watch._emit_span(ev.RegionCalled, region)
 
@@ -276,70 +274,6 @@ class CompilerWatch:
                     seen.add(number)
                     watch._emit(ev.RegionNodeMade, number, region)
 
-    # -- compiled autograd --------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def backward(self) -> Iterator[None]:
-        """Record a backward that compiled autograd runs inside the block."""
-        watch = self._watch
-        watch.line_calls(3)
-        watch._emit_span(ev.BackwardCompiled)
-        self.in_backward = True
-        try:
-            yield
-        finally:
-            self.in_backward = False
-            if recorder.listening is watch:
-                watch.leave()
-
-    def capturing_backward(self, original: Function) -> Function:
-        """Return a replacement of ``AutogradCompilerInstance.begin_capture``."""
-
-        @wraps(original)
-        def begin_capture(compiler: Any, *args: Any) -> Any:
-            self._captured = []
-            return original(compiler, *args)
-
-        return begin_capture
-
-    def applying(self, original: Function) -> Function:
-        """Return a replacement of ``AutogradCompilerInstance.set_node_origin``, which C++ calls before each
-        ``apply_with_saved``.
-        """
-
-        @wraps(original)
-        def set_node_origin(compiler: Any, name: str, index: int, *rest: Any) -> Any:
-            self._captured.append((name, index, len(compiler.fx_tracer.graph.nodes)))
-            return original(compiler, name, index, *rest)
-
-        return set_node_origin
-
-    def ending(self, original: Function) -> Function:
-        """Return a replacement of ``AutogradCompilerInstance.end_capture``, which has the whole graph."""
-
-        @wraps(original)
-        def end_capture(compiler: Any, *args: Any) -> Any:
-            if recorder.listening is self._watch:
-                self._watch.guarded(lambda: self._backward_captured(compiler.fx_tracer.graph))
-            return original(compiler, *args)
-
-        return end_capture
-
-    def _backward_captured(self, graph: Any) -> None:
-        lines, nodes = self._reader.lines(graph), tuple(graph.nodes)
-        ends = [*[begin for _, _, begin in self._captured[1:]], len(lines)]
-        parts = [
-            (plain_node(name), at, begin, end) for (name, at, begin), end in zip(self._captured, ends, strict=False)
-        ]
-        for name, at, begin, end in parts:
-            self._emit(ev.NodeCaptured, "compiled_args", name, at, tuple(state_of(nodes[begin:end])))
-        for name, at, begin, end in parts:
-            added = tuple([one.name for one in lines[begin:end] if "getitem" not in one.code.partition("(")[0]])
-            self._emit(ev.NodeCaptured, "apply_with_saved", name, at, added)
-        names = {line.name: name for name, _, begin, end in parts for line in lines[begin:end]}
-        of_nodes = tuple([line._replace(node=names.get(line.name, "")) for line in lines])
-        self._emit(ev.GraphCaptured, -1, "compiled autograd", of_nodes, (), False)
-
 
 class _Region:
     """A compiled region, with our function in front of it."""
@@ -352,7 +286,7 @@ class _Region:
     def called(self, *args: Any, **kwargs: Any) -> Any:
         """Call the region, and record the call."""
         watch, live = self._watch, self._watch._watch
-        if recorder.listening is not live or not (live.thread.watched or watch.in_backward):
+        if recorder.listening is not live or not (live.thread.watched or watch.backwards.running):
             return self.compiled(*args, **kwargs)
         live.guarded(lambda: watch.begins(self._number))
         try:

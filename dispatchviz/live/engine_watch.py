@@ -105,7 +105,7 @@ class EngineWatch:
                 self._watch.compiler.backward_traced(roots)
                 return original(roots, *args, **kwargs)
             if backwards_are_compiled():  # otherwise our hooks would be compiled too
-                with self._watch.compiler.backward(), unwatched():
+                with self._watch.compiler.backwards.backward(), unwatched():
                     return original(roots, *args, **kwargs)
             return self._run(original, roots, args, kwargs)
 
