@@ -5,8 +5,7 @@ A test compares the list with an installed PyTorch. For a name that neither has,
 
 from __future__ import annotations
 
-LACKING_NAMES = frozenset(
-    """
+_NAMES = """
     AVG AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType BenchmarkConfig BenchmarkExecutionStats
     Block BoolType BufferDict CallStack Capsule ClassType Code CompilationUnit CompleteArgumentSpec ComplexType
     ConcreteModuleType ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext DeviceObjType
@@ -47,5 +46,6 @@ LACKING_NAMES = frozenset(
     sparse_csr_tensor spmm sspaddmm sym_constrain_range sym_constrain_range_for_size sym_fresh_size
     thread_safe_generator to_dlpack torch_version uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7
     unify_type_list values_copy wait while_loop windows xpu
-    """.split()
-)
+"""
+
+LACKING_NAMES = frozenset(_NAMES.split())

@@ -38,8 +38,9 @@ def stand_in(function: Function) -> Function:
 def missing(module: str, name: str, close: Sequence[str] = ()) -> Exception:
     """Return the error for a module's ``__getattr__`` to raise. Call it there: it inspects the calling frame.
 
-    ``close`` has similar names, for a name that PyTorch does not have either. It is an AttributeError in general. Within ``from module import name`` and ``import module.name`` Python replaces an
-    AttributeError by a message of its own, but lets an ImportError through.
+    ``close`` has similar names, for a name that PyTorch does not have either. It is an AttributeError in general.
+    Within ``from module import name`` and ``import module.name`` Python replaces an AttributeError by a message of its
+    own, but lets an ImportError through.
     """
     module = module.removeprefix(_MODEL)
     asker = sys._getframe(2)

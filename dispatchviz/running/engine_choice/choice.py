@@ -6,7 +6,8 @@ that surely needs one is refused; one that may never reach the missing name runs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from dispatchviz.foundation.errors import DispatchvizError
@@ -15,8 +16,8 @@ from dispatchviz.running.engine_choice.installed_release import InstalledRelease
 from dispatchviz.running.engine_choice.model_names import METHODS, standing
 from dispatchviz.running.engine_choice.packages import needs_torch
 from dispatchviz.running.engine_choice.program_names import PlacedUse, ProgramNames, names_of
+from dispatchviz.running.engine_choice.requested_engine import EngineName
 from dispatchviz.running.program_source import Source
-from dispatchviz.running.recording import EngineName
 
 
 class Choice(NamedTuple):
@@ -49,12 +50,13 @@ class Missing(NamedTuple):
     """Whether the program surely fails there on the model."""
 
 
-def automatic_choice(program: Source, only_model: str = "") -> Choice:
-    """Choose the engine for a program. ``only_model`` is a given option that only the model has.
+def automatic_choice(program: Source, only_model: str = "", known: Mapping[str, str] = MappingProxyType({})) -> Choice:
+    """Choose the engine for a program. ``only_model`` is a given option that only the model has, and ``known`` has the
+    meanings of variables that the program finds: ``F`` -> ``torch.nn.functional``.
 
     Raise NeedsTorchError for a program that surely needs an installed PyTorch and cannot have it.
     """
-    names = names_of(program)
+    names = names_of(program, known)
     if names.names_the_model:
         return ON_MODEL
     missing, installed = list(_missing_names(names)), installed_release()
@@ -71,7 +73,9 @@ def automatic_choice(program: Source, only_model: str = "") -> Choice:
     return _installed_or_model(sure or missing[0], missing, names, usable)
 
 
-def _installed_or_model(decisive: Missing, missing: list[Missing], names: ProgramNames, usable: InstalledRelease) -> Choice:
+def _installed_or_model(
+    decisive: Missing, missing: list[Missing], names: ProgramNames, usable: InstalledRelease
+) -> Choice:
     """Choose the installed PyTorch, except for a program that needs a GPU which only the model has."""
     fact, number = _fact(decisive, missing), usable.number
     if not names.cuda or usable.has_gpu:
@@ -133,7 +137,7 @@ def _refusal(missing: Missing, installed: InstalledRelease | None, only_model: s
     """Return the error for a program that surely needs an installed PyTorch."""
     fact = f"{missing.use.file}, line {missing.use.line}: {missing.fact}"
     if only_model:
-        return f"{fact}, and {only_model} works only on the model: leave {only_model} out, or insist with --engine model"
+        return f"{fact}, and {only_model} works only on the model. Leave {only_model} out"
     if installed is None:
         there, install = "no PyTorch is installed here", "pip install torch"
     else:

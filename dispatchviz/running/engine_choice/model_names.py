@@ -70,6 +70,8 @@ def _of_object(found: object) -> Standing:
 
 @cache
 def _operator_runs(namespace: str, name: str = "") -> bool:
-    """Return whether the model has a kernel for an operator. One that PyTorch does not have may be the program's own."""
+    """Return whether the model has a kernel for an operator, or PyTorch has no such operator: then the program may
+    define it.
+    """
     overloads = [each for each in process.names() if each.partition(".")[0] == f"{namespace}::{name}"]
     return not overloads or any(map(implemented, overloads))

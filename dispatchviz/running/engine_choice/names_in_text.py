@@ -7,8 +7,9 @@ expression ``F.relu`` uses ``torch.nn.functional.relu``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import NamedTuple
 
 ROOTS = ("torch", "functorch")
@@ -65,10 +66,14 @@ class NamesInText(NamedTuple):
         return any(each.surely and each.module.partition(".")[0] in ROOTS for each in self.imports)
 
 
-def names_in(text: str, is_main: bool) -> NamesInText:
-    """Read a text. Raise what ``ast.parse`` raises. ``is_main`` counts ``if __name__ == "__main__"`` as run."""
+def names_in(text: str, is_main: bool, known: Mapping[str, str] = MappingProxyType({})) -> NamesInText:
+    """Read a text. Raise what ``ast.parse`` raises.
+
+    ``is_main`` counts ``if __name__ == "__main__"`` as run. ``known`` has the meanings of variables that the text does
+    not set.
+    """
     tree = ast.parse(text)
-    reader = _Reader(tree, is_main)
+    reader = _Reader(tree, is_main, known)
     reader.visit(tree)
     attributes = {each.name: each for each in reversed(reader.attributes)}
     return NamesInText(
@@ -84,7 +89,7 @@ def names_in(text: str, is_main: bool) -> NamesInText:
 class _Reader(ast.NodeVisitor):
     """A visitor that collects the names."""
 
-    def __init__(self, tree: ast.Module, is_main: bool) -> None:
+    def __init__(self, tree: ast.Module, is_main: bool, known: Mapping[str, str]) -> None:
         self.uses: list[Use] = []
         self.attributes: list[Use] = []
         self.imports: list[Import] = []
@@ -95,12 +100,13 @@ class _Reader(ast.NodeVisitor):
         self._surely = True
         self._expected: frozenset[str] = frozenset()
         self._annotations_run = True
-        self._meaning = self._bindings(tree)
+        self._meaning = dict(known)
+        self._bind(tree)
 
     # -- what the names of the text mean ------------------------------------------------------------------------------
 
-    def _bindings(self, tree: ast.Module) -> dict[str, str]:
-        """Return the meaning of each variable that is bound to a name of PyTorch: ``F`` -> ``torch.nn.functional``."""
+    def _bind(self, tree: ast.Module) -> None:
+        """Note the meaning of each variable that is bound to a name of PyTorch: ``F`` -> ``torch.nn.functional``."""
         found: dict[str, str] = {}
         nodes = list(ast.walk(tree))
         for node in nodes:
@@ -113,11 +119,10 @@ class _Reader(ast.NodeVisitor):
                 self._annotations_run &= not (
                     node.module == "__future__" and any(alias.name == "annotations" for alias in node.names)
                 )
-        self._meaning = {name: path for name, path in found.items() if path.partition(".")[0] in ROOTS}
+        self._meaning.update({name: path for name, path in found.items() if path.partition(".")[0] in ROOTS})
         for node in nodes:
             if isinstance(node, ast.Assign) and (path := self._path(node.value)):
                 self._meaning.update({target.id: path for target in node.targets if isinstance(target, ast.Name)})
-        return self._meaning
 
     def _path(self, node: ast.AST) -> str:
         """Return the name of PyTorch that an expression is (``torch.nn.Linear``); empty if it is none."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import NamedTuple
 
 from dispatchviz.running.call_sites import is_pythons_file, is_users_file, shown_file, source_of
@@ -60,19 +61,22 @@ class _File(NamedTuple):
     is_main: bool
 
 
-def names_of(program: Source) -> ProgramNames:
-    """Read a program's files. A file that Python cannot read has no names: running it will report this."""
-    return _Reading(program).found
+def names_of(program: Source, known: Mapping[str, str] = MappingProxyType({})) -> ProgramNames:
+    """Read a program's files. A file that Python cannot read has no names: running it will report this.
+
+    ``known`` has the meanings of variables that the program finds: ``F`` -> ``torch.nn.functional``.
+    """
+    return _Reading(program, known).found
 
 
 class _Reading:
     """The files that are read, those that are left, and the names so far."""
 
-    def __init__(self, program: Source) -> None:
+    def __init__(self, program: Source, known: Mapping[str, str]) -> None:
         self.found = ProgramNames()
         self._path = [program.folder or os.getcwd(), *sys.path[1:]]
         self._specs: dict[str, ModuleSpec | None] = {}
-        self._known = {program.path}
+        self._known, self._meanings = {program.path}, known
         self._characters = 0
         self._left = deque([self._main(program)])
         while self._left and len(self._known) <= MOST_FILES and self._characters <= MOST_TEXT:
@@ -90,7 +94,7 @@ class _Reading:
     def _read(self, file: _File) -> None:
         self._characters += len(file.text)
         try:
-            names = names_in(file.text, file.is_main)
+            names = names_in(file.text, file.is_main, self._meanings if file.is_main else {})
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return
         self._add(file, names)

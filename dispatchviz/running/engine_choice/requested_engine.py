@@ -8,6 +8,9 @@ from typing import Any, Literal, cast
 
 from dispatchviz.foundation.errors import DispatchvizError
 
+EngineName = Literal["model", "torch"]
+"""The name of an engine, which runs a program."""
+
 RequestedEngine = Literal["auto", "model", "torch"]
 """A value of ``--engine``. ``auto`` chooses by the names that the program uses."""
 
