@@ -7,8 +7,9 @@ package that loads its modules later and offers an extra named after PyTorch. A 
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from importlib.machinery import ModuleSpec
 
@@ -24,6 +25,8 @@ REQUIRES = re.compile(r"(?i)torch(?![\w.-])(?P<marker>.*)")
 
 OF_AN_EXTRA = re.compile(r"extra\s*==\s*['\"](?P<name>[^'\"]+)['\"]")
 
+IMPORTS_TORCH = re.compile(r"^(?:import|from) torch\b", re.MULTILINE)
+
 LOADS_LATER = re.compile(r"^def __getattr__\(|sys\.modules\[__name__\]\s*=", re.MULTILINE)
 """The code of a package that loads its modules when they are first used."""
 
@@ -38,6 +41,7 @@ def needs_torch(package: str, modules: Mapping[str, ModuleSpec]) -> bool:
         required
         or (extra and LOADS_LATER.search(text) is not None)
         or _names(text).torch_at_start
+        or any(map(IMPORTS_TORCH.search, _loaded_with(package, modules.get(package), text)))
         or any(_lacks_names(spec) for name, spec in modules.items() if name.startswith(f"{package}."))
     )
 
@@ -59,10 +63,27 @@ def _text(spec: ModuleSpec | None) -> str:
 
 def _names(text: str) -> NamesInText:
     """Read a module's text; one that does not mention torch has no names."""
+    return _parsed(text if "torch" in text else "")
+
+
+def _parsed(text: str) -> NamesInText:
+    """Read a text. One that Python cannot read has no names."""
     try:
-        return names_in(text if "torch" in text else "", is_main=False)
+        return names_in(text, is_main=False)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return names_in("", is_main=False)
+
+
+def _loaded_with(package: str, spec: ModuleSpec | None, text: str) -> Iterator[str]:
+    """Yield the texts of the modules that a package imports when it is imported itself."""
+    folders = spec.submodule_search_locations if spec is not None else None
+    for each in _parsed(text).imports if folders else ():
+        inside = each.level == 1 or each.module.startswith(f"{package}.")
+        parts = each.module.removeprefix(f"{package}.").split(".") if each.module else []
+        if inside and each.surely:
+            for names in filter(None, (parts, *([*parts, name] for name in each.names))):
+                path = os.path.join(folders[0], *names)
+                yield from map(source_of, (f"{path}.py", os.path.join(path, "__init__.py")))
 
 
 def _lacks_names(spec: ModuleSpec) -> bool:
