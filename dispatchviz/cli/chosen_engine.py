@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from dispatchviz.cli.input_source import standard_input
 from dispatchviz.cli.typed_command import command_with
-from dispatchviz.explain.diagnosis.call_errors.not_modelled import NOT_IN_THE_MODEL
-from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.foundation.shipped_examples import located
 from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.running.engine_choice.choice import Choice, NeedsTorchError, automatic_choice
 from dispatchviz.running.engine_choice.installed_release import installed_release
 from dispatchviz.running.engine_choice.requested_engine import RequestedEngine, requested_engine
 from dispatchviz.running.program_source import STANDARD_INPUT, Script, read_source
+
+if TYPE_CHECKING:
+    from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 
 
 def chosen_engine(option: RequestedEngine | None, script: Script, cuda: str = "auto", hashes: bool = False) -> Choice:
@@ -55,6 +57,8 @@ def _partly() -> str:
 
 def with_command(found: Diagnosis) -> Diagnosis:
     """Return a diagnosis. One of a name that the model lacks gets the command to type."""
+    from dispatchviz.explain.diagnosis.call_errors.not_modelled import NOT_IN_THE_MODEL
+
     command = command_with("torch")
     if found.kind != NOT_IN_THE_MODEL or not command:
         return found

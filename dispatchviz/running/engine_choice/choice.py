@@ -14,7 +14,6 @@ from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.live.installed_torch import WANTED
 from dispatchviz.running.engine_choice.installed_release import InstalledRelease, installed_release
 from dispatchviz.running.engine_choice.model_names import METHODS, standing
-from dispatchviz.running.engine_choice.packages import needs_torch
 from dispatchviz.running.engine_choice.program_names import PlacedUse, ProgramNames, names_of
 from dispatchviz.running.engine_choice.requested_engine import EngineName
 from dispatchviz.running.program_source import Source
@@ -120,6 +119,10 @@ def _is_checked(name: str, checked: set[str]) -> bool:
 
 
 def _needing_packages(names: ProgramNames) -> Iterator[Missing]:
+    if not names.packages:
+        return
+    from dispatchviz.running.engine_choice.packages import needs_torch  # loads the library that reads metadata
+
     for package, use in names.packages.items():
         if needs_torch(package, names.modules):
             yield Missing(use, f"{package} needs a real PyTorch", use.surely)
