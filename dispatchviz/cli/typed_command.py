@@ -24,13 +24,17 @@ def remember(context: click.Context, ours: Sequence[str], program: Sequence[str]
 
 
 def command_with(engine: EngineName) -> str:
-    """Return the typed command with another engine; empty outside of a command that runs a program."""
+    """Return the typed command with another engine; empty outside of a command that runs a program.
+
+    It is one line, so ``CODE`` stands for code of several lines.
+    """
     context = click.get_current_context(silent=True)
     if context is None or _KEY not in context.meta:
         return ""
     ours, program = context.meta[_KEY]
     without = _OF_ENGINES | (_OF_THE_MODEL if engine == "torch" else {})
-    return shlex.join([*context.command_path.split(), "--engine", engine, *_left_out(ours, without), *program])
+    words = [*context.command_path.split(), "--engine", engine, *_left_out(ours, without), *program]
+    return shlex.join("CODE" if "\n" in word else word for word in words)
 
 
 def _left_out(words: Sequence[str], options: dict[str, bool]) -> list[str]:

@@ -185,7 +185,7 @@ def test_a_release_that_cannot_be_recorded_is_no_help(tmp_path: Path, monkeypatc
 
 def test_an_option_of_the_model_excludes_the_installed_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, CPU)
-    with pytest.raises(NeedsTorchError, match="--hashes works only on the model. Leave --hashes out"):
+    with pytest.raises(NeedsTorchError, match=r"--hashes works only on the model\. Leave --hashes out"):
         chosen(tmp_path, "import torch\ntorch.sparse", only_model="--hashes")
     assert chosen(tmp_path, "import torch\ntorch.compile(f)", only_model="--hashes") == ON_MODEL
 
