@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.running.engine_choice.choice import ON_MODEL, Choice, NeedsTorchError
+from dispatchviz.explain.diagnosis.messages.table import MESSAGES
+from dispatchviz.running.engine_choice.choice import ON_MODEL, Choice, NeedsTorchError, automatic_choice
 from dispatchviz.running.engine_choice.installed_release import InstalledRelease
+from dispatchviz.running.program_source import read_source
 
 from .installed import CPU, chosen, installed
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 RECORDED = "; recorded on the installed PyTorch 2.14.1. --engine model insists"
 
@@ -292,3 +296,13 @@ def test_the_number_of_files_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("dispatchviz.running.engine_choice.program_names.MOST_FILES", 3)
     chain = {f"m{number}": f"import m{number + 1}" for number in range(5)}
     assert chosen(tmp_path, "import m0", files={**chain, "m5": "import torch\ntorch.sparse"}) == ON_MODEL
+
+
+def test_the_model_runs_every_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only examples of messages that PyTorch alone raises need it."""
+    installed(monkeypatch, CPU)
+    files = sorted(EXAMPLES.rglob("*.py"))
+    elsewhere = [file.stem for file in files if automatic_choice(read_source(str(file))) != ON_MODEL]
+    of_pytorch = {known.kind.replace(" ", "_").lower() for known in MESSAGES if known.engine == "torch"}
+    assert len(files) > 300
+    assert set(elsewhere) <= of_pytorch
