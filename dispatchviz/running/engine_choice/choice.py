@@ -80,10 +80,9 @@ def _installed_or_model(
     if not names.cuda or usable.has_gpu:
         return Choice("torch", f"{fact}; recorded on the installed PyTorch {number}. --engine model insists")
     if not _asks_for_gpu(names) and not any(each.use.name in names.packages for each in missing):
-        at = f"(line {decisive.use.line})"
         reason = (
-            f"{fact} {at}, and the installed PyTorch {number} has no GPU for cuda (line {names.cuda[0].line}); run on "
-            "the model up to that name. --engine torch insists"
+            f"line {decisive.use.line}: {fact}. The installed PyTorch {number} has no GPU for cuda (line "
+            f"{names.cuda[0].line}), so the model runs the program up to that name. --engine torch insists"
         )
         return Choice("model", reason)
     return Choice(

@@ -298,7 +298,7 @@ class _Reader(ast.NodeVisitor):
         self.visit(node.subject)
         self._visit_later(node.cases)
 
-    def visit_Try(self, node: ast.Try) -> None:
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         """Read a try statement. Its handlers say which exceptions the body expects."""
         if node.handlers:
             with self._perhaps(frozenset().union(*(_caught(each.type) for each in node.handlers))):
@@ -308,7 +308,7 @@ class _Reader(ast.NodeVisitor):
         self._visit_later([*node.handlers, *node.orelse])
         self._visit_all(node.finalbody)
 
-    def visit_TryStar(self, node: ast.Try) -> None:
+    def visit_TryStar(self, node: ast.TryStar) -> None:
         """Read a try statement with ``except*``."""
         self.visit_Try(node)
 

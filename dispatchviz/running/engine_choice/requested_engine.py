@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from dispatchviz.foundation.errors import DispatchvizError
 
@@ -60,4 +60,4 @@ def _table(file: Path) -> dict[str, Any]:
 def _checked(value: object, place: str) -> RequestedEngine:
     if value not in ENGINES:
         raise DispatchvizError(f"{place}: the engines are auto, model and torch")
-    return cast(RequestedEngine, value)
+    return value

@@ -223,8 +223,8 @@ def test_a_program_that_needs_a_gpu_runs_on_the_model_up_to_the_name(
     installed(monkeypatch, CPU)
     assert chosen(tmp_path, USES + LACKS) == Choice(
         "model",
-        "torch.sparse.mm is not in the model (line 3), and the installed PyTorch 2.14.1 has no GPU for cuda (line 2); "
-        "run on the model up to that name. --engine torch insists",
+        "line 3: torch.sparse.mm is not in the model. The installed PyTorch 2.14.1 has no GPU for cuda (line 2), so "
+        "the model runs the program up to that name. --engine torch insists",
     )
 
 
