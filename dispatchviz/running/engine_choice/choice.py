@@ -137,7 +137,7 @@ def _fact(decisive: Missing, missing: list[Missing]) -> str:
 
 def _refusal(missing: Missing, installed: InstalledRelease | None, only_model: str) -> str:
     """Return the error for a program that surely needs an installed PyTorch."""
-    fact = f"{missing.use.file}, line {missing.use.line}: {missing.fact}"
+    fact = f"{missing.use.place}: {missing.fact}"
     if only_model:
         return f"{fact}, and {only_model} works only on the model. Leave {only_model} out"
     if installed is None:

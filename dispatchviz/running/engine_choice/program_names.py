@@ -29,7 +29,13 @@ class PlacedUse(NamedTuple):
     name: str
     file: str
     line: int
+    """Its line; 0 for the module that ``-m`` runs."""
     surely: bool
+
+    @property
+    def place(self) -> str:
+        """Its file and line."""
+        return f"{self.file}, line {self.line}" if self.line else self.file
 
 
 @dataclass
@@ -78,7 +84,8 @@ class _Reading:
         self._specs: dict[str, ModuleSpec | None] = {}
         self._known, self._meanings = {program.path}, known
         self._characters = 0
-        self._left = deque([self._main(program)])
+        self._left = deque[_File]()
+        self._left.appendleft(self._main(program))
         while self._left and len(self._known) <= MOST_FILES and self._characters <= MOST_TEXT:
             self._read(self._left.popleft())
 
@@ -87,7 +94,10 @@ class _Reading:
         is_package = os.path.basename(program.path) == "__main__.py"
         package = program.module if is_package else program.module.rpartition(".")[0]
         main = _File(program.path, program.shown, program.text or "", package, True, True)
-        for module in filter(None, [program.module if program.text is None else package]):
+        module = program.module if program.text is None else package
+        if module.partition(".")[0] in ROOTS:
+            self.found.uses.append(PlacedUse(module, program.shown, 0, True))
+        elif module:
             self._follow(module, Import(module, (), 0, 0, True), main)
         return main
 

@@ -9,7 +9,7 @@ import pytest
 from dispatchviz.explain.diagnosis.messages.table import MESSAGES
 from dispatchviz.running.engine_choice.choice import ON_MODEL, Choice, NeedsTorchError, automatic_choice
 from dispatchviz.running.engine_choice.installed_release import InstalledRelease
-from dispatchviz.running.program_source import read_source
+from dispatchviz.running.program_source import Module, read_source
 
 from .installed import CPU, chosen, installed
 
@@ -289,6 +289,27 @@ def test_the_main_block_of_a_module_does_not_count(tmp_path: Path, monkeypatch: 
         tmp_path, "import helper", files={"helper": "import torch\nif __name__ == '__main__':\n    torch.sparse"}
     )
     assert found == ON_MODEL
+
+
+MODULES = {
+    "torch.ao.quantization": "torch.ao.quantization is not in the model",
+    "lib.main": "torch.sparse is not in the model",
+    "lib": "torch.sparse is not in the model",
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_runs_with_the_packages_that_contain_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch, CPU)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lib").mkdir()
+    for file, text in {"__init__": "from . import tools", "tools": "import torch\ntorch.sparse"}.items():
+        (tmp_path / "lib" / f"{file}.py").write_text(text)
+    for file in ("main", "__main__"):
+        (tmp_path / "lib" / f"{file}.py").write_text("print(1)")
+    assert automatic_choice(read_source(Module(name))) == Choice("torch", f"{MODULES[name]}{RECORDED}")
 
 
 def test_the_number_of_files_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
