@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from dispatchviz.notebook.cell import MAGIC, Cell
 from dispatchviz.running.engine_choice.choice import ON_MODEL, Choice, NeedsTorchError, automatic_choice
 from dispatchviz.running.engine_choice.requested_engine import RequestedEngine, requested_engine
 from dispatchviz.running.engine_choice.used_torch import belongs_to, meanings
-from dispatchviz.running.program_source import Source
+from dispatchviz.running.program_source import Source, working_folder
 
 
 def engine_of_cell(option: RequestedEngine | None, cell: Cell, variables: Mapping[str, Any]) -> Choice:
@@ -21,7 +20,7 @@ def engine_of_cell(option: RequestedEngine | None, cell: Cell, variables: Mappin
     Raise DispatchvizError for a setting that names no engine, and for a cell that needs an installed PyTorch and cannot
     have it.
     """
-    folder = os.getcwd()
+    folder = working_folder()
     wanted = requested_engine(option, folder)
     if wanted != "auto":
         return Choice(wanted)

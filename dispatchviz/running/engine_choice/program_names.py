@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from dispatchviz.running.call_sites import is_pythons_file, is_users_file, shown_file, source_of
 from dispatchviz.running.engine_choice.names_in_text import ROOTS, Import, NamesInText, Use, names_in
-from dispatchviz.running.program_source import Source
+from dispatchviz.running.program_source import Source, working_folder
 
 MOST_FILES, MOST_TEXT = 200, 2_000_000
 """The most files and characters that are read; the names in the rest do not choose an engine."""
@@ -80,7 +80,7 @@ class _Reading:
 
     def __init__(self, program: Source, known: Mapping[str, str]) -> None:
         self.found = ProgramNames()
-        self._path = [program.folder or os.getcwd(), *sys.path[1:]]
+        self._path = [program.folder or working_folder(), *sys.path[1:]]
         self._specs: dict[str, ModuleSpec | None] = {}
         self._known, self._meanings = {program.path}, known
         self._characters = 0

@@ -34,7 +34,7 @@ def requested_engine(option: RequestedEngine | None, folder: str) -> RequestedEn
 
 def _from_settings(folder: Path) -> RequestedEngine:
     """Return the engine of the nearest ``pyproject.toml``, in the folder or above it."""
-    file = next((file for each in (folder, *folder.parents) if (file := each / SETTINGS).is_file()), None)
+    file = next((file for each in (folder, *folder.parents) if os.path.isfile(file := each / SETTINGS)), None)
     value = None if file is None else _table(file).get("engine")
     return "auto" if value is None else _checked(value, f"{file}: [tool.dispatchviz] engine = {value!r}")
 
@@ -44,13 +44,16 @@ def _table(file: Path) -> dict[str, Any]:
     TOML.
     """
     try:
-        text = file.read_text("utf-8")
-        if "dispatchviz" not in text:
-            return {}
-        import tomllib
+        text = file.read_text("utf-8", errors="replace")
+    except OSError:
+        return {}
+    if "dispatchviz" not in text:
+        return {}
+    import tomllib
 
+    try:
         table = tomllib.loads(text).get("tool", {}).get("dispatchviz", {})
-    except (OSError, ValueError) as error:  # an unreadable text and bad TOML are ValueErrors
+    except tomllib.TOMLDecodeError as error:
         raise DispatchvizError(f"cannot read {file}: {error}") from None
     if not isinstance(table, dict):
         raise DispatchvizError(f"{file}: tool.dispatchviz is not a table")
