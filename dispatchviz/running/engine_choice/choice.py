@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.live.installed_torch import WANTED
+from dispatchviz.live.installed_torch import DESCRIBED, WANTED, release
 from dispatchviz.running.engine_choice.installed_release import InstalledRelease, installed_release
 from dispatchviz.running.engine_choice.model_names import METHODS, standing
 from dispatchviz.running.engine_choice.program_names import PlacedUse, ProgramNames, names_of
@@ -47,6 +47,8 @@ class Missing(NamedTuple):
     """The reason without its end: ``torch.fx is not in the model``."""
     surely: bool
     """Whether the program surely fails there on the model."""
+    unknown: bool = False
+    """Whether PyTorch 2.13 does not have the name either."""
 
 
 def automatic_choice(program: Source, only_model: str = "", known: Mapping[str, str] = MappingProxyType({})) -> Choice:
@@ -58,7 +60,9 @@ def automatic_choice(program: Source, only_model: str = "", known: Mapping[str, 
     names = names_of(program, known)
     if names.names_the_model:
         return ON_MODEL
-    missing, installed = list(_missing_names(names)), installed_release()
+    installed = installed_release()
+    described = installed is not None and release(installed.number) == DESCRIBED
+    missing = [each for each in _missing_names(names) if not (described and each.unknown)]
     usable = installed if installed is not None and installed.recordable else None
     if usable is not None:
         missing += _needing_packages(names)
@@ -104,7 +108,7 @@ def _missing_names(names: ProgramNames) -> Iterator[Missing]:
         if kind == "stand-in":
             yield Missing(use, f"{use.name} only returns its argument in the model", False)
         else:
-            yield Missing(use, f"{use.name} {LACKS}", use.surely and kind == "lacks")
+            yield Missing(use, f"{use.name} {LACKS}", use.surely and kind == "lacks", kind == "unknown")
     for use in names.attributes:
         if use.name in METHODS and use.name not in names.defined:
             yield Missing(use, f"the tensor method {use.name} {LACKS}", False)

@@ -76,13 +76,15 @@ def _parsed(text: str) -> NamesInText:
 
 def _loaded_with(package: str, spec: ModuleSpec | None, text: str) -> Iterator[str]:
     """Yield the texts of the modules that a package imports when it is imported itself."""
-    folders = spec.submodule_search_locations if spec is not None else None
-    for each in _parsed(text).imports if folders else ():
+    if spec is None or not spec.submodule_search_locations:
+        return
+    folder = spec.submodule_search_locations[0]
+    for each in _parsed(text).imports:
         inside = each.level == 1 or each.module.startswith(f"{package}.")
         parts = each.module.removeprefix(f"{package}.").split(".") if each.module else []
         if inside and each.surely:
             for names in filter(None, (parts, *([*parts, name] for name in each.names))):
-                path = os.path.join(folders[0], *names)
+                path = os.path.join(folder, *names)
                 yield from map(source_of, (f"{path}.py", os.path.join(path, "__init__.py")))
 
 
