@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -20,6 +21,7 @@ from dispatchviz.outputs.cell.trace_card import trace_markdown
 from dispatchviz.outputs.page.player_data import player_data
 from dispatchviz.running.engine_choice.choice import ON_MODEL, Choice
 from dispatchviz.running.engine_choice.installed_release import installed_release
+from dispatchviz.running.engine_choice.model_names import OF_WRITERS
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.screen_bars import header_rows
 from tests.cli.command import dispatchviz, script
@@ -98,6 +100,21 @@ def test_record_follows_the_torch_of_the_code_around_it(tmp_path: Path) -> None:
     assert recorded_by(tmp_path, "import torch") == ("torch", True)
     assert recorded_by(tmp_path, "import dispatchviz.torch as torch") == ("model", True)
     assert recorded_by(tmp_path, "import torch as real\nfrom dispatchviz import torch") == ("model", True)
+
+
+def methods_of_writers(file: Path) -> set[str]:
+    """Return the methods of the class ``SummaryWriter`` in a file."""
+    classes = (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef))
+    body = next(each.body for each in classes if each.name == "SummaryWriter")
+    return {node.name for node in body if isinstance(node, ast.FunctionDef)}
+
+
+def test_the_list_of_methods_of_writers_is_complete() -> None:
+    own, real = (Path(str(torch.__file__)).parent for torch in (model, installed_torch()))
+    lacking = methods_of_writers(real / "utils/tensorboard/writer.py") - methods_of_writers(
+        own / "utils/tensorboard.py"
+    )
+    assert {name for name in lacking if name.startswith("add_")} == OF_WRITERS
 
 
 CELLS = {

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.live.installed_torch import DESCRIBED, WANTED, release
 from dispatchviz.running.engine_choice.installed_release import InstalledRelease, installed_release
-from dispatchviz.running.engine_choice.model_names import METHODS, standing
+from dispatchviz.running.engine_choice.model_names import METHODS, OF_WRITERS, WRITER, standing
 from dispatchviz.running.engine_choice.program_names import PlacedUse, ProgramNames, names_of
 from dispatchviz.running.engine_choice.requested_engine import EngineName
 from dispatchviz.running.program_source import Source
@@ -109,9 +109,12 @@ def _missing_names(names: ProgramNames) -> Iterator[Missing]:
             yield Missing(use, f"{use.name} only returns its argument in the model", False)
         else:
             yield Missing(use, f"{use.name} {LACKS}", use.surely and kind == "lacks", kind == "unknown")
+    writes = any(use.name.startswith(WRITER) for use in names.uses)
     for use in names.attributes:
         if use.name in METHODS and use.name not in names.defined:
             yield Missing(use, f"the tensor method {use.name} {LACKS}", False)
+        elif writes and use.name in OF_WRITERS:
+            yield Missing(use, f"SummaryWriter.{use.name} {LACKS}", False)
 
 
 def _is_checked(name: str, checked: set[str]) -> bool:

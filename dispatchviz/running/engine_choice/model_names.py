@@ -24,6 +24,19 @@ has it.
 METHODS = frozenset(LACKING) - {"resize", "reinforce"}
 """Methods of tensors that the model lacks, without names that other objects often have."""
 
+WRITER = "torch.utils.tensorboard"
+"""The module of ``SummaryWriter``."""
+
+OF_WRITERS = frozenset(
+    f"add_{name}"
+    for name in (
+        *("audio", "custom_scalars", "custom_scalars_marginchart", "custom_scalars_multilinechart", "embedding"),
+        *("figure", "graph", "histogram_raw", "hparams", "image", "image_with_boxes", "images", "mesh", "onnx_graph"),
+        *("pr_curve", "pr_curve_raw", "tensor", "video"),
+    )
+)
+"""Methods of ``SummaryWriter`` that the model lacks."""
+
 _OPERATORS = "torch.ops."
 
 

@@ -70,6 +70,7 @@ AVAILABLE = {
     ),
     "a method that the program defines": "class A:\n    def to_sparse(self): pass\nA().to_sparse()",
     "a method that images have": "import torch\nimage.resize((2, 2))",
+    "a method of another writer": "import torch\nwriter.add_graph(model)",
     "an operator of the program": "import torch\ntorch.ops.shop.price(torch.ones(2))",
     "an operator with a kernel": "import torch\ntorch.ops.aten.add.Tensor(x, x)",
     "the strided layout": "import torch\ntorch.zeros(2, layout=torch.strided)",
@@ -111,6 +112,10 @@ REASONS = {
         "torch.sparse is not in the model (nor is 1 other name)",
     ),
     "a method": ("import torch\nx.to_sparse()", "the tensor method to_sparse is not in the model"),
+    "a method of a writer": (
+        "from torch.utils.tensorboard import SummaryWriter\nw.add_scalar(1)\nw.add_graph(model)",
+        "SummaryWriter.add_graph is not in the model",
+    ),
     "a compiler": ("import torch\ntorch.compile(f)", "torch.compile only returns its argument in the model"),
     "a tracer": (
         "import torch\n@torch.jit.script\ndef f(): 0",
