@@ -10,6 +10,8 @@ from dispatchviz.explain.diagnosis.messages.table import MESSAGES
 from dispatchviz.running.engine_choice.choice import ON_MODEL, Choice, NeedsTorchError, automatic_choice
 from dispatchviz.running.engine_choice.installed_release import InstalledRelease
 from dispatchviz.running.program_source import Module, read_source
+from tests.amounts import some
+from truth.programs import PROGRAMS
 
 from .installed import CPU, chosen, installed
 
@@ -342,3 +344,11 @@ def test_the_model_runs_every_example(monkeypatch: pytest.MonkeyPatch) -> None:
     of_pytorch = {known.kind.replace(" ", "_").lower() for known in MESSAGES if known.engine == "torch"}
     assert len(files) > 300
     assert set(elsewhere) <= of_pytorch
+
+
+@pytest.mark.parametrize("name", some(list(PROGRAMS), 10))
+def test_the_model_runs_programs_that_give_the_same_on_both(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch, CPU)
+    assert chosen(tmp_path, f"import torch\n{PROGRAMS[name]}") == ON_MODEL
