@@ -112,7 +112,7 @@ def _missing_names(names: ProgramNames) -> Iterator[Missing]:
     writes = any(use.name.startswith(WRITER) for use in names.uses)
     for use in names.attributes:
         if use.name in METHODS and use.name not in names.defined:
-            yield Missing(use, f"the tensor method {use.name} {LACKS}", False)
+            yield Missing(use, f"the attribute {use.name} of tensors {LACKS}", False)
         elif writes and use.name in OF_WRITERS:
             yield Missing(use, f"SummaryWriter.{use.name} {LACKS}", False)
 

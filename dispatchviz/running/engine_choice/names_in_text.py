@@ -170,7 +170,7 @@ class _Reader(ast.NodeVisitor):
             self._use(path, node.lineno, NO_NAME)
 
     def _attribute(self, node: ast.Attribute) -> None:
-        if not isinstance(node.ctx, ast.Load):
+        if not isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
             self.defined.add(node.attr)
         elif not self._expected & NO_NAME:
             self.attributes.append(Use(node.attr, node.lineno, self._surely))

@@ -71,6 +71,7 @@ AVAILABLE = {
         "from __future__ import annotations\nimport torch\ndef f(x: torch.Future) -> torch.Future:\n    y: torch.Future"
     ),
     "a method that the program defines": "class A:\n    def to_sparse(self): pass\nA().to_sparse()",
+    "an attribute that the program sets": "class A:\n    def f(self): self.qscheme = 1\nA().qscheme",
     "a method that images have": "import torch\nimage.resize((2, 2))",
     "a method of another writer": "import torch\nwriter.add_graph(model)",
     "an operator of the program": "import torch\ntorch.ops.shop.price(torch.ones(2))",
@@ -113,7 +114,11 @@ REASONS = {
         "import torch\ndef f():\n    torch.ao\ntorch.sparse",
         "torch.sparse is not in the model (nor is 1 other name)",
     ),
-    "a method": ("import torch\nx.to_sparse()", "the tensor method to_sparse is not in the model"),
+    "a method": ("import torch\nx.to_sparse()", "the attribute to_sparse of tensors is not in the model"),
+    "an attribute that is set": (
+        "import torch\nx.grad_dtype = torch.bfloat16",
+        "the attribute grad_dtype of tensors is not in the model",
+    ),
     "a method of a writer": (
         "from torch.utils.tensorboard import SummaryWriter\nw.add_scalar(1)\nw.add_graph(model)",
         "SummaryWriter.add_graph is not in the model",
