@@ -20,7 +20,7 @@ from truth.record import command
 
 CHANGING = (
     "NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "CUDA_VISIBLE_DEVICES",
-    "PYTHONPATH",
+    "DISPATCHVIZ_ENGINE", "PYTHONPATH",
 )  # fmt: skip
 """Environment variables that change screens or results."""
 

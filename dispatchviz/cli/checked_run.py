@@ -22,6 +22,7 @@ from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.live.installed_torch import installed_torch
+from dispatchviz.running.engine_choice.choice import Choice
 from dispatchviz.running.program_source import script_of
 from dispatchviz.running.recording import EngineName
 
@@ -50,7 +51,7 @@ def main() -> int:
             request.arguments,
             request.cuda,
             request.save,
-            engine=request.engine,
+            engine=Choice(request.engine),
         )
     except DispatchvizError as error:
         complain(str(error))

@@ -11,8 +11,8 @@ from dispatchviz.cli import completion, options
 from dispatchviz.cli.fast_commands import click_command
 
 if TYPE_CHECKING:
+    from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
     from dispatchviz.running.program_source import Script
-    from dispatchviz.running.recording import EngineName
     from dispatchviz.trace import Trace
 
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @options.source
 @options.args
 def command(
-    engine: EngineName,
+    engine: RequestedEngine | None,
     cuda: str,
     save: str | None,
     as_json: bool,
@@ -62,6 +62,7 @@ def command(
       dispatchviz why forum.dvtrace
       dispatchviz why --call add --line 6 examples/forum.py
     """
+    from dispatchviz.cli.chosen_engine import announced, chosen_engine
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import kept, kept_trace, run_script
     from dispatchviz.foundation.errors import EndedBySignal
@@ -77,9 +78,10 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", save=save, engine=engine != "model", **recording)
+        alone("a saved trace", save=save, engine=engine, **recording)
         return tell(trace, name_of(source))
-    outcome = run_script(source, args, cuda, save, to_stderr=True, engine=engine, **recording)
+    choice = announced(chosen_engine(engine, source, cuda))
+    outcome = run_script(source, args, cuda, save, to_stderr=True, engine=choice, **recording)
     with kept(outcome, save):
         raised = tell(outcome.trace, save or kept_trace(outcome.trace))
     if outcome.signal:
@@ -99,13 +101,14 @@ def _show_call(trace: Trace, file: str, operator: str, line: str) -> int:
 
 def _tell(trace: Trace, file: str, as_json: bool) -> int:
     """Print the diagnoses; return 1 if the program raised."""
+    from dispatchviz.cli.chosen_engine import with_command
     from dispatchviz.cli.lookup import print_json
     from dispatchviz.explain.diagnosis.diagnose import diagnoses
     from dispatchviz.foundation.shown_text import quoted
     from dispatchviz.views.cards.diagnosis_text import as_values, diagnosis_lines
     from dispatchviz.views.text.console import terminal
 
-    found = diagnoses(trace)
+    found = tuple(map(with_command, diagnoses(trace)))
     if as_json:
         print_json(as_values(trace, found))
     else:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from dispatchviz.cli import completion, options
+from dispatchviz.cli.typed_command import remember
+
+if TYPE_CHECKING:
+    from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
 
 
 class Diff(click.Command):
@@ -13,6 +19,7 @@ class Diff(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Pass everything after ``--`` to the scripts as arguments."""
         end = args.index("--") if "--" in args else len(args)
+        remember(ctx, args[:end], args[end:])
         rest = super().parse_args(ctx, args[:end])
         ctx.params["args"] = tuple(args[end + 1 :])
         return rest
@@ -50,6 +57,7 @@ class Diff(click.Command):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the difference of two snapshots as JSON.")
 @click.option("--plain", is_flag=True, help="Print text instead of opening the two runs side by side.")
+@options.engine
 @options.cuda
 @click.argument("sources", metavar="A B", nargs=-1, required=True, shell_complete=completion.programs)
 def command(
@@ -60,6 +68,7 @@ def command(
     operator: str | None,
     as_json: bool,
     plain: bool,
+    engine: RequestedEngine | None,
     cuda: str,
     sources: tuple[str, ...],
     args: tuple[str, ...],
@@ -71,9 +80,10 @@ def command(
     with --plain, text is printed.
 
     diff compares calls, key sets, kernels, Nodes and the engine's steps, and then the numbers of all results by their
-    hashes. It ignores the numbers of tensors, Nodes and lines, the programs' own texts, their output, and how a tensor
-    is formatted. A recording of an installed PyTorch and a run on the model are compared as check does it: by
-    everything that both record, without numbers.
+    hashes, which only the model records. If one of the scripts needs the installed PyTorch, both run there. It ignores
+    the numbers of tensors, Nodes and lines, the programs' own texts, their output, and how a tensor is formatted. A
+    recording of an installed PyTorch and a run on the model are compared as check does it: by everything that both
+    record, without numbers.
 
     \b
     Changes that --what-if makes to a line, each time that the line runs:
@@ -117,18 +127,18 @@ def command(
         if len(sources) != 1 or classics:
             other = "leave out --classics" if classics else f"{len(sources)} were given"
             raise DispatchvizError(f"--what-if runs one SCRIPT, unchanged and changed; {other}")
-        return what_if_run(sources[0], what_if, args, cuda, every, plain)
+        return what_if_run(sources[0], what_if, args, engine, cuda, every, plain)
     if classics:
         if len(sources) != 1:
             raise DispatchvizError(f"--classics runs one SCRIPT, in four ways; {len(sources)} were given")
-        return four_ways(sources[0], function, args, cuda, every, plain)
+        return four_ways(sources[0], function, args, engine, cuda, every, plain)
     if function is not None:
         raise DispatchvizError(
             "--function is for --classics, which is not given: it names the function to run in four ways"
         )
     if len(sources) != 2:
         raise DispatchvizError(f"diff compares two scripts or traces, A and B; {_given(len(sources))}")
-    return compared((sources[0], sources[1]), args, cuda, every, plain)
+    return compared((sources[0], sources[1]), args, engine, cuda, every, plain)
 
 
 def _given(many: int) -> str:

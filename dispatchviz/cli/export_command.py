@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dispatchviz.cli import completion, options, picture_choice
+from dispatchviz.cli.typed_command import remember
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.outputs.chosen_steps import Steps
 from dispatchviz.outputs.format import Format, Request
@@ -20,8 +21,8 @@ from dispatchviz.running.program_source import name_of
 
 if TYPE_CHECKING:
     from dispatchviz.outputs.picture.chosen_picture import Chosen
+    from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
     from dispatchviz.running.program_source import Script
-    from dispatchviz.running.recording import EngineName
     from dispatchviz.trace import Trace
 
 
@@ -33,9 +34,11 @@ class Export(click.Command):
         ours, script, own = options.split_at_program(self, args)
         if script is not None:
             super().parse_args(ctx, [*ours, "--", name_of(script)])
+            remember(ctx, ours, args[len(ours) :])
             ctx.params.update(source=script, args=tuple(own), more=())
             return []
         end = args.index("--") if "--" in args else len(args)
+        remember(ctx, args[:end], args[end:])
         try:
             rest = super().parse_args(ctx, args[:end])
         except click.NoSuchOption as error:
@@ -138,7 +141,7 @@ def command(
     strict: bool,
     hashes: bool,
     values: bool | None,
-    engine: EngineName,
+    engine: RequestedEngine | None,
     cuda: str,
     source: Script,
     more: tuple[str, ...],
@@ -158,7 +161,7 @@ def command(
     check_export(output, suffix)
     if more:
         check_no_arguments(source, args)
-        alone("saved traces", only=only, limit=limit, strict=strict, hashes=hashes, values=values)
+        alone("saved traces", only=only, limit=limit, strict=strict, hashes=hashes, values=values, engine=engine)
         _export_table((name_of(source), *more), output, run)
         return 0
 
@@ -175,15 +178,17 @@ def command(
             strict=strict,
             hashes=hashes,
             values=values,
-            engine=engine != "model",
+            engine=engine,
         )
         write(trace)
         return 0
+    from dispatchviz.cli.chosen_engine import announced, chosen_engine
     from dispatchviz.cli.script_run import conclude, kept, run_script  # imports the whole model
 
     save = output if wanted is TRACE and output != STANDARD_OUTPUT else None
     to_stderr = output == STANDARD_OUTPUT
-    outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=engine)
+    choice = announced(chosen_engine(engine, source, cuda, hashes))
+    outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=choice)
     with (
         kept(outcome, save),
         suppress(*[RenderError] if outcome.error else []),

@@ -124,12 +124,13 @@ def _lesson(chosen: Chosen) -> tuple[str, str]:
 
 def _run(chosen: Chosen) -> tuple[str, str]:
     """Run a program as ``dispatchviz run`` does. Its trace is kept even if all went well."""
+    from dispatchviz.cli.chosen_engine import chosen_engine
     from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.tui.show import show
 
     place = next(places(_kept_as(chosen)), None)
     save = str(place) if place else None
-    outcome = run_script(chosen.source, (), "auto", save)
+    outcome = run_script(chosen.source, (), "auto", save, engine=chosen_engine(None, chosen.source))
     with kept(outcome, save):
         show(outcome.trace, None, save or "", run_arguments=(chosen.source,), leaving=GOES_HOME)
     status = conclude(outcome, save)

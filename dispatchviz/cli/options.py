@@ -9,15 +9,18 @@ import click
 from click.shell_completion import CompletionItem
 
 from dispatchviz.cli import completion
+from dispatchviz.cli.typed_command import remember
+from dispatchviz.running.engine_choice.requested_engine import ENGINES
 from dispatchviz.running.program_source import Code, Module, name_of
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 engine = click.option(
     "--engine",
-    type=click.Choice(["model", "torch"]),
-    default="model",
-    help="Run the program on our model of PyTorch, or on the unmodified PyTorch that is installed here (2.6 or later).",
+    type=click.Choice(ENGINES),
+    help="Run the program on our model of PyTorch, or on the unmodified PyTorch that is installed here (2.6 or later). "
+    "auto: the model if it has all names that the program uses, else the installed PyTorch. Default: the environment "
+    "variable DISPATCHVIZ_ENGINE, else engine in [tool.dispatchviz] of pyproject.toml, else auto.",
 )
 cuda = click.option(
     "--cuda",
@@ -222,6 +225,7 @@ class OfProgram(click.Command):
             left = super().parse_args(ctx, args)
             rest = [*ctx.params["args"]]
             ours = words[: len(words) - len(rest) - 1]
+        remember(ctx, ours, words[len(ours) :])
         if rest and not ctx.resilient_parsing:
             from dispatchviz.cli.options_after_script import remark_on_own_options
 

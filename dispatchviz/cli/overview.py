@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 COMMANDS = {
-    "run": "Run SCRIPT on the model and open the stepper.",
-    "trace": "Run SCRIPT on the model and print the log.",
+    "run": "Run SCRIPT and open the stepper.",
+    "trace": "Run SCRIPT and print the log.",
     "open": "Open the stepper on a saved trace.",
     "lesson": "Guided lessons: predict a step, then see it. new creates one, check runs them.",
     "serve": "Serve lessons, programs or traces to a classroom.",

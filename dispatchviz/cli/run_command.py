@@ -9,8 +9,8 @@ import click
 from dispatchviz.cli import options
 
 if TYPE_CHECKING:
+    from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
     from dispatchviz.running.program_source import Script
-    from dispatchviz.running.recording import EngineName
 
 
 @click.command("run", cls=options.Program)
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @options.source
 @options.args
 def command(
-    engine: EngineName,
+    engine: RequestedEngine | None,
     cuda: str,
     save: str | None,
     step: int | None,
@@ -61,7 +61,9 @@ def command(
     source: Script,
     args: tuple[str, ...],
 ) -> int:
-    """Run SCRIPT on the model and open the stepper, or open a TRACE. Use - for standard input.
+    """Run SCRIPT and open the stepper, or open a TRACE. Use - for standard input.
+
+    SCRIPT runs on the model, or on the installed PyTorch if it uses names that the model lacks; --engine decides.
 
     Everything after SCRIPT, -c CODE or -m MODULE belongs to the program, so options of dispatchviz come before it.
 
@@ -69,7 +71,7 @@ def command(
     that choose a part of the log print that part. The program's output then goes to stderr, so that the text stays
     whole; it is in the log, too. If the program raises, the stepper opens at that step.
 
-    With --no-trace the program runs without a recording; you see only its output and its exit status.
+    With --no-trace the program runs on the model without a recording; you see only its output and its exit status.
 
     \b
     Examples:
@@ -81,6 +83,7 @@ def command(
       dispatchviz run --no-trace examples/mlp.py
     """
     from dispatchviz.cli.checked_before_run import check_filters
+    from dispatchviz.cli.chosen_engine import chosen_engine
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
     from dispatchviz.cli.text_output import OPTIONS, Text
@@ -97,7 +100,7 @@ def command(
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
             "--no-trace", save=save, step=step, view=view, json=as_json, plain=plain, follow=follow,
-            engine=engine != "model", strict=strict, **recording, **others
+            engine=engine not in (None, "model"), strict=strict, **recording, **others
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
@@ -105,7 +108,7 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", follow=follow, strict=strict, engine=engine != "model", **recording)
+        alone("a saved trace", follow=follow, strict=strict, engine=engine, **recording)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -115,25 +118,27 @@ def command(
             file = save or ("" if source == STANDARD_INPUT else name_of(source))
             show(trace, step, file, plain, (), pager=pager)
         return 0
-    check_filters(log, source, engine)
+    choice = chosen_engine(engine, source, cuda, hashes)
+    check_filters(log, source, choice.engine)
     as_text = plain or text.wanted or can_run() is not None
-    recorded = _recorded(engine, cuda, **recording)
     if follow:
         why_not = "text was requested" if plain or text.wanted else can_run()
+        recorded = _recorded(engine, cuda, **recording)
         return _followed(source, args, (*recorded, *(["--strict"] if strict else ())), save, step, why_not)
-    outcome = run_script(source, args, cuda, save, to_stderr=as_text, engine=engine, **recording)
+    outcome = run_script(source, args, cuda, save, to_stderr=as_text, engine=choice, **recording)
     with kept(outcome, save):
         check_step(outcome.trace, step)
         if text.wanted:
             text.print(outcome.trace, step)
             return conclude(outcome, save, strict, has_log=True)
+        recorded = _recorded(None if choice.engine == "model" else choice.engine, cuda, **recording)
         again = () if source == STANDARD_INPUT else (*recorded, *typed(source), *args)
         show(outcome.trace, step, save or "", plain, again, pager=pager)
     return conclude(outcome, save, strict, has_log=as_text)
 
 
 def _recorded(
-    engine: EngineName,
+    engine: RequestedEngine | None,
     cuda: str,
     only: tuple[str, ...],
     limit: str | None,
@@ -143,7 +148,7 @@ def _recorded(
 ) -> tuple[str, ...]:
     """Return the options that record a program again with the same step numbers."""
     return (
-        *(("--engine", engine) if engine != "model" else ()),
+        *(("--engine", engine) if engine else ()),
         *(("--cuda", cuda) if cuda != "auto" else ()),
         *(part for one in only for part in ("--only", one)),
         *(("--limit", limit) if limit else ()),

@@ -20,13 +20,14 @@ from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.outputs.trace_files import save_trace
-from dispatchviz.running.engines import MODEL, Engine, engine_named
+from dispatchviz.running.engine_choice.choice import ON_MODEL, Choice
+from dispatchviz.running.engines import Engine, engine_named
 from dispatchviz.running.instrumented_source import Changed
 from dispatchviz.running.process.early_end import Keeper, NoKeeper, finished_first
 from dispatchviz.running.process.standard_output import on_stderr
 from dispatchviz.running.program import Outcome, run, run_untraced
 from dispatchviz.running.program_source import STANDARD_INPUT, Script
-from dispatchviz.running.recording import EngineName, Recording
+from dispatchviz.running.recording import Recording
 from dispatchviz.trace import Trace
 
 
@@ -43,7 +44,7 @@ def run_script(
     values: bool | None = None,
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
-    engine: EngineName = "model",
+    engine: Choice = ON_MODEL,
 ) -> Outcome:
     """Run a program and write its trace to a file, which is kept if ``save`` names it or the program fails.
 
@@ -56,9 +57,9 @@ def run_script(
     """
     selected, at_most = read_only(only) if only else None, read_limit(limit)
     if selected is not None:
-        check_only(selected, script, engine)
+        check_only(selected, script, engine.engine)
     chosen = _engine(engine, cuda, hashes, values is True)
-    recorded = recorded_values(values, chosen is MODEL)
+    recorded = recorded_values(values, engine.engine == "model")
     given = standard_input() if script == STANDARD_INPUT else b""
     file = save and os.path.abspath(save)  # the program may change its folder
     keepers: list[StreamKeeper] = []
@@ -88,17 +89,17 @@ def run_script(
     return outcome
 
 
-def _engine(name: EngineName, cuda: str, hashes: bool, values: bool) -> Engine:
+def _engine(choice: Choice, cuda: str, hashes: bool, values: bool) -> Engine:
     """Return the engine for the program. Raise DispatchvizError if there is none, or for options that only the model
     has.
     """
-    if name == MODEL.name:
+    if choice.engine == "model":
         choose_cuda(cuda)
-        return MODEL
+        return engine_named(*choice)
     for option, given in (("--cuda", cuda != "auto"), ("--hashes", hashes), ("--values", values)):
         if given:
             raise DispatchvizError(f"{option} works only on the model: leave it out with --engine torch")
-    return engine_named(name)
+    return engine_named(*choice)
 
 
 def _conclude_file(keeper: StreamKeeper, outcome: Outcome, save: str | None) -> None:
@@ -165,7 +166,7 @@ def conclude(outcome: Outcome, saved: str | None, strict: bool = False, has_log:
 
 def _tell_why(trace: Trace, has_log: bool) -> None:
     """Print on stderr why the program raised, unless a log has shown it, and which silent mistakes it makes."""
-    found = (*([] if has_log else _error(trace)), *mistakes(trace).values())
+    found = (*_error(trace, has_log), *mistakes(trace).values())
     if found:
         from dispatchviz.views.cards.diagnosis_text import parts
 
@@ -174,14 +175,18 @@ def _tell_why(trace: Trace, has_log: bool) -> None:
                 complain(f"{name}: {text}")
 
 
-def _error(trace: Trace) -> list[Diagnosis]:
-    """Return the diagnosis of the error that ended the program, if it says more than the traceback."""
+def _error(trace: Trace, has_log: bool) -> list[Diagnosis]:
+    """Return the diagnosis of the error that ended the program, if it says more than the traceback, or than a log."""
     if failure(trace) is None:
         return []
+    from dispatchviz.cli.chosen_engine import with_command
     from dispatchviz.explain.diagnosis.diagnose import diagnosis_of_error  # loads all rules, and few programs raise
 
     error = diagnosis_of_error(trace)
-    return [error] if error is not None and error.adds_information else []
+    if error is None or not error.adds_information:
+        return []
+    with_typed = with_command(error)  # a log does not know the command
+    return [] if has_log and with_typed is error else [with_typed]
 
 
 def _trace_place(trace: Trace, saved: str | None) -> str:

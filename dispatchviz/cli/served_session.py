@@ -143,10 +143,11 @@ def _lesson(offer: Offer, offered: Offered) -> tuple[str, str]:
 
 
 def _script(offered: Offered) -> tuple[str, str]:
+    from dispatchviz.cli.chosen_engine import chosen_engine
     from dispatchviz.cli.script_run import run_script
     from dispatchviz.tui.show import show
 
-    outcome = run_script(offered.path, (), "auto", None)
+    outcome = run_script(offered.path, (), "auto", None, engine=chosen_engine(None, offered.path))
     if not len(outcome.trace):
         return f"{offered.name}: nothing was recorded, so there are no steps to show", "hint"
     show(outcome.trace, None, "", run_arguments=(), pager=False, leaving=GOES_HOME)

@@ -10,8 +10,8 @@ from dispatchviz.cli import options
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file import Trace
+    from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
     from dispatchviz.running.program_source import Script
-    from dispatchviz.running.recording import EngineName
 
 
 @click.command("trace", cls=options.Program)
@@ -52,7 +52,7 @@ def command(
     output: str | None,
     log: dict[str, Any],
     pager: bool,
-    engine: EngineName,
+    engine: RequestedEngine | None,
     cuda: str,
     save: str | None,
     only: tuple[str, ...],
@@ -64,7 +64,9 @@ def command(
     source: Script,
     args: tuple[str, ...],
 ) -> int:
-    """Run SCRIPT on the model and print the log, or print the log of a TRACE. Use - for standard input.
+    """Run SCRIPT and print the log, or print the log of a TRACE. Use - for standard input.
+
+    SCRIPT runs on the model, or on the installed PyTorch if it uses names that the model lacks; --engine decides.
 
     Everything after SCRIPT, -c CODE or -m MODULE belongs to the program, so options of dispatchviz come before it.
 
@@ -80,6 +82,7 @@ def command(
       dispatchviz trace --format torch -m examples.forum
     """
     from dispatchviz.cli.checked_before_run import check_filters
+    from dispatchviz.cli.chosen_engine import chosen_engine
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.outputs.trace_files import check_save, save_trace
@@ -95,13 +98,14 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", strict=strict, engine=engine != "model", **recording)
+        alone("a saved trace", strict=strict, engine=engine, **recording)
         if save:
             save_trace(trace, save)
         shown.write(trace)
         return 0
-    check_filters(log, source, engine)
-    outcome = run_script(source, args, cuda, save, to_stderr=not shown.file, engine=engine, **recording)
+    choice = chosen_engine(engine, source, cuda, hashes)
+    check_filters(log, source, choice.engine)
+    outcome = run_script(source, args, cuda, save, to_stderr=not shown.file, engine=choice, **recording)
     with kept(outcome, save):
         shown.write(outcome.trace)
     return conclude(

@@ -34,12 +34,16 @@ if TYPE_CHECKING:
 
 
 class TorchEngine:
-    """The installed PyTorch. Raise InstalledTorchError if there is none, or if it cannot be watched."""
+    """The installed PyTorch. ``reason`` says why ``--engine auto`` chose it.
+
+    Raise InstalledTorchError if there is none, or if it cannot be watched.
+    """
 
     name: EngineName = "torch"
 
-    def __init__(self) -> None:
+    def __init__(self, reason: str = "") -> None:
         self.torch = installed_torch()
+        self._reason = reason
         self._tables: KeptTables | UnsetType = UNSET
 
     def prepare(self) -> None:
@@ -65,6 +69,7 @@ class TorchEngine:
         """Return the facts for a trace's header."""
         return {
             "engine": self.name,
+            "chosen": self._reason or UNSET,
             "pytorch": str(self.torch.__version__),
             "cuda": cuda_text(self.torch),
             "build": self.about(),

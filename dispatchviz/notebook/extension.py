@@ -12,15 +12,17 @@ from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.notebook.cell import cell_of
+from dispatchviz.notebook.cell_engine import engine_of_cell
 from dispatchviz.notebook.cell_run import run_cell
 from dispatchviz.notebook.shown import Shown, looked_up
 from dispatchviz.outputs.cell.html import key_set_html, key_set_markdown
 from dispatchviz.outputs.cell.trace_card import LEVEL
+from dispatchviz.running.engine_choice.requested_engine import ENGINES
 from dispatchviz.running.engines import engine_named
 
 NAME = "dispatchviz"
 
-USAGE = f"%%{NAME} [NAME] [--engine model|torch] [--level LEVEL] [--no-picture] [--quiet]"
+USAGE = f"%%{NAME} [NAME] [--engine {'|'.join(ENGINES)}] [--level LEVEL] [--no-picture] [--quiet]"
 
 FORMATTERS = {"text/html": key_set_html, "text/markdown": key_set_markdown}
 """The notebook's views of a key set. The class itself has only the methods that PyTorch's has."""
@@ -42,8 +44,8 @@ def unload(shell: Any) -> None:
 
 
 def magic(line: str, cell: str | None = None) -> Shown | None:
-    """Run a cell, record it and show its trace: ``%%dispatchviz [NAME] [--engine model|torch] [--level LEVEL]
-    [--no-picture] [--quiet]``. NAME becomes a variable with the trace.
+    """Run a cell, record it and show its trace: ``%%dispatchviz [NAME] [--engine auto|model|torch] [--level
+    LEVEL] [--no-picture] [--quiet]``. NAME becomes a variable with the trace.
 
     ``%dispatchviz table|why|keys|codegen ...`` prints the output of that command.
     """
@@ -61,11 +63,12 @@ def _run(shell: Any, line: str, body: str) -> None:
 
     try:
         options = _options(line)
-        engine = engine_named(options.engine)
+        cell = cell_of(shell, line, body)
+        engine = engine_named(*engine_of_cell(options.engine, cell, shell.user_ns))
     except DispatchvizError as error:
         raise UsageError(str(error)) from None
     try:
-        ran = run_cell(cell_of(shell, line, body), shell.user_ns, engine)
+        ran = run_cell(cell, shell.user_ns, engine)
     except SyntaxError as error:
         raise _syntax_error(shell, error) from None
     if options.name:
@@ -110,7 +113,7 @@ def _options(line: str) -> Any:
 
     parser = _Parser(prog=f"%%{NAME}", add_help=False, allow_abbrev=False)
     parser.add_argument("name", nargs="?", default="")
-    parser.add_argument("--engine", choices=["model", "torch"], default="model")
+    parser.add_argument("--engine", choices=ENGINES)
     parser.add_argument("--level", choices=[level.name for level in LEVELS], default=LEVEL)
     parser.add_argument("--picture", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--quiet", action="store_true")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
+from msgspec import UNSET
+
 from dispatchviz.running.import_hook import torch_is_the_model
 from dispatchviz.running.process.children import model_on_the_path
 from dispatchviz.running.process_state import clean_process_state
@@ -44,9 +46,12 @@ class Engine(Protocol):
 
 
 class ModelEngine:
-    """The model of PyTorch."""
+    """The model of PyTorch. ``reason`` says why ``--engine auto`` chose it."""
 
     name: EngineName = "model"
+
+    def __init__(self, reason: str = "") -> None:
+        self._reason = reason
 
     def prepare(self) -> None:
         """Make the operators."""
@@ -74,18 +79,19 @@ class ModelEngine:
 
     def header(self, looking: bool) -> Mapping[str, Any]:
         """Return the device behind ``cuda``."""
-        return model_header(looking)
+        return {**model_header(looking), "chosen": self._reason or UNSET}
 
 
 MODEL: Engine = ModelEngine()
 
 
-def engine_named(name: EngineName) -> Engine:
-    """Return the engine with a name for ``--engine``. Raise DispatchvizError if there is no PyTorch that can be
-    watched.
+def engine_named(name: EngineName, reason: str = "") -> Engine:
+    """Return the engine with a name. ``reason`` says why ``--engine auto`` chose it.
+
+    Raise DispatchvizError if there is no PyTorch that can be watched.
     """
     if name == "model":
-        return MODEL
+        return ModelEngine(reason) if reason else MODEL
     from dispatchviz.live.torch_engine import TorchEngine
 
-    return TorchEngine()
+    return TorchEngine(reason)

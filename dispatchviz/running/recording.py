@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from sys import _getframe
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
 from dispatchviz.core.record.event_filter import EventFilter, Only, only_from
@@ -27,13 +27,13 @@ from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.core.seam import recorder
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.running.call_sites import is_users, shown_file
+from dispatchviz.running.engine_choice.requested_engine import EngineName as EngineName
+from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
+from dispatchviz.running.engine_choice.used_torch import engine_used_in
 from dispatchviz.running.process.children import Family, in_family
 from dispatchviz.running.process.unrecorded_children import UnrecordedChildren
 from dispatchviz.running.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
-
-EngineName = Literal["model", "torch"]
-"""The name of an engine, which runs a program."""
 
 About = Callable[[bool], Mapping[str, Any]]
 """A function that returns the facts about an engine for a header. Its argument says whether it may look for a GPU."""
@@ -233,21 +233,23 @@ def record(
     limit: int | str | None = None,
     hashes: bool = False,
     values: int = 0,
-    engine: EngineName = "model",
+    engine: RequestedEngine = "auto",
 ) -> Iterator[Trace]:
-    """Record the code inside the ``with`` block on the model. Yield the trace, which is complete when the block ends.
+    """Record the code inside the ``with`` block. Yield the trace, which is complete when the block ends.
 
-    ``engine="torch"`` records an installed, unmodified PyTorch instead, 2.6 or later. ``program`` is the name in
-    headers, by default the file of the ``with``. ``only`` selects the events that are kept in the end: ``{"op": "add",
-    "line": "3-7", "module": "net", "step": [1, 2]}``, like ``--only``. ``save`` is a file to which the trace is written
-    while the block runs, in the format of its suffix. So a process that is killed leaves a trace, and memory does not
-    grow; until the file is complete it is beside that name (``run.part-4242.dvtrace``). ``limit`` is a number of events
-    or a size of the file (``"500MB"``) after which recording stops; ``trace.notice`` then says so, and also if the file
-    could not be written to the end. Without a limit a file grows to 4 GB, or half of the disk's free space if that is
-    less, and a recording without a file ends after about five million events; ``"none"`` lifts that. ``hashes`` records
-    a hash of the numbers of each kernel's result, with which ``dispatchviz diff`` finds where the numbers of two runs
-    begin to differ; this takes about as long as reading the numbers. ``values`` records the numbers of tensors with at
-    most this number of elements, as text, whenever they may have changed.
+    ``engine="model"`` records the model, ``"torch"`` an installed, unmodified PyTorch, 2.6 or later. ``"auto"`` records
+    an installed PyTorch if the code around the ``with`` has imported it as ``torch``, and otherwise the model.
+    ``program`` is the name in headers, by default the file of the ``with``. ``only`` selects the events that are kept
+    in the end: ``{"op": "add", "line": "3-7", "module": "net", "step": [1, 2]}``, like ``--only``. ``save`` is a file
+    to which the trace is written while the block runs, in the format of its suffix. So a process that is killed leaves
+    a trace, and memory does not grow; until the file is complete it is beside that name (``run.part-4242.dvtrace``).
+    ``limit`` is a number of events or a size of the file (``"500MB"``) after which recording stops; ``trace.notice``
+    then says so, and also if the file could not be written to the end. Without a limit a file grows to 4 GB, or half of
+    the disk's free space if that is less, and a recording without a file ends after about five million events;
+    ``"none"`` lifts that. ``hashes`` records a hash of the numbers of each kernel's result, with which ``dispatchviz
+    diff`` finds where the numbers of two runs begin to differ; this takes about as long as reading the numbers.
+    ``values`` records the numbers of tensors with at most this number of elements, as text, whenever they may have
+    changed.
 
     An exception passes through; the trace keeps the events before it, and the exception as the last event. Raise
     RuntimeError if a recording is already running, because recordings do not nest. Raise DispatchvizError if ``only``
@@ -255,7 +257,8 @@ def record(
     """
     caller = _getframe(2)  # past contextlib's __enter__
     with recorder.only_recording():
-        yield from _recorded(caller, program, only, save, limit, hashes, values, engine)
+        name = engine_used_in(caller) if engine == "auto" else engine
+        yield from _recorded(caller, program, only, save, limit, hashes, values, name)
 
 
 def _recorded(

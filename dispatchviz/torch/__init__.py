@@ -262,8 +262,10 @@ def __getattr__(name: str) -> Any:
         return _lazy_modules.attribute_of(_sys.modules[__name__], name)
     import difflib
 
+    from dispatchviz.torch.lacking_names import LACKING_NAMES
+
     known = [key for key in globals() if not (key.startswith("_") or key in _HELPERS)]
-    close = [] if name.startswith("__") else difflib.get_close_matches(name, known, 3)
+    close = [] if name.startswith("_") or name in LACKING_NAMES else difflib.get_close_matches(name, known, 3, 0.7)
     raise _missing(__name__, name, close)
 
 

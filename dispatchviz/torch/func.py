@@ -41,4 +41,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, __all__)
+    raise missing(__name__, name)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.thread.context import context
+from dispatchviz.torch.missing_names import stand_in as _stand_in
 
 
 def get_num_threads() -> int:
@@ -112,6 +113,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     context.float32_matmul_precision = precision
 
 
+@_stand_in
 def compile(model: Any = None, **options: Any) -> Any:
     """Return the function or module itself, with a warning. It runs as in PyTorch with ``TORCH_COMPILE_DISABLE=1``."""
     if model is None:

@@ -7,6 +7,8 @@ import re
 from typing import Any, NoReturn
 from urllib.parse import urlparse as urlparse
 
+from dispatchviz.torch.missing_names import stub as _stub
+
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 """The hash in a file's name."""
 
@@ -29,16 +31,19 @@ def set_dir(d: str | os.PathLike[str]) -> None:
     _hub_dir = os.path.expanduser(d)
 
 
+@_stub
 def load(repo_or_dir: Any, model: str, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise NotImplementedError."""
     raise NotImplementedError("dispatchviz's model of PyTorch downloads nothing, so torch.hub.load has no models")
 
 
+@_stub
 def load_state_dict_from_url(url: str, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise NotImplementedError."""
     raise NotImplementedError(f"dispatchviz's model of PyTorch downloads nothing, so it cannot load {url}")
 
 
+@_stub
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> NoReturn:
     """Raise NotImplementedError."""
     load_state_dict_from_url(url)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from opcode import opmap
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from dispatchviz.torch._lazy_modules import ATTRIBUTES, attribute_of, is_unloaded, names_of
 from dispatchviz.torch.version import __version__
@@ -15,19 +15,40 @@ LACKS = f"is not in dispatchviz's model of PyTorch {__version__}"
 INSTALLED = "an installed PyTorch may have it: --engine torch records the program there"
 """The remedy that the messages suggest."""
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+stubs: set[Callable[..., Any]] = set()
+"""Functions that only raise, because the model lacks what they do."""
+stand_ins: set[Callable[..., Any]] = set()
+"""Functions that return their argument, because the model does not compile."""
+
+
+def stub(function: Function) -> Function:
+    """Mark a function that only raises. ``--engine auto`` counts its name as missing."""
+    stubs.add(function)
+    return function
+
+
+def stand_in(function: Function) -> Function:
+    """Mark a function that only returns its argument. ``--engine auto`` prefers an installed PyTorch."""
+    stand_ins.add(function)
+    return function
+
 
 def missing(module: str, name: str, close: Sequence[str] = ()) -> Exception:
     """Return the error for a module's ``__getattr__`` to raise. Call it there: it inspects the calling frame.
 
-    It is an AttributeError in general. Within ``from module import name`` and ``import module.name`` Python replaces an
-    AttributeError by a message of its own, but lets an ImportError through.
+    ``close`` has similar names, for a name that PyTorch does not have either. It is an AttributeError in general.
+    Within ``from module import name`` and ``import module.name`` Python replaces an AttributeError by a message of its
+    own, but lets an ImportError through.
     """
     module = module.removeprefix(_MODEL)
     asker = sys._getframe(2)
     if name == "__path__" and asker.f_code.co_name == "_find_and_load_unlocked":  # importlib, for `import module.name`
         return missing_module(asker.f_locals["name"])
-    hint = f"; close names that it has: {', '.join(close)}" if close else ""
-    text = f"{module}.{name} {LACKS}{hint}; {INSTALLED}"
+    text = f"{module}.{name} {LACKS}; {INSTALLED}"
+    if close:
+        text = f"{module}.{name} is neither in dispatchviz's model nor in PyTorch {__version__}; {_listed(close)}"
     if _imports_from(asker) and f"{_MODEL}{module}.{name}" not in sys.modules:  # present in a circular import
         return ImportError(f"cannot import name '{name}' from '{module}': {text}", name=module)
     return AttributeError(f"module '{module}' has no attribute '{name}'" if name.startswith("__") else text)
@@ -37,6 +58,10 @@ def missing_module(name: str) -> ModuleNotFoundError:
     """Return the error for a missing module."""
     name = name.removeprefix(_MODEL)
     return ModuleNotFoundError(f"No module named '{name}': it {LACKS}; {INSTALLED}", name=name)
+
+
+def _listed(close: Sequence[str]) -> str:
+    return f"close name{'s' * (len(close) > 1)}: {', '.join(close)}"
 
 
 def _imports_from(frame: FrameType) -> bool:

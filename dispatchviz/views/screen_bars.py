@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from dispatchviz.core.record.events import AnyEvent, BackwardStarted, ErrorRaised, ProgramRaised
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_stages import stage_sentence
 from dispatchviz.explain.diagnosis.mistakes import mistake_at
@@ -18,7 +18,7 @@ from dispatchviz.explain.kinds.kind import Rule
 from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.explain.sentences.statement import part_of, parts_of, place_of, text_of
 from dispatchviz.explain.trace_index.lookups import uses_cuda
-from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
+from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live, why_chosen
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
 from dispatchviz.foundation.english import shortened
 from dispatchviz.views.cursor.cursor import Cursor
@@ -41,7 +41,7 @@ MOST_NOTICES = 3
 
 
 def header_rows(cursor: Cursor, width: int) -> list[Line]:
-    """The rows of the header: one or two, and one for each note on missing data."""
+    """The rows of the header: one or two, one on the choice of the engine, and one for each note on missing data."""
     header = cursor.trace.header
     name, cuda = header.program[-LONGEST:], engine_spans(cursor.trace)
     position, filtered = _position(cursor), _filter(cursor)
@@ -51,7 +51,13 @@ def header_rows(cursor: Cursor, width: int) -> list[Line]:
     else:
         program = path_end(name, width - 2 - line(*position).width)
         rows = [line(" ", (program, "bold"), *position), line(*filtered, *cuda)]
-    return [*rows, *_notices(cursor.trace)]
+    return [*rows, *_reason(header, width), *_notices(cursor.trace)]
+
+
+def _reason(header: Header, width: int) -> list[Line]:
+    """The row on why ``--engine auto`` chose the engine."""
+    reason = why_chosen(header)
+    return [fit(line(" ", (reason, "hint")), width)] if reason else []
 
 
 def _notices(trace: Trace) -> list[Line]:

@@ -24,6 +24,7 @@ from dispatchviz.running.import_hook import torch_is_the_model
 from dispatchviz.running.program import run
 from dispatchviz.torch import distributed, fx, hub, jit
 from dispatchviz.torch.lacking_methods import LACKING
+from dispatchviz.torch.lacking_names import LACKING_NAMES
 from tests.amounts import some
 
 PROGRAMS = {
@@ -232,6 +233,25 @@ def test_a_missing_attribute_raises_the_same_error(name: str) -> None:
     assert type(error) is AttributeError
     assert str(error).startswith(f"{name} {LACKS}")
     assert str(error).endswith(INSTALLED)
+
+
+def test_similar_names_are_only_for_names_that_pytorch_lacks_too() -> None:
+    error = str(asked("import dispatchviz.torch as torch; torch.oness"))
+    text = "torch.oness is neither in dispatchviz's model nor in PyTorch 2.13.0; close names: "
+    assert error.startswith(text)
+    assert "ones" in error.removeprefix(text).split(", ")
+    assert "close name" not in str(asked("import dispatchviz.torch as torch; torch.sparse_coo_tensor"))
+
+
+@pytest.mark.torch
+def test_the_list_of_lacking_names_is_complete() -> None:
+    torch = pytest.importorskip("torch")
+    own = {name for name in dir(torch) if not name.startswith("_") and not _is_of_another_package(vars(torch)[name])}
+    assert {name for name in own if not hasattr(model, name)} == LACKING_NAMES - {"onnx"}  # which PyTorch loads later
+
+
+def _is_of_another_package(value: object) -> bool:
+    return isinstance(value, ModuleType) and not value.__name__.startswith("torch.")
 
 
 UNSUPPORTED = {

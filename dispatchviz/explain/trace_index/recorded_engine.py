@@ -47,6 +47,11 @@ def build_of(header: Header) -> str:
     return chosen_build()
 
 
+def why_chosen(header: Header) -> str:
+    """Return why ``--engine auto`` chose the engine of a trace; empty if it needs no reason."""
+    return header.chosen if isinstance(header.chosen, str) else ""
+
+
 def engine_text(header: Header) -> str:
     """Return the engine of a trace: ``the model of PyTorch 2.13.0, cuda: CuPy``, ``PyTorch 2.13.0+cpu (installed,
     observed), cuda: none (CPU build)``.

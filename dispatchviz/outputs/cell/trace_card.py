@@ -9,7 +9,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.sentences.statement import number_of_steps, parts_of
-from dispatchviz.explain.trace_index.recorded_engine import engine_text
+from dispatchviz.explain.trace_index.recorded_engine import engine_text, why_chosen
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.cell.html import block, folded, image, paragraph
@@ -69,6 +69,7 @@ def trace_text(trace: Trace) -> str:
 def _sentences(trace: Trace) -> list[str]:
     header = trace.header
     found = [f"{header.program} on {engine_text(header)}: {number_of_steps(len(trace))}."]
+    found += [f"{reason}." for reason in [why_chosen(header)] if reason]
     found += [f"Note: {notice}" for notice in trace.notices]
     if len(trace) and isinstance(trace[len(trace) - 1], ev.ProgramRaised):
         parts = parts_of(why_here(trace, len(trace) - 1))
@@ -78,8 +79,9 @@ def _sentences(trace: Trace) -> list[str]:
 
 def _log(trace: Trace, level: str) -> Sequence[str]:
     """Return the first rows of the log, without its head."""
+    head = 2 if why_chosen(trace.header) else 1
     try:
-        rows = list(islice(text_log(trace, 0, LogFilter(level)), 1, MOST + 2))
+        rows = list(islice(text_log(trace, 0, LogFilter(level)), head, MOST + head + 1))
     except DispatchvizError as error:
         return [str(error)]
     if len(rows) > MOST:

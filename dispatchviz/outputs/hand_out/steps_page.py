@@ -17,7 +17,7 @@ from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.explain.kinds.all_kinds import label, sign, why_here
 from dispatchviz.explain.sentences.statement import numbers_of_steps
 from dispatchviz.explain.trace_index.enclosing_steps import source_lines
-from dispatchviz.explain.trace_index.recorded_engine import engine_text
+from dispatchviz.explain.trace_index.recorded_engine import engine_text, why_chosen
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.hand_out.marks import cell, code, fenced, plain
 from dispatchviz.outputs.log.log_filter import LogFilter, chosen_steps
@@ -86,6 +86,8 @@ def _head(trace: Trace, steps: range) -> Iterator[str]:
     which = "All steps" if len(steps) == len(trace) else f"Steps {steps.start} to {steps.stop - 1}"
     yield from (f"# {which} of {plain(program)}", "")
     yield from (f"{plain(program)} on {plain(engine_text(header))}; its steps are {numbers_of_steps(len(trace))}.", "")
+    if reason := why_chosen(header):
+        yield from (f"{plain(shown(reason))}.", "")
     for notice in trace.notices:
         yield from (f"Note: {plain(shown(notice))}", "")
     source = source_lines(trace, header.program)

@@ -23,7 +23,7 @@ from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.explain.trace_index.enclosing_steps import caller, within
 from dispatchviz.explain.trace_index.folded_steps import unfolded_events
 from dispatchviz.explain.trace_index.other_threads import has_threads, line_elsewhere
-from dispatchviz.explain.trace_index.recorded_engine import engine_text
+from dispatchviz.explain.trace_index.recorded_engine import engine_text, why_chosen
 from dispatchviz.foundation.shown_text import ShownLines, shown_lines
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
 
@@ -140,6 +140,8 @@ class _Threads:
 def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
     header = trace.header
     yield LogRow(f"{header.program} on {engine_text(header)}")
+    if reason := why_chosen(header):
+        yield LogRow(reason)
     if header.checked:
         yield LogRow(f"checked against {header.checked}")
     if whole:

@@ -7,6 +7,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.sentences.glossary import TERMS
+from dispatchviz.explain.trace_index.recorded_engine import why_chosen
 from dispatchviz.foundation.shown_text import quoted
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.outputs.page.graph_data import graph_data
@@ -28,7 +29,7 @@ from dispatchviz.views.screen_bars import engine_spans, first_notes, place, why_
 from dispatchviz.views.session import Session
 from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.marked_terms import with_terms
-from dispatchviz.views.text.styled_line import Line, line
+from dispatchviz.views.text.styled_line import Line, Span, line
 
 FORMAT = 1
 """The version of the data. The page that reads it is in the same file."""
@@ -44,7 +45,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     data = {
         "format": FORMAT,
         "program": trace.header.program,
-        "engine": lines.number(line(*engine_spans(trace))),
+        "engine": lines.number(line(*engine_spans(trace), *_reason(trace))),
         "notices": trace.notices,
         "first_notes": lines.numbers(with_terms(trace, note) for note in _first_notes(trace, first)),
         "glossary": [(term.name, term.in_prose or term.words, term.meaning) for term in TERMS],
@@ -70,6 +71,12 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "elsewhere": () if guide is None else _elsewhere(trace, guide, lines),
     }
     return {**data, "lines": lines.data()}
+
+
+def _reason(trace: Trace) -> list[Span]:
+    """Return the span on why ``--engine auto`` chose the engine."""
+    reason = why_chosen(trace.header)
+    return [(f"; {reason}", "hint")] if reason else []
 
 
 def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, object]]:

@@ -19,6 +19,7 @@ from dispatchviz.torch._library.autograd import Info, make_autograd_impl
 from dispatchviz.torch._library.custom_ops import CustomOpDef, DeviceTypes, Function, opdef_of
 from dispatchviz.torch._library.libraries import Library
 from dispatchviz.torch._ops import OpOverload
+from dispatchviz.torch.missing_names import stub as _stub
 from dispatchviz.torch.tags import Tag, Tags
 
 _keep_alive: list[Library] = []
@@ -206,11 +207,13 @@ def register_autocast(op: Operator, device_type: str, cast_inputs: Any, /, *, li
     return _library_for(namespace, lib).impl(opname, kernel, key, with_keyset=True)
 
 
+@_stub
 def register_vmap(op: Operator, func: Function | None = None, /, *, lib: Library | None = None) -> Any:
     """Raise NotImplementedError: batch rules are not part of the model."""
     raise NotImplementedError("torch.library.register_vmap is not in dispatchviz's model of PyTorch")
 
 
+@_stub
 def register_torch_dispatch(
     op: Operator, torch_dispatch_class: Any, func: Function | None = None, /, *, lib: Library | None = None
 ) -> Any:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NoReturn
 
+from dispatchviz.torch.missing_names import stub as _stub
+
 
 def needs_a_group(name: str) -> Callable[..., NoReturn]:
     """Return a function that fails as PyTorch's does without a process group."""
@@ -54,6 +56,7 @@ def is_torchelastic_launched() -> bool:
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
+@_stub
 def init_process_group(backend: str | None = None, init_method: str | None = None, **options: Any) -> NoReturn:
     """Raise NotImplementedError."""
     raise NotImplementedError("dispatchviz's model of PyTorch runs in one process and has no process groups")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, TypeVar
 
+from dispatchviz.torch.missing_names import stub as _stub
+
 _T = TypeVar("_T")
 
 
@@ -35,6 +37,7 @@ def wrap(fn_or_name: _T) -> _T:
     return fn_or_name
 
 
+@_stub
 def symbolic_trace(root: Any, concrete_args: Any = None) -> NoReturn:
     """Raise NotImplementedError."""
     raise NotImplementedError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Final, NamedTuple, TypeVar
 
+from dispatchviz.torch.missing_names import stand_in as _stand_in
 from dispatchviz.torch.nn.modules.module import Module
 
 _T = TypeVar("_T")
@@ -64,6 +65,7 @@ def _warn_uncompiled(name: str) -> None:
     )
 
 
+@_stand_in
 def script(obj: _T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> _T:
     """Return the argument."""
     _warn_deprecated("script")
@@ -71,6 +73,7 @@ def script(obj: _T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None,
     return obj
 
 
+@_stand_in
 def trace(func: _T, example_inputs: Any = None, *args: Any, **kwargs: Any) -> _T:
     """Return the argument."""
     _warn_deprecated("trace")
@@ -78,6 +81,7 @@ def trace(func: _T, example_inputs: Any = None, *args: Any, **kwargs: Any) -> _T
     return func
 
 
+@_stand_in
 def trace_module(mod: _T, inputs: Any, *args: Any, **kwargs: Any) -> _T:
     """Return the argument."""
     _warn_deprecated("trace_method")
@@ -90,6 +94,7 @@ def script_if_tracing(fn: _T) -> _T:
     return fn
 
 
+@_stand_in
 def script_method(fn: _T) -> _T:
     """Return the argument."""
     _warn_deprecated("script_method")

@@ -137,8 +137,9 @@ FIRST = "Enter runs a program and opens it in the stepper. q comes back here"
 
 INTRODUCTION = """\
 Every row is a program, a trace or a question. Enter runs the program, opens the trace or asks the question. A program \
-runs in this terminal, on dispatchviz's model of PyTorch 2.13. When it ends, the stepper opens on its trace. q in the \
-stepper comes back here, and q here quits. Click a row to choose it, and click it again to open it.
+runs in this terminal, on dispatchviz's model of PyTorch 2.13, or on the installed PyTorch if it needs that. When it \
+ends, the stepper opens on its trace. q in the stepper comes back here, and q here quits. Click a row to choose it, \
+and click it again to open it.
 """
 
 KEPT = f"{TRACES} lists the last run of each program that you ran here."

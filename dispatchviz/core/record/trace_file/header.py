@@ -55,6 +55,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     format: Annotated[int, msgspec.Meta(ge=0, le=9999)] = FORMAT
     engine: str = "model"
     """``model`` or ``torch``."""
+    chosen: str | msgspec.UnsetType = msgspec.UNSET
+    """Why ``--engine auto`` chose it; unset if the user named it, and for the model if it has all names."""
     pytorch: str = "2.13.0"
     """The release whose rules apply."""
     cuda: str

@@ -8,6 +8,7 @@ import re
 from difflib import get_close_matches
 
 from dispatchviz.explain.diagnosis.arguments import Argument, arguments, called, diagnosed, failed_call
+from dispatchviz.explain.diagnosis.call_errors.not_modelled import lacks, not_modelled
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.line_syntax import tensors_on_line
@@ -50,8 +51,6 @@ PYTHON_MESSAGES = re.compile(
 )
 """Beginnings of messages that Python writes itself."""
 
-NOT_MODELLED = "is not in dispatchviz's model of PyTorch"
-
 ATTRIBUTE = re.compile(r"^'(\w+)' object has no attribute '(\w+)'")
 
 MISSING = re.compile(r"has no attribute '(\w+)'")
@@ -62,8 +61,8 @@ MOST = 4
 
 def plain(failure: Failure) -> Diagnosis:
     """Describe an error that no rule knows: the call, the line, the arguments."""
-    if NOT_MODELLED in failure.message:
-        return _not_modelled(failure)
+    if lacks(failure):
+        return not_modelled(failure)
     general = known(failure.message)
     if general is None and failed_call(failure) is None and (_is_pythons(failure) or _is_the_programs(failure)):
         return _of_python(failure)
@@ -160,12 +159,3 @@ def _attributes(failure: Failure, name: str) -> list[str]:
     stored = (node for each in classes for node in ast.walk(each) if isinstance(node, ast.Attribute))
     own = (node for node in stored if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self")
     return list(dict.fromkeys(node.attr for node in own))
-
-
-def _not_modelled(failure: Failure) -> Diagnosis:
-    name = re.sub(r"^No module named '?([\w.]+)'?.*", r"\1", failure.message, flags=re.DOTALL).partition(" ")[0]
-    where = on_line(failure.trace, failure.raised)
-    text = f"{sentence(where)} uses {name}, which the model of dispatchviz does not have."
-    fix = "Run the program on an installed PyTorch: dispatchviz why --engine torch SCRIPT."
-    found = diagnosed(failure, Statement("not in the model", text), (fix,))
-    return found._replace(says="")

@@ -190,4 +190,32 @@ ON_THE_MODEL = [
         ("torch.quantize_per_tensor",),
         "--engine torch",
     ),
+    Case(
+        "a module that the model lacks",
+        "import torch\nimport torch.ao.quantization",
+        "not in the model",
+        ("uses torch.ao, which the model",),
+        "--engine torch",
+    ),
+    Case(
+        "an operator without a kernel",
+        "import torch\ntorch.ops.aten._sparse_mm(torch.ones(2, 2), torch.ones(2, 2))",
+        "not in the model",
+        ("uses the kernel of aten::_sparse_mm, which the model",),
+        "--engine torch",
+    ),
+    Case(
+        "a function that only raises",
+        "import torch\ntorch.fx.symbolic_trace(torch.nn.ReLU())",
+        "not in the model",
+        ("uses a part of PyTorch (", "has no torch.fx"),
+        "--engine torch",
+    ),
+    Case(
+        "an error that another error hides",
+        "import torch\ntry:\n    torch.sparse\nexcept AttributeError as error:\n    raise RuntimeError() from error",
+        "not in the model",
+        ("uses torch.sparse, which the model",),
+        "--engine torch",
+    ),
 ]

@@ -1,0 +1,1 @@
+"""Tests of the choice between the model and an installed PyTorch."""
