@@ -31,7 +31,7 @@ from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.running.call_sites import is_base, is_users
-from dispatchviz.running.program_recorder import ProgramRecorder, Way, same_way
+from dispatchviz.running.program_recorder import ProgramRecorder, Way, same_way, scope_of
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import Arrival, Note
@@ -379,7 +379,10 @@ class LiveRecorder(ProgramRecorder):
                 self.note(note)
                 return note
             if announced != OTHER:
-                return self._line_calls_anew(frame, announced)
+                again = self._line_calls_anew(frame, announced)
+                if announced == USERS:
+                    self._name_variables(frame)
+                return again
             if is_base(frame, self.base):
                 return None
             frame = frame.f_back
@@ -397,6 +400,12 @@ class LiveRecorder(ProgramRecorder):
         self._arrivals[place] = self._found_way, note
         self.note(note)
         return note if announced == USERS else ("called_from_line", frame.f_code, frame.f_lasti)
+
+    def _name_variables(self, frame: FrameType) -> None:
+        """Note the names of the tensors and modules of a frame that does not announce its assignments."""
+        scope = scope_of(frame.f_code)
+        self._name_modules(frame, scope)
+        self._name_locals(frame, scope, ())
 
     def _announcing(self, code: CodeType) -> int:
         self._codes.append(code)

@@ -58,9 +58,11 @@ BY_REGISTRATION = (
     *(K.ADInplaceOrView, K.BackendSelect, K.AutocastCPU, K.AutocastCUDA),
     *(K.SparseCPU, K.SparseCsrCPU, K.QuantizedCPU, K.NestedTensorCPU, K.MkldnnCPU, K.PrivateUse1),
     *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA),
-    *(K.AutogradNestedTensor, K.AutogradPrivateUse1),
+    K.AutogradNestedTensor,
 )
 """Keys for which only cells with a kernel registered under the key itself are watched."""
+ABOVE = {"AutogradPrivateUse1": "PrivateUse1"}
+"""Keys for which only the operators with a kernel for another key are watched: a backend of the program has few."""
 LEFT_ALONE = frozenset({"aten::div_.Tensor_mode"})
 """Operators that are never watched, because wrapped numbers are made with them."""
 WITHOUT_TENSORS = {
@@ -100,6 +102,7 @@ class WatchedCells:
     def put(self) -> None:
         """Put our kernels into the cells that most programs reach."""
         keys = [key.name for key in BY_REGISTRATION if _has_registrations(self._c, key.name)]
+        keys += [key for key, backend in ABOVE.items() if _has_registrations(self._c, backend)]
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
                 keys += [f"Autograd{backend.name}", backend.name]
@@ -285,9 +288,9 @@ class WatchedCells:
                 yield from ((operator, key) for operator in found if self._holds_kernel(operator, key))
 
     def _candidates(self, key: str, names: set[str]) -> Iterable[str]:
-        if key not in _BY_REGISTRATION:
+        if key not in _BY_REGISTRATION and key not in ABOVE:
             return sorted(names)
-        return sorted(names.intersection(self._c._dispatch_get_registrations_for_dispatch_key(key)))
+        return sorted(names.intersection(self._c._dispatch_get_registrations_for_dispatch_key(ABOVE.get(key, key))))
 
     def _holds_kernel(self, operator: str, key: str) -> bool:
         """Return whether a cell holds a kernel other than a fallthrough."""
