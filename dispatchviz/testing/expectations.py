@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dispatchviz.core.kernel.kernel_names import LAMBDA
 from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered, TensorFormatted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
@@ -19,7 +20,7 @@ from dispatchviz.testing.events_of_kind import PrintedSteps
 from dispatchviz.testing.failures import difference, failed, lines, listed, near, proves_nothing, times, window
 from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.known_names import check_name, check_names
-from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.patterns import Pattern, without_place
 from dispatchviz.testing.trace_texts import key_ways
 
 
@@ -100,7 +101,8 @@ def assert_kernel_ran(trace: Trace, kernel: str, under: str, within: Pattern | N
     check_name(trace, "kernel", kernel)
     check_name(trace, "key", under)
     entered = [event for event in _part(trace, within) if isinstance(event, KernelEntered)]
-    ran = {(event.kernel, _key(trace, event)): event.seq for event in reversed(entered)}
+    shown = without_place if kernel == LAMBDA else str
+    ran = {(shown(event.kernel), _key(trace, event)): event.seq for event in reversed(entered)}
     if (kernel, under) not in ran:
         raise _not_run(trace, kernel, under, ran)
 

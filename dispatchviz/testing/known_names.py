@@ -7,27 +7,18 @@ A name exists if it is in the trace, if PyTorch has it, or if a library of the p
 from __future__ import annotations
 
 import difflib
-import importlib
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
-from dispatchviz.core.kernel.kernel_names import FALLBACKS, FALLTHROUGH, NOT_IMPLEMENTED
-from dispatchviz.core.keys.keys import RUNTIME_KEYS
 from dispatchviz.core.record.events import Dispatched, KernelSelected, NodeCreated, NodeStarted
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.core.table.registry import process
 from dispatchviz.explain.cells.operator_names import USUAL, close_operators, find_operator, joined
 from dispatchviz.explain.keys.key_names import NAMES as KEYS
 from dispatchviz.explain.keys.key_names import runtime_keys
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.testing.existing_names import close_kernels, existing
 from dispatchviz.testing.failures import without_log
 from dispatchviz.testing.patterns import Pattern
 from dispatchviz.testing.trace_text import short_node
-
-if TYPE_CHECKING:
-    from dispatchviz.core.autograd.graph.node import Node
-
-FALLBACK_KERNELS = {*FALLBACKS.values(), *NOT_IMPLEMENTED.values(), FALLTHROUGH, "autograd_fallback"}
 
 
 def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
@@ -45,9 +36,13 @@ def check_name(trace: Trace, kind: str, name: str, where: str = "") -> None:
     ValueError if it does not exist.
     """
     __tracebackhide__ = True
-    known = _KNOWN[kind](name)
-    if name not in known and name not in _in_trace(trace, kind):
-        raise without_log(ValueError(f"{where}{_refusal(kind, name, known)}"))
+    known = existing(trace, kind, name)
+    if name in known:
+        return
+    seen = _in_trace(trace, kind)
+    if name not in seen:
+        close = close_kernels(name) if kind == "kernel" else ()
+        raise without_log(ValueError(f"{where}{_refusal(kind, name, sorted({*known, *seen, *close}))}"))
 
 
 def _refusal(kind: str, name: str, known: Collection[str]) -> str:
@@ -90,81 +85,12 @@ def _kind(pattern: Pattern, field: str) -> str:
     return field if field in ("operator", "kernel") else ""
 
 
-def _in_trace(trace: Trace, kind: str) -> set[object]:
+def _in_trace(trace: Trace, kind: str) -> set[str]:
     """Return the names of that kind in the events of a trace."""
     if kind == "short Node":
         return {short_node(event.name) for event in trace if isinstance(event, NodeCreated | NodeStarted)}
-    field = {"Node": "name", "any key": "key"}.get(kind, kind)
-    return {getattr(event, field, None) for event in trace}
-
-
-# -- existing names ---------------------------------------------------------------------------------------------------
-
-
-def _operators(name: str) -> Collection[str]:
-    importlib.import_module("dispatchviz.torch")  # registers the operators of the process
-    return process.operators
-
-
-def _keys(name: str) -> Collection[str]:
-    return [key.name for key in RUNTIME_KEYS]
-
-
-def _any_keys(name: str) -> Collection[str]:
-    return [key.name for key in KEYS.values()]
-
-
-def _kernels(name: str) -> Collection[str]:
-    """Return the kernels of operators whose name is part of the kernel's name, as PyTorch names kernels, and those of
-    the program's own operators.
-    """
-    named = [op for op in _operators("") if op.partition("::")[2].partition(".")[0] in name]
-    made = [op.name for op in process.operators.made()]
-    return FALLBACK_KERNELS | {kernel for op in {*named, *made} for kernel in _registered(op)}
-
-
-def _registered(operator: str) -> Iterator[str]:
-    for kernels in process.operators[operator].registrations.values():
-        yield from (kernel.name for kernel in kernels)
-
-
-NODE_MODULES = (
-    "autograd.engine.compiled_autograd",
-    "autograd.function.python_function",
-    "autograd.graph.accumulate_grad",
-    "autograd.graph.basic_nodes",
-    "autograd.graph.copy_nodes",
-    "autograd.graph.list_nodes",
-    "autograd.kernels.autograd_fallback",
-    "generated.nodes",
-)
-"""The modules of the model that define Nodes. They load on first use, and a test may not have used them."""
-
-
-def _nodes(name: str) -> Collection[str]:
-    from dispatchviz.core.autograd.graph.node import Node
-
-    importlib.import_module("dispatchviz.torch")
-    for module in NODE_MODULES:
-        getattr(importlib.import_module(f"dispatchviz.core.{module}"), "__doc__")  # noqa: B009 # loads it
-    return {node.cpp_name or node.__name__ for node in _subclasses(Node)}
-
-
-def _short_nodes(name: str) -> Collection[str]:
-    return {short_node(node) for node in _nodes(name)}
-
-
-def _subclasses(kind: type[Node]) -> Iterator[type[Node]]:
-    for each in kind.__subclasses__():
-        yield each
-        yield from _subclasses(each)
-
-
-_KNOWN: dict[str, Callable[[str], Collection[str]]] = {
-    "operator": _operators,
-    "key": _keys,
-    "any key": _any_keys,
-    "kernel": _kernels,
-    "Node": _nodes,
-    "short Node": _short_nodes,
-}
+    if kind == "Node":
+        return {event.name for event in trace if isinstance(event, NodeCreated | NodeStarted)}
+    field = {"any key": "key"}.get(kind, kind)
+    found = {getattr(event, field, None) for event in trace}
+    return {name for name in found if isinstance(name, str) and name}

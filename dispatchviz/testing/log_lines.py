@@ -35,7 +35,7 @@ from dispatchviz.core.record.events import (
     VariableSaved,
 )
 from dispatchviz.explain.trace_index.display_names import plain_node
-from dispatchviz.testing.patterns import Pattern, accumulated, call, event, hook_ran, kernel, redispatch
+from dispatchviz.testing.patterns import Pattern, accumulated, call, event, hook_ran, kernel, redispatch, without_place
 from dispatchviz.testing.trace_text import short_node
 
 ANYTHING = "..."
@@ -103,7 +103,7 @@ def line_of(event: AnyEvent) -> str:
         case Dispatched():
             return f"{'call' if event.how.startswith('call') else 'redispatch'} {event.operator} {event.key}"
         case KernelSelected() if event.kernel:
-            return f"kernel {event.kernel} under {event.key}"
+            return f"kernel {without_place(event.kernel)} under {event.key}"
         case NodeCreated() if not event.known:
             return f"node {plain_node(event.name)}"
         case VariableSaved():

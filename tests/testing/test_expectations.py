@@ -42,7 +42,7 @@ from dispatchviz.testing import (
     node_ran,
     redispatch,
 )
-from dispatchviz.testing.known_names import NODE_MODULES
+from dispatchviz.testing.existing_names import NODE_MODULES
 from tests.explain.founding import founding
 from tests.steps import step
 
