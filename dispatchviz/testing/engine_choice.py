@@ -1,7 +1,7 @@
 """The engine that ``dispatch_trace`` records for a test: the installed PyTorch or the model.
 
-The setting ``dispatchviz_engine`` names one, or ``auto``. Then the test itself decides: the ``torch`` of its module, the
-names that its function imports, the ``torch`` of what its module imports. A test that shows none of these gets the
+The setting ``dispatchviz_engine`` names one, or ``auto``. Then the test itself decides: the ``torch`` of its module,
+the names that its function imports, the ``torch`` of what its module imports. A test that shows none of these gets the
 installed PyTorch if the process has imported it, else the model.
 """
 

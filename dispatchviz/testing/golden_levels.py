@@ -34,6 +34,11 @@ LEVELS: dict[str, str] = {
 }
 """The levels, from few lines to all, with the words for their content."""
 
+SAME_ON_BOTH: GoldenLevel = "calls"
+"""The level at which the model and an installed PyTorch give the same log. A recording of an installed PyTorch meets a
+Node only when its kernel has returned, and after the hooks before it; it sees no error that the program handles.
+"""
+
 ACCUMULATE = "AccumulateGrad"
 
 
@@ -66,9 +71,9 @@ class OwnEvents:
                 return self._level == "keys" and self._is_within_own(event)
             case VariableSaved():
                 return self._level == "keys" and event.node not in self._nodes
-            case GradientAccumulated():
+            case GradientAccumulated() | HookRan() | ErrorRaised():
                 return self._level == "keys"
-            case BackwardStarted() | HookRan() | ErrorRaised():
+            case BackwardStarted():
                 return True
         return False
 

@@ -17,14 +17,15 @@ from sys import _getframe
 
 from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.testing.expectations import part
 from dispatchviz.testing.failures import failed, still, without_log
-from dispatchviz.testing.golden_levels import LEVELS, GoldenLevel, OwnEvents
+from dispatchviz.testing.golden_levels import LEVELS, SAME_ON_BOTH, GoldenLevel, OwnEvents
 from dispatchviz.testing.log_lines import FORMS, line_of
 from dispatchviz.testing.patterns import Pattern
 
-HEAD = "# written by `pytest --dispatchviz-accept` at level {level}: {content}"
-_HEAD = re.compile(r"# written by `pytest --dispatchviz-accept`(?: at level (?P<level>\w+))?:")
+HEAD = "# written by `pytest --dispatchviz-accept` at level {level} on {engine}: {content}"
+_HEAD = re.compile(r"# written by `pytest --dispatchviz-accept`(?: at level (?P<level>\w+) on (?P<engine>[\w ]+))?:")
 """The first line. Files of older versions name no level and have everything."""
 
 SHOWN = 8
@@ -43,9 +44,7 @@ class Accepting:
     written: list[str] = []  # noqa: RUF012 # one for the process
 
 
-def assert_golden(
-    trace: Trace, path: str | Path, within: Pattern | None = None, level: GoldenLevel = "all"
-) -> None:
+def assert_golden(trace: Trace, path: str | Path, within: Pattern | None = None, level: GoldenLevel = "all") -> None:
     """Assert that the log equals that of a text file. A relative path starts at the folder of the calling file.
 
     ``level`` is ``"calls"`` for the program's own calls and its Nodes, ``"keys"`` for these with their redispatches and
@@ -63,7 +62,7 @@ def assert_golden(
         raise without_log(failed(trace, f"there is no golden log {file}\n  {_accepts(trace)} writes it"))
     else:
         _check_levels_agree(trace, file, level)
-        _compare(trace, file, rows)
+        _compare(trace, file, rows, level)
 
 
 def _check_level(level: str) -> None:
@@ -92,6 +91,19 @@ def _level_of(text: str) -> str:
     return "" if head is None else head["level"] or "all"
 
 
+def _engine(trace: Trace) -> str:
+    return "PyTorch" if is_live(trace.header) else "the model"
+
+
+def _other_engine(trace: Trace, file: Path, level: GoldenLevel) -> str:
+    """Return the remark that a file is from the other engine; empty if it is not, or if that makes no difference."""
+    head = _HEAD.match(_text(trace, file))
+    written = "" if head is None else head["engine"] or ""
+    if level == SAME_ON_BOTH or written in ("", _engine(trace)):
+        return ""
+    return f"  the file is from {written}, the test from {_engine(trace)}; level={SAME_ON_BOTH!r} is equal on both\n"
+
+
 def golden_rows(trace: Trace, begin: int, end: int, level: GoldenLevel = "all") -> Iterator[tuple[str, int]]:
     """Yield the lines of a log, each with its step."""
     ends, open_, own = trace.ends, list[int](), OwnEvents(trace, level)
@@ -116,7 +128,8 @@ def _accept(trace: Trace, file: Path, rows: Sequence[str], level: GoldenLevel) -
                 failed(trace, f"{file} is not a golden log and was not changed: it has a line {other.strip()!r}")
             )
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, "\n".join([HEAD.format(level=level, content=LEVELS[level]), *rows, ""]).encode())
+    head = HEAD.format(level=level, engine=_engine(trace), content=LEVELS[level])
+    write_whole(file, "\n".join([head, *rows, ""]).encode())
     Accepting.written.append(str(file))
 
 
@@ -136,7 +149,7 @@ def _numbered(trace: Trace, file: Path) -> list[tuple[int, str]]:
     return [(number, line.rstrip()) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _compare(trace: Trace, file: Path, rows: Sequence[tuple[str, int]]) -> None:
+def _compare(trace: Trace, file: Path, rows: Sequence[tuple[str, int]], level: GoldenLevel) -> None:
     __tracebackhide__ = True
     numbered = _numbered(trace, file)
     for k, (want, got) in enumerate(zip_longest(numbered, rows)):
@@ -148,6 +161,7 @@ def _compare(trace: Trace, file: Path, rows: Sequence[tuple[str, int]]) -> None:
             )
             both = [line for _, line in numbered], [line for line, _ in rows]
             step = rows[min(k, len(rows) - 1)][1] if rows else None
+            text += _other_engine(trace, file, level)
             raise failed(trace, f"{text}{_diff(*both, k)}\n  {_accepts(trace)} accepts it", step)
 
 

@@ -1,5 +1,5 @@
-"""Check that the names in a pattern exist: an event with a misspelled name never happens, so a test that expects none
-would always pass.
+"""Check that the events of a pattern can happen: an event with a misspelled name never does, so a test that expects
+none would always pass. The same is true of facts that a recording of an installed PyTorch does not see.
 
 A name exists if it is in the trace, if PyTorch has it, or if a library of the program has already registered it.
 """
@@ -9,26 +9,45 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable
 
-from dispatchviz.core.record.events import Dispatched, KernelSelected, NodeCreated, NodeStarted
+from dispatchviz.core.record.events import Dispatched, HookRan, KernelSelected, NodeCreated, NodeStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.operator_names import USUAL, close_operators, find_operator, joined
-from dispatchviz.explain.keys.key_names import NAMES as KEYS
+from dispatchviz.explain.keys.key_names import NAMES as KEY_NAMES
 from dispatchviz.explain.keys.key_names import runtime_keys
+from dispatchviz.explain.kinds.all_kinds import KINDS
+from dispatchviz.explain.trace_index.recorded_engine import UNSEEN_RUNNING, is_live
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.testing.existing_names import close_kernels, existing
 from dispatchviz.testing.failures import without_log
+from dispatchviz.testing.golden_levels import is_own_operator
 from dispatchviz.testing.patterns import Pattern
 from dispatchviz.testing.trace_text import short_node
 
 
 def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
-    """Raise ValueError, with similar names, for a pattern with a name that does not exist."""
+    """Raise ValueError, with similar names, for a pattern with a name that does not exist, and for one that asks for a
+    fact that the recording cannot see.
+    """
     __tracebackhide__ = True
     for pattern in patterns:
+        if hidden := _unseen(trace, pattern):
+            text = f"{pattern!r} cannot be checked on PyTorch {trace.header.pytorch}, because a release build does not"
+            raise without_log(ValueError(f"{text} show it: {hidden}; the model does"))
         for field, name in pattern.fields.items():
             kind = _kind(pattern, field)
             if kind and isinstance(name, str):
                 check_name(trace, kind, name, f"{pattern!r}: ")
+
+
+def _unseen(trace: Trace, pattern: Pattern) -> str:
+    """Return why a recording of an installed PyTorch cannot see the events of a pattern; empty if it can."""
+    if not is_live(trace.header):
+        return ""
+    if pattern.kind is HookRan and pattern.fields.get("kind") in UNSEEN_RUNNING:
+        return f"when a {pattern.fields['kind']} runs"
+    known = KINDS[pattern.kind].known
+    fields = (by for name, (how, by) in known.fields.items() if how == "unseen" and name in pattern.fields)
+    return known.by if known.how == "unseen" else next(fields, "")
 
 
 def check_name(trace: Trace, kind: str, name: str, where: str = "") -> None:
@@ -46,7 +65,7 @@ def check_name(trace: Trace, kind: str, name: str, where: str = "") -> None:
 
 
 def _refusal(kind: str, name: str, known: Collection[str]) -> str:
-    if kind == "key" and name.lower() in KEYS:
+    if kind == "key" and name.lower() in KEY_NAMES:
         keys = [key.name for key in runtime_keys([name])]
         return f"no call is dispatched to {name!r}, but to {', '.join(keys[:3])}{' ...' * (len(keys) > 3)}"
     near = " or ".join(near_names(kind, name, known))
@@ -57,8 +76,15 @@ def _refusal(kind: str, name: str, known: Collection[str]) -> str:
 def near_names(kind: str, name: str, known: Collection[str]) -> list[str]:
     """Return the names that an unknown name may have meant, the best one first."""
     same = [each for each in known if each.casefold() == name.casefold()]
-    meant = _meant_operator(name, known) if kind == "operator" else []
+    meant = _own_operators(name, known) or _meant_operator(name, known) if kind == "operator" else []
     return same or meant or difflib.get_close_matches(name, known, 3, 0.5)
+
+
+def _own_operators(name: str, known: Collection[str]) -> list[str]:
+    """Return the operators of the program's library that a name with its namespace may mean."""
+    namespace = f"{name.partition('::')[0]}::"
+    own = [each for each in known if each.startswith(namespace) and is_own_operator(each)]
+    return difflib.get_close_matches(name, own, 3, 0.5)
 
 
 def _meant_operator(name: str, known: Collection[str]) -> list[str]:

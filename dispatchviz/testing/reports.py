@@ -22,7 +22,7 @@ from dispatchviz.explain.diagnosis.failure import failure_of
 from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.outputs.log.text_log import text_log
-from dispatchviz.testing.failures import EMPTY, LOGLESS, STEP, still
+from dispatchviz.testing.failures import LOGLESS, STEP, empty_text, still
 from dispatchviz.views.cards.diagnosis_text import parts
 
 ROOM = 26
@@ -164,7 +164,7 @@ def _end_of_source(lines: list[str]) -> list[str]:
 def _log(trace: Trace, step: int | None, most: int, wanted: LogFilter) -> list[str]:
     """Return the text log around a step, or why it cannot be shown, because a report must always appear."""
     if not len(trace):
-        return [EMPTY]
+        return [empty_text(trace)]
     try:
         head, *lines = text_log(still(trace), wanted=wanted)
     except Exception as error:
