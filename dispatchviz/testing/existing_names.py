@@ -49,10 +49,22 @@ def existing(trace: Trace, kind: str, name: str) -> Collection[str]:
         case "any key":
             return [key.name for key in KEYS.values()]
         case "kernel":
-            return FALLBACK_KERNELS | set(_kernels(name)) | set(_installed_kernels(trace))
+            return FALLBACK_KERNELS | set(_kernels(name)) | {name for _, name in _python_kernels(trace)}
         case "Node":
-            return {*_nodes(), *_installed_nodes(trace)}
-    return {short_node(node) for node in (*_nodes(), *_installed_nodes(trace))}
+            return _nodes(trace)
+    return {short_node(node) for node in _nodes(trace)}
+
+
+def _nodes(trace: Trace) -> set[str]:
+    operators = filter(is_own_operator, existing(trace, "operator", ""))
+    return {*_models_nodes(), *_installed_nodes(trace), *map(_generated_node, operators)}
+
+
+def _generated_node(operator: str) -> str:
+    """Return the Node that ``torch.library.register_autograd`` makes for an operator."""
+    namespace, _, name = operator.partition("::")
+    base, _, overload = name.partition(".")
+    return f"GeneratedBackwardFor_{namespace}_{base}_{overload or 'default'}Backward"
 
 
 # -- the model, which knows all names of PyTorch 2.13 -----------------------------------------------------------------
@@ -78,6 +90,12 @@ def _registered(operator: str) -> Iterator[str]:
         yield from (kernel.name for kernel in kernels)
 
 
+def operators_with(trace: Trace, kernel: str) -> set[str]:
+    """Return the program's own operators that have a kernel of this name."""
+    own = {op.name for op in process.operators.made() if is_own_operator(op.name) and kernel in _registered(op.name)}
+    return own | {operator for operator, name in _python_kernels(trace) if name == kernel}
+
+
 _BEFORE_NAME = re.compile(r"^(?:\w+::)?(?:wrapper_[A-Za-z]+_+)?")
 """The part of a kernel's name before its operator's: ``VariableType::``, ``wrapper_CPU_``."""
 
@@ -95,7 +113,7 @@ def _by_identifier() -> dict[str, str]:
     return {name.partition("::")[2].replace(".", "_"): name for name in _operators() if not is_own_operator(name)}
 
 
-def _nodes() -> Iterator[str]:
+def _models_nodes() -> Iterator[str]:
     from dispatchviz.core.autograd.graph.node import Node
 
     importlib.import_module("dispatchviz.torch")
@@ -124,12 +142,13 @@ def _installed_operators(trace: Trace) -> Iterable[str]:
     return () if torch is None else torch._C._dispatch_get_all_op_names()
 
 
-def _installed_kernels(trace: Trace) -> Iterator[str]:
-    """Yield the names of the kernels that Python registered, as far as the process followed them."""
+def _python_kernels(trace: Trace) -> Iterator[tuple[str, str]]:
+    """Yield the operators and names of the kernels that Python registered, as far as the process followed them."""
     if _installed(trace) is not None:
         from dispatchviz.live.early_kernels import EARLY
 
-        yield from (function_name(one.function) for kernels in EARLY.known.values() for one in kernels)
+        for (operator, _), kernels in EARLY.known.items():
+            yield from ((operator, function_name(one.function)) for one in kernels)
 
 
 def _installed_nodes(trace: Trace) -> Iterator[str]:

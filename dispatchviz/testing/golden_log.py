@@ -18,11 +18,11 @@ from sys import _getframe
 from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.recorded_engine import is_live
-from dispatchviz.testing.expectations import part
 from dispatchviz.testing.failures import failed, still, without_log
 from dispatchviz.testing.golden_levels import LEVELS, SAME_ON_BOTH, GoldenLevel, OwnEvents
 from dispatchviz.testing.log_lines import FORMS, line_of
 from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.trace_part import part
 
 HEAD = "# written by `pytest --dispatchviz-accept` at level {level} on {engine}: {content}"
 _HEAD = re.compile(r"# written by `pytest --dispatchviz-accept`(?: at level (?P<level>\w+) on (?P<engine>[\w ]+))?:")
