@@ -234,6 +234,8 @@ class LiveRecorder(ProgramRecorder):
         """
         if thread.inside is None:
             self._call_begins(thread)
+        elif thread.inside[0].runs_python:
+            self._python_calls(_getframe(2))
         if cell.is_select:
             self.device_chosen(kwargs)
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
@@ -264,6 +266,15 @@ class LiveRecorder(ProgramRecorder):
                 self.note(note)
                 return
         self._line_calls(frame)
+
+    def _python_calls(self, frame: FrameType | None) -> None:
+        """Note the program's line in a Python kernel that makes a call, unless the file announces its lines."""
+        while frame is not None and frame.f_code.co_filename != OURS:
+            if is_users(frame.f_code):
+                if frame.f_code.co_filename not in self.announced:
+                    self._line_calls(frame)
+                return
+            frame = frame.f_back
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """Return the tensors among the arguments, with their key sets."""
@@ -416,6 +427,9 @@ RESETTING = "aten::set_"
 """The operator whose autograd kernel resets the AccumulateGrad of the tensor that it writes to
 (``RESET_GRAD_ACCUMULATOR`` in ``tools/autograd/gen_variable_type.py``). ``resize_`` refuses tensors that require grad.
 """
+
+OURS = LiveRecorder._line_calls.__code__.co_filename
+"""The file of the frames of our kernels."""
 
 OTHER, USERS, ANNOUNCED = 0, 1, 2
 """The owner of a frame's code: another's, the user's, or the user's with lines that are announced."""

@@ -101,12 +101,15 @@ class WatchedCell:
         "name",
         "operator",
         "operators",
+        "runs_python",
     )
 
     def __init__(self, operators: WatchedOperators, name: str, key: str, is_python: bool) -> None:
         self.is_python = is_python
         """True if the original kernel is a Python function, which receives numbers unchanged."""
         self.operators, self.name, self.key = operators, name, key
+        self.runs_python = is_python or key == "Python" or not name.startswith("aten::")
+        """True if the kernel may be or call a Python function of the program."""
         self.calls_again = key in CALLING_AGAIN
         self.is_autograd = key[:8] == "Autograd"
         self.is_select = key == "BackendSelect"

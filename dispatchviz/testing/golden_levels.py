@@ -40,6 +40,8 @@ Node only when its kernel has returned, and after the hooks before it; it sees n
 """
 
 ACCUMULATE = "AccumulateGrad"
+WARNS = "WarnNotImplemented"
+"""The Node of an operator without an autograd kernel. An installed PyTorch may replace it before it can be seen."""
 
 
 class OwnEvents:
@@ -64,9 +66,10 @@ class OwnEvents:
                 own = self._is_within_own(event)
                 if not own:
                     self._nodes.add(event.node)
-                return own and (self._level == "keys" or plain_node(event.name) != ACCUMULATE)
+                return own and (self._level == "keys" or plain_node(event.name) not in (ACCUMULATE, WARNS))
             case NodeStarted():
-                return event.node not in self._nodes or plain_node(event.name) == ACCUMULATE
+                name = plain_node(event.name)
+                return name == ACCUMULATE or (event.node not in self._nodes and (self._level, name) != ("calls", WARNS))
             case KernelSelected():
                 return self._level == "keys" and self._is_within_own(event)
             case VariableSaved():

@@ -4,9 +4,10 @@ operator lacks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Sequence
 
-from dispatchviz.core.record.events import Dispatched, KernelSelected, NodeCreated
+from dispatchviz.core.record.events import KernelSelected, NodeCreated
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnose import diagnosis_of
 from dispatchviz.explain.diagnosis.failure import failure_of
@@ -18,7 +19,6 @@ SAYS = "PyTorch says"
 """The part of a diagnosis that repeats the message, which the report already has."""
 
 FALLBACK = "autograd_fallback"
-NO_FORMULA = "WarnNotImplemented"
 
 
 def reasons(trace: Trace, error: BaseException, compared: int | None) -> list[str]:
@@ -36,31 +36,27 @@ def reasons(trace: Trace, error: BaseException, compared: int | None) -> list[st
 
 
 def _formula(operator: str) -> list[str]:
+    name = operator.partition("::")[2]
     return [
-        f"why  {operator} has no kernel for the Autograd keys. PyTorch's fallback passes the call on, and no gradient "
-        f"goes through it: its Node is {NO_FORMULA}.",
+        f"why  {operator} has no kernel for the Autograd keys. PyTorch's fallback only passes the call on, so no Node "
+        "has its derivative.",
         f'try  Give it a formula: torch.library.register_autograd("{operator}", backward, setup_context=...).',
-        'try  If it has no derivative: library.impl(name, torch.library.fallthrough_kernel, "Autograd").',
+        f'try  If it has no derivative: library.impl("{name}", torch.library.fallthrough_kernel, "Autograd").',
     ]
 
 
 def _without_formula(trace: Trace, step: int | None) -> list[str]:
-    """Return the program's operators without an autograd kernel whose Node is in the trace, or whose call is where a
-    test fails.
+    """Return the program's operators without an autograd kernel in whose calls Nodes were made, or whose call is where
+    a test fails.
     """
-    return list(dict.fromkeys((*_at_their_node(trace), *_at_step(trace, step))))
+    chosen = (trace[each] for each in trace.steps_of(KernelSelected))
+    found = (each for each in chosen if isinstance(each, KernelSelected) and each.kernel == FALLBACK)
+    own = [(each.operator, each.parent) for each in found if is_own_operator(each.operator)]
+    nodes = trace.steps_of(NodeCreated)
+    return list(dict.fromkeys(name for name, call in own if call is not None and (call == step or _any_in(trace, nodes, call))))
 
 
-def _at_their_node(trace: Trace) -> Iterator[str]:
-    for made in map(trace.__getitem__, trace.steps_of(NodeCreated)):
-        if isinstance(made, NodeCreated) and made.name == NO_FORMULA:
-            call = next((each for each in trace.ancestors(made.seq) if isinstance(each, Dispatched)), None)
-            yield from [call.operator] if call is not None else []
-
-
-def _at_step(trace: Trace, step: int | None) -> Iterator[str]:
-    call = None if step is None else trace[step]
-    if isinstance(call, Dispatched) and is_own_operator(call.operator):
-        inner = map(trace.__getitem__, range(call.seq + 1, trace.ends[call.seq] + 1))
-        chosen = next((each for each in inner if isinstance(each, KernelSelected)), None)
-        yield from [call.operator] if chosen is not None and chosen.kernel == FALLBACK else []
+def _any_in(trace: Trace, steps: Sequence[int], call: int) -> bool:
+    """Return whether one of the steps is within a call."""
+    at = bisect_left(steps, call)
+    return at < len(steps) and steps[at] <= trace.ends[call]

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.foundation.plain_tracebacks import tracebacks_as_they_are
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.outputs.log.text_log import text_log
+from dispatchviz.testing.engine_choice import is_installed_pytorch
 from dispatchviz.testing.failures import LOGLESS, STEP, empty_text, still
 from dispatchviz.testing.report_reasons import reasons
 
@@ -52,7 +52,7 @@ def add_log(
     step, asked = getattr(error, STEP, compared), item.config.getoption("dispatchviz_lines")
     why = reasons(trace, error, compared)
     if asked is None:
-        _shorten(report, item, MESSAGE if why else None)
+        _shorten(report, item, MESSAGE if why and not isinstance(error, AssertionError) else None)
     lines, wanted = _size(report, asked)
     command = _command(item, trace, step)
     log = _log(trace, step, lines - len(why), wanted, bool(why)) if lines > len(why) else []
@@ -67,7 +67,8 @@ def add_log(
 
 @contextmanager
 def own_frames_hidden(error: BaseException) -> Iterator[None]:
-    """Hide frames of this package from pytest's traceback while the block runs, unless ``--full-trace`` is given.
+    """Hide frames of this package and of PyTorch from pytest's traceback while the block runs, unless ``--full-trace``
+    is given.
 
     An error of a kernel then shows at the line that called the operator. pytest looks for ``__tracebackhide__`` among a
     function's variables and those of its module.
@@ -84,17 +85,31 @@ def own_frames_hidden(error: BaseException) -> Iterator[None]:
 
 
 def _own_modules(error: BaseException | None) -> Iterator[dict[str, Any]]:
-    """Yield the variables of the package's modules in the tracebacks of an error and of its causes."""
+    """Yield the variables of the hidden modules in the tracebacks of an error and of its causes."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        for frame, _ in walk_tb(error.__traceback__):
-            if frame.f_code.co_filename.startswith(PACKAGE):
-                yield frame.f_globals
+        entry = error.__traceback__
+        while entry is not None:  # a recording of an installed PyTorch hides frames from ``traceback.walk_tb``
+            if is_hidden(entry.tb_frame.f_code.co_filename):
+                yield entry.tb_frame.f_globals
+            entry = entry.tb_next
         error = error.__cause__ or error.__context__
 
 
 PACKAGE = os.path.dirname(dispatchviz.__file__) + os.sep
+
+
+def is_hidden(file: str) -> bool:
+    """Return whether a report leaves out the frames of a file: those of this package and of an installed PyTorch."""
+    torch = sys.modules.get("torch")
+    folder = getattr(torch, "__file__", None) if is_installed_pytorch(torch) else None
+    of_torch = folder is not None and file.startswith(os.path.dirname(folder) + os.sep)
+    return of_torch or (file.startswith(PACKAGE) and not file.startswith(EXAMPLES))
+
+
+EXAMPLES = os.path.join(PACKAGE, "examples") + os.sep
+"""The examples of an installed package, which are a user's tests."""
 
 FRAME = 5
 """The lines around a log: the section's title, the log's head, two lines about omitted parts, the command."""
