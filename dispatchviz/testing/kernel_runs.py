@@ -62,7 +62,9 @@ def _not_run(trace: Trace, kernel: str, under: str, runs: Sequence[Run]) -> Asse
         f"  {under} ran: {listed(alike, 'no kernel at all')}{more}"
     )
     nearest = [run.step for run in runs if run.kernel == kernel or (run.key == under and run.kernel == alike[0])]
-    return failed(trace, "\n".join([text, *_of_operators(own)]), min(nearest or [run.step for run in own], default=None))
+    return failed(
+        trace, "\n".join([text, *_of_operators(own)]), min(nearest or [run.step for run in own], default=None)
+    )
 
 
 def _of_operators(runs: Sequence[Run]) -> Iterator[str]:

@@ -37,9 +37,9 @@ def reasons(trace: Trace, error: BaseException, compared: int | None) -> list[st
 
 def _formula(operator: str) -> list[str]:
     name = operator.partition("::")[2]
+    cause = "PyTorch's fallback only passes the call on, so no Node has its derivative."
     return [
-        f"why  {operator} has no kernel for the Autograd keys. PyTorch's fallback only passes the call on, so no Node "
-        "has its derivative.",
+        f"why  {operator} has no kernel for the Autograd keys. {cause}",
         f'try  Give it a formula: torch.library.register_autograd("{operator}", backward, setup_context=...).',
         f'try  If it has no derivative: library.impl("{name}", torch.library.fallthrough_kernel, "Autograd").',
     ]
@@ -53,7 +53,9 @@ def _without_formula(trace: Trace, step: int | None) -> list[str]:
     found = (each for each in chosen if isinstance(each, KernelSelected) and each.kernel == FALLBACK)
     own = [(each.operator, each.parent) for each in found if is_own_operator(each.operator)]
     nodes = trace.steps_of(NodeCreated)
-    return list(dict.fromkeys(name for name, call in own if call is not None and (call == step or _any_in(trace, nodes, call))))
+    return list(
+        dict.fromkeys(name for name, call in own if call is not None and (call == step or _any_in(trace, nodes, call)))
+    )
 
 
 def _any_in(trace: Trace, steps: Sequence[int], call: int) -> bool:
