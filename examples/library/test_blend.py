@@ -1,11 +1,12 @@
 """Fifteen tests of a library's dispatches, which pass on the model and on an installed PyTorch.
 
-    pytest examples/library --dispatchviz-engine=model
-    pytest examples/library --dispatchviz-engine=torch
+pytest examples/library --dispatchviz-engine=model
+pytest examples/library --dispatchviz-engine=torch
 """
 
 import blend
 import torch
+
 from dispatchviz.testing import (
     accumulated,
     assert_count,
