@@ -6,13 +6,13 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dispatchviz.core.kernel.kernel_names import LAMBDA
+from dispatchviz.core.kernel.kernel_names import LAMBDA, without_place
 from dispatchviz.core.record.events import Dispatched, KernelEntered
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing.existing_names import operators_with
 from dispatchviz.testing.failures import failed, listed
 from dispatchviz.testing.known_names import check_name
-from dispatchviz.testing.patterns import Pattern, without_place
+from dispatchviz.testing.patterns import Pattern
 from dispatchviz.testing.trace_part import events_within
 
 ALIKE = 4

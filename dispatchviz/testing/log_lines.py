@@ -21,6 +21,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from dispatchviz.core.kernel.kernel_names import without_place
 from dispatchviz.core.record.events import (
     AnyEvent,
     BackwardStarted,
@@ -35,7 +36,7 @@ from dispatchviz.core.record.events import (
     VariableSaved,
 )
 from dispatchviz.explain.trace_index.display_names import plain_node
-from dispatchviz.testing.patterns import Pattern, accumulated, call, event, hook_ran, kernel, redispatch, without_place
+from dispatchviz.testing.patterns import Pattern, accumulated, call, event, hook_ran, kernel, redispatch
 from dispatchviz.testing.trace_text import short_node
 
 ANYTHING = "..."

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import EllipsisType
 from typing import Any
 
-from dispatchviz.core.kernel.kernel_names import LAMBDA
+from dispatchviz.core.kernel.kernel_names import LAMBDA, without_place
 from dispatchviz.core.record.events import (
     AnyEvent,
     Dispatched,
@@ -79,11 +79,6 @@ def redispatch(operator: Expected = ..., key: Expected = ...) -> Pattern:
     operator = plain_operator(operator)
     fields = {"how": _a_redispatch, "operator": operator, "key": key}
     return Pattern(Dispatched, fields, _as_written("redispatch", operator, key))
-
-
-def without_place(kernel: str) -> str:
-    """Return the name of a kernel, which is ``<lambda>`` for every lambda."""
-    return LAMBDA if kernel.startswith(f"{LAMBDA} at ") else kernel
 
 
 def any_lambda(name: Any) -> Any:

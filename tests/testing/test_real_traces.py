@@ -10,6 +10,7 @@ import pytest
 import dispatchviz
 from dispatchviz import torch as model
 from dispatchviz.core.record.events import VersionBumped
+from dispatchviz.running.recording import EngineName
 from dispatchviz.testing import (
     assert_count,
     assert_golden,
@@ -26,7 +27,6 @@ from dispatchviz.testing import (
     saved,
     saved_bytes,
 )
-from dispatchviz.running.recording import EngineName
 from dispatchviz.testing.golden_log import Accepting
 from dispatchviz.testing.patterns import Pattern
 from dispatchviz.trace import Trace
@@ -96,5 +96,7 @@ def test_golden_log_of_the_other_engine_is_recognized(tmp_path: Path, monkeypatc
     assert_golden(ours, tmp_path / "keys.log", level="keys")
     monkeypatch.setattr(Accepting, "on", False)
     assert_golden(real, tmp_path / "mul.log", level="calls")
-    with pytest.raises(AssertionError, match="the file is from the model, the test from PyTorch; level='calls' is equal"):
+    with pytest.raises(
+        AssertionError, match="the file is from the model, the test from PyTorch; level='calls' is equal"
+    ):
         assert_golden(real, tmp_path / "keys.log", level="keys")

@@ -74,6 +74,11 @@ def function_name(function: Callable[..., Any]) -> str:
     return f"{LAMBDA} at {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
 
 
+def without_place(kernel: str) -> str:
+    """The name of a kernel, which is ``<lambda>`` for every lambda."""
+    return LAMBDA if kernel.startswith(f"{LAMBDA} at ") else kernel
+
+
 def fallback_name(key: str, fallthrough: bool) -> str:
     """PyTorch's name of its backend fallback for a key."""
     return FALLTHROUGH if fallthrough else FALLBACKS.get(key, "autograd_fallback")
