@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any
 
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.running.recording import EngineName
-
-AUTO = "auto"
-MODEL = "dispatchviz.torch"
-"""The module that the model is."""
+from dispatchviz.testing.torch_modules import MODEL, has_pytorch, is_installed_pytorch, is_model
 
 
 class EngineError(DispatchvizError):
@@ -90,13 +86,8 @@ def _of_imports(function: object) -> set[EngineName]:
     names = set(code.co_names) if code is not None else set()
     if MODEL in names or {"dispatchviz", "torch"} <= names:
         return {"model"}
-    own = "torch" in getattr(code, "co_varnames", ())
-    return {"torch"} if own and "torch" in names and find_spec("torch") is not None and not _is_hooked() else set()
-
-
-def _is_hooked() -> bool:
-    """Return whether ``import torch`` means the model."""
-    return is_model(sys.modules.get("torch"))
+    own = code is not None and "torch" in code.co_varnames and "torch" in names
+    return {"torch"} if own and has_pytorch() and not is_model(sys.modules.get("torch")) else set()
 
 
 def _torch_of_imported(names: Mapping[str, object]) -> Iterator[object]:
@@ -108,17 +99,3 @@ def _torch_of_imported(names: Mapping[str, object]) -> Iterator[object]:
             yield value.__globals__.get("torch")
         elif isinstance(value, type):
             yield vars(sys.modules.get(value.__module__, sys)).get("torch")
-
-
-def is_model(value: object) -> bool:
-    """Return whether a value is a module of the model, under whichever name it was imported."""
-    return isinstance(value, ModuleType) and _is_within(value.__name__, MODEL)
-
-
-def is_installed_pytorch(value: object) -> bool:
-    """Return whether a value is a module of the installed PyTorch."""
-    return isinstance(value, ModuleType) and _is_within(value.__name__, "torch")
-
-
-def _is_within(name: str, package: str) -> bool:
-    return name == package or name.startswith(f"{package}.")

@@ -11,8 +11,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.running.recording import Recording
-from dispatchviz.testing.engine_choice import is_installed_pytorch
 from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.torch_modules import is_installed_pytorch
 
 E = TypeVar("E", bound=BaseException)
 

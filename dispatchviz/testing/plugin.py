@@ -7,7 +7,7 @@ writes the report, and is imported when a test fails.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from importlib.util import find_spec
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,12 @@ ENGINE = pytest.StashKey[str]()
 """The engine that the settings name."""
 ENGINES = ("auto", "model", "torch")
 FIXTURE = b"dispatch_trace"
+FOLLOWS = pytest.StashKey[AbstractContextManager[None]]()
+"""The context manager in which registrations are followed."""
+HEADERS = {
+    "model": "dispatchviz: import torch means the model of PyTorch",
+    "torch": "dispatchviz: traces are of the installed PyTorch",
+}
 
 ACCEPTED = "dispatchviz accepted"
 """The property of a report with the golden logs that a test wrote. xdist sends it to its main process."""
@@ -89,7 +95,9 @@ def _choose_engine(config: pytest.Config, asked: str | None) -> None:
     if engine not in ENGINES:
         raise pytest.UsageError(f"dispatchviz_engine = {engine}: the engines are {', '.join(ENGINES)}")
     if engine == "torch":
-        if find_spec("torch") is None:
+        from dispatchviz.testing.torch_modules import has_pytorch
+
+        if not has_pytorch():
             raise pytest.UsageError(
                 "dispatchviz_engine = torch: no PyTorch is installed here; install one, or choose the model with "
                 "--dispatchviz-engine=model"
@@ -105,18 +113,28 @@ def _choose_engine(config: pytest.Config, asked: str | None) -> None:
 
 def _follow_kernels(config: pytest.Config) -> None:
     """Remember the Python kernels that libraries register from now on, because PyTorch does not give them out."""
-    from dispatchviz.live.early_kernels import EARLY, early_kernels_followed
+    if FOLLOWS not in config.stash:
+        from dispatchviz.live.early_kernels import early_kernels_followed
 
-    if not EARLY.followed:
-        following = early_kernels_followed()
+        following = config.stash[FOLLOWS] = early_kernels_followed()
         following.__enter__()
         config.add_cleanup(lambda: following.__exit__(None, None, None))
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> None:
     """Prepare for a module that uses the fixture. It is not imported yet."""
-    if parent.config.stash[ENGINE] == "auto" and FIXTURE in module_path.read_bytes() and find_spec("torch"):
-        _follow_kernels(parent.config)
+    config = parent.config
+    if config.stash[ENGINE] != "auto" or FOLLOWS in config.stash or FIXTURE not in module_path.read_bytes():
+        return
+    from dispatchviz.testing.torch_modules import has_pytorch
+
+    if has_pytorch():
+        _follow_kernels(config)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Show the engine if the settings name one."""
+    return HEADERS.get(config.stash[ENGINE])
 
 
 @pytest.fixture
@@ -141,6 +159,7 @@ def _engine_of(request: pytest.FixtureRequest) -> EngineName:
             from dispatchviz.live.installed_torch import installed_torch
 
             installed_torch()
+            _follow_kernels(request.config)
     except DispatchvizError as error:
         pytest.fail(str(error), pytrace=False)
     return engine

@@ -20,9 +20,9 @@ from dispatchviz.explain.sentences.statement import number_of_steps
 from dispatchviz.foundation.plain_tracebacks import tracebacks_as_they_are
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.outputs.log.text_log import text_log
-from dispatchviz.testing.engine_choice import is_installed_pytorch
 from dispatchviz.testing.failures import LOGLESS, STEP, empty_text, still
 from dispatchviz.testing.report_reasons import reasons
+from dispatchviz.testing.torch_modules import is_installed_pytorch
 
 ROOM = 26
 """The most lines of a report, unless the user asks for more, so that eight failures can be read at once."""

@@ -110,6 +110,15 @@ USES_MODEL = """
         torch.ones(2)
         assert dispatch_trace.header.engine == "model"
 """
+LOCAL = """
+    from dispatchviz.testing import *
+
+    def test_local(dispatch_trace):
+        import torch
+        torch.ones(2)
+        assert_count(dispatch_trace, call("aten::ones"), 1)
+        assert dispatch_trace.header.engine == "torch"
+"""
 LEFT = """
     import torch
     from dispatchviz.testing import *
@@ -123,14 +132,16 @@ LEFT = """
 def test_import_torch_means_the_model_if_that_is_asked_for(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_mul=MULTIPLIES.format("model"), conftest="import torch; torch.ones(1)")
     pytester.makeini("[pytest]\ndispatchviz_engine = model")
-    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=1)
+    result = pytester.runpytest_subprocess("-W", "error")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["dispatchviz: import torch means the model of PyTorch"])
 
 
 @pytest.mark.long
 @pytest.mark.torch
 def test_each_test_is_recorded_on_the_engine_that_it_imports(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_a=MULTIPLIES.format("torch"), test_b=USES_MODEL, test_c=LEFT)
-    pytester.runpytest_subprocess().assert_outcomes(passed=3)
+    pytester.makepyfile(test_a=LOCAL, test_b=MULTIPLIES.format("torch"), test_c=USES_MODEL, test_d=LEFT)
+    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=4)
 
 
 @pytest.mark.long
