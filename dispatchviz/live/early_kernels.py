@@ -62,6 +62,9 @@ EARLY = EarlyKernels()
 @contextmanager
 def early_kernels_followed() -> Iterator[None]:
     """Remember the kernels that Python registers inside the block, from the import of PyTorch on."""
+    if EARLY.followed:
+        yield
+        return
     finder, EARLY.followed = _Finder(), True
     if _LIBRARY in sys.modules:
         finder.follow(sys.modules[_LIBRARY])
