@@ -1,6 +1,6 @@
 """Python kernels that were registered before a recording began.
 
-PyTorch does not give out the function of a Python kernel, and without it no kernel of ours can stand in front of it
+PyTorch does not give out the function of a Python kernel, and without it dispatchviz puts no kernel in front of it
 (``python_kernels.py``). So a process that will record, such as a session of pytest, follows the registrations from the
 beginning, at best before ``torch`` is imported. This module imports nothing of PyTorch.
 """

@@ -112,7 +112,7 @@ def _choose_engine(config: pytest.Config, asked: str | None) -> None:
 
 
 def _follow_kernels(config: pytest.Config) -> None:
-    """Remember the Python kernels that libraries register from now on, because PyTorch does not give them out."""
+    """Remember the Python kernels that libraries register until the session ends, because PyTorch hides them."""
     if FOLLOWS not in config.stash:
         from dispatchviz.live.early_kernels import early_kernels_followed
 

@@ -152,6 +152,16 @@ def test_model_is_recorded_beside_an_installed_pytorch(pytester: pytest.Pytester
 
 
 @pytest.mark.long
+@pytest.mark.torch
+def test_test_of_the_other_engine_fails_with_one_line(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_a=USES_MODEL)
+    result = pytester.runpytest_subprocess("--dispatchviz-engine=torch")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["--dispatchviz-engine=torch records the installed PyTorch, but test_a.py imports *"])
+    result.stdout.no_fnmatch_line("*plugin.py*")
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("option", "says"),
     [
