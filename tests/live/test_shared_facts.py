@@ -19,6 +19,13 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 
+@pytest.fixture(autouse=True)
+def not_followed_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin as in a process that follows no registrations. The plugin follows those of this session of pytest."""
+    monkeypatch.setattr(EARLY, "followed", False)
+    monkeypatch.setattr(EARLY, "known", {})
+
+
 def first(x: Any) -> Any:
     return x + 1
 
