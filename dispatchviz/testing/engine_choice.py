@@ -27,10 +27,11 @@ def engine_of(asked: str, module: ModuleType | None, function: object) -> Engine
     Raise EngineError if the test uses the other engine, or if nothing decides between two.
     """
     found = _engines(module, function)
-    if asked == "model" or asked == "torch":
-        if found and asked not in found:
-            raise EngineError(_other(asked, module))
-        return asked
+    if asked != "auto":
+        engine: EngineName = "torch" if asked == "torch" else "model"
+        if found and engine not in found:
+            raise EngineError(_other(engine, module))
+        return engine
     if len(found) > 1:
         raise EngineError(
             f"{_file(module)} uses the model and the installed PyTorch: give the one to record the name `torch` there, "
@@ -39,7 +40,7 @@ def engine_of(asked: str, module: ModuleType | None, function: object) -> Engine
     return next(iter(found), "torch" if is_installed_pytorch(sys.modules.get("torch")) else "model")
 
 
-def _other(asked: str, module: ModuleType | None) -> str:
+def _other(asked: EngineName, module: ModuleType | None) -> str:
     if asked == "torch":
         return (
             f"--dispatchviz-engine=torch records the installed PyTorch, but {_file(module)} imports the model "

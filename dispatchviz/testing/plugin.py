@@ -7,7 +7,7 @@ writes the report, and is imported when a test fails.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,8 @@ ENGINE = pytest.StashKey[str]()
 """The engine that the settings name."""
 ENGINES = ("auto", "model", "torch")
 FIXTURE = b"dispatch_trace"
-FOLLOWS = pytest.StashKey[AbstractContextManager[None]]()
-"""The context manager in which registrations are followed."""
+FOLLOWS = pytest.StashKey[bool]()
+"""True if registrations are followed."""
 HEADERS = {
     "model": "dispatchviz: import torch means the model of PyTorch",
     "torch": "dispatchviz: traces are of the installed PyTorch",
@@ -106,9 +106,7 @@ def _choose_engine(config: pytest.Config, asked: str | None) -> None:
     if engine == "model":
         from dispatchviz.running.import_hook import torch_is_the_model
 
-        replaced = torch_is_the_model()
-        replaced.__enter__()
-        config.add_cleanup(lambda: replaced.__exit__(None, None, None))
+        _until_the_end(config, torch_is_the_model())
 
 
 def _follow_kernels(config: pytest.Config) -> None:
@@ -116,9 +114,15 @@ def _follow_kernels(config: pytest.Config) -> None:
     if FOLLOWS not in config.stash:
         from dispatchviz.live.early_kernels import early_kernels_followed
 
-        following = config.stash[FOLLOWS] = early_kernels_followed()
-        following.__enter__()
-        config.add_cleanup(lambda: following.__exit__(None, None, None))
+        config.stash[FOLLOWS] = True
+        _until_the_end(config, early_kernels_followed())
+
+
+def _until_the_end(config: pytest.Config, manager: AbstractContextManager[None]) -> None:
+    """Enter a context manager until the session ends."""
+    entered = ExitStack()
+    entered.enter_context(manager)
+    config.add_cleanup(entered.close)
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> None:

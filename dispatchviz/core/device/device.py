@@ -101,7 +101,7 @@ def _parse(text: str) -> tuple[str, int | None]:
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
     private = private_backend.current()
-    if match[1] not in (*NAMES, private):
+    if match[1] not in NAMES and match[1] != private:
         raise RuntimeError(f"Expected one of {', '.join(NAMES)} device type at start of device string: {match[1]}")
     kind = private if match[1] == private_backend.PLAIN else match[1]
     return kind, None if match[2] is None else int(match[2])
