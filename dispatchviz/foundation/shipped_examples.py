@@ -55,8 +55,8 @@ def folder() -> Path:
 ERRORS = "errors"
 """The folder with a program for each explained message. ``docs/lists/messages.md`` lists them, but no screen does."""
 
-TESTS = "testing/"
-"""The folder of files for pytest. As programs these files do nothing."""
+TESTS = ("testing/", "library/")
+"""The folders of files for pytest. As programs these files do nothing."""
 
 
 @cache

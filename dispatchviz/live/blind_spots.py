@@ -34,6 +34,7 @@ BLIND_SPOTS = (
     "The keys of a view of a wrapped number in inference mode. The recording shows those of an ordinary tensor.",
     "Operators that _make_subclass and as_subclass call for a class with a __torch_dispatch__.",
     "Fallbacks that the program registers, and kernels that a loaded library registers for existing operators.",
+    "Python kernels from before the recording, unless pytest followed their registration.",
     "aten::div_.Tensor_mode, with which the recorder wraps numbers.",
 )
 """The blind spots of every release."""

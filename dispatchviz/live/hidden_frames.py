@@ -11,6 +11,7 @@ from itertools import takewhile
 from types import CodeType, FrameType
 from typing import Any
 
+from dispatchviz.foundation.plain_tracebacks import replaced_in_tracebacks
 from dispatchviz.running.call_sites import Base, is_base, is_users
 from dispatchviz.running.process.tracebacks import without_our_frames
 
@@ -34,13 +35,13 @@ def our_frames_hidden(base: Base) -> Iterator[None]:
             args = threading.ExceptHookArgs((args.exc_type, args.exc_value, args.exc_value.__traceback__, args.thread))
         hook(args)
 
-    vars(traceback).update({name: _without_ours(originals[name]) for name in _WALKERS if name in originals})
-    vars(traceback).update(walk_stack=_of_program(originals["walk_stack"], base))
+    ours: dict[str, Any] = {name: _without_ours(originals[name]) for name in _WALKERS if name in originals}
+    ours["walk_stack"] = _of_program(originals["walk_stack"], base)
     threading.excepthook = threads_hook
     try:
-        yield
+        with replaced_in_tracebacks(ours):
+            yield
     finally:
-        vars(traceback).update(originals)
         if threading.excepthook is threads_hook:
             threading.excepthook = hook
 

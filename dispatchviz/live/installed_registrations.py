@@ -84,6 +84,11 @@ class InstalledPyTorch:
         self._dumps = {name: self._dispatcher._dispatch_dump(name) for name in self.names()}
         assert self.registered_fallbacks
 
+    @property
+    def dumps(self) -> Mapping[str, str]:
+        """The dumps of the operators that were read."""
+        return self._dumps
+
     def forget(self, name: str) -> None:
         """Forget the registrations of an operator, which may be new. They are read again when they are next needed."""
         self._dumps.pop(name, None)
@@ -235,12 +240,16 @@ class InstalledPyTorch:
                 self.unknown_keys.add(row.key)
             yield row, name
 
-    @cached_property
+    @property
     def alias_members(self) -> dict[DispatchKey, frozenset[DispatchKey]]:
         """A mapping from each alias to its runtime keys in this release. In 2.9 CompositeImplicitAutograd includes
         Functionalize.
         """
-        return {alias: frozenset(self._members(alias, members)) for alias, members in ALIAS_MEMBERS.items()}
+        if not _MEMBERS:
+            _MEMBERS.update(
+                (alias, frozenset(self._members(alias, members))) for alias, members in ALIAS_MEMBERS.items()
+            )
+        return _MEMBERS
 
     def _members(self, alias: DispatchKey, known: frozenset[DispatchKey]) -> Iterator[DispatchKey]:
         """Yield the keys of an alias. Keys that cannot be registered by name are members if they are members in 2.13
@@ -262,6 +271,10 @@ class InstalledPyTorch:
         if self._registry is None:
             self._registry = registry_with(self, dict(self.fallbacks()), self.alias_members)
         return self._registry
+
+
+_MEMBERS: dict[DispatchKey, frozenset[DispatchKey]] = {}
+"""The members of aliases, which no program changes."""
 
 
 def _known_name(names: Mapping[tuple[DispatchKey, str], str], row: Registration) -> str:

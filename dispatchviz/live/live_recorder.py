@@ -33,7 +33,7 @@ from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.running.call_sites import is_base, is_users
-from dispatchviz.running.program_recorder import ProgramRecorder, Way, same_way
+from dispatchviz.running.program_recorder import ProgramRecorder, Way, same_way, scope_of
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import Arrival, Note
@@ -242,6 +242,8 @@ class LiveRecorder(ProgramRecorder):
         """
         if thread.inside is None:
             self._call_begins(thread)
+        elif thread.inside[0].runs_python:
+            self._python_calls(_getframe(2))
         if cell.is_select:
             self.device_chosen(kwargs)
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
@@ -272,6 +274,15 @@ class LiveRecorder(ProgramRecorder):
                 self.note(note)
                 return
         self._line_calls(frame)
+
+    def _python_calls(self, frame: FrameType | None) -> None:
+        """Note the program's line in a Python kernel that makes a call, unless the file announces its lines."""
+        while frame is not None and frame.f_code.co_filename != OURS:
+            if is_users(frame.f_code):
+                if frame.f_code.co_filename not in self.announced:
+                    self._line_calls(frame)
+                return
+            frame = frame.f_back
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """Return the tensors among the arguments, with their key sets."""
@@ -387,7 +398,10 @@ class LiveRecorder(ProgramRecorder):
                 self.note(note)
                 return note
             if announced != OTHER:
-                return self._line_calls_anew(frame, announced)
+                again = self._line_calls_anew(frame, announced)
+                if announced == USERS:
+                    self._name_variables(frame)
+                return again
             if is_base(frame, self.base):
                 return None
             frame = frame.f_back
@@ -406,6 +420,12 @@ class LiveRecorder(ProgramRecorder):
         self.note(note)
         return note if announced == USERS else ("called_from_line", frame.f_code, frame.f_lasti)
 
+    def _name_variables(self, frame: FrameType) -> None:
+        """Note the names of the tensors and modules of a frame that does not announce its assignments."""
+        scope = scope_of(frame.f_code)
+        self._name_modules(frame, scope)
+        self._name_locals(frame, scope, ())
+
     def _announcing(self, code: CodeType) -> int:
         self._codes.append(code)
         return OTHER if not is_users(code) else ANNOUNCED if code.co_filename in self.announced else USERS
@@ -418,6 +438,9 @@ RESETTING = "aten::set_"
 """The operator whose autograd kernel resets the AccumulateGrad of the tensor that it writes to
 (``RESET_GRAD_ACCUMULATOR`` in ``tools/autograd/gen_variable_type.py``). ``resize_`` refuses tensors that require grad.
 """
+
+OURS = LiveRecorder._line_calls.__code__.co_filename
+"""The file of the frames of our kernels."""
 
 OTHER, USERS, ANNOUNCED = 0, 1, 2
 """The owner of a frame's code: another's, the user's, or the user's with lines that are announced."""

@@ -8,19 +8,14 @@ function back in the end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
+
+from dispatchviz.core.kernel.kernel_names import function_name
+from dispatchviz.live.early_kernels import EARLY, Registered
 
 Function = Callable[..., Any]
 Found = tuple[Function, bool]
 """A function, and whether it takes the key set first."""
-
-
-class Registered(NamedTuple):
-    """A function that the program registered, and the ``id`` of its library's C++ object."""
-
-    function: Function
-    with_keys: bool
-    library: int
 
 
 class PythonKernels:
@@ -28,7 +23,7 @@ class PythonKernels:
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
-        self._known: dict[tuple[str, str], list[Registered]] = {}
+        self._known = {place: known.copy() for place, known in EARLY.known.items()}
         """Functions by operator and key, newest first."""
         self.put: dict[tuple[str, str], Found] = {}
         """Functions that our kernels replace."""
@@ -47,7 +42,7 @@ class PythonKernels:
         PyTorch's errors name a function.
         """
         known = self._known.get((operator, key), ())
-        return [getattr(one.function, "__name__", type(one.function).__name__) for one in known]
+        return [function_name(one.function) for one in known]
 
     def find(self, operator: str, key: str) -> Found | None:
         """Return the function in a cell, or None if it is not known."""

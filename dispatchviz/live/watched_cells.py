@@ -14,9 +14,10 @@ from typing import Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.foundation.garbage_collection import collector_waits
-from dispatchviz.live.kernel_calls import calls_in_parallel, hands_out_kernels, kernel_calls, overriding
+from dispatchviz.live.kernel_calls import FROM_THE_START, calls_in_parallel, hands_out_kernels, kernel_calls, overriding
 from dispatchviz.live.python_kernels import PythonKernels, caller
 from dispatchviz.live.registration import defined_operators
+from dispatchviz.live.shared_facts import SHARED
 
 Step = Callable[..., Any]
 """A kernel. It takes the key set and then the arguments."""
@@ -58,9 +59,11 @@ BY_REGISTRATION = (
     *(K.ADInplaceOrView, K.BackendSelect, K.AutocastCPU, K.AutocastCUDA),
     *(K.SparseCPU, K.SparseCsrCPU, K.QuantizedCPU, K.NestedTensorCPU, K.MkldnnCPU, K.PrivateUse1),
     *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA),
-    *(K.AutogradNestedTensor, K.AutogradPrivateUse1),
+    K.AutogradNestedTensor,
 )
 """Keys for which only cells with a kernel registered under the key itself are watched."""
+ABOVE = {"AutogradPrivateUse1": "PrivateUse1"}
+"""Keys for which only the operators with a kernel for another key are watched: a backend of the program has few."""
 LEFT_ALONE = frozenset({"aten::div_.Tensor_mode"})
 """Operators that are never watched, because wrapped numbers are made with them."""
 WITHOUT_TENSORS = {
@@ -91,6 +94,8 @@ class WatchedCells:
         self.waiting = 0
         """Bits of key sets that are not watched yet."""
         self._away = False
+        self._is_beginning = False
+        """True while no kernel of ours is in any cell."""
 
     @property
     def in_parallel(self) -> bool:
@@ -100,10 +105,13 @@ class WatchedCells:
     def put(self) -> None:
         """Put our kernels into the cells that most programs reach."""
         keys = [key.name for key in BY_REGISTRATION if _has_registrations(self._c, key.name)]
+        keys += [key for key, backend in ABOVE.items() if _has_registrations(self._c, backend)]
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
                 keys += [f"Autograd{backend.name}", backend.name]
+        self._is_beginning = True
         self._put_all(keys)
+        self._is_beginning = False
         self.waiting = sum(bits for bits, _ in ON_DEMAND)
 
     def meet(self, ks: int) -> None:
@@ -264,6 +272,8 @@ class WatchedCells:
 
     def _is_python(self, operator: str, key: str, parsed: Any) -> bool:
         """Return whether Python registered the kernel under this key."""
+        if key in FROM_THE_START and SHARED.has(operator):
+            return False  # PyTorch itself registers Python kernels only for rarer keys
         direct = self._c._dispatch_has_kernel_for_dispatch_key(operator, key)
         return bool(direct) and self._calls.is_python(operator, key, parsed)
 
@@ -282,12 +292,17 @@ class WatchedCells:
             if _is_known(self._c, key):
                 self._keys[key] = self._c._dispatch_key_parse(key)
                 found = self._candidates(key, names)
-                yield from ((operator, key) for operator in found if self._holds_kernel(operator, key))
+                yield from ((operator, key) for operator in found if self._watches(operator, key))
+
+    def _watches(self, operator: str, key: str) -> bool:
+        if not self._is_beginning:
+            return self._holds_kernel(operator, key)
+        return SHARED.get(operator, ("holds", key), lambda: self._holds_kernel(operator, key))
 
     def _candidates(self, key: str, names: set[str]) -> Iterable[str]:
-        if key not in _BY_REGISTRATION:
+        if key not in _BY_REGISTRATION and key not in ABOVE:
             return sorted(names)
-        return sorted(names.intersection(self._c._dispatch_get_registrations_for_dispatch_key(key)))
+        return sorted(names.intersection(self._c._dispatch_get_registrations_for_dispatch_key(ABOVE.get(key, key))))
 
     def _holds_kernel(self, operator: str, key: str) -> bool:
         """Return whether a cell holds a kernel other than a fallthrough."""

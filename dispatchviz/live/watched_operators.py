@@ -13,6 +13,7 @@ from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.registration import Registration, filled_cells
+from dispatchviz.live.shared_facts import SHARED
 from dispatchviz.live.wrapped_numbers import KINDS
 
 _TENSOR = ("Tensor", "Optional[Tensor]")
@@ -101,12 +102,15 @@ class WatchedCell:
         "name",
         "operator",
         "operators",
+        "runs_python",
     )
 
     def __init__(self, operators: WatchedOperators, name: str, key: str, is_python: bool) -> None:
         self.is_python = is_python
         """True if the original kernel is a Python function, which receives numbers unchanged."""
         self.operators, self.name, self.key = operators, name, key
+        self.runs_python = is_python or key == "Python" or not name.startswith("aten::")
+        """True if the kernel may be or call a Python function of the program."""
         self.calls_again = key in CALLING_AGAIN
         self.is_autograd = key[:8] == "Autograd"
         self.is_select = key == "BackendSelect"
@@ -154,6 +158,7 @@ class WatchedOperators:
     def read(self, build: InstalledPyTorch) -> None:
         """Read all registrations, before any cell is watched."""
         build.read_all()
+        SHARED.begin(build.dumps, build.registered_fallbacks)
         self._build, self._registry = build, build.registry()
 
     def called(self) -> list[str]:
@@ -169,6 +174,7 @@ class WatchedOperators:
         assert self._build is not None
         self._made.pop(name, None)
         self._build.forget(name)
+        SHARED.forget(name)
 
     def is_defined(self, name: str) -> bool:
         """Return whether an operator with this name exists."""

@@ -17,7 +17,7 @@ from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside
-from dispatchviz.live.python_kernels import Registered
+from dispatchviz.live.early_kernels import Registered
 from dispatchviz.running.call_sites import is_users
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dispatchviz.core.autograd.engine import device_threads, engine_streams, gra
 from dispatchviz.core.autograd.forward_mode import forward_grad
 from dispatchviz.core.autograd.kernels import autograd_fallback
 from dispatchviz.core.bindings.default_device import set_default_device
-from dispatchviz.core.device import streams
+from dispatchviz.core.device import private_backend, streams
 from dispatchviz.core.layers.autocast import autocast_mode
 from dispatchviz.core.native.random.generator import DEFAULT_SEED, manual_seed
 from dispatchviz.core.seam.process_modes import NEW_PROCESS, Mode, process_modes
@@ -36,6 +36,7 @@ from dispatchviz.torch.backends import mha
 from dispatchviz.torch.utils import _python_dispatch, checkpoint_frames
 
 _SWITCHES: tuple[tuple[ModuleType, str, Any], ...] = (
+    (private_backend, "chosen", ""),
     (autograd_fallback, "_mode", autograd_fallback.WARN),
     (engine_streams, "warn_on_accumulate_grad_stream_mismatch", True),
     (mha, "_enabled", True),

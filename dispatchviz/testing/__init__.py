@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dispatchviz.testing.expectations import (
         assert_at_most,
         assert_count,
-        assert_kernel_ran,
         assert_never,
         assert_same,
         assert_sequence,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
         redispatches_to,
     )
     from dispatchviz.testing.golden_log import assert_golden
+    from dispatchviz.testing.kernel_runs import assert_kernel_ran
     from dispatchviz.testing.patterns import (
         Pattern,
         accumulated,
@@ -74,6 +74,7 @@ __all__ = [
 _ELSEWHERE = {
     "accumulation": ("no_copy_in_accumulate",),
     "golden_log": ("assert_golden",),
+    "kernel_runs": ("assert_kernel_ran",),
     "patterns": (
         "Pattern",
         "accumulated",

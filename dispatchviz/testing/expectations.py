@@ -7,19 +7,18 @@ that pattern count. Calls that print a tensor count only if ``within`` matches t
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered, TensorFormatted
+from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
-from dispatchviz.testing.events_of_kind import PrintedSteps
-from dispatchviz.testing.failures import difference, failed, lines, listed, near, proves_nothing, times, window
+from dispatchviz.testing.failures import difference, failed, lines, near, proves_nothing, times, window
 from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.trace_part import events_within
 from dispatchviz.testing.trace_texts import key_ways
 
 
@@ -28,7 +27,7 @@ def assert_sequence(trace: Trace, patterns: Sequence[Pattern], within: Pattern |
     __tracebackhide__ = True
     check_names(trace, patterns)
     kinds = {pattern.kind for pattern in patterns}
-    events = [event for event in _part(trace, within) if type(event) in kinds]
+    events = [event for event in events_within(trace, within) if type(event) in kinds]
     for k, pattern in enumerate(patterns):
         if k >= len(events):
             raise failed(trace, f"ends too soon: expected {pattern!r} after\n{window(trace, events, k)}", _last(events))
@@ -43,7 +42,7 @@ def assert_subsequence(trace: Trace, patterns: Sequence[Pattern], within: Patter
     """Assert that events matching the patterns happen in this order; other events may come between."""
     __tracebackhide__ = True
     check_names(trace, patterns)
-    events = list(_part(trace, within))
+    events = list(events_within(trace, within))
     at = 0
     for k, pattern in enumerate(patterns):
         found = next((i for i in range(at, len(events)) if pattern.matches(events[i])), None)
@@ -82,47 +81,16 @@ def _found(trace: Trace, pattern: Pattern, within: Pattern | None) -> list[AnyEv
     check_names(trace, [pattern])
     if proves_nothing(trace):
         raise failed(trace, f"it is not known whether {pattern!r} happens")
-    return [event for event in _part(trace, within) if pattern.matches(event)]
+    return [event for event in events_within(trace, within) if pattern.matches(event)]
 
 
 def _miscounted(
     trace: Trace, pattern: Pattern, found: Sequence[AnyEvent], count: int, expected: str, within: Pattern | None
 ) -> AssertionError:
     """Return the failure for a wrong count, at the first event too many."""
-    where = f"\n{lines(trace, found)}" if found else f"; {near(trace, _part(trace, within), pattern)}"
+    where = f"\n{lines(trace, found)}" if found else f"; {near(trace, events_within(trace, within), pattern)}"
     text = f"{pattern!r} happens {times(len(found))}, expected {expected}{where}"
     return failed(trace, text, found[min(count, len(found) - 1)].seq if found else None)
-
-
-def assert_kernel_ran(trace: Trace, kernel: str, under: str, within: Pattern | None = None) -> None:
-    """Assert that a kernel ran for a key: ``assert_kernel_ran(trace, "wrapper_CUDA_add_Tensor", under="CUDA")``."""
-    __tracebackhide__ = True
-    check_name(trace, "kernel", kernel)
-    check_name(trace, "key", under)
-    entered = [event for event in _part(trace, within) if isinstance(event, KernelEntered)]
-    ran = {(event.kernel, _key(trace, event)): event.seq for event in reversed(entered)}
-    if (kernel, under) not in ran:
-        raise _not_run(trace, kernel, under, ran)
-
-
-def _not_run(trace: Trace, kernel: str, under: str, ran: dict[tuple[str, str], int]) -> AssertionError:
-    """Return the failure: the keys that the kernel ran for, and the kernels that ran for this key, similar names
-    first.
-    """
-    others = [name for name, key in reversed(ran) if key == under]
-    alike = difflib.get_close_matches(kernel, others, ALIKE, 0)
-    nearest = [step for (name, key), step in ran.items() if name == kernel or (key == under and name == alike[0])]
-    keys = listed([key for name, key in reversed(ran) if name == kernel], "no key at all")
-    more = f" and {len(others) - ALIKE} more" * (len(others) > ALIKE)
-    text = (
-        f"{kernel} did not run under {under}\n  it ran under: {keys}\n"
-        f"  {under} ran: {listed(alike, 'no kernel at all')}{more}"
-    )
-    return failed(trace, text, min(nearest, default=None))
-
-
-ALIKE = 4
-"""The most kernels that a failure lists for a key."""
 
 
 def redispatches_to(trace: Trace, operator: Any, *keys: str) -> bool:
@@ -174,33 +142,5 @@ def assert_same(trace: Trace, other: Trace | str | Path) -> None:
         raise failed(trace, text, min(shorter, len(mine) - 1) if mine else None)
 
 
-def part(trace: Trace, within: Pattern | None) -> tuple[int, int]:
-    """Return the first step that counts, and the first one after that part. Raise AssertionError if ``within`` never
-    matches.
-    """
-    __tracebackhide__ = True
-    if within is None:
-        return 0, len(trace)
-    check_names(trace, [within])
-    start = next((event.seq for event in trace if within.matches(event)), None)
-    if start is None:
-        raise failed(trace, f"{within!r} does not happen, so nothing happens within it")
-    return start, trace.ends[start] + 1
-
-
-def _part(trace: Trace, within: Pattern | None) -> Sequence[AnyEvent]:
-    __tracebackhide__ = True
-    begin, end = part(trace, within)
-    printed = PrintedSteps(trace)
-    if begin < len(trace) and (begin in printed or isinstance(trace[begin], TensorFormatted)):
-        return trace[begin:end]  # the pattern asks for the calls of the printing
-    return [event for event in trace[begin:end] if event.seq not in printed]
-
-
 def _last(events: Sequence[AnyEvent]) -> int | None:
     return events[-1].seq if events else None
-
-
-def _key(trace: Trace, event: KernelEntered) -> str:
-    call = None if event.parent is None else trace[event.parent]
-    return call.key if isinstance(call, Dispatched) else ""

@@ -9,8 +9,10 @@ from typing import TypeVar
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.running.recording import Recording
 from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.torch_modules import is_installed_pytorch
 
 E = TypeVar("E", bound=BaseException)
 
@@ -26,18 +28,12 @@ STEP = "dispatchviz_step"
 LOGLESS = "dispatchviz_logless"
 """The attribute of a failure that no trace explains, such as a wrong name or a missing file."""
 
-EMPTY = (
-    "nothing was recorded: only the model is recorded (`from dispatchviz import torch`); to record an installed "
-    'PyTorch, use `with dispatchviz.record(engine="torch") as trace:`'
-)
-"""The text that explains an empty trace."""
-
 
 def failed(trace: Trace, text: str, step: int | None = None) -> AssertionError:
     """Create the error of an expectation that does not hold. ``step`` is where that shows; None if nowhere in
     particular.
     """
-    failure = AssertionError(text if len(trace) else f"{text}\n{EMPTY}")
+    failure = AssertionError(text if len(trace) else f"{text}\n{empty_text(trace)}")
     setattr(failure, STEP, step)
     return failure
 
@@ -49,8 +45,23 @@ def without_log(error: E) -> E:
 
 
 def proves_nothing(trace: Trace) -> bool:
-    """Return whether a trace is empty while an installed PyTorch is loaded. Such emptiness proves nothing."""
-    return not len(trace) and sys.modules.get("torch") not in (None, sys.modules.get("dispatchviz.torch"))
+    """Return whether a trace of the model is empty while an installed PyTorch is loaded. Such emptiness proves
+    nothing.
+    """
+    return not len(trace) and not is_live(trace.header) and is_installed_pytorch(sys.modules.get("torch"))
+
+
+def empty_text(trace: Trace) -> str:
+    """Return the text that explains an empty trace."""
+    if is_live(trace.header):
+        return (
+            f"nothing was recorded: the installed PyTorch {trace.header.pytorch} was; "
+            "--dispatchviz-engine=model records the model"
+        )
+    return (
+        "nothing was recorded: the model was (`from dispatchviz import torch`); --dispatchviz-engine=torch records the "
+        "installed PyTorch"
+    )
 
 
 def difference(trace: Trace, events: Sequence[AnyEvent], k: int, expected: str) -> str:

@@ -21,6 +21,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from dispatchviz.core.kernel.kernel_names import without_place
 from dispatchviz.core.record.events import (
     AnyEvent,
     BackwardStarted,
@@ -103,7 +104,7 @@ def line_of(event: AnyEvent) -> str:
         case Dispatched():
             return f"{'call' if event.how.startswith('call') else 'redispatch'} {event.operator} {event.key}"
         case KernelSelected() if event.kernel:
-            return f"kernel {event.kernel} under {event.key}"
+            return f"kernel {without_place(event.kernel)} under {event.key}"
         case NodeCreated() if not event.known:
             return f"node {plain_node(event.name)}"
         case VariableSaved():

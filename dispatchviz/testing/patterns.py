@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import EllipsisType
 from typing import Any
 
+from dispatchviz.core.kernel.kernel_names import LAMBDA, without_place
 from dispatchviz.core.record.events import (
     AnyEvent,
     Dispatched,
@@ -80,10 +81,22 @@ def redispatch(operator: Expected = ..., key: Expected = ...) -> Pattern:
     return Pattern(Dispatched, fields, _as_written("redispatch", operator, key))
 
 
+def any_lambda(name: Any) -> Any:
+    """Return the condition that a kernel is a lambda for the name ``<lambda>``, and any other value unchanged."""
+    return _a_lambda if name == LAMBDA else name
+
+
+def _a_lambda(kernel: str) -> bool:
+    return without_place(kernel) == LAMBDA
+
+
 def kernel(name: Expected = ..., under: Expected = ..., operator: Expected = ...) -> Pattern:
-    """Match the choice of a kernel for a key: ``kernel("VariableType::add_Tensor", under="AutogradCUDA")``."""
+    """Match the choice of a kernel for a key: ``kernel("VariableType::add_Tensor", under="AutogradCUDA")``.
+
+    ``"<lambda>"`` matches every lambda, ``"<lambda> at mylib.py:12"`` the one on that line.
+    """
     operator = plain_operator(operator)
-    fields = {"kernel": name, "key": under, "operator": operator}
+    fields = {"kernel": any_lambda(name), "key": under, "operator": operator}
     return Pattern(KernelSelected, fields, _as_written("kernel", name, under=under, operator=operator))
 
 

@@ -1,17 +1,20 @@
 """The pytest plugin: the fixture ``dispatch_trace``, and its log in the report of a failed test.
 
-Nothing of the package is imported until a test uses the fixture. ``reports.py`` writes the report, and is imported when
-a test fails.
+Nothing of the package is imported until a test module names the fixture, or the settings name an engine. ``reports.py``
+writes the report, and is imported when a test fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from dispatchviz.running.recording import EngineName
     from dispatchviz.trace import Trace
 
 pytest.register_assert_rewrite("dispatchviz.testing.expectations")
@@ -20,13 +23,32 @@ TRACE = pytest.StashKey["Trace"]()
 COMPARED = pytest.StashKey["int | None"]()
 """The step of the first difference in the last comparison with a text."""
 
+ENGINE = pytest.StashKey[str]()
+"""The engine that the settings name."""
+ENGINES = ("auto", "model", "torch")
+FIXTURE = b"dispatch_trace"
+FOLLOWS = pytest.StashKey[bool]()
+"""True if registrations are followed."""
+HEADERS = {
+    "model": "dispatchviz: import torch means the model of PyTorch",
+    "torch": "dispatchviz: traces are of the installed PyTorch",
+}
+
 ACCEPTED = "dispatchviz accepted"
 """The property of a report with the golden logs that a test wrote. xdist sends it to its main process."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--dispatchviz-keep``, ``--dispatchviz-lines`` and ``--dispatchviz-accept``."""
+    """Add ``--dispatchviz-engine``, ``--dispatchviz-keep``, ``--dispatchviz-lines`` and ``--dispatchviz-accept``."""
     group = parser.getgroup("dispatchviz", "dispatch traces (fixture dispatch_trace)")
+    parser.addini("dispatchviz_engine", "the engine to record: auto, model or torch (default: auto)", default="auto")
+    group.addoption(
+        "--dispatchviz-engine",
+        choices=ENGINES,
+        default=None,
+        help="record the model of PyTorch, for which `import torch` then means the model in every test; or the "
+        "installed PyTorch; or what each test imports (default: dispatchviz_engine in the ini file, else auto)",
+    )
     group.addoption(
         "--dispatchviz-keep",
         action="store_true",
@@ -47,12 +69,76 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Choose the engine before a conftest or a test imports ``torch``."""
+    _choose_engine(early_config, early_config.known_args_namespace.dispatchviz_engine)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Switch to writing golden logs if the command line asks for it."""
+    """Choose the engine, and switch to writing golden logs if the command line asks for it."""
+    _choose_engine(config, config.getoption("dispatchviz_engine"))
     if config.getoption("dispatchviz_accept"):
         from dispatchviz.testing.golden_log import Accepting
 
         Accepting.on = True
+
+
+def _choose_engine(config: pytest.Config, asked: str | None) -> None:
+    """Store the engine that the settings name. For the model, let ``import torch`` mean it until the session ends.
+
+    Raise UsageError if the engine does not exist or is not installed.
+    """
+    if ENGINE in config.stash:
+        return
+    engine = config.stash[ENGINE] = asked or config.getini("dispatchviz_engine")
+    if engine not in ENGINES:
+        raise pytest.UsageError(f"dispatchviz_engine = {engine}: the engines are {', '.join(ENGINES)}")
+    if engine == "torch":
+        from dispatchviz.testing.torch_modules import has_pytorch
+
+        if not has_pytorch():
+            raise pytest.UsageError(
+                "dispatchviz_engine = torch: no PyTorch is installed here; install one, or choose the model with "
+                "--dispatchviz-engine=model"
+            )
+        _follow_kernels(config)
+    if engine == "model":
+        from dispatchviz.running.import_hook import torch_is_the_model
+
+        _until_the_end(config, torch_is_the_model())
+
+
+def _follow_kernels(config: pytest.Config) -> None:
+    """Remember the Python kernels that libraries register until the session ends, because PyTorch hides them."""
+    if FOLLOWS not in config.stash:
+        from dispatchviz.live.early_kernels import early_kernels_followed
+
+        config.stash[FOLLOWS] = True
+        _until_the_end(config, early_kernels_followed())
+
+
+def _until_the_end(config: pytest.Config, manager: AbstractContextManager[None]) -> None:
+    """Enter a context manager until the session ends."""
+    entered = ExitStack()
+    entered.enter_context(manager)
+    config.add_cleanup(entered.close)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> None:
+    """Prepare for a module that uses the fixture. It is not imported yet."""
+    config = parent.config
+    if config.stash[ENGINE] != "auto" or FOLLOWS in config.stash or FIXTURE not in module_path.read_bytes():
+        return
+    from dispatchviz.testing.torch_modules import has_pytorch
+
+    if has_pytorch():
+        _follow_kernels(config)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Show the engine if the settings name one."""
+    return HEADERS.get(config.stash[ENGINE])
 
 
 @pytest.fixture
@@ -60,9 +146,27 @@ def dispatch_trace(request: pytest.FixtureRequest) -> Iterator[Trace]:
     """Record the dispatches of a test, including its setup, as a trace. If the test fails, its report shows the log."""
     from dispatchviz.running.recording import record
 
-    with record(program=request.node.nodeid) as trace:
+    with record(program=request.node.nodeid, engine=_engine_of(request)) as trace:
         request.node.stash[TRACE] = trace
         yield trace
+
+
+def _engine_of(request: pytest.FixtureRequest) -> EngineName:
+    """Return the engine to record for a test. Fail, with one line, if it cannot be recorded."""
+    from dispatchviz.foundation.errors import DispatchvizError
+    from dispatchviz.testing.engine_choice import engine_of
+
+    node = request.node
+    try:
+        engine = engine_of(request.config.stash[ENGINE], getattr(node, "module", None), getattr(node, "function", None))
+        if engine == "torch":
+            from dispatchviz.live.installed_torch import installed_torch
+
+            installed_torch()
+            _follow_kernels(request.config)
+    except DispatchvizError as error:
+        pytest.fail(str(error), pytrace=False)
+    return engine
 
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:

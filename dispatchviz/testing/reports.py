@@ -10,23 +10,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any
 
 import pytest
 
 import dispatchviz
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.diagnosis.diagnose import diagnosis_of
-from dispatchviz.explain.diagnosis.failure import failure_of
 from dispatchviz.explain.sentences.statement import number_of_steps
+from dispatchviz.foundation.plain_tracebacks import tracebacks_as_they_are
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.outputs.log.text_log import text_log
-from dispatchviz.testing.failures import EMPTY, LOGLESS, STEP, still
-from dispatchviz.views.cards.diagnosis_text import parts
+from dispatchviz.testing.failures import LOGLESS, STEP, empty_text, still
+from dispatchviz.testing.report_reasons import reasons
+from dispatchviz.testing.torch_modules import is_installed_pytorch
 
 ROOM = 26
 """The most lines of a report, unless the user asks for more, so that eight failures can be read at once."""
+
+MESSAGE = 2
+"""The lines of an error that are shown if a diagnosis follows."""
 
 SOURCE = 8
 """The number of lines of a test that are shown, up to the one that fails, if the report is too long."""
@@ -48,34 +50,25 @@ def add_log(
         _shorten(report, item)
         return
     step, asked = getattr(error, STEP, compared), item.config.getoption("dispatchviz_lines")
+    why = reasons(trace, error, compared)
     if asked is None:
-        _shorten(report, item)
+        _shorten(report, item, MESSAGE if why and not isinstance(error, AssertionError) else None)
     lines, wanted = _size(report, asked)
     command = _command(item, trace, step)
-    log = _log(trace, step, lines, wanted) if lines > 0 else []
+    log = _log(trace, step, lines - len(why), wanted, bool(why)) if lines > len(why) else []
     hint = [_hint(item)] * (not command and len(trace) > 0)
     shown = {
-        "dispatchviz why": _why(trace, error),
+        "dispatchviz why": why,
         "dispatchviz log": [*log, *hint] if log else [],
         "dispatchviz trace": [command, *(() if log else hint)],
     }
     report.sections += [(title, text) for title, lines in shown.items() if (text := "\n".join(filter(None, lines)))]
 
 
-def _why(trace: Trace, error: BaseException) -> list[str]:
-    """Return the lines of the diagnosis of an error that PyTorch raised; none for a failed assertion or an unknown
-    error.
-    """
-    failed = None if isinstance(error, AssertionError) else failure_of(trace, error)
-    found = None if failed is None else diagnosis_of(failed)
-    if found is None or not found.adds_information:
-        return []
-    return [f"{name}  {text}" for name, text in parts(found)]
-
-
 @contextmanager
 def own_frames_hidden(error: BaseException) -> Iterator[None]:
-    """Hide frames of this package from pytest's traceback while the block runs, unless ``--full-trace`` is given.
+    """Hide frames of this package and of PyTorch from pytest's traceback while the block runs, unless ``--full-trace``
+    is given.
 
     An error of a kernel then shows at the line that called the operator. pytest looks for ``__tracebackhide__`` among a
     function's variables and those of its module.
@@ -84,24 +77,39 @@ def own_frames_hidden(error: BaseException) -> Iterator[None]:
     for module in modules:
         module["__tracebackhide__"] = True
     try:
-        yield
+        with tracebacks_as_they_are():
+            yield
     finally:
         for module in modules:
             del module["__tracebackhide__"]
 
 
 def _own_modules(error: BaseException | None) -> Iterator[dict[str, Any]]:
-    """Yield the variables of the package's modules in the tracebacks of an error and of its causes."""
+    """Yield the variables of the hidden modules in the tracebacks of an error and of its causes."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        for frame, _ in walk_tb(error.__traceback__):
-            if frame.f_code.co_filename.startswith(PACKAGE):
-                yield frame.f_globals
+        entry = error.__traceback__
+        while entry is not None:  # a recording of an installed PyTorch hides frames from ``traceback.walk_tb``
+            if is_hidden(entry.tb_frame.f_code.co_filename):
+                yield entry.tb_frame.f_globals
+            entry = entry.tb_next
         error = error.__cause__ or error.__context__
 
 
 PACKAGE = os.path.dirname(dispatchviz.__file__) + os.sep
+
+
+def is_hidden(file: str) -> bool:
+    """Return whether a report leaves out the frames of a file: those of this package and of an installed PyTorch."""
+    torch = sys.modules.get("torch")
+    folder = getattr(torch, "__file__", None) if is_installed_pytorch(torch) else None
+    of_torch = folder is not None and file.startswith(os.path.dirname(folder) + os.sep)
+    return of_torch or (file.startswith(PACKAGE) and not file.startswith(EXAMPLES))
+
+
+EXAMPLES = os.path.join(PACKAGE, "examples") + os.sep
+"""The examples of an installed package, which are a user's tests."""
 
 FRAME = 5
 """The lines around a log: the section's title, the log's head, two lines about omitted parts, the command."""
@@ -126,17 +134,28 @@ def _command(item: pytest.Item, trace: Trace, step: int | None) -> str:
     return f"dispatchviz open {at}{shlex.quote(str(_keep(trace, item)))}"
 
 
-def _shorten(report: pytest.TestReport, item: pytest.Item) -> None:
-    """Shorten a long test to the lines before the one that fails, unless ``--tb`` asks for something else."""
+def _shorten(report: pytest.TestReport, item: pytest.Item, message: int | None = None) -> None:
+    """Shorten a long test to the lines before the one that fails, and its error to the lines of a ``message``, unless
+    ``--tb`` asks for something else.
+    """
     traceback: Any = getattr(report.longrepr, "reprtraceback", None)  # pytest's own classes
     if item.config.getoption("tbstyle") != "auto" or traceback is None:
         return
+    if item.config.get_verbosity() >= WHOLE_SUMMARY:
+        message = None
     for entry in traceback.reprentries:
         if getattr(entry, "style", "") == "long":
-            entry.lines[:] = _end_of_source(entry.lines)
+            entry.lines[:] = _beginning_of_error(_end_of_source(entry.lines), message)
             _leave_out_fixture(entry)
     if item.config.get_verbosity() < WHOLE_SUMMARY:
         _shorten_summary(report)
+
+
+def _beginning_of_error(lines: list[str], most: int | None) -> list[str]:
+    """Return the lines with at most this many of the error. A table of all kernels may follow PyTorch's message."""
+    begin = next((k for k, line in enumerate(lines) if line.startswith("E ")), len(lines))
+    left = 0 if most is None else len(lines) - begin - most
+    return lines if left < 2 else [*lines[: begin + (most or 0)], f"E       ... {left} more lines: -vv shows them"]
 
 
 def _shorten_summary(report: pytest.TestReport) -> None:
@@ -161,15 +180,17 @@ def _end_of_source(lines: list[str]) -> list[str]:
     return lines if begin < 2 else [lines[0], f"    ... {begin - 1} lines ...", *lines[begin:]]
 
 
-def _log(trace: Trace, step: int | None, most: int, wanted: LogFilter) -> list[str]:
-    """Return the text log around a step, or why it cannot be shown, because a report must always appear."""
+def _log(trace: Trace, step: int | None, most: int, wanted: LogFilter, is_explained: bool) -> list[str]:
+    """Return the text log around a step, or why it cannot be shown, because a report must always appear. If the failure
+    is explained already, the log's own reasons are left out.
+    """
     if not len(trace):
-        return [EMPTY]
+        return [empty_text(trace)]
     try:
         head, *lines = text_log(still(trace), wanted=wanted)
     except Exception as error:
         return [f"the log of {number_of_steps(len(trace))} cannot be shown: {error!r}"]
-    rows = [line for line in lines if line]
+    rows = [line for line in lines if line and not (is_explained and line.lstrip().startswith("| "))]
     at = _row_of(rows, step)
     return [head, *_around([f"{'>' if k == at else ' '} {row}" for k, row in enumerate(rows)], at, most)]
 

@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,14 @@ class Options:
         """Return the same object for any group."""
         return self
 
-    def addoption(self, name: str, *, help: str, metavar: str = "", **_: Any) -> None:
+    def addoption(self, name: str, *, help: str, metavar: str = "", choices: Sequence[str] = (), **_: Any) -> None:
         """Add a row to the table."""
-        self.rows.append(f"| `{name}{'=' if metavar else ''}{metavar}` | {help} |")
+        value = metavar or "\\|".join(choices)
+        self.rows.append(f"| `{name}{'=' if value else ''}{value}` | {help} |")
 
-    addini = addoption
+    def addini(self, name: str, help: str, **_: Any) -> None:
+        """Add a row for a setting of the ini file."""
+        self.rows.append(f"| `{name}` in the ini file | {help} |")
 
 
 def python_page() -> str:

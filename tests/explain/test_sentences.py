@@ -35,7 +35,7 @@ def registered() -> Trace:
 
 def test_the_registration_comes_before_its_effect(registered: Trace) -> None:
     kernel, cells = told(registered, ev.KernelRegistered, ev.CellsRecomputed)
-    assert kernel == "<lambda> is registered as the kernel of words::double for CPU."
+    assert kernel == "<lambda> at script.py:5 is registered as the kernel of words::double for CPU."
     assert cells == "This changes one dispatch table entry of words::double: CPU."
     recomputed = next(event for event in registered if isinstance(event, ev.CellsRecomputed))
     assert label(registered, recomputed.seq) == "1 cell of words::double changed"

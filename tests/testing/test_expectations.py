@@ -42,7 +42,7 @@ from dispatchviz.testing import (
     node_ran,
     redispatch,
 )
-from dispatchviz.testing.known_names import NODE_MODULES
+from dispatchviz.testing.existing_names import NODE_MODULES
 from tests.explain.founding import founding
 from tests.steps import step
 
@@ -307,6 +307,47 @@ def test_incomplete_name_gets_a_suggestion(operator: str, meant: str) -> None:
         assert_never(TRACE, call(operator))
 
 
+@pytest.mark.parametrize(("pattern", "meant"), [
+    (kernel("wrapper_CPU_ad_Tensor"), "wrapper_CPU_add_Tensor"),
+    (kernel("VariableType::mull_Tensor"), "VariableType::mul_Tensor"),
+    (kernel("double_it"), "double"),
+    (call("close::doubl"), "close::double"),
+    (call(key="AutogradCPUs"), "AutogradCPU"),
+    (node_created("MullBackward0"), "MulBackward0"),
+])  # fmt: skip
+def test_misspelled_name_gets_the_closest_ones(pattern: Pattern, meant: str) -> None:
+    with torch.library._scoped_library("close", "DEF") as library:
+        library.define("double(Tensor x) -> Tensor")
+        library.impl("double", double, "CPU")
+        with pytest.raises(ValueError, match=rf"; did you mean {re.escape(meant)}[ ?]"):
+            assert_never(TRACE, pattern)
+
+
+def double(x: Any) -> Any:
+    return x * 2
+
+
+def test_lambda_is_named_by_its_line() -> None:
+    with dispatchviz.record() as trace, torch.library._scoped_library("unnamed", "DEF") as library:
+        library.define("f(Tensor x) -> Tensor")
+        function = lambda x: x.clone()  # noqa: E731
+        library.impl("f", function, "CPU")
+        torch.ops.unnamed.f(torch.ones(2))
+    name = f"<lambda> at test_expectations.py:{function.__code__.co_firstlineno}"
+    assert_count(trace, kernel(name), 1)
+    assert_count(trace, kernel("<lambda>", under="CPU"), 1)
+    assert_kernel_ran(trace, name, under="CPU")
+    assert_kernel_ran(trace, "<lambda>", under="CPU")
+    with pytest.raises(ValueError, match=f"; did you mean {name}"):
+        assert_never(trace, kernel("<lambda> at test_expectations.py:1"))
+
+
+def test_generated_node_of_an_operator_exists_without_a_formula() -> None:
+    with torch.library._scoped_library("plain", "DEF") as library:
+        library.define("f(Tensor x) -> Tensor")
+        assert_never(TRACE, node_created("GeneratedBackwardFor_plain_f_defaultBackward"))
+
+
 def test_failure_shows_similar_events_only() -> None:
     says = _fails(assert_subsequence, [redispatch(ADD, "CPU")])
     assert "similar events:\n" in says
@@ -352,5 +393,5 @@ def test_empty_trace_fails_if_pytorch_is_loaded(monkeypatch: pytest.MonkeyPatch)
     empty = Trace(TRACE.header, [])
     assert_never(empty, call(ADD))
     monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
-    with pytest.raises(AssertionError, match="nothing was recorded: only the model is recorded"):
+    with pytest.raises(AssertionError, match="nothing was recorded: the model was"):
         assert_never(empty, call(ADD))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing import assert_golden, call
+from dispatchviz.testing.golden_levels import LEVELS, GoldenLevel
 from dispatchviz.testing.golden_log import SHOWN, Accepting, golden_rows
 from dispatchviz.testing.log_lines import FORMS, pattern_of
+from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.trace_part import part
 from tests.explain.founding import founding
 
 LOG = """\
@@ -147,3 +151,94 @@ def test_words_of_a_line_may_be_left_out() -> None:
         pattern, _ = pattern_of(line)
         assert any(pattern.matches(event) for event in trace), line
         assert repr(pattern) == line
+
+
+# -- levels ------------------------------------------------------------------------------------------------------------
+
+OF_LIBRARY = {
+    "calls": """\
+call aten::ones BackendSelect
+call golden::double AutogradCPU
+call aten::detach AutogradCPU
+call aten::linear AutogradCPU
+call aten::sum AutogradCPU
+  node SumBackward0
+call aten::ones_like CPU
+backward
+  run SumBackward0
+  run AccumulateGrad
+""",
+    "keys": """\
+call golden::double AutogradCPU
+  kernel autograd_fallback under AutogradCPU
+  node WarnNotImplemented
+  node AccumulateGrad
+  redispatch golden::double CPU
+    kernel <lambda> under CPU
+""",
+}
+"""The log of ``_of_library`` at two levels, the second one within the library's operator."""
+
+
+def _of_library() -> Trace:
+    with torch.library._scoped_library("golden", "DEF") as library:
+        library.define("double(Tensor x) -> Tensor")
+        library.impl("double", lambda x: x * 2, "CPU")
+        with dispatchviz.record() as trace:
+            x = torch.ones(2, requires_grad=True)
+            doubled = torch.ops.golden.double(x)
+            str(doubled)
+            torch.nn.functional.linear(doubled.detach(), x).sum().backward()
+    return trace
+
+
+def _log(trace: Trace, level: GoldenLevel, within: Pattern | None = None) -> str:
+    begin, end = part(trace, within)
+    return "".join(f"{row}\n" for row, _ in golden_rows(trace, begin, end, level))
+
+
+def test_level_leaves_out_the_calls_of_pytorchs_own_kernels() -> None:
+    trace = _of_library()
+    assert _log(trace, "calls") == OF_LIBRARY["calls"]
+    assert _log(trace, "keys", within=call("golden::double")) == OF_LIBRARY["keys"]
+    calls, keys, everything = ([row.strip() for row in _log(trace, level).splitlines()] for level in LEVELS)
+    assert not Counter(calls) - Counter(keys)
+    assert not Counter(keys) - Counter(everything)
+
+
+def test_file_has_its_level(tmp_path: Path, accepting: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    file, trace = tmp_path / "library.log", founding()
+    assert_golden(trace, file, level="calls")
+    assert file.read_text("utf-8").startswith(
+        "# written by `pytest --dispatchviz-accept` at level calls on the model: "
+    )
+    monkeypatch.setattr(Accepting, "on", False)
+    assert_golden(trace, file, level="calls")
+    with pytest.raises(AssertionError) as caught:
+        assert_golden(trace, file, level="keys")
+    assert str(caught.value).splitlines() == [
+        "library.log was written at level calls, and the test compares it at level keys",
+        "  pytest --dispatchviz-accept writes it at level keys",
+    ]
+    monkeypatch.setattr(Accepting, "on", True)
+    assert_golden(trace, file, level="keys")
+    assert accepting == [str(file)] * 2
+
+
+def test_file_of_an_older_version_has_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, trace = tmp_path / "old.log", founding()
+    head = "# written by `pytest --dispatchviz-accept`: calls, created Nodes, and the Nodes that the engine runs\n"
+    file.write_text(head + _log(trace, "all"), "utf-8")
+    assert_golden(trace, file)
+    with pytest.raises(
+        AssertionError, match=r"old\.log was written at level all, and the test compares it at level calls"
+    ):
+        assert_golden(trace, file, level="calls")
+    monkeypatch.setattr(Accepting, "on", True)
+    assert_golden(trace, file)
+    assert file.read_text("utf-8").startswith(head)
+
+
+def test_unknown_level_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no level 'lines' of a golden log; there are calls, keys, all"):
+        assert_golden(founding(), tmp_path / "any.log", level="lines")  # type: ignore[arg-type]

@@ -51,6 +51,13 @@ def test_documented_expectations_hold() -> None:
     assert len(marks) == 12
 
 
+def test_documented_tests_of_the_library_are_its_own() -> None:
+    (shown,) = [block for block in _blocks("text") if block.startswith("def test_call_goes")]
+    tests = (Path(__file__).parents[2] / "examples" / "library" / "test_blend.py").read_text("utf-8")
+    for test in shown.split("\n\n\n"):
+        assert test.strip() in tests
+
+
 def test_page_names_every_function() -> None:
     for name in testing.__all__:
         assert re.search(rf"\b{name}\b", PAGE), name

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from dispatchviz.core.device import private_backend
 from dispatchviz.core.device.declared_in_c import DeclaredInC
+from dispatchviz.core.keys.key_set import name_private_backend
 
 NAMES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
@@ -98,9 +100,22 @@ def _parse(text: str) -> tuple[str, int | None]:
     match = re.fullmatch(r"([a-zA-Z_]+)(?::(\d+))?", text)
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
-    if match[1] not in NAMES:
+    private = private_backend.current()
+    if match[1] not in NAMES and match[1] != private:
         raise RuntimeError(f"Expected one of {', '.join(NAMES)} device type at start of device string: {match[1]}")
-    return match[1], None if match[2] is None else int(match[2])
+    kind = private if match[1] == private_backend.PLAIN else match[1]
+    return kind, None if match[2] is None else int(match[2])
+
+
+def rename_private_backend(name: str) -> None:
+    """Rename the device type of PrivateUse1, also for its devices that exist. Raise RuntimeError for a second name."""
+    before = private_backend.current()
+    private_backend.choose(name)
+    name_private_backend(name)
+    for kind, index in [key for key in _devices if key[0] == before != name]:
+        device = _devices.pop((kind, index))
+        object.__setattr__(device, "type", name)
+        _devices[name, index] = device
 
 
 CPU = Device("cpu", None)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.device import private_backend
 from dispatchviz.core.device.array_library import has_device
 from dispatchviz.core.device.device import Device, concrete, no_device
 
@@ -15,7 +16,6 @@ _MODULES = {
     "xpu": (AssertionError, "Torch not compiled with XPU enabled"),
     "mtia": (AssertionError, _MTIA),
     "hpu": (ModuleNotFoundError, "No module named 'torch.hpu'"),
-    "privateuseone": (ModuleNotFoundError, "No module named 'torch.privateuseone'"),
 }
 """Types with a Python module that must be initialized before the first tensor."""
 
@@ -27,6 +27,8 @@ def check_initialized(device: Device) -> None:
     """Raise AssertionError or ModuleNotFoundError for a type whose module cannot be initialized
     (``device_lazy_init``).
     """
+    if device.type == private_backend.current():
+        raise ModuleNotFoundError(f"No module named 'torch.{device.type}'")
     if device.type in _MODULES:
         error, text = _MODULES[device.type]
         raise error(text)

@@ -8,7 +8,10 @@ function without a specific name, the name is made of the operator and the file:
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
+from typing import Any
 
 _OUT = re.compile(r"\*, [^>]*\w!\)")
 """A pattern that matches the schema of an operator that writes to a keyword-only argument."""
@@ -56,6 +59,24 @@ FALLBACKS = {
     "PythonDispatcher": "pythonDispatcherFallback",
 }
 """The functions behind the backend fallbacks that are neither a fallthrough nor a backend's ``autograd_fallback``."""
+
+
+LAMBDA = "<lambda>"
+"""Python's name of every lambda."""
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """The name of a kernel that is a Python function. A lambda has its place: ``<lambda> at mylib.py:12``."""
+    name = str(getattr(function, "__name__", type(function).__name__))
+    code = getattr(function, "__code__", None)
+    if name != LAMBDA or code is None:
+        return name
+    return f"{LAMBDA} at {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+
+
+def without_place(kernel: str) -> str:
+    """The name of a kernel, which is ``<lambda>`` for every lambda."""
+    return LAMBDA if kernel.startswith(f"{LAMBDA} at ") else kernel
 
 
 def fallback_name(key: str, fallthrough: bool) -> str:

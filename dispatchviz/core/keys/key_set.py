@@ -217,6 +217,11 @@ _PREFIX_OF_LAYOUT = {
 }  # fmt: skip
 
 
+def name_private_backend(device_type: str) -> None:
+    """Let a device type with this name have the key PrivateUse1."""
+    _BACKEND_OF_DEVICE[device_type] = "PrivateUse1"
+
+
 def compute_dispatch_key(device_type: str, layout: str = "strided", dtype_is_quantized: bool = False) -> DispatchKey:
     """The backend key of a tensor with the given properties (``computeDispatchKey``).
 

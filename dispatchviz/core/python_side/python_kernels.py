@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.bindings.python_keys import DispatchKeySet
 from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.kernel.kernel_names import function_name
 from dispatchviz.core.python_side.ivalue import CastError, to_ivalue
 from dispatchviz.core.python_side.operator_arguments import python_arguments
 from dispatchviz.core.schema.function_schema import FunctionSchema
@@ -61,7 +62,7 @@ def python_kernel(
         if recorder.active is not None:
             recorder.active.boxed(op, stack[at:], schema.returns)
 
-    return Kernel(getattr(function, "__name__", type(function).__name__), run, debug, boxed=True, pointer=POINTER)
+    return Kernel(function_name(function), run, debug, boxed=True, pointer=POINTER)
 
 
 def fallthrough(debug: str) -> Kernel:

@@ -16,6 +16,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
+from dispatchviz.core.kernel.kernel_names import LAMBDA, without_place
 from dispatchviz.core.record import events as ev
 
 Facts = Callable[[Any], Any]
@@ -141,8 +142,22 @@ def _facts(kind: type[ev.Event], names: list[str]) -> Facts:
     if not names:
         return _constant
     if not any(read for _, read in readers):
-        return attrgetter(*names)
+        plain = attrgetter(*names)
+        return _with_lambdas(plain, names.index("kernel")) if "kernel" in names and len(names) > 1 else plain
     return lambda event: tuple([read(get(event)) if read else get(event) for get, read in readers])
+
+
+def _with_lambdas(plain: Facts, at: int) -> Facts:
+    """Return the facts of an event with a kernel. The line of a lambda is a position, so it is left out."""
+
+    def facts(event: Any) -> Any:
+        if LAMBDA not in event.kernel:
+            return plain(event)
+        found = list(plain(event))
+        found[at] = without_place(event.kernel)
+        return tuple(found)
+
+    return facts
 
 
 def _reader(kind: type[ev.Event], name: str) -> Facts | None:

@@ -24,6 +24,7 @@ from dispatchviz.torch._C._engine import _is_grad_layout_enforcement_enabled as 
 from dispatchviz.torch._C._engine import _set_grad_layout_enforcement_enabled as _set_grad_layout_enforcement_enabled
 from dispatchviz.torch._C._engine import _will_engine_execute_node as _will_engine_execute_node
 from dispatchviz.torch._C.devices import _dispatch_key_for_device as _dispatch_key_for_device
+from dispatchviz.torch._C.devices import _get_privateuse1_backend_name as _get_privateuse1_backend_name
 from dispatchviz.torch._C.dispatch_module import (
     _dispatch_clear_leaked_python_filenames as _dispatch_clear_leaked_python_filenames,
 )

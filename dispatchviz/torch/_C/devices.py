@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.bindings.pybind import bound
+from dispatchviz.core.device import private_backend
 from dispatchviz.core.keys.keys import DispatchKey
 
 _KEYS = {
@@ -40,7 +41,8 @@ _CAFFE2 = (
 def _dispatch_key_for_device(device: str) -> str:
     if not device:
         raise RuntimeError("Device string must not be empty")
-    type_, colon, _ = device.partition(":")
+    named, colon, _ = device.partition(":")
+    type_ = private_backend.PLAIN if named == private_backend.current() else named
     if type_ not in _KEYS:
         raise RuntimeError(f"Expected one of {', '.join(_KEYS)} device type at start of device string: {type_}")
     if colon:
@@ -49,3 +51,8 @@ def _dispatch_key_for_device(device: str) -> str:
     if key is None:
         raise RuntimeError(_CAFFE2.format(type_))
     return DispatchKey[key].name
+
+
+def _get_privateuse1_backend_name() -> str:
+    """Return the name of the device type of the key PrivateUse1."""
+    return private_backend.current()

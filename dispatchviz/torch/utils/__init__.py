@@ -11,4 +11,5 @@ from dispatchviz.torch.utils import data as data
 from dispatchviz.torch.utils import deterministic as deterministic
 from dispatchviz.torch.utils import hooks as hooks
 from dispatchviz.torch.utils import weak as weak
+from dispatchviz.torch.utils.backend_registration import rename_privateuse1_backend as rename_privateuse1_backend
 from dispatchviz.torch.utils.swapping import swap_tensors as swap_tensors

@@ -144,6 +144,18 @@ def test_error_is_the_main_difference_of_its_line() -> None:
     assert texts(found)[1].startswith("only in B: RuntimeError: a leaf Variable that requires grad")
 
 
+def test_moved_lambda_is_the_same_kernel() -> None:
+    plain = """
+        import torch
+        lib = torch.library.Library("mylib", "DEF")
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x * 2, "CPU")
+        torch.ops.mylib.f(torch.ones(2))
+        """
+    found = compared(plain, plain.replace("import torch", "import torch\n        # moved"))
+    assert not [text for text in texts(found) if "lambda" in text]
+
+
 def test_additional_registration_changes_the_kernel() -> None:
     plain = """
         import torch
@@ -156,8 +168,8 @@ def test_additional_registration_changes_the_kernel() -> None:
         z = torch.ops.mylib.f(x)
         """
     found = compared(plain, plain.replace("        x =", '        lib.impl("f", lambda x: x * 2, "CPU")\n        x ='))
-    assert texts(found)[0] == "only in B: impl mylib::f CPU: <lambda>"
-    assert "the kernel of mylib::f for CPU is twice in A, <lambda> in B" in texts(found)
+    assert texts(found)[0] == "only in B: impl mylib::f CPU: <lambda> at <stdin>:7"
+    assert "the kernel of mylib::f for CPU is twice in A, <lambda> at <stdin>:7 in B" in texts(found)
 
 
 def test_additional_iteration_is_the_last_one() -> None:
