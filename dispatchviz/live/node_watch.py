@@ -51,12 +51,20 @@ class NodeWatch:
         self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
         self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._c._FunctionBase)
         self._kinds = NodeKinds()
+        self._next_sequence_nr = self._c._autograd._get_sequence_nr
+        self._first_new = 0
+        """The sequence number of this thread's next Node when recording began; 0 if everything is recorded."""
         self._members: dict[str, tuple[tuple[Member, ...], bool]] = {}
         """For each kind of Node its saved members, and whether any of them may be packed."""
         self._custom: dict[int, tuple[weakref.ref[Any], Saved]] = {}
         """The tensors that custom Functions saved, by the ``id`` of their context (the first item of the pair), until
         the context is met as a Node.
         """
+
+    def part_begins(self) -> int:
+        """Note that recording begins. Return the sequence number of the last Node of this thread."""
+        self._first_new = self._next_sequence_nr()
+        return self._first_new - 1
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """Note the Nodes of tensors that an autograd kernel returned in grad mode."""
@@ -198,6 +206,7 @@ class NodeWatch:
         number = next(watch.node_numbers)
         self.numbers.set(node, name, sequence_nr, number, watch.thread)
         how: Literal["node_created", "node_known"]
+        is_made = is_made and sequence_nr >= self._first_new
         how = "node_created" if is_made or watch.origin == "new" else "node_known"
         watch.note((how, number, self._kinds[name], sequence_nr, 0, 1))
         if name == ACCUMULATE:

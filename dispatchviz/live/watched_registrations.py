@@ -141,7 +141,7 @@ class _Follower:
     def _changed(self, names: Iterable[str]) -> Iterator[None]:
         """Let the registrations of operators change inside the block, and emit the events for it."""
         watch, names = self._watch, sorted(names)
-        if names and recorder.listening is watch:
+        if names and watch in (recorder.listening, recorder.suspended):
             watch.settle()  # earlier notes describe the old cells
         before = {name: self._known(name) for name in names}
         watch.cells.lift(names)

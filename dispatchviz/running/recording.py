@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
-from dispatchviz.core.record.event_filter import EventFilter, Only, only_from
+from dispatchviz.core.record.event_filter import Only, only_from
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.recording_limit import NO_LIMIT, REACHED_IN_MEMORY, Limit, end_before, read_limit
 from dispatchviz.core.record.trace_file import Header, TraceError
@@ -85,7 +85,7 @@ class Recording(Trace):
         With ``unbuffered`` the program waits until each event is written. Raise OSError if the file cannot be written.
         """
         header = _header(self._program, self._arguments, self._source.sources, self._about(False), self._only)
-        chosen = None if self._only is None else EventFilter(self._only)
+        chosen = self._source.chosen(self._only)
         stream = TraceStream(path, self._source, header, limit, chosen)
         self._source.write_to(stream, unbuffered)
         return stream
@@ -122,7 +122,8 @@ class Recording(Trace):
         return stream
 
     def _value_in_memory(self) -> dict[str, Any]:
-        events = self.events if self._only is None else tuple(EventFilter(self._only).keep(self.events))
+        chosen = self._source.chosen(self._only)
+        events = self.events if chosen is None else tuple(chosen.keep(self.events))
         return {"events": events, "notice": self.notice, "_make_header": self._header_so_far()}
 
     def _value_in_file(self) -> dict[str, Any]:
