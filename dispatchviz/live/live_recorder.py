@@ -270,6 +270,8 @@ class LiveRecorder(ProgramRecorder):
         the rest from the cell and the raw sets.
         """
         if thread.inside is None:
+            if self.looking is not None and self.looking.is_in_node and self.engine.leaves_node(thread):
+                return
             self._call_begins(thread)
         if cell.is_select:
             self.device_chosen(kwargs)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
     from dispatchviz.live.watched_cells import Step
 
-ITERATION = "iteration"
-"""The opener of an iteration. A line is opened by the ``id`` of its frame, a module by itself, a call by its kernel."""
+ITERATION, NODE = "iteration", "Node"
+"""The openers of an iteration and of a Node that the part made. A line is opened by the ``id`` of its frame, a module by itself, a call by its kernel."""
 
 
 class Looking:
@@ -38,11 +38,23 @@ class Looking:
         self._modules = 0
         """The number of calls of modules around the part, which were reported when it began."""
         self.paths = ModulePaths(plan.only.module)
+        self._in_call = False
+        """True while a call runs that was counted, whose inner calls are not."""
         self.calls = 0
         """The number of counted calls so far."""
         self._last_call = max([last for _, last in plan.only.call], default=0)
         self.parts = 0
         """The number of times that the part has run."""
+
+    @property
+    def follows_nodes(self) -> bool:
+        """True if the backward of Nodes that the part makes belongs to it."""
+        return self.plan.opener == "module" and self._opener is not NODE
+
+    @property
+    def is_in_node(self) -> bool:
+        """True while a Node that the part made is evaluated."""
+        return self._opener is NODE
 
     @property
     def is_open(self) -> bool:
@@ -74,26 +86,21 @@ class Looking:
         """Return a kernel that opens the part while it runs, for an operator that opens it."""
 
         def opens(*args: Any, **kwargs: Any) -> Any:
-            if self.is_open or recorder.suspended is not self._watch or not self._counts():
+            if self._in_call or self.is_open or recorder.suspended is not self._watch:
                 return step(*args, **kwargs)
-            own = object()
-            opened = self.open(own, _getframe(1))
-            try:
-                return step(*args, **kwargs)
-            finally:
-                if opened:
-                    self.close(own)
-                self._end_counting()
+            return self.any_call(lambda: step(*args, **kwargs))
 
         return opens
 
     def any_call(self, forward: Callable[[], Any]) -> Any:
         """Return the result of a call that is within no other call, which is recorded if its number is selected."""
         own = object()
-        opened = self._counts() and self.open(own, _getframe(2))
+        opened = self._counts() and self.open(own, _getframe(1))
+        self._in_call = True
         try:
             return forward()
         finally:
+            self._in_call = False
             if opened:
                 self.close(own)
             self._end_counting()
@@ -117,8 +124,10 @@ class Looking:
 
     # -- opening and closing ------------------------------------------------------------------------------------------
 
-    def open(self, opener: object, frame: FrameType) -> bool:
-        """Begin to record, unless this is so already. Return whether it begins."""
+    def open(self, opener: object, frame: FrameType, goes_on: bool = False) -> bool:
+        """Begin to record, unless this is so already. Return whether it begins. ``goes_on`` is True for another Node of
+        a backward.
+        """
         watch = self._watch
         if self.is_open or not watch.thread.watched or watch.cells.is_apart:
             return False
@@ -129,7 +138,10 @@ class Looking:
         self._opener = opener
         self.parts += 1
         self.gate.open = True
-        watch.guarded(lambda: self._begin(frame))
+        if goes_on:
+            watch.thread.newest = watch.nodes.part_begins()
+        else:
+            watch.guarded(lambda: self._begin(frame))
         watch.cells.look()
         return True
 

@@ -191,6 +191,9 @@ class NodeWatch:
 
     def _meet_those_before(self, node: Any) -> None:
         get, waiting = self.numbers.get, [node]
+        if self._watch.looking is not None:
+            self._meet_next(node)
+            return
         while waiting:
             one = waiting[-1]
             unmet = [to for to, _ in one.next_functions if to is not None and get(to) < 0]
@@ -201,7 +204,15 @@ class NodeWatch:
             if one is not node and get(one) < 0:
                 self._introduce(one, one.name(), one._sequence_nr(), self._targets(one), False)
 
-    def _introduce(self, node: Any, name: str, sequence_nr: int, targets: list[int], is_made: bool) -> int:
+    def _meet_next(self, node: Any) -> None:
+        """Number the unmet targets of a Node, without following their edges: they were made before the part that is
+        recorded, and a graph may be large.
+        """
+        for to, _ in node.next_functions:
+            if to is not None and self.numbers.get(to) < 0:
+                self._introduce(to, to.name(), to._sequence_nr(), None, False)
+
+    def _introduce(self, node: Any, name: str, sequence_nr: int, targets: list[int] | None, is_made: bool) -> int:
         watch = self._watch
         number = next(watch.node_numbers)
         self.numbers.set(node, name, sequence_nr, number, watch.thread)
@@ -211,8 +222,10 @@ class NodeWatch:
         watch.note((how, number, self._kinds[name], sequence_nr, 0, 1))
         if name == ACCUMULATE:
             watch._emit(ev.AccumulatorMade, number - watch.first_node, watch._tensor(node.variable))
-        else:
+        elif targets is not None:
             watch.note(("live_edges_collected", number, tuple(targets)))
+        if watch.looking is not None and watch.looking.follows_nodes and (is_made or name == ACCUMULATE):
+            watch.engine.follow(node, number)
         if isinstance(node, self._c._FunctionBase):
             self._saved_by_function(node, number)
         return number

@@ -150,6 +150,8 @@ class ProgramEventBuilder(EventBuilder):
         self._begun.clear()
         self._last_lines, self._last_call = (None, []), (None, -1, 0)
         self._last_line.clear()
+        if self.open is not None and type(self.events[self.open]) is ev.SourceLine:
+            self.open = self.events[self.open].parent
         self.moved = False
 
     @reads_note

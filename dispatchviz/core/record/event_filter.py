@@ -171,7 +171,7 @@ class EventFilter:
             selected |= self._of_call(event, selected)
         elif isinstance(event, ev.ModuleCalled) and any(is_module(event, name) for name in self._only.module):
             selected |= _MODULE
-        elif isinstance(event, ev.NodeCreated) and selected & _MODULE:
+        elif isinstance(event, ev.NodeCreated) and selected & _MODULE and _is_made_here(event):
             self._nodes.add(event.node)
         elif isinstance(event, ev.NodeStarted) and event.node in self._nodes:
             selected |= _MODULE
@@ -216,6 +216,11 @@ def names_operator(name: str, operator: str) -> bool:
     short = operator.partition("::")[2] or operator
     forms = {operator, short, operator.partition(".")[0], short.partition(".")[0]}
     return any(fnmatchcase(form, name) for form in forms)
+
+
+def _is_made_here(event: ev.NodeCreated) -> bool:
+    """Return whether a Node is made where it appears. The AccumulateGrad of a parameter belongs to its first user."""
+    return not event.known or event.name == "torch::autograd::AccumulateGrad"
 
 
 def is_module(event: ev.ModuleCalled, name: str) -> bool:
