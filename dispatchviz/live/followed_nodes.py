@@ -71,7 +71,9 @@ class FollowedNodes:
         watch, looking, backward = self._watch, self._watch.looking, self._backward
         if looking is None or backward is None or not watch.thread.watched:
             return
-        if not looking.is_in_node:
+        if looking.is_in_node:
+            looking.goes_on()
+        else:
             if recorder.suspended is not watch:
                 return  # the whole backward is recorded, or nothing more
             if not looking.open(NODE, _getframe(1), goes_on=backward.work is not None):

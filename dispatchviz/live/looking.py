@@ -145,6 +145,12 @@ class Looking:
         watch.cells.look()
         return True
 
+    def goes_on(self) -> None:
+        """Go on with another Node. The engine restores the thread-local sets for each Node (``ThreadLocalStateGuard``
+        in ``Engine::thread_main``).
+        """
+        self._watch.cells.look_again()
+
     def _begin(self, frame: FrameType) -> None:
         watch = self._watch
         watch.part_begins(frame)

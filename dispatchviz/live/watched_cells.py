@@ -110,6 +110,14 @@ class WatchedCells:
                 keys += [f"Autograd{backend.name}", backend.name]
         return keys
 
+    is_apart = False
+    """True while none of our kernels may be in a cell."""
+
+    def look(self) -> None:
+        """Do nothing, because all calls are watched all the time (``watched_parts.py``)."""
+
+    look_again = look_away = end_waiting = look
+
     def meet(self, ks: int) -> None:
         """Watch the keys of a key set that was met."""
         wanted, self.waiting = self.waiting & ks, self.waiting & ~ks

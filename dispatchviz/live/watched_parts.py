@@ -129,6 +129,11 @@ class WatchedParts(WatchedCells):
             self._put_gate()
             self._include(self._gate, True)
 
+    def look_again(self) -> None:
+        """Watch all calls of this thread again, because its thread-local sets were restored."""
+        if not self._is_all_in:
+            self._include(self._gate, True)
+
     def look_away(self) -> None:
         """Watch no call of this thread from now on."""
         self._is_looking = False
