@@ -32,6 +32,8 @@ class EarlierNames:
         """The tensors that variables held when they were last looked through, by ``id``."""
         self._modules: dict[int, tuple[ref[Any], Variable]] = {}
         """The same for modules."""
+        self._holders: list[tuple[Variable, int]] = []
+        """The variables that were looked through, with the ``id`` of the value of each."""
         self._are_read = False
 
     def look(self, frame: FrameType | None) -> None:
@@ -75,14 +77,17 @@ class EarlierNames:
 
     def _read(self) -> None:
         self._are_read = True
-        self._held.clear()
-        self._modules.clear()
         holders = [
             ((scope, name), value)
             for scope, variables in reversed(self._scopes)
             for name, value in list(variables.items())
             if type(value) not in HOLDS_NOTHING and not is_tensor(value)
         ]
+        if self._holders == (now := [(variable, id(value)) for variable, value in holders]):
+            return  # the same values as last time: what they do not hold has no name
+        self._holders = now
+        self._held.clear()
+        self._modules.clear()
         for variable, value in sorted(holders, key=lambda one: not is_module(one[1])):
             self._read_value(variable, value)
 

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from threading import active_count
 from typing import TYPE_CHECKING, Any
 
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import BACKEND_MASK, DispatchKey
 from dispatchviz.core.record.event_filter import names_operator
 from dispatchviz.live.kernel_calls import overriding
 from dispatchviz.live.registration import defined_operators
@@ -39,6 +41,17 @@ if TYPE_CHECKING:
 GATE = "TESTING_ONLY_GenericMode"
 """The key that a thread includes while a part is recorded."""
 
+K = DispatchKey
+RARE = tuple(
+    (raw(key) & ~BACKEND_MASK, key.name)
+    for key in (
+        *(K.SparseCPU, K.SparseCsrCPU, K.QuantizedCPU, K.NestedTensorCPU, K.MkldnnCPU),
+        *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA, K.AutogradNestedTensor),
+    )
+)
+"""Bits of keys that are watched only when the first tensor with one of them is met, each with such a key. With fewer
+kernels in each operator a part begins faster.
+"""
 MANY_KEPT = 1 << 12
 """The number of kernels that are kept after they were taken out, while there are other threads."""
 
@@ -63,6 +76,9 @@ class WatchedParts(WatchedCells):
         self.looking: Looking
         self._always: tuple[str, ...] = ()
         """The operators whose calls open the part."""
+        self._rare: tuple[tuple[int, str], ...] = ()
+        self._calls_on: dict[str, Step] = {}
+        """The method that calls an operator with a key set, by operator."""
         self._kept: deque[Any] = deque(maxlen=MANY_KEPT)
         self._lifted: set[str] = set()
         """The operators that are not to be watched for a moment."""
@@ -92,7 +108,10 @@ class WatchedParts(WatchedCells):
 
     def put(self) -> None:
         """Put our kernels only into the entries of the operators whose calls open the part."""
-        self._keys.update({key: self._c._dispatch_key_parse(key) for key in self._keys_from_the_start()})
+        there = self._keys_from_the_start()
+        self._rare = tuple((bits, key) for bits, key in RARE if key in there)
+        rare = {key for _, key in self._rare}
+        self._keys.update({key: self._c._dispatch_key_parse(key) for key in there if key not in rare})
         patterns = self.looking.plan.only.op if self.looking.plan.opener == "op" else ()
         names = defined_operators(self._c) if patterns else ()
         self._always = tuple(name for name in names if any(names_operator(one, name) for one in patterns))
@@ -119,6 +138,7 @@ class WatchedParts(WatchedCells):
         self.waiting = sum(
             bits for bits, keys in ON_DEMAND if bits == PYTHON or any(key.name not in self._keys for key in keys)
         )
+        self.waiting |= sum(bits for bits, key in self._rare if key not in self._keys)
         if self._modes():  # calls within a handler exclude the gate
             self.meet(PYTHON)
         if self._c._functorch.get_interpreter_stack():
@@ -160,6 +180,9 @@ class WatchedParts(WatchedCells):
         before = len(self._keys)
         if ks & self.waiting & PYTHON and not self._is_all_in:
             self._watch_all()
+        rare = [key for bits, key in self._rare if ks & bits and key not in self._keys]
+        if rare:
+            self._put(list(self._cells_of(rare)))
         super().meet(ks)
         if len(self._keys) != before:
             self._made.clear()
@@ -180,10 +203,13 @@ class WatchedParts(WatchedCells):
         """Handle the first call of an operator in the part. This is the fallback of the gate."""
         name = operator.name()
         given = args
-        if any(type(value) in KINDS for value in args):
+        if not KINDS.isdisjoint(map(type, args)):
             given = self._operators.of(name).with_tensors((keys, *args), self._numbers(args))[1:]
         keys = keys - self._gate_set
-        call = self._c._dispatch_find_schema_or_throw(*name.partition(".")[::2]).redispatch_boxed
+        call = self._calls_on.get(name)
+        if call is None:
+            call = self._c._dispatch_find_schema_or_throw(*name.partition(".")[::2]).redispatch_boxed
+            self._calls_on[name] = call
         if self._is_looking:
             self.put_first(name)
             return call(keys, *given, **kwargs)

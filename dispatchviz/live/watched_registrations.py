@@ -17,6 +17,7 @@ from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside
+from dispatchviz.live.kernel_calls import warning_of_override
 from dispatchviz.live.python_kernels import Registered
 from dispatchviz.running.call_sites import is_users
 
@@ -81,11 +82,12 @@ class _Follower:
         """Record ``Library.impl``."""
         operators = self._operators(library, name)
         with self._changed(operators):
-            result = original(library, name, fn, dispatch_key, *args, **kwargs)
-            new = Registered(fn, bool(kwargs.get("with_keyset", False)), id(library.m))
             key = dispatch_key or library.dispatch_key or NO_KEY
+            with warning_of_override(self._c, filter(self._watch.operators.is_defined, operators), _key_name(key)):
+                result = original(library, name, fn, dispatch_key, *args, **kwargs)
+            new = Registered(fn, bool(kwargs.get("with_keyset", False)), id(library.m))
             for operator in operators:
-                self._watch.cells.python.registered(operator, getattr(key, "name", key), new)
+                self._watch.cells.python.registered(operator, _key_name(key), new)
             return result
 
     def impl_compiled(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
@@ -185,6 +187,11 @@ IMPORTER = "<frozen importlib._bootstrap>"
 """The file of the frames of an import."""
 NO_KEY = "CompositeImplicitAutograd"
 """The key of a registration without one."""
+
+
+def _key_name(key: Any) -> str:
+    """Return the name of a key, which may be given as such."""
+    return str(getattr(key, "name", key))
 
 
 def _name(row: Registration, kernel: str) -> str:
