@@ -163,6 +163,14 @@ class LiveRecorder(ProgramRecorder):
         """Return the filter of the recorded events, for the conditions that do not open the part."""
         return super().chosen(only if self.looking is None or only is None else self.looking.plan.filtered)
 
+    def missed(self, only: Only, chosen: EventFilter | None) -> tuple[str, ...]:
+        """Return a remark for each condition that selected nothing."""
+        if self.looking is None:
+            return super().missed(only, chosen)
+        if not self.looking.parts:
+            return (self.looking.missed(self.iterations.most),)
+        return () if chosen is None else tuple(chosen.seen.remarks(self.looking.plan.filtered))
+
     @property
     def thread(self) -> ThreadState:
         """The state of the current thread."""

@@ -10,10 +10,11 @@ Not here: what is put into dispatch table entries meanwhile (``watched_parts.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
+from dispatchviz.core.record.event_filter import no_call, no_iteration, no_module
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.module_paths import ModulePaths
 from dispatchviz.live.part_plan import Plan
@@ -61,11 +62,25 @@ class Looking:
         """True while the part runs."""
         return self._opener is not None
 
+    def missed(self, most: Mapping[int, int]) -> str:
+        """Return the remark that the part never ran. ``most`` has the number of iterations of each loop, by its line."""
+        only = self.plan.only
+        if self.plan.opener == "module":
+            return no_module(only, tuple(self.paths.met))
+        if only.call:
+            return no_call(only, self.calls)
+        if only.iteration:
+            return no_iteration(only, most)
+        if self.plan.opener == "op":
+            return f"no call of {' or '.join(only.op)}"
+        return f"nothing happened on {' or '.join(text for text in only.texts if text.startswith('line='))}"
+
     # -- what opens it ------------------------------------------------------------------------------------------------
 
     def opens_for(self, module: Any) -> bool:
         """Open the part if a selected module is about to be called."""
-        return self.plan.opener == "module" and self.paths.selects(module) and self.open(module, _getframe(2))
+        frame = _getframe(2)
+        return self.plan.opener == "module" and self.paths.selects(module, frame) and self.open(module, frame)
 
     def line(self, frame: FrameType) -> None:
         """Open the part at a selected line."""

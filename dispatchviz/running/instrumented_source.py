@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from dispatchviz.running.recorded_part import RecordedPart
 
@@ -67,6 +67,21 @@ class Watcher(Protocol):
     def items_changed(self, scope: str, name: str, value: Any) -> None:
         """Note that an item or an attribute of a variable's value may have changed."""
 
+    def here(self, value: Any = None) -> Any:
+        """Note that the frame resumes within a statement. Return the value."""
+
+    def away(self, value: Any = None) -> Any:
+        """Note that the frame is about to return, yield or await. Return the value."""
+
+    def within(self) -> Callable[[Any], Any]:
+        """Note that the frame of a lambda or a generator expression begins. The result is called with the value when
+        the frame ends; if an error ends it, the result is dropped.
+        """
+
+
+class PartWatcher(Watcher, Protocol):
+    """The functions that a program of which a part is recorded also calls."""
+
     def bindings_of(self, name: str) -> Callable[[], int]:
         """Return the function that counts the bindings of ``bound_in_iteration`` for a name."""
 
@@ -81,17 +96,6 @@ class Watcher(Protocol):
 
     def loop_over(self, line: int) -> None:
         """Note that the loop at a line has ended."""
-
-    def here(self, value: Any = None) -> Any:
-        """Note that the frame resumes within a statement. Return the value."""
-
-    def away(self, value: Any = None) -> Any:
-        """Note that the frame is about to return, yield or await. Return the value."""
-
-    def within(self) -> Callable[[Any], Any]:
-        """Note that the frame of a lambda or a generator expression begins. The result is called with the value when
-        the frame ends; if an error ends it, the result is dropped.
-        """
 
 
 ALL = RecordedPart()
@@ -132,6 +136,15 @@ class _Replacements(dict[str, Any]):
                 _HERE: watcher.here,
                 _AWAY: watcher.away,
                 _WITHIN: watcher.within,
+            }
+        )
+        self._watcher = watcher
+        if part != ALL:
+            self._add(cast(PartWatcher, watcher), part)
+
+    def _add(self, watcher: PartWatcher, part: RecordedPart) -> None:
+        self.update(
+            {
                 _GATE: part.gate,
                 _LOOK: watcher.line_selected,
                 _ELSEWHERE: watcher.line_not_selected,
@@ -142,10 +155,11 @@ class _Replacements(dict[str, Any]):
                 _SAME_WITHIN: lambda: lambda value: value,
             }
         )
-        self._counter = watcher.bindings_of
 
     def __missing__(self, constant: str) -> Any:
-        return self._counter(constant.removeprefix(_COUNT)) if constant.startswith(_COUNT) else constant
+        if not constant.startswith(_COUNT):
+            return constant
+        return cast(PartWatcher, self._watcher).bindings_of(constant.removeprefix(_COUNT))
 
 
 def _compiled(source: str, file: str, watched: _Watched, changed: Changed) -> CodeType:

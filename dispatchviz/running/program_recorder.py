@@ -23,7 +23,7 @@ from dispatchviz.core.autograd.engine import engine, input_buffer
 from dispatchviz.core.autograd.engine.engine_recording import is_node_run
 from dispatchviz.core.bindings.binding import Binding, Plan
 from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
-from dispatchviz.core.record.event_filter import EventFilter
+from dispatchviz.core.record.event_filter import EventFilter, no_iteration
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.record.recorders.safety_net import hands_on
 from dispatchviz.core.seam import recorder
@@ -228,6 +228,13 @@ class ProgramRecorder(Recorder):
     def chosen(self, only: Only | None) -> EventFilter | None:
         """Return the filter of the recorded events for these conditions, or None if all are kept."""
         return None if only is None else EventFilter(only, self._program.marks)
+
+    def missed(self, only: Only, chosen: EventFilter | None) -> tuple[str, ...]:
+        """Return a remark for each condition that selected nothing."""
+        found = [] if chosen is None else list(chosen.seen.remarks(only))
+        if only.iteration and not self._program.marks:
+            found.append(no_iteration(only, self.iterations.most))
+        return tuple(found)
 
     def items_changed(self, scope: str, name: str, value: Any, /) -> None:
         """Note that a variable's value may have other items or attributes."""

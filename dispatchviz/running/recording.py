@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
-from dispatchviz.core.record.event_filter import Only, only_from
+from dispatchviz.core.record.event_filter import EventFilter, Only, only_from
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.recording_limit import NO_LIMIT, REACHED_IN_MEMORY, Limit, end_before, read_limit
 from dispatchviz.core.record.trace_file import Header, TraceError
@@ -61,7 +61,7 @@ class Recording(Trace):
         about: About | None = None,
     ) -> None:
         vars(self).update(
-            _program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about or model_header
+            _chosen=None, _program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about or model_header
         )
         vars(self).update(_children=UnrecordedChildren(lambda: _steps_of(source)))
 
@@ -70,6 +70,7 @@ class Recording(Trace):
         _source: ProgramRecorder
         _arguments: tuple[str, ...]
         _only: Only | None
+        _chosen: EventFilter | None
         _about: About
         _children: UnrecordedChildren
 
@@ -86,6 +87,7 @@ class Recording(Trace):
         """
         header = _header(self._program, self._arguments, self._source.sources, self._about(False), self._only)
         chosen = self._source.chosen(self._only)
+        vars(self)["_chosen"] = chosen
         stream = TraceStream(path, self._source, header, limit, chosen)
         self._source.write_to(stream, unbuffered)
         return stream
@@ -123,6 +125,7 @@ class Recording(Trace):
 
     def _value_in_memory(self) -> dict[str, Any]:
         chosen = self._source.chosen(self._only)
+        vars(self)["_chosen"] = chosen
         events = self.events if chosen is None else tuple(chosen.keep(self.events))
         return {"events": events, "notice": self.notice, "_make_header": self._header_so_far()}
 
@@ -173,7 +176,8 @@ class Recording(Trace):
         self._source.settle()
         program, arguments, only = self._program, self._arguments, self._only
         sources, about = dict(sorted(self._source.sources.items())), self._about
-        remarks = (*self._children.sentences(), *filter(None, [self._end_in_memory()]))
+        missed = () if only is None else self._source.missed(only, self._chosen)
+        remarks = (*missed, *self._children.sentences(), *filter(None, [self._end_in_memory()]))
         return lambda: _header(program, arguments, sources, about(True), only, remarks)
 
     @property

@@ -95,6 +95,7 @@ class EventFilter:
         self._tensors: set[int] = set()
         self._storages: set[int] = set()
         """The tensors whose numbers were kept, and the storages of the numbers."""
+        self.seen = Seen()
         self.kept = 0
         """The number of events kept so far."""
 
@@ -175,7 +176,9 @@ class EventFilter:
             self._nodes.add(event.node)
         elif isinstance(event, ev.NodeStarted) and event.node in self._nodes:
             selected |= _MODULE
-        return selected | self._of_number(event.seq)
+        selected |= self._of_number(event.seq)
+        self.seen.note(event, selected, self._calls)
+        return selected
 
     def _of_number(self, seq: int) -> int:
         """Return the conditions that hold because of an event's number."""
@@ -216,6 +219,76 @@ def names_operator(name: str, operator: str) -> bool:
     short = operator.partition("::")[2] or operator
     forms = {operator, short, operator.partition(".")[0], short.partition(".")[0]}
     return any(fnmatchcase(form, name) for form in forms)
+
+
+class Seen:
+    """The things that a filter could have selected, for the remark that it selected nothing."""
+
+    def __init__(self) -> None:
+        self.selected = 0
+        """The conditions that held at some event."""
+        self.modules: dict[str, None] = {}
+        self.operators: dict[str, None] = {}
+        self.calls = self.steps = 0
+
+    def note(self, event: AnyEvent, selected: int, calls: int) -> None:
+        """Note an event, the conditions that hold at it, and the number of counted calls so far."""
+        self.selected |= selected
+        self.calls, self.steps = calls, event.seq + 1
+        if isinstance(event, ev.ModuleCalled):
+            self.modules[event.name or event.kind] = None
+        elif isinstance(event, ev.Dispatched):
+            self.operators[event.operator] = None
+
+    def remarks(self, only: Only) -> Iterator[str]:
+        """Yield a sentence for each kind of condition that held at no event."""
+        missed = {key for at, key in enumerate(KEYS) if getattr(only, key) and not self.selected & 1 << at}
+        if "module" in missed:
+            yield no_module(only, tuple(self.modules))
+        if "op" in missed:
+            yield f"no call of {_either(only.op)}: the program called {several(self.operators, 'no operator')}"
+        if "line" in missed:
+            yield f"nothing happened on {_either(text for text in only.texts if text.startswith('line='))}"
+        if "call" in missed and "op" not in missed:
+            yield no_call(only, self.calls)
+        if "step" in missed:
+            yield f"no {_either(text for text in only.texts if text.startswith('step='))}: there are {self.steps:,} steps"
+
+
+def no_module(only: Only, modules: Sequence[str]) -> str:
+    """Return the remark that no selected module was called."""
+    return f"no module {_either(only.module)}: the program called {several(modules, 'no module')}"
+
+
+def no_call(only: Only, calls: int) -> str:
+    """Return the remark that there were too few calls."""
+    of = f" of {_either(only.op)}" if only.op else ""
+    numbers = _either(_written(first, last) for first, last in only.call)
+    return f"no call {numbers}{of}: the program made {calls:,} call{'s' * (calls != 1)}{of}"
+
+
+def no_iteration(only: Only, most: Mapping[int, int]) -> str:
+    """Return the remark that no selected iteration ran. ``most`` has the number of iterations of each loop, by its
+    line.
+    """
+    loops = several(f"the loop on line {line} had {many:,}" for line, many in most.items())
+    wanted = _either(text.partition("=")[2] for text in only.texts if text.startswith("iteration="))
+    hint = ". iteration=LINE:N selects an iteration of the loop on that line"
+    return f"no iteration {wanted}: {loops or 'no loop of the script ran'}{hint}"
+
+
+def several(names: Iterable[str], none: str = "") -> str:
+    """Return names as a list that is not too long: ``a, b, c and 12 others``."""
+    found = list(names)
+    first, more = ", ".join(found[:MOST_NAMES]), len(found) - MOST_NAMES
+    return f"{first} and {more:,} others" if more > 0 else first or none
+
+
+MOST_NAMES = 12
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(names)
 
 
 def _is_made_here(event: ev.NodeCreated) -> bool:

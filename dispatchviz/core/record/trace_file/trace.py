@@ -87,7 +87,8 @@ class Trace:
         """Sentences for the head of every display of the trace, about missing parts of the trace and damage of its
         file.
         """
-        return tuple(dict.fromkeys(each for each in (*self.header.remarks, self.notice) if each))
+        part = self.header.only and f"only a part of the program was recorded: {', '.join(self.header.only)}"
+        return tuple(dict.fromkeys(each for each in (part, *self.header.remarks, self.notice) if each))
 
     # -- facts that need no events ------------------------------------------------------------------------------------
 
