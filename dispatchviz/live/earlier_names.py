@@ -43,7 +43,7 @@ class EarlierNames:
             if is_users(frame.f_code):
                 self._scopes.append((scope_of(frame.f_code), frame.f_locals))
             frame = frame.f_back
-        self._watch.names.check({scope: variables for scope, variables in reversed(self._scopes)})
+        self._watch.names.check(dict(reversed(self._scopes)))
 
     def forget(self) -> None:
         """Forget the functions, whose variables would otherwise live longer."""

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
-from dispatchviz.live.followed_nodes import FOLLOWED, FollowedNodes
 from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
+from dispatchviz.live.followed_nodes import FOLLOWED, FollowedNodes
 from dispatchviz.live.retained_gradients import record_newly_retained
 from dispatchviz.live.running_hooks import RunningHooks
 from dispatchviz.live.tensor_numbers import ACCUMULATE

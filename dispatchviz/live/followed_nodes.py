@@ -57,7 +57,8 @@ class FollowedNodes:
 
     def _over(self, backward: _Backward, finished: bool) -> None:
         looking, work = self._watch.looking, backward.work
-        assert looking is not None and work is not None
+        assert looking is not None
+        assert work is not None
         if not looking.is_open and not looking.open(NODE, _getframe(1), goes_on=True):
             return
         self._engine.close(self._watch.thread)

@@ -430,7 +430,8 @@ class LiveRecorder(ProgramRecorder):
         """Note that recording begins at a frame, after a part of the program that was not recorded."""
         self._top, self._top_code, self._beginning, self._found = 0, None, 0, (0, 0)
         self._entered.clear()
-        self.thread.newest = self.nodes.part_begins()
+        thread = self.thread
+        thread.newest, thread.numbers = self.nodes.part_begins(), {}
         self.note(("part_begins",))
         self.earlier.look(frame)
 

@@ -174,7 +174,7 @@ class Looking:
     def close(self, opener: object) -> None:
         """End recording, if the same opener began it."""
         watch = self._watch
-        if opener is None or self._opener is not opener and self._opener != opener:
+        if opener is None or (self._opener is not opener and self._opener != opener):
             return
         self._opener = None
         self.gate.open = False
@@ -182,4 +182,3 @@ class Looking:
         if recorder.listening is watch:
             watch.part_ends(self._modules)
             recorder.suspend(watch)
-

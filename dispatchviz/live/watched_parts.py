@@ -62,7 +62,9 @@ Cells = list[tuple[str, Step]]
 class WatchedParts(WatchedCells):
     """Our kernels in the entries of the operators that a part of the program calls."""
 
-    def __init__(self, torch: Any, make_step: MakeStep, operators: WatchedOperators, numbers: Callable[..., Any]) -> None:
+    def __init__(
+        self, torch: Any, make_step: MakeStep, operators: WatchedOperators, numbers: Callable[..., Any]
+    ) -> None:
         super().__init__(torch, make_step)
         c = self._c
         self._operators, self._numbers = operators, numbers

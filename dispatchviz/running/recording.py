@@ -61,7 +61,12 @@ class Recording(Trace):
         about: About | None = None,
     ) -> None:
         vars(self).update(
-            _chosen=None, _program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about or model_header
+            _chosen=None,
+            _program=program,
+            _source=source,
+            _arguments=tuple(arguments),
+            _only=only,
+            _about=about or model_header,
         )
         vars(self).update(_children=UnrecordedChildren(lambda: _steps_of(source)))
 
@@ -244,7 +249,8 @@ def record(
 
     ``engine="torch"`` records an installed, unmodified PyTorch instead, 2.6 or later. ``program`` is the name in
     headers, by default the file of the ``with``. ``only`` selects the events that are kept in the end: ``{"op": "add",
-    "line": "3-7", "module": "net", "step": [1, 2]}``, like ``--only``. ``save`` is a file to which the trace is written
+    "line": "3-7", "module": "net", "call": 17, "step": [1, 2]}``, like ``--only``. With ``engine="torch"`` and a module,
+    an operator or a call, only that part is watched, and the rest runs at full speed. ``save`` is a file to which the trace is written
     while the block runs, in the format of its suffix. So a process that is killed leaves a trace, and memory does not
     grow; until the file is complete it is beside that name (``run.part-4242.dvtrace``). ``limit`` is a number of events
     or a size of the file (``"500MB"``) after which recording stops; ``trace.notice`` then says so, and also if the file
@@ -278,12 +284,19 @@ def _recorded(
     if caller.f_back is not None:
         source.base = id(caller.f_back), caller.f_back.f_code
     kept = None if only is None else only_from(only)
+    if kept is not None:
+        if kept.iteration:
+            raise DispatchvizError(
+                "record(only=...) cannot count iterations: write the with statement inside the loop, or run the script "
+                "with dispatchviz run --only iteration=3-5"
+            )
+        source.record_part(kept)
     trace = Recording(program or shown_file(caller.f_code.co_filename), source, only=kept, about=about)
     with _in_file(trace, save, limit), in_family(trace.family(lambda: None)), watching:
         recorder.start(source)
         try:
             yield trace
-            if is_users(caller.f_code):
+            if is_users(caller.f_code) and recorder.listening is source:
                 source.name_locals(caller)
         except BaseException as error:
             source.raised(error)

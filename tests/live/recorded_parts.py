@@ -25,10 +25,10 @@ AROUND = (ev.SourceLine, ev.ModuleCalled, ev.BackwardStarted, ev.BackwardFinishe
 """Events that may be around the part. A part that begins again shows the lines around it again."""
 
 
-def recorded(path: Path, *conditions: str) -> Outcome:
-    """Record a program, or the part of it that conditions select."""
+def recorded(path: Path, *conditions: str, output: io.StringIO | None = None) -> Outcome:
+    """Record a program, or the part of it that conditions select. The program writes to ``output``."""
     only = read_only(conditions) if conditions else None
-    outcome = run(str(path), (), io.StringIO(), engine=engine_named("torch"), only=only)
+    outcome = run(str(path), (), output or io.StringIO(), engine=engine_named("torch"), only=only)
     assert not outcome.trace.notice
     return outcome
 

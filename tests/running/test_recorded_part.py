@@ -86,7 +86,9 @@ def _run(wanted: tuple[tuple[int, int, int], ...] = (), **part: Any) -> tuple[_W
 
 def test_closed_gate_reports_nothing_and_changes_nothing() -> None:
     watcher, space = _run()
-    assert not watcher.lines and not watcher.names and not watcher.frames
+    assert not watcher.lines
+    assert not watcher.names
+    assert not watcher.frames
     assert space == {"total": 8, "i": 4, "j": 2, "k": 2, "last": 5, "end": 8}
 
 
@@ -100,7 +102,8 @@ def test_bindings_are_counted_while_the_gate_is_closed() -> None:
     watcher, _ = _run(((0, 3, 3),), loops=frozenset({0}))
     assert watcher.lines == [3, 4, 5, 5]
     assert ("i", 3) in watcher.names
-    assert ("last", 5) in watcher.names and ("last", 6) in watcher.names
+    assert ("last", 5) in watcher.names
+    assert ("last", 6) in watcher.names
 
 
 def test_selected_iterations_are_those_of_loops_inside_no_other() -> None:

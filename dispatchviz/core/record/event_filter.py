@@ -60,7 +60,7 @@ class Only(msgspec.Struct, frozen=True):
     def texts(self) -> tuple[str, ...]:
         """The conditions as ``read_only`` reads them."""
         lines = (f"{file}{file and ':'}{_written(first, last)}" for file, first, last in self.line)
-        loops = (f"{loop or ''}{loop and ':' or ''}{_written(first, last)}" for loop, first, last in self.iteration)
+        loops = (f"{loop or ''}{(loop and ':') or ''}{_written(first, last)}" for loop, first, last in self.iteration)
         calls, steps = ((_written(first, last) for first, last in ranges) for ranges in (self.call, self.step))
         of_each = (self.op, lines, self.module, calls, loops, steps)
         return tuple(f"{key}={value}" for key, values in zip(KEYS, of_each, strict=True) for value in values)
