@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from dispatchviz.live.watched_cells import Step
 
 ITERATION, NODE = "iteration", "Node"
-"""The openers of an iteration and of a Node that the part made. A line is opened by the ``id`` of its frame, a module by itself, a call by its kernel."""
+"""The openers of an iteration and of a Node that the part made. A line is opened by the ``id`` of its frame, a module
+by itself, a call by an object of its own.
+"""
 
 
 class Looking:
@@ -63,7 +65,7 @@ class Looking:
         return self._opener is not None
 
     def missed(self, most: Mapping[int, int]) -> str:
-        """Return the remark that the part never ran. ``most`` has the number of iterations of each loop, by its line."""
+        """Return the remark that the part never ran. ``most`` has the number of iterations of each loop by line."""
         only = self.plan.only
         if self.plan.opener == "module":
             return no_module(only, tuple(self.paths.met))

@@ -65,5 +65,5 @@ def _is_variable(module: Any, names: Sequence[str], frame: FrameType | None) -> 
 
 
 def _is_end(path: str, name: str) -> bool:
-    """Return whether a name is the path of a module, or the end of one, or has a variable in front: ``net.layers.0``."""
+    """Return whether a name is the path of a module, the end of one, or has a variable in front (``net.layers.0``)."""
     return bool(path) and (path == name or path.endswith(f".{name}") or name.endswith(f".{path}"))

@@ -30,8 +30,8 @@ _GATE, _LOOK, _ELSEWHERE, _LOOPS_AGAIN, _LOOP_OVER, _SAME, _SAME_VALUE, _SAME_WI
     f"{_PREFIX}{what}"
     for what in ("gate", "look", "elsewhere", "loops again", "loop over", "same", "same value", "same within")
 )
-"""The same for a recording of a part. ``_SAME`` and the others return their last argument; they replace functions of the
-watcher while the gate is closed.
+"""The same for a recording of a part. ``_SAME`` and the others return their last argument. They replace functions of
+the watcher while the gate is closed.
 """
 _COUNT = f"{_PREFIX}count "
 """The beginning of a constant for the function that counts a binding of the variable whose name follows."""

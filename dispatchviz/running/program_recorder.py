@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.engine.graph_task import GraphTask
     from dispatchviz.core.record.event_filter import Only
     from dispatchviz.core.record.note_types import AllWritten, Arrival, BindingCalledAgain
+    from dispatchviz.running.program_source import Source
 
 Way = tuple[tuple[CodeType, int], ...]
 """The waiting frames, innermost first: code and instruction of each, both the user's and others'."""

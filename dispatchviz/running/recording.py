@@ -249,16 +249,17 @@ def record(
 
     ``engine="torch"`` records an installed, unmodified PyTorch instead, 2.6 or later. ``program`` is the name in
     headers, by default the file of the ``with``. ``only`` selects the events that are kept in the end: ``{"op": "add",
-    "line": "3-7", "module": "net", "call": 17, "step": [1, 2]}``, like ``--only``. With ``engine="torch"`` and a module,
-    an operator or a call, only that part is watched, and the rest runs at full speed. ``save`` is a file to which the trace is written
-    while the block runs, in the format of its suffix. So a process that is killed leaves a trace, and memory does not
-    grow; until the file is complete it is beside that name (``run.part-4242.dvtrace``). ``limit`` is a number of events
-    or a size of the file (``"500MB"``) after which recording stops; ``trace.notice`` then says so, and also if the file
-    could not be written to the end. Without a limit a file grows to 4 GB, or half of the disk's free space if that is
-    less, and a recording without a file ends after about five million events; ``"none"`` lifts that. ``hashes`` records
-    a hash of the numbers of each kernel's result, with which ``dispatchviz diff`` finds where the numbers of two runs
-    begin to differ; this takes about as long as reading the numbers. ``values`` records the numbers of tensors with at
-    most this number of elements, as text, whenever they may have changed.
+    "line": "3-7", "module": "net", "call": 17, "step": [1, 2]}``, like ``--only``. With ``engine="torch"`` and a
+    module, an operator or a call, only that part is watched, and the rest runs at full speed. ``save`` is a file to
+    which the trace is written while the block runs, in the format of its suffix. So a process that is killed leaves a
+    trace, and memory does not grow; until the file is complete it is beside that name (``run.part-4242.dvtrace``).
+    ``limit`` is a number of events or a size of the file (``"500MB"``) after which recording stops; ``trace.notice``
+    then says so, and also if the file could not be written to the end. Without a limit a file grows to 4 GB, or half of
+    the disk's free space if that is less, and a recording without a file ends after about five million events;
+    ``"none"`` lifts that. ``hashes`` records a hash of the numbers of each kernel's result, with which ``dispatchviz
+    diff`` finds where the numbers of two runs begin to differ; this takes about as long as reading the numbers.
+    ``values`` records the numbers of tensors with at most this number of elements, as text, whenever they may have
+    changed.
 
     An exception passes through; the trace keeps the events before it, and the exception as the last event. Raise
     RuntimeError if a recording is already running, because recordings do not nest. Raise DispatchvizError if ``only``

@@ -252,7 +252,8 @@ class Seen:
         if "call" in missed and "op" not in missed:
             yield no_call(only, self.calls)
         if "step" in missed:
-            yield f"no {_either(text for text in only.texts if text.startswith('step='))}: there are {self.steps:,} steps"
+            steps = _either(text for text in only.texts if text.startswith("step="))
+            yield f"no {steps}: there are {self.steps:,} steps"
 
 
 def no_module(only: Only, modules: Sequence[str]) -> str:
