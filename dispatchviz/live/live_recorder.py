@@ -144,7 +144,7 @@ class LiveRecorder(ProgramRecorder):
         self._module_calls = {torch.nn.Module._call_impl.__code__}
         self._make_step = steps(self)
 
-    def record_part(self, only: Only, script: Source | None = None) -> RecordedPart:
+    def record_part(self, only: Only, script: Source | None = None, /) -> RecordedPart:
         """Prepare for a recording of a part. Return the part to instrument in the script."""
         super().record_part(only, script)
         chosen = plan(only, script)
@@ -159,11 +159,11 @@ class LiveRecorder(ProgramRecorder):
         self.begins_suspended, self.origin = True, "known before"
         return chosen.part()._replace(gate=gate)
 
-    def chosen(self, only: Only | None) -> EventFilter | None:
+    def chosen(self, only: Only | None, /) -> EventFilter | None:
         """Return the filter of the recorded events, for the conditions that do not open the part."""
         return super().chosen(only if self.looking is None or only is None else self.looking.plan.filtered)
 
-    def missed(self, only: Only, chosen: EventFilter | None) -> tuple[str, ...]:
+    def missed(self, only: Only, chosen: EventFilter | None, /) -> tuple[str, ...]:
         """Return a remark for each condition that selected nothing."""
         if self.looking is None:
             return super().missed(only, chosen)
@@ -413,7 +413,7 @@ class LiveRecorder(ProgramRecorder):
         if self.looking is not None:
             self.looking.leaves_line(_getframe(2))
 
-    def left(self, frame: FrameType) -> None:
+    def left(self, frame: FrameType, /) -> None:
         """Note that a frame is about to end or wait, which also ends its selected line."""
         super().left(frame)
         if self.looking is not None:

@@ -218,7 +218,7 @@ class ProgramRecorder(Recorder):
     def line_not_selected(self, /) -> None:
         """Do nothing, because everything is recorded."""
 
-    def record_part(self, only: Only, script: Source | None = None) -> RecordedPart:
+    def record_part(self, only: Only, script: Source | None = None, /) -> RecordedPart:
         """Prepare for a recording of a part of a program. Return the part to instrument in its script.
 
         ``script`` is None for a block of code that is not instrumented.
@@ -226,11 +226,11 @@ class ProgramRecorder(Recorder):
         self.iterations = Iterations(only.iteration, self.selection_changed)
         return RecordedPart(loops=loops_of(only))
 
-    def chosen(self, only: Only | None) -> EventFilter | None:
+    def chosen(self, only: Only | None, /) -> EventFilter | None:
         """Return the filter of the recorded events for these conditions, or None if all are kept."""
         return None if only is None else EventFilter(only, self._program.marks)
 
-    def missed(self, only: Only, chosen: EventFilter | None) -> tuple[str, ...]:
+    def missed(self, only: Only, chosen: EventFilter | None, /) -> tuple[str, ...]:
         """Return a remark for each condition that selected nothing."""
         found = [] if chosen is None else list(chosen.seen.remarks(only))
         if only.iteration and not self._program.marks:

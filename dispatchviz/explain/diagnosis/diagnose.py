@@ -49,5 +49,7 @@ def diagnosis_of(failed: Failure) -> Diagnosis:
 
 def _with_part(unseen: str, only: tuple[str, ...]) -> str:
     """Return the limits of a recording, with the limit to a part."""
-    part = only and f"Only a part of the program was recorded ({', '.join(only)}). The cause may be in another part."
-    return " ".join(filter(None, (unseen, part)))
+    if not only:
+        return unseen
+    part = f"Only a part of the program was recorded ({', '.join(only)}). The cause may be in another part."
+    return f"{unseen} {part}".lstrip()
