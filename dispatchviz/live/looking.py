@@ -99,7 +99,7 @@ class Looking:
         elif not inside:
             self.close(self._opener)
 
-    def kernel(self, operator: str, step: Step) -> Step:
+    def kernel(self, step: Step) -> Step:
         """Return a kernel that opens the part while it runs, for an operator that opens it."""
 
         def opens(*args: Any, **kwargs: Any) -> Any:

@@ -110,8 +110,10 @@ class WatchedCells:
                 keys += [f"Autograd{backend.name}", backend.name]
         return keys
 
-    is_apart = False
-    """True while none of our kernels may be in a cell."""
+    @property
+    def is_apart(self) -> bool:
+        """True while none of our kernels may be in a cell."""
+        return self._away
 
     def look(self) -> None:
         """Do nothing, because all calls are watched all the time (``watched_parts.py``)."""

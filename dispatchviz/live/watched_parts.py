@@ -124,7 +124,7 @@ class WatchedParts(WatchedCells):
 
     def _put_always(self) -> None:
         for operator in self._always:
-            self._put_operator(operator, lambda step, name=operator: self.looking.kernel(name, step))
+            self._put_operator(operator, self.looking.kernel)
 
     def end_waiting(self) -> None:
         """Take everything out, because the part will not run again."""
@@ -282,7 +282,7 @@ class WatchedParts(WatchedCells):
             super().put_again(operators)
         for operator in self._in.intersection(operators):
             if operator in self._always:
-                self._put_operator(operator, lambda step, name=operator: self.looking.kernel(name, step))
+                self._put_operator(operator, self.looking.kernel)
             else:
                 self._put_operator(operator, lambda step: step)
 

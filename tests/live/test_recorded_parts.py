@@ -189,3 +189,14 @@ def test_error_within_the_part_passes_through(tmp_path: Path) -> None:
     assert outcome.error_message.startswith(f"{path}, line 4: RuntimeError: mat1 and mat2 shapes cannot be multiplied")
     (failed,) = [event for event in outcome.trace.events if isinstance(event, ev.ModuleCalled)]
     assert failed.name == "net"
+
+
+def test_error_about_a_missing_kernel_has_the_text_of_a_plain_run(tmp_path: Path) -> None:
+    path, output = tmp_path / "missing.py", io.StringIO()
+    path.write_text(
+        "import torch\nx = torch.ones(2).to_sparse()\ntry:\n    x.cos()\nexcept NotImplementedError as e:\n    print(e)\n"
+    )
+    assert recorded(path, "line=4", output=output).error is None
+    assert "Could not run 'aten::cos'" in output.getvalue()
+    assert "TESTING_ONLY" not in output.getvalue()
+    assert "dispatchviz" not in output.getvalue().replace(str(path.parent), "")
