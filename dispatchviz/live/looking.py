@@ -81,8 +81,10 @@ class Looking:
 
     def opens_for(self, module: Any) -> bool:
         """Open the part if a selected module is about to be called."""
+        if self.plan.opener != "module":
+            return False
         frame = _getframe(2)
-        return self.plan.opener == "module" and self.paths.selects(module, frame) and self.open(module, frame)
+        return self.paths.selects(module, frame) and self.open(module, frame)
 
     def line(self, frame: FrameType) -> None:
         """Open the part at a selected line."""
