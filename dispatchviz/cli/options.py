@@ -140,8 +140,10 @@ only = click.option(
     "--only",
     metavar="WHAT",
     multiple=True,
-    help="Keep only the steps that match, with the steps around them: op=NAME, line=[FILE:]N or N-M, module=NAME (a "
-    "file, a class or a module's path), step=N or N-M. Separate several with commas.",
+    help="Record only the steps that match, with the steps around them: op=NAME, line=[FILE:]N or N-M, module=NAME (a "
+    "module's path such as layers.0, a class or a file), call=N or N-M (the calls of the program, or those of op=), "
+    "iteration=[LINE:]N or N-M (of the loops inside no other loop, or of the loop on a line), step=N or N-M. Separate "
+    "several with commas. With --engine torch the rest of the program runs at full speed, except for step=.",
 )
 limit = click.option(
     "--limit",

@@ -29,7 +29,12 @@ def _recorded(watch: LiveRecorder, original: Callable[..., Any]) -> Callable[...
     @wraps(original)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         if recorder.listening is not watch or not watch.thread.watched:
-            return original(self, *args, **kwargs)
+            if watch.looking is None or not watch.looking.opens_for(self):
+                return original(self, *args, **kwargs)
+            try:
+                return called(self, *args, **kwargs)
+            finally:
+                watch.looking.close(self)
         failed = True
         watch.module_called(self)
         try:

@@ -20,6 +20,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
+from dispatchviz.live.followed_nodes import FOLLOWED, FollowedNodes
 from dispatchviz.live.retained_gradients import record_newly_retained
 from dispatchviz.live.running_hooks import RunningHooks
 from dispatchviz.live.tensor_numbers import ACCUMULATE
@@ -42,10 +43,12 @@ class Pass:
     that is nested too deep runs on a thread of a pool (``Engine::add_thread_pool_task``).
     """
 
-    __slots__ = ("caller", "depth", "helpers", "task")
+    __slots__ = ("caller", "depth", "helpers", "number", "task")
 
     def __init__(self, depth: int) -> None:
         self.caller, self.depth = get_ident(), depth
+        self.number = -1
+        """The recorder's number for it, if only some of its Nodes are recorded."""
         self.task = -1
         """PyTorch's number for it. It is known once another backward has begun inside this one."""
         self.helpers: list[tuple[int, ThreadState]] = []
@@ -87,11 +90,13 @@ class EngineWatch:
         close the last Node of the thread.
         """
         self.hooks = RunningHooks(watch)
+        self._current_node = watch.torch._C._current_autograd_node
         self._current_task: Callable[[], int] = watch.torch._C._current_graph_task_id
         self._entry: CodeType | None = None
         """The code of PyTorch's function that calls the engine."""
         self._open: list[Pass] = []
         """The backwards that run now, on all threads."""
+        self.followed = FollowedNodes(watch, self)
 
     @contextmanager
     def watching(self, unwatched: Apart) -> Iterator[None]:
@@ -103,6 +108,8 @@ class EngineWatch:
         def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.listening is not self._watch or not self._watch.thread.watched:
                 self._watch.compiler.backward_traced(roots)
+                if self._watch.looking is not None and self._watch.looking.follows_nodes:
+                    return self.followed.run(original, roots, args, kwargs)
                 return original(roots, *args, **kwargs)
             if backwards_are_compiled():  # otherwise our hooks would be compiled too
                 with self._watch.compiler.backwards.backward(), unwatched():
@@ -160,11 +167,22 @@ class EngineWatch:
         self, task: int, edges: list[Edge], work: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> list[Any]:
         """Emit the event of a backward. Return the hooks that were put on its Nodes."""
+        nodes = _preorder([edge[0] for edge in edges])
+        serials = [self._watch.nodes.known(node) for node in reversed(nodes)]
+        self._emit_start(task, edges, args, kwargs)
+        starts = self.starts
+        function = self._torch.autograd.Function
+        function._register_hook = staticmethod(_registering(function._register_hook, work))
+        try:
+            return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
+        finally:
+            del function._register_hook
+
+    def _emit_start(self, task: int, edges: list[Edge], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Emit the event of a backward, whose roots are numbered."""
         watch, numbers = self._watch, self._watch.nodes.numbers
         gradients, keep, create = args[:3]
         inputs = _inputs_of(args)
-        nodes = _preorder([edge[0] for edge in edges])
-        serials = [watch.nodes.known(node) for node in reversed(nodes)]
         roots = tuple([(numbers.get(edge[0]) - watch.first_node, edge[1]) for edge in edges])
         requested = tuple([found for one in inputs if (found := self._requested(one)) is not None])
         tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs])
@@ -174,13 +192,50 @@ class EngineWatch:
             record_newly_retained(watch, inputs)
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, requested, tensors)
-        starts = self.starts
+
+    def follow(self, node: Any, number: int) -> None:
+        """Record the evaluations of a Node, in backwards of which nothing else may be recorded."""
         function = self._torch.autograd.Function
-        function._register_hook = staticmethod(_registering(function._register_hook, work))
+        function._register_hook = staticmethod(_registering(function._register_hook, FOLLOWED))
         try:
-            return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
+            _hooked(node, number, FOLLOWED, self.followed.starts)
         finally:
             del function._register_hook
+
+    def begins_followed(self, roots: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pass:
+        """Emit the event of a backward of which only some Nodes are recorded."""
+        watch, thread = self._watch, self._watch.thread
+        here = watch.line_calls(5)
+        edges = [edge for root in roots if (edge := self._edge(root)) is not None]
+        for node, _ in edges:
+            watch.nodes.known(node)
+        self._emit_start(task := next(self._tasks), edges, args, kwargs)
+        thread.depth += 1
+        work = thread.work = Pass(thread.depth)
+        work.number = task
+        thread.evaluation, thread.run = None, NO_RUN if here is None else (0, watch._top, here)
+        self._open.append(work)
+        self.hooks.put()
+        return work
+
+    def ends_followed(self, work: Pass, finished: bool) -> None:
+        """Emit the event that such a backward has ended."""
+        watch, thread = self._watch, self._watch.thread
+        self.hooks.take_out()
+        self._open.remove(work)
+        thread.depth -= 1
+        if finished:
+            watch._emit(ev.BackwardFinished, work.number)
+        watch.leave()
+
+    def leaves_node(self, thread: ThreadState) -> bool:
+        """End recording if another Node is evaluated by now than the followed one. Return whether this is so."""
+        node = self._current_node()
+        if node is not None and self._watch.nodes.numbers.get(node) == self.followed.number:
+            return False
+        self.close(thread)
+        self.followed.pauses()
+        return True
 
     def starts(
         self, number: int, name: str, sequence_nr: int, leaf: Any, work: Pass, gradients: tuple[Any, ...]
@@ -365,7 +420,7 @@ class EngineWatch:
             return None if node is None else node.next_functions[0][0]
 
 
-def _registering(original: Callable[..., Any], work: Pass) -> Callable[[Any, Any], tuple[Any, Any]]:
+def _registering(original: Callable[..., Any], work: object) -> Callable[[Any, Any], tuple[Any, Any]]:
     """Return a replacement of ``Function._register_hook`` that puts our hook among the pre hooks of a Node.
 
     ``register_prehook`` of the Node calls it. The hook's key in the Node's dictionary is its pass. A handle would take
@@ -382,7 +437,7 @@ def _registering(original: Callable[..., Any], work: Pass) -> Callable[[Any, Any
     return register
 
 
-def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> Any:
+def _hooked(node: Any, number: int, work: object, starts: Callable[..., None]) -> Any:
     """Register a hook that is called before a Node is evaluated. Return all pre hooks of the Node. Our hook does not
     keep the Node alive.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from threading import active_count
@@ -209,21 +209,48 @@ def hands_out_kernels(c: Any) -> bool:
     return hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key")
 
 
-_IGNORED = [("ignore", None, Warning, None, 0)]
+_SHOWN = [("always", None, Warning, None, 0)]
+
+
+class _OverrideWarning:
+    """PyTorch's warning about an overridden kernel. PyTorch gives it once in a process (``TORCH_WARN_ONCE``)."""
+
+    is_ours = False
+    """True if one of our kernels has caused it. Then the first kernel of the program is to cause it again."""
 
 
 @contextmanager
 def overriding(c: Any) -> Iterator[None]:
     """Suppress PyTorch's warning about overridden kernels inside the block.
 
-    PyTorch warns only of the first one, which shall be one of the program's. NB: ``catch_warnings`` would make Python
-    forget which warnings the program has already seen.
+    Warning each time instead (``_set_warnAlways``) would take five times as long as putting a kernel. NB:
+    ``catch_warnings`` would make Python forget which warnings the program has already seen.
     """
-    always, filters = c._get_warnAlways(), warnings.filters
-    c._set_warnAlways(True)
-    warnings.filters = _IGNORED
+    python: Any = warnings
+    always, filters, show = c._get_warnAlways(), warnings.filters, python._showwarnmsg
+
+    def suppress(message: Any) -> None:
+        _OverrideWarning.is_ours = True
+
+    c._set_warnAlways(False)
+    python.filters, python._showwarnmsg = _SHOWN, suppress
     try:
         yield
     finally:
-        warnings.filters = filters
+        python.filters, python._showwarnmsg = filters, show
         c._set_warnAlways(always)
+
+
+@contextmanager
+def warning_of_override(c: Any, operators: Iterable[str], key: str) -> Iterator[None]:
+    """Let PyTorch warn inside the block about the program's first kernel that overrides another one."""
+    overrides = key != "Meta" and any(c._dispatch_has_kernel_for_dispatch_key(one, key) for one in operators)
+    if not (_OverrideWarning.is_ours and overrides) or c._get_warnAlways():
+        yield
+        return
+    _OverrideWarning.is_ours = False
+    c._set_warnAlways(True)
+    try:
+        yield
+    finally:
+        c._set_warnAlways(False)

@@ -50,9 +50,12 @@ class KeyNumbers(dict[int, int]):
         """A mapping from a bit of the installed release to ours."""
         self.is_own = layout == OURS
         """True if the installed release numbers its keys as PyTorch 2.13 does."""
+        self.hidden = 0
+        """Bits of keys that only the recorder uses."""
 
     def __missing__(self, own: int) -> int:
-        known = self[own] = own if self.is_own else self._translated(own)
+        plain = own & ~self.hidden
+        known = self[own] = plain if self.is_own else self._translated(plain)
         return known
 
     def _translated(self, own: int) -> int:

@@ -20,24 +20,33 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.live.changed_geometry import may_resize, recording_geometry
 from dispatchviz.live.compiler_watch import CompilerWatch
 from dispatchviz.live.dispatch_handlers import handler_step
+from dispatchviz.live.earlier_names import EarlierNames
 from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
 from dispatchviz.live.inference_numbers import InferenceNumbers
+from dispatchviz.live.kernel_calls import hands_out_kernels
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.local_sets import LocalSets
+from dispatchviz.live.looking import Looking
 from dispatchviz.live.node_watch import NodeWatch
+from dispatchviz.live.part_plan import plan
 from dispatchviz.live.plain_errors import as_in_pytorch
 from dispatchviz.live.tensor_facts import TensorFacts
 from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
+from dispatchviz.live.watched_parts import WatchedParts
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
-from dispatchviz.running.call_sites import is_base, is_users
+from dispatchviz.running.call_sites import is_base, is_users, user_locations
 from dispatchviz.running.program_recorder import ProgramRecorder, Way, same_way, scope_of
+from dispatchviz.running.recorded_part import Gate
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.event_filter import EventFilter, Only
     from dispatchviz.core.record.note_types import Arrival, Note
     from dispatchviz.live.live_notes import EmitLive, LiveNote, Sets
+    from dispatchviz.running.program_source import Source
+    from dispatchviz.running.recorded_part import RecordedPart
 
 
 Kernel = tuple[WatchedCell, "Sets", "Kernel | None", int]
@@ -77,8 +86,11 @@ class _Threads(threading.local):
     arbitrary.
     """
 
-    def __init__(self, local_sets: LocalSets, cells: WatchedCells) -> None:
+    def __init__(self, local_sets: LocalSets, cells: WatchedCells, only: int | None = None) -> None:
+        """Create the state of a thread. ``only`` is the identifier of the only thread that is recorded, if one is."""
         self.state = ThreadState(local_sets.of_this_thread())
+        if only not in (None, threading.get_ident()):
+            self.state.watched = False
         if cells.in_parallel and _getframe(1).f_back is None:
             self.state.watched = False
 
@@ -92,7 +104,7 @@ class LiveRecorder(ProgramRecorder):
     def __init__(self, torch: Any) -> None:
         c = torch._C
         self.keys = KeyNumbers(c)
-        local_sets = LocalSets(c)
+        local_sets = self._local_sets = LocalSets(c)
         super().__init__(LiveEventBuilder(self.keys, local_sets.defaults))
         self._recording_thread = self.builder.thread
         self.torch = torch
@@ -103,7 +115,9 @@ class LiveRecorder(ProgramRecorder):
         """Serial numbers of the tensors for which an event says that they require grad."""
         self.live_storages = StorageNumbers(self.storage_numbers)
         self.operators = WatchedOperators(c)
-        self.cells = WatchedCells(torch, self._step)
+        self.cells: WatchedCells = WatchedCells(torch, self._step)
+        self.looking: Looking | None = None
+        """The switch of a recording of a part; None if everything is recorded."""
         self._threads = _Threads(local_sets, self.cells)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
         self.origin: ev.TensorOrigin = "new"
@@ -129,7 +143,36 @@ class LiveRecorder(ProgramRecorder):
         self._tensor_class = torch.Tensor
         kinds = c._functorch.TransformType
         self._differentiating = kinds.Grad, kinds.Jvp
+        self.earlier = EarlierNames(self)
+        self._module_calls = {torch.nn.Module._call_impl.__code__}
         self._make_step = steps(self)
+
+    def record_part(self, only: Only, script: Source | None = None, /) -> RecordedPart:
+        """Prepare for a recording of a part. Return the part to instrument in the script."""
+        super().record_part(only, script)
+        chosen = plan(only, script)
+        if not chosen.opener or not hands_out_kernels(self.torch._C):
+            return chosen.part()._replace(lines=())
+        gate = Gate()
+        cells = WatchedParts(self.torch, self._step, self.operators, self.numbers_in_transform)
+        cells.looking = self.looking = Looking(self, chosen, gate)
+        self.cells, self.keys.hidden = cells, cells.gate_bits
+        self._threads = _Threads(self._local_sets, cells, self._recording_thread)
+        self._make_step = steps(self)
+        self.begins_suspended, self.origin = True, "known before"
+        return chosen.part()._replace(gate=gate)
+
+    def chosen(self, only: Only | None, /) -> EventFilter | None:
+        """Return the filter of the recorded events, for the conditions that do not open the part."""
+        return super().chosen(only if self.looking is None or only is None else self.looking.plan.filtered)
+
+    def missed(self, only: Only, chosen: EventFilter | None, /) -> tuple[str, ...]:
+        """Return a remark for each condition that selected nothing."""
+        if self.looking is None:
+            return super().missed(only, chosen)
+        if not self.looking.parts:
+            return (self.looking.missed(self.iterations.most),)
+        return () if chosen is None else tuple(chosen.seen.remarks(self.looking.plan.filtered))
 
     @property
     def thread(self) -> ThreadState:
@@ -207,6 +250,8 @@ class LiveRecorder(ProgramRecorder):
         self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
         if requires_grad:
             self._requiring_grad.add(number)
+        if how == "known before" and self.looking is not None:
+            self.earlier.name(tensor)
         return number
 
     def leaf_requires_grad(self, tensor: Any, /) -> None:
@@ -241,6 +286,8 @@ class LiveRecorder(ProgramRecorder):
         the rest from the cell and the raw sets.
         """
         if thread.inside is None:
+            if self.looking is not None and self.looking.is_in_node and self.engine.leaves_node(thread):
+                return
             self._call_begins(thread)
         elif thread.inside[0].runs_python:
             self._python_calls(_getframe(2))
@@ -372,6 +419,72 @@ class LiveRecorder(ProgramRecorder):
         while thread.inside is not around and thread.inside is not None:
             cell, _, thread.inside, _ = thread.inside
             self.note(("kernel_failed", cell))
+
+    # -- a recording of a part ----------------------------------------------------------------------------------------
+
+    def line_selected(self, /) -> None:
+        """Begin to record at a selected line."""
+        if self.looking is not None:
+            self.looking.line(_getframe(2))
+
+    def line_not_selected(self, /) -> None:
+        """End recording at another line of the frame whose selected line began it."""
+        if self.looking is not None:
+            self.looking.leaves_line(_getframe(2))
+
+    def left(self, frame: FrameType, /) -> None:
+        """Note that a frame is about to end or wait, which also ends its selected line."""
+        super().left(frame)
+        if self.looking is not None:
+            self.looking.leaves_line(frame)
+
+    def selection_changed(self, inside: bool, /) -> None:
+        """Note that the selected iterations begin or end."""
+        if self.looking is None:
+            super().selection_changed(inside)
+        else:
+            self.looking.iterations_changed(inside)
+
+    def part_begins(self, frame: FrameType, /) -> None:
+        """Note that recording begins at a frame, after a part of the program that was not recorded."""
+        self._top, self._top_code, self._beginning, self._found = 0, None, 0, (0, 0)
+        self._entered.clear()
+        thread = self.thread
+        thread.newest, thread.numbers = self.nodes.part_begins(), {}
+        self.note(("part_begins",))
+        self.earlier.look(frame)
+
+    def modules_around(self, frame: FrameType, /) -> int:
+        """Note the calls of modules around a frame. Return how many there are."""
+        inner: FrameType | None = frame
+        found: list[FrameType] = []
+        while inner is not None and not is_base(inner, self.base):
+            found += [inner] if inner.f_code in self._module_calls else []
+            inner = inner.f_back
+        for one in reversed(found):
+            self.note(("frame_resumed", user_locations(one, self.base)))
+            module = one.f_locals["self"]
+            self._emit_span(ev.ModuleCalled, self.module_name(module), type(module).__name__)
+        self._top = 0
+        return len(found)
+
+    def module_name(self, module: Any, /) -> str:
+        """Return the path of a module, as the program's variables give it."""
+        name = super().module_name(module)
+        if name or self.looking is None:
+            return name
+        return self.earlier.module_name(module) or self.looking.paths.path(module)
+
+    def part_ends(self, modules: int, /) -> None:
+        """Note that recording ends, within that many calls of modules."""
+        for _ in range(modules):
+            self.module_left(False)
+        self.earlier.forget()
+
+    def wrote(self, text: str) -> None:
+        """Record output, unless a part runs that is not recorded."""
+        if recorder.suspended is not self:
+            super().wrote(text)
 
     # -- the user's code ----------------------------------------------------------------------------------------------
 

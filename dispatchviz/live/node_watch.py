@@ -51,12 +51,20 @@ class NodeWatch:
         self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
         self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._c._FunctionBase)
         self._kinds = NodeKinds()
+        self._next_sequence_nr = self._c._autograd._get_sequence_nr
+        self._first_new = 0
+        """The sequence number of this thread's next Node when recording began; 0 if everything is recorded."""
         self._members: dict[str, tuple[tuple[Member, ...], bool]] = {}
         """For each kind of Node its saved members, and whether any of them may be packed."""
         self._custom: dict[int, tuple[weakref.ref[Any], Saved]] = {}
         """The tensors that custom Functions saved, by the ``id`` of their context (the first item of the pair), until
         the context is met as a Node.
         """
+
+    def part_begins(self) -> int:
+        """Note that recording begins. Return the sequence number of the last Node of this thread."""
+        self._first_new = self._next_sequence_nr()
+        return self._first_new - 1
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """Note the Nodes of tensors that an autograd kernel returned in grad mode."""
@@ -183,6 +191,9 @@ class NodeWatch:
 
     def _meet_those_before(self, node: Any) -> None:
         get, waiting = self.numbers.get, [node]
+        if self._watch.looking is not None:
+            self._meet_next(node)
+            return
         while waiting:
             one = waiting[-1]
             unmet = [to for to, _ in one.next_functions if to is not None and get(to) < 0]
@@ -193,17 +204,28 @@ class NodeWatch:
             if one is not node and get(one) < 0:
                 self._introduce(one, one.name(), one._sequence_nr(), self._targets(one), False)
 
-    def _introduce(self, node: Any, name: str, sequence_nr: int, targets: list[int], is_made: bool) -> int:
+    def _meet_next(self, node: Any) -> None:
+        """Number the unmet targets of a Node, without following their edges: they were made before the part that is
+        recorded, and a graph may be large.
+        """
+        for to, _ in node.next_functions:
+            if to is not None and self.numbers.get(to) < 0:
+                self._introduce(to, to.name(), to._sequence_nr(), None, False)
+
+    def _introduce(self, node: Any, name: str, sequence_nr: int, targets: list[int] | None, is_made: bool) -> int:
         watch = self._watch
         number = next(watch.node_numbers)
         self.numbers.set(node, name, sequence_nr, number, watch.thread)
         how: Literal["node_created", "node_known"]
+        is_made = is_made and sequence_nr >= self._first_new
         how = "node_created" if is_made or watch.origin == "new" else "node_known"
         watch.note((how, number, self._kinds[name], sequence_nr, 0, 1))
         if name == ACCUMULATE:
             watch._emit(ev.AccumulatorMade, number - watch.first_node, watch._tensor(node.variable))
-        else:
+        elif targets is not None:
             watch.note(("live_edges_collected", number, tuple(targets)))
+        if watch.looking is not None and watch.looking.follows_nodes and (is_made or name == ACCUMULATE):
+            watch.engine.follow(node, number)
         if isinstance(node, self._c._FunctionBase):
             self._saved_by_function(node, number)
         return number

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 from dispatchviz.live import kernel_calls, watched_cells
 from dispatchviz.live.registration import UNKNOWN_FILE
+from dispatchviz.live.watched_parts import GATE
 
 if TYPE_CHECKING:
     from dispatchviz.live.watched_cells import WatchedCells
@@ -21,6 +22,8 @@ _FILES = "|".join(map(re.escape, (watched_cells.__file__, kernel_calls.__file__,
 kernels.
 """
 _OURS = re.compile(rf"(?m)^(\w+): registered at (?:{_FILES}):0 \[kernel\]$")
+_GATE_ROW = re.compile(rf"(?m)^{GATE}: .*\n")
+"""The row of the key that a thread includes while a part of the program is recorded."""
 _ROW = re.compile(r"(?m)^(\w+): .*$")
 
 TOO_DEEP = "Python error details: RecursionError: "
@@ -38,7 +41,12 @@ def as_in_pytorch(error: BaseException, cells: WatchedCells) -> None:
 def plainly(error: NotImplementedError, cells: WatchedCells) -> None:
     """Remove our kernels from the text of an error."""
     text = error.args[0] if error.args else None
-    if not isinstance(text, str) or not _OURS.search(text):
+    if not isinstance(text, str):
+        return
+    if GATE in text:
+        text = _GATE_ROW.sub("", text.replace(f", {GATE}", ""))
+        error.args = (text, *error.args[1:])
+    if not _OURS.search(text):
         return
     operator = _OPERATOR.search(text)
     if operator is not None:

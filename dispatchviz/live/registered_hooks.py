@@ -41,6 +41,9 @@ def hooks_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         if kind is not None and recorder.listening is watch and watch.thread.watched:
             place = _getframe(1).f_locals
             watch.guarded(lambda: recorded.registered(kind, self, place["self"], place["hook"]))
+        elif kind is not None and recorder.suspended is watch:
+            leaf = _getframe(1).f_locals["self"]
+            watch.guarded(lambda: recorded.registered_outside(kind, self, leaf))
 
     @wraps(take_away)
     def remove(self: Any) -> None:
@@ -84,6 +87,14 @@ class _RegisteredHooks:
         output_nr = tensor.output_nr
         watch._emit(ev.HookRegistered, kind, recorded_name(hook), number, node, watch._tensor(tensor), output_nr, False)
         self._running.gets_another(kept)
+
+    def registered_outside(self, kind: ev.HookKind, handle: Any, tensor: Any) -> None:
+        """Remember the hooks of a leaf that is about to get one while nothing is recorded. A Node would have to be
+        numbered first.
+        """
+        hooks = handle.hooks_dict_ref()
+        if self._running.of(hooks) is None and (kind == "post-accumulate hook" or tensor.grad_fn is None):
+            self._running.keep(hooks, kind, NO_NODE, leaf=tensor)
 
     def _kept(self, kind: ev.HookKind, hooks: Any, tensor: Any) -> KeptHooks:
         """Return the record of a tensor's dictionary of hooks.

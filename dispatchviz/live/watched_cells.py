@@ -51,6 +51,7 @@ ON_DEMAND = (
 """Keys that are watched only when the first tensor with one of the bits is met, because each takes a tenth of a
 second.
 """
+ALL_ON_DEMAND = sum(bits for bits, _ in ON_DEMAND)
 GIVING_A_BIT = {"aten::_conj": raw(K.Conjugate), "aten::_neg_view": raw(K.Negative)}
 """Operators that set a bit of ``ON_DEMAND`` on a tensor that was met before."""
 OF_BACKENDS = (K.CPU, K.CUDA)
@@ -104,15 +105,28 @@ class WatchedCells:
 
     def put(self) -> None:
         """Put our kernels into the cells that most programs reach."""
+        self._is_beginning = True
+        self._put_all(self._keys_from_the_start())
+        self._is_beginning = False
+        self.waiting = ALL_ON_DEMAND
+
+    def _keys_from_the_start(self) -> list[str]:
         keys = [key.name for key in BY_REGISTRATION if _has_registrations(self._c, key.name)]
         keys += [key for key, backend in ABOVE.items() if _has_registrations(self._c, backend)]
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
                 keys += [f"Autograd{backend.name}", backend.name]
-        self._is_beginning = True
-        self._put_all(keys)
-        self._is_beginning = False
-        self.waiting = sum(bits for bits, _ in ON_DEMAND)
+        return keys
+
+    @property
+    def is_apart(self) -> bool:
+        """True while none of our kernels may be in a cell."""
+        return self._away
+
+    def look(self) -> None:
+        """Do nothing, because all calls are watched all the time (``watched_parts.py``)."""
+
+    look_again = look_away = end_waiting = look
 
     def meet(self, ks: int) -> None:
         """Watch the keys of a key set that was met."""
@@ -193,10 +207,14 @@ class WatchedCells:
         """
         if self._away:
             return
-        keys = [key.name for key in OF_BACKENDS if key.name in self._keys]
-        computed = self._c._dispatch_has_computed_kernel_for_dispatch_key
-        for operator, key in [(one, key) for one in operators for key in keys if not computed(one, key)]:
+        for operator, key in [(one, key) for one in operators for key in self._empty_backends(one)]:
             self._calls.put(operator, key, self._error_of(operator), self._library(operator))
+
+    def _empty_backends(self, operator: str) -> list[str]:
+        """Return the watched backends for which an operator has no kernel."""
+        computed = self._c._dispatch_has_computed_kernel_for_dispatch_key
+        keys = (key.name for key in OF_BACKENDS if key.name in self._keys)
+        return [key for key in keys if not computed(operator, key)]
 
     def _error_of(self, operator: str) -> Step:
         call = self._c._dispatch_find_schema_or_throw(*operator.partition(".")[::2]).redispatch_boxed
@@ -228,21 +246,26 @@ class WatchedCells:
                     self._put_one(operator, key)
 
     def _put_one(self, operator: str, key: str) -> None:
+        step = self._step_of(operator, key)
+        if step is not None:
+            under = WITHOUT_TENSORS[operator] if key == "Undefined" else key
+            self._calls.put(operator, under, step, self._library(operator))
+
+    def _step_of(self, operator: str, key: str) -> Step | None:
+        """Return our kernel for a cell; None if the function in the cell is not known."""
         parsed = self._key(key)
         call, is_python = self._calls.of(operator, key, parsed), self._is_python(operator, key, parsed)
         if is_python:
             found = self.python.find(operator, key)
             if found is None:
-                return
+                return None
             self.python.put[operator, key] = found
             call = caller(found)
         if calls_in_parallel(operator, key) and not hands_out_kernels(self._c):
             call = self._without_us(call)
         if operator in GIVING_A_BIT:
             call = self._meeting(GIVING_A_BIT[operator], call)
-        step = self._make_step(operator, key, call, is_python)
-        under = WITHOUT_TENSORS[operator] if key == "Undefined" else key
-        self._calls.put(operator, under, step, self._library(operator))
+        return self._make_step(operator, key, call, is_python)
 
     def _without_us(self, call: Step) -> Step:
         """Wrap a call so that none of our kernels is in a cell while it runs, if its kernel calls others on several

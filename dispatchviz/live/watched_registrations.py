@@ -18,6 +18,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.live.early_kernels import Registered
+from dispatchviz.live.kernel_calls import warning_of_override
 from dispatchviz.running.call_sites import is_users
 
 if TYPE_CHECKING:
@@ -81,11 +82,12 @@ class _Follower:
         """Record ``Library.impl``."""
         operators = self._operators(library, name)
         with self._changed(operators):
-            result = original(library, name, fn, dispatch_key, *args, **kwargs)
-            new = Registered(fn, bool(kwargs.get("with_keyset", False)), id(library.m))
             key = dispatch_key or library.dispatch_key or NO_KEY
+            with warning_of_override(self._c, filter(self._watch.operators.is_defined, operators), _key_name(key)):
+                result = original(library, name, fn, dispatch_key, *args, **kwargs)
+            new = Registered(fn, bool(kwargs.get("with_keyset", False)), id(library.m))
             for operator in operators:
-                self._watch.cells.python.registered(operator, getattr(key, "name", key), new)
+                self._watch.cells.python.registered(operator, _key_name(key), new)
             return result
 
     def impl_compiled(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
@@ -141,7 +143,7 @@ class _Follower:
     def _changed(self, names: Iterable[str]) -> Iterator[None]:
         """Let the registrations of operators change inside the block, and emit the events for it."""
         watch, names = self._watch, sorted(names)
-        if names and recorder.listening is watch:
+        if names and watch in (recorder.listening, recorder.suspended):
             watch.settle()  # earlier notes describe the old cells
         before = {name: self._known(name) for name in names}
         watch.cells.lift(names)
@@ -185,6 +187,11 @@ IMPORTER = "<frozen importlib._bootstrap>"
 """The file of the frames of an import."""
 NO_KEY = "CompositeImplicitAutograd"
 """The key of a registration without one."""
+
+
+def _key_name(key: Any) -> str:
+    """Return the name of a key, which may be given as such."""
+    return str(getattr(key, "name", key))
 
 
 def _name(row: Registration, kernel: str) -> str:

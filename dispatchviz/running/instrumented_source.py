@@ -14,16 +14,29 @@ import ast
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
+from dispatchviz.running.recorded_part import RecordedPart
+
+_PREFIX = "\0dispatchviz "
 _LINE, _BEGIN, _NAME, _ITERATION, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
-    f"\0dispatchviz {what}"
-    for what in ("line", "begin", "name", "iteration", "binds", "items", "here", "away", "within")
+    f"{_PREFIX}{what}" for what in ("line", "begin", "name", "iteration", "binds", "items", "here", "away", "within")
 )
 """Constants that no normal program contains. The compiled code has the functions to call in their place."""
+_GATE, _LOOK, _ELSEWHERE, _LOOPS_AGAIN, _LOOP_OVER, _SAME, _SAME_VALUE, _SAME_WITHIN = (
+    f"{_PREFIX}{what}"
+    for what in ("gate", "look", "elsewhere", "loops again", "loop over", "same", "same value", "same within")
+)
+"""The same for a recording of a part. ``_SAME`` and the others return their last argument. They replace functions of
+the watcher while the gate is closed.
+"""
+_COUNT = f"{_PREFIX}count "
+"""The beginning of a constant for the function that counts a binding of the variable whose name follows."""
+
+Node = TypeVar("Node", bound=ast.AST)
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
@@ -66,55 +79,109 @@ class Watcher(Protocol):
         """
 
 
+class PartWatcher(Watcher, Protocol):
+    """The functions that a program of which a part is recorded also calls."""
+
+    def bindings_of(self, name: str) -> Callable[[], int]:
+        """Return the function that counts the bindings of ``bound_in_iteration`` for a name."""
+
+    def line_selected(self) -> None:
+        """Note that a selected line is about to be reached. The gate opens."""
+
+    def line_not_selected(self) -> None:
+        """Note that another line is about to be reached. The gate closes if the same frame opened it."""
+
+    def iteration_begins(self, line: int) -> None:
+        """Note that an iteration of the loop at a line begins."""
+
+    def loop_over(self, line: int) -> None:
+        """Note that the loop at a line has ended."""
+
+
+ALL = RecordedPart()
+"""A program of which everything is recorded."""
 Changed = Callable[[ast.Module], ast.Module]
 """A function that makes the syntax tree to run from a program's own. Statements keep their positions."""
 
 
-def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Changed = lambda tree: tree) -> CodeType:
+def compile_instrumented(
+    source: str, file: str, watcher: Watcher, changed: Changed = lambda tree: tree, part: RecordedPart = ALL
+) -> CodeType:
     """Return the code of a whole program, possibly ``changed``, which reports to the watcher.
 
-    Raise SyntaxError as ``compile`` does.
+    With a gate in ``part`` it reports only while the gate is open. Raise SyntaxError as ``compile`` does.
     """
     compile(source, file, "exec", dont_inherit=True)  # raises the compiler's errors and warnings once
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
         try:
-            code = _compiled(source, file, _Watched(), changed)
+            code = _compiled(source, file, _Watched(part), changed)
         except SyntaxError:  # with ours, too many blocks are nested
-            code = _compiled(source, file, _Watched(blocks=False), changed)
-    called: dict[str, Any] = {
-        _LINE: watcher.line_reached,
-        _BEGIN: watcher.call_begins,
-        _NAME: watcher.variable_bound,
-        _ITERATION: watcher.bound_in_iteration,
-        _BINDS: watcher.binding,
-        _ITEMS: watcher.items_changed,
-        _HERE: watcher.here,
-        _AWAY: watcher.away,
-        _WITHIN: watcher.within,
-    }
-    return with_constants(code, called)
+            code = _compiled(source, file, _Watched(part, blocks=False), changed)
+    return with_constants(code, _Replacements(watcher, part))
+
+
+class _Replacements(dict[str, Any]):
+    """The objects that take the places of our constants."""
+
+    def __init__(self, watcher: Watcher, part: RecordedPart) -> None:
+        super().__init__(
+            {
+                _LINE: watcher.line_reached,
+                _BEGIN: watcher.call_begins,
+                _NAME: watcher.variable_bound,
+                _ITERATION: watcher.bound_in_iteration,
+                _BINDS: watcher.binding,
+                _ITEMS: watcher.items_changed,
+                _HERE: watcher.here,
+                _AWAY: watcher.away,
+                _WITHIN: watcher.within,
+            }
+        )
+        self._watcher = watcher
+        if part != ALL:
+            self._add(cast(PartWatcher, watcher), part)
+
+    def _add(self, watcher: PartWatcher, part: RecordedPart) -> None:
+        self.update(
+            {
+                _GATE: part.gate,
+                _LOOK: watcher.line_selected,
+                _ELSEWHERE: watcher.line_not_selected,
+                _LOOPS_AGAIN: watcher.iteration_begins,
+                _LOOP_OVER: watcher.loop_over,
+                _SAME: lambda value=None: value,
+                _SAME_VALUE: lambda scope, name, value: value,
+                _SAME_WITHIN: lambda: lambda value: value,
+            }
+        )
+
+    def __missing__(self, constant: str) -> Any:
+        if not constant.startswith(_COUNT):
+            return constant
+        return cast(PartWatcher, self._watcher).bindings_of(constant.removeprefix(_COUNT))
 
 
 def _compiled(source: str, file: str, watched: _Watched, changed: Changed) -> CodeType:
     with deep_recursion():  # Python has compiled the original, so this recursion ends too
         tree = changed(ast.parse(source, file))
         watched.in_iterations = names_bound_in_iterations(tree)
-        tree = watched.visit(_Frames().visit(tree))
+        tree = watched.visit(_Frames(watched.part).visit(tree))
         code: CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code
 
 
-def with_constants(code: CodeType, replacements: dict[str, Callable[..., Any]]) -> CodeType:
+def with_constants(code: CodeType, replacements: Mapping[str, Any]) -> CodeType:
     """Return the same code with some of its string constants, here and in all inner functions, replaced by
-    functions.
+    other objects.
     """
     constants: list[Any] = []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             constants.append(with_constants(constant, replacements))
         else:
-            constants.append(replacements.get(constant, constant) if isinstance(constant, str) else constant)
+            is_ours = isinstance(constant, str) and constant.startswith(_PREFIX)
+            constants.append(replacements[constant] if is_ours else constant)
     return code.replace(co_consts=tuple(constants))
 
 
@@ -123,14 +190,18 @@ class _Watched(ast.NodeTransformer):
     around a suite.
     """
 
-    def __init__(self, blocks: bool = True) -> None:
+    def __init__(self, part: RecordedPart, blocks: bool = True) -> None:
+        self.part = part
         self._scope: list[str] = []
         self._loops: list[ast.stmt] = []
+        self._selects = False
+        """True in a scope with selected lines."""
         self._blocks = blocks
         self.in_iterations: frozenset[str] = frozenset()
         """Variables that only one statement within loops and functions binds."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
+        self._selects = self._has_selected(node)
         node.body = self._suite(node.body, 0, documented=True)
         return node
 
@@ -141,11 +212,13 @@ class _Watched(ast.NodeTransformer):
         return node
 
     def _visit_suites(self, node: ast.AST) -> None:
+        outside = self._selects
         if isinstance(node, _SCOPES):
             self._scope.append(node.name)
+            self._selects = self._has_selected(node)
         # a suite on the line of its head is a line of its own only if it runs at another time
         head = node.lineno if isinstance(node, ast.stmt) and not isinstance(node, _SCOPES | _LOOPS) else 0
-        bound = list(self._bound_at_entry(node))
+        bound = [*self._counted(node), *self._bound_at_entry(node)]
         for field in ("body", "orelse", "finalbody"):
             suite = getattr(node, field, None)
             if isinstance(suite, list):
@@ -155,13 +228,14 @@ class _Watched(ast.NodeTransformer):
                 begins = isinstance(node, _FUNCTIONS)
                 setattr(node, field, entry + self._suite(suite, head, isinstance(node, _SCOPES), begins))
                 if inside:
-                    getattr(node, field).append(_call(self._loops.pop(), _HERE))
+                    getattr(node, field).append(self._report(self._loops.pop(), _HERE))
         for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             self._visit_suites(part)
         if isinstance(node, ast.While):
             node.test = self._line_then(node.test, node.lineno)
         if isinstance(node, _SCOPES):
             self._scope.pop()
+            self._selects = outside
             self._finally(node, _AWAY, _first_real(node.body, documented=True))
         if isinstance(node, ast.With | ast.AsyncWith):
             self._finally(node, _HERE, 0)
@@ -174,7 +248,7 @@ class _Watched(ast.NodeTransformer):
     ) -> None:
         """Wrap a suite as ``try: suite finally: call``."""
         if self._blocks and node.body[first:]:
-            block = ast.Try(node.body[first:], [], [], [_call(node, what)])
+            block = ast.Try(node.body[first:], [], [], [self._report(node, what)])
             node.body[first:] = [ast.copy_location(block, node)]
 
     def _suite(self, suite: list[ast.stmt], line: int, documented: bool, begins: bool = False) -> list[ast.stmt]:
@@ -186,15 +260,17 @@ class _Watched(ast.NodeTransformer):
         for statement in suite[first:]:
             if _line_of(statement) != line:
                 line = _line_of(statement)
+                result += self._selection(statement, line)
                 reports_itself = isinstance(statement, ast.While)  # its condition does so in each iteration
                 if begins or not reports_itself:
                     announced = ast.Constant(0 if reports_itself else line)
-                    result.append(_call(statement, _BEGIN if begins else _LINE, announced))
+                    result.append(self._report(statement, _BEGIN if begins else _LINE, announced))
                 begins = False
             if isinstance(statement, ast.Continue):
-                result.append(_call(self._loops[-1], _HERE))
+                result.append(self._report(self._loops[-1], _HERE))
+            is_counted = self._is_counted(statement)
             self.visit(statement)
-            result.append(statement)
+            result.append(_until_over(statement) if is_counted else statement)
             repeats = bool(self._scope or self._loops)
             result += [self._bind(name, repeats) for target in _targets(statement) for name in _names(target)]
             result += map(self._unbind, _deleted(statement))
@@ -214,8 +290,43 @@ class _Watched(ast.NodeTransformer):
         for target in targets:
             yield from (self._bind(name, repeats) for name in _names(target))
 
+    def _is_counted(self, node: ast.AST) -> bool:
+        """Return whether the iterations of a loop are counted."""
+        return isinstance(node, _LOOPS) and self._blocks and self.part.counts(node.lineno, not self._loops)
+
+    def _counted(self, node: ast.AST) -> Iterator[ast.stmt]:
+        """Yield a call at the beginning of each iteration of a counted loop."""
+        if isinstance(node, _LOOPS) and self._is_counted(node):
+            yield _call(node, _LOOPS_AGAIN, ast.Constant(node.lineno))
+
+    def _has_selected(self, scope: ast.AST) -> bool:
+        """Return whether selected lines are in a scope, or in one within it."""
+        lines = {_line_of(one) for one in ast.walk(scope) if isinstance(one, ast.stmt)} if self.part.lines else ()
+        return any(map(self.part.opens_at, lines))
+
+    def _selection(self, statement: ast.stmt, line: int) -> Iterator[ast.stmt]:
+        """Yield a call that opens the gate before a selected line, and one that may close it before another line."""
+        if self.part.opens_at(line):
+            yield _call(statement, _LOOK)
+        elif self._selects:
+            yield self._report(statement, _ELSEWHERE)
+
+    def _report(self, at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
+        """Return a call that is made only while the gate is open."""
+        call = _call(at, what, *args)
+        if self.part.gate is not None:
+            call.value = _located(ast.BoolOp(ast.And(), [_gate(), call.value]), at)
+        return call
+
     def _bind(self, name: ast.Name, repeats: bool = False) -> ast.stmt:
-        return self._about(name, _ITERATION if repeats and name.id in self.in_iterations else _NAME, _value_of(name))
+        if not (repeats and name.id in self.in_iterations):
+            return self._about(name, _NAME, _value_of(name))
+        bound = self._about(name, _ITERATION, _value_of(name))
+        if self.part.gate is not None:  # bindings are counted even if they are not recorded
+            assert isinstance(bound.value, ast.BoolOp)
+            otherwise = _call(name, f"{_COUNT}{name.id}").value
+            bound.value = _located(ast.IfExp(_gate(), bound.value.values[1], otherwise), name)
+        return bound
 
     def _unbind(self, name: ast.Name) -> ast.stmt:
         return self._about(name, _NAME, ast.Constant(None))
@@ -223,14 +334,14 @@ class _Watched(ast.NodeTransformer):
     def _items(self, name: ast.Name) -> ast.stmt:
         return self._about(name, _ITEMS, _value_of(name))
 
-    def _about(self, name: ast.Name, what: str, value: ast.expr) -> ast.stmt:
-        return _call(name, what, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
+    def _about(self, name: ast.Name, what: str, value: ast.expr) -> ast.Expr:
+        return self._report(name, what, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
 
     def _line_then(self, test: ast.expr, line: int) -> ast.expr:
         """Return a loop's condition that reports its line each time. The call returns None, so ``or`` gives the
         condition.
         """
-        call = _call(test, _LINE, ast.Constant(line)).value
+        call = self._report(test, _LINE, ast.Constant(line)).value
         return ast.copy_location(ast.BoolOp(ast.Or(), [call, test]), test)
 
 
@@ -240,7 +351,8 @@ class _Frames(ast.NodeTransformer):
     Annotations are left unchanged, because they may be kept as text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, part: RecordedPart) -> None:
+        self._is_gated = part.gate is not None
         self._scope: list[str] = []
         self._inner = 0
         """The number of lambdas and comprehensions around. Names bound in them are ignored, because they have frames of
@@ -275,46 +387,70 @@ class _Frames(ast.NodeTransformer):
         self.generic_visit(node)
         if not self._inner:
             name = ast.Constant(node.target.id)
-            node.value = _call(node, _BINDS, ast.Constant(".".join(self._scope)), name, node.value).value
+            node.value = self._call(node, _BINDS, ast.Constant(".".join(self._scope)), name, node.value)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         self.generic_visit(node)
-        node.body = _entered_and_left(node.body)
+        node.body = self._entered_and_left(node.body)
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
         self.generic_visit(node)
-        node.elt = _entered_and_left(node.elt)
+        node.elt = self._entered_and_left(node.elt)
         for part in node.generators:
-            part.ifs = [_entered_and_left(condition) for condition in part.ifs]
+            part.ifs = [self._entered_and_left(condition) for condition in part.ifs]
         return node
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
         self.generic_visit(node)
-        node.value = _call(node, _AWAY, *([node.value] if node.value else [])).value
-        return _call(node, _HERE, node).value
+        node.value = self._call(node, _AWAY, *([node.value] if node.value else []))
+        return self._call(node, _HERE, node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
         self.generic_visit(node)
-        return _call(node, _HERE, node).value
+        return self._call(node, _HERE, node)
 
     def visit_Await(self, node: ast.Await) -> ast.AST:
         self.generic_visit(node)
-        return _call(node, _HERE, node).value
+        return self._call(node, _HERE, node)
+
+    def _entered_and_left(self, value: ast.expr) -> ast.expr:
+        """Return ``within()(value)``."""
+        return ast.copy_location(ast.Call(self._call(value, _WITHIN), [value], []), value)
+
+    def _call(self, at: ast.expr, what: str, *args: ast.expr) -> ast.Call:
+        """Return a call. While the gate is closed, it only returns its last argument."""
+        call = _call(at, what, *args).value
+        assert isinstance(call, ast.Call)
+        if self._is_gated:
+            call.func = _located(ast.IfExp(_gate(), call.func, ast.Constant(_UNREPORTED[what])), at)
+        return call
 
 
-def _entered_and_left(value: ast.expr) -> ast.expr:
-    """Return ``within()(value)``."""
-    return ast.copy_location(ast.Call(_call(value, _WITHIN).value, [value], []), value)
+_UNREPORTED = {_BINDS: _SAME_VALUE, _AWAY: _SAME, _HERE: _SAME, _WITHIN: _SAME_WITHIN}
+"""What is called within an expression while the gate is closed."""
+
+
+def _gate() -> ast.expr:
+    return ast.Attribute(ast.Constant(_GATE), "open", ast.Load())
+
+
+def _until_over(loop: ast.stmt) -> ast.stmt:
+    """Return a loop within a block that reports its end."""
+    return ast.copy_location(ast.Try([loop], [], [], [_call(loop, _LOOP_OVER, ast.Constant(loop.lineno))]), loop)
+
+
+def _located(expression: Node, at: ast.stmt | ast.expr) -> Node:
+    """Give all parts of an expression that have none a position."""
+    for part in ast.walk(expression):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, at)
+    return expression
 
 
 def _call(at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
-    call = ast.Expr(ast.Call(ast.Constant(what), list(args), []))
-    for part in ast.walk(call):
-        if not hasattr(part, "lineno"):
-            ast.copy_location(part, at)
-    return call
+    return _located(ast.Expr(ast.Call(ast.Constant(what), list(args), [])), at)
 
 
 def _first_real(suite: list[ast.stmt], documented: bool) -> int:

@@ -26,7 +26,7 @@ from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.running.call_sites import count_as_users
 from dispatchviz.running.engines import MODEL, Engine
 from dispatchviz.running.import_hook import modules_forgotten
-from dispatchviz.running.instrumented_source import Changed, compile_instrumented
+from dispatchviz.running.instrumented_source import ALL, Changed, compile_instrumented
 from dispatchviz.running.process.children import Family, in_family
 from dispatchviz.running.process.early_end import Keeper, NoKeeper, default_signals_again, die_of, finished_first
 from dispatchviz.running.process.interpreter_state import put_back_afterwards
@@ -46,6 +46,7 @@ from dispatchviz.running.program_source import (
     read_source,
     working_folder,
 )
+from dispatchviz.running.recorded_part import RecordedPart
 from dispatchviz.running.recording import Recording
 from dispatchviz.trace import Trace
 
@@ -137,7 +138,8 @@ def run(
     watcher.hashes, watcher.numbers, watcher.most_numbers = hashes, values, most_values
     watcher.base = id(sys._getframe()), sys._getframe().f_code
     trace = Recording(source.shown, watcher, args, only, engine.header)
-    code = _compiled(source, watcher, changed)
+    part = ALL if only is None else watcher.record_part(only, source)
+    code = _compiled(source, watcher, changed, part)
     engine.prepare()
     keeper = keeping(trace) if keeping is not None else NoKeeper()
     program = _Program(source, [source.argument, *args], code, output, shows_errors, engine)
@@ -235,13 +237,15 @@ def _end_child(family: Family, end: End) -> None:
         raise SystemExit(end.status)
 
 
-def _compiled(source: Source, watcher: ProgramRecorder | None, changed: Changed) -> CodeType | None:
+def _compiled(
+    source: Source, watcher: ProgramRecorder | None, changed: Changed, part: RecordedPart = ALL
+) -> CodeType | None:
     """Return the program's code, which reports to the watcher, if there is one. Return None for a module that Python
     itself must load.
     """
     if source.text is None:
         return None
-    code = _compile(source.text, source.path, source.shown, watcher, changed)
+    code = _compile(source.text, source.path, source.shown, watcher, changed, part)
     if watcher is not None:
         watcher.announced[source.path] = source.shown
         watcher.sources[source.shown] = source.text
@@ -249,11 +253,13 @@ def _compiled(source: Source, watcher: ProgramRecorder | None, changed: Changed)
     return code
 
 
-def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None, changed: Changed) -> CodeType:
+def _compile(
+    text: str, path: str, shown: str, watcher: ProgramRecorder | None, changed: Changed, part: RecordedPart
+) -> CodeType:
     try:
         if watcher is None:
             return compile(text, path, "exec", dont_inherit=True)
-        return compile_instrumented(text, path, watcher, changed)
+        return compile_instrumented(text, path, watcher, changed, part)
     except SyntaxError as error:
         where = f"{shown}, line {error.lineno}" if error.lineno else f"{shown} is not a Python program"
         raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None
@@ -294,7 +300,7 @@ def _recorded(watcher: ProgramRecorder) -> Iterator[None]:
         yield
     finally:
         watcher.all_written()
-        if recorder.listening is watcher:
+        if watcher in (recorder.listening, recorder.suspended):
             watcher.settle()  # notes about cells are valid only while the program's libraries exist
         recorder.stop(watcher)  # restoring the machine is not part of the program
 

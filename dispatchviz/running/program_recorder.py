@@ -9,8 +9,9 @@ Not here: how events are made (``core/record``), finding frames (``call_sites.py
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import count
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from dispatchviz.core.autograd.engine import engine, input_buffer
 from dispatchviz.core.autograd.engine.engine_recording import is_node_run
 from dispatchviz.core.bindings.binding import Binding, Plan
 from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
+from dispatchviz.core.record.event_filter import EventFilter, no_iteration
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.record.recorders.safety_net import hands_on
 from dispatchviz.core.seam import recorder
@@ -39,12 +41,15 @@ from dispatchviz.running.call_sites import (
     user_locations,
 )
 from dispatchviz.running.held_tensors import HOLDS_NOTHING, is_module, is_tensor
+from dispatchviz.running.recorded_part import Iterations, RecordedPart, loops_of
 from dispatchviz.running.user_lines import ProgramEventBuilder
 from dispatchviz.running.variable_names import Names
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.engine.graph_task import GraphTask
+    from dispatchviz.core.record.event_filter import Only
     from dispatchviz.core.record.note_types import AllWritten, Arrival, BindingCalledAgain
+    from dispatchviz.running.program_source import Source
 
 Way = tuple[tuple[CodeType, int], ...]
 """The waiting frames, innermost first: code and instruction of each, both the user's and others'."""
@@ -99,8 +104,9 @@ class ProgramRecorder(Recorder):
         self.announced = self._program.announced
         """A mapping from the file name in the code object to the name that the trace shows."""
         self.names = Names(self)
-        self._iterations: dict[str, int] = {}
-        """The number of runs of each statement that alone binds a variable in iterations."""
+        self._bindings: dict[str, Callable[[], int]] = {}
+        """The counters of the runs of each statement that alone binds a variable in iterations."""
+        self.iterations = Iterations((), self.selection_changed)
         self._sites: dict[tuple[int, int], _Site] = {}
         """Sites by code object and instruction of the user's."""
         self.base: Base = 0, None
@@ -182,10 +188,54 @@ class ProgramRecorder(Recorder):
 
     def bound_in_iteration(self, scope: str, name: str, value: Any, /) -> None:
         """Note a variable that only one statement binds, again and again."""
-        iteration = self._iterations[name] = self._iterations.get(name, 0) + 1
+        iteration = self.bindings_of(name)()
         if type(value) not in PLAIN:
             self._resumed(_getframe(_CALLER))
         self.names.bind(scope, name, value, iteration)
+
+    def bindings_of(self, name: str, /) -> Callable[[], int]:
+        """Return the function that counts the bindings of ``bound_in_iteration`` for a name."""
+        known = self._bindings.get(name)
+        if known is None:
+            known = self._bindings[name] = count(1).__next__
+        return known
+
+    def iteration_begins(self, line: int, /) -> None:
+        """Note that the calling frame begins an iteration of the loop at a line."""
+        self.iterations.begins((id(_getframe(_CALLER)), line))
+
+    def loop_over(self, line: int, /) -> None:
+        """Note that a loop of the calling frame has ended."""
+        self.iterations.over((id(_getframe(_CALLER)), line))
+
+    def selection_changed(self, inside: bool, /) -> None:
+        """Note that the selected iterations begin or end."""
+        self.note(("iterations_selected", inside))
+
+    def line_selected(self, /) -> None:
+        """Do nothing, because everything is recorded."""
+
+    def line_not_selected(self, /) -> None:
+        """Do nothing, because everything is recorded."""
+
+    def record_part(self, only: Only, script: Source | None = None, /) -> RecordedPart:
+        """Prepare for a recording of a part of a program. Return the part to instrument in its script.
+
+        ``script`` is None for a block of code that is not instrumented.
+        """
+        self.iterations = Iterations(only.iteration, self.selection_changed)
+        return RecordedPart(loops=loops_of(only))
+
+    def chosen(self, only: Only | None, /) -> EventFilter | None:
+        """Return the filter of the recorded events for these conditions, or None if all are kept."""
+        return None if only is None else EventFilter(only, self._program.marks)
+
+    def missed(self, only: Only, chosen: EventFilter | None, /) -> tuple[str, ...]:
+        """Return a remark for each condition that selected nothing."""
+        found = [] if chosen is None else list(chosen.seen.remarks(only))
+        if only.iteration and not self._program.marks:
+            found.append(no_iteration(only, self.iterations.most))
+        return tuple(found)
 
     def items_changed(self, scope: str, name: str, value: Any, /) -> None:
         """Note that a variable's value may have other items or attributes."""

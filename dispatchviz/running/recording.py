@@ -61,7 +61,12 @@ class Recording(Trace):
         about: About | None = None,
     ) -> None:
         vars(self).update(
-            _program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about or model_header
+            _chosen=None,
+            _program=program,
+            _source=source,
+            _arguments=tuple(arguments),
+            _only=only,
+            _about=about or model_header,
         )
         vars(self).update(_children=UnrecordedChildren(lambda: _steps_of(source)))
 
@@ -70,6 +75,7 @@ class Recording(Trace):
         _source: ProgramRecorder
         _arguments: tuple[str, ...]
         _only: Only | None
+        _chosen: EventFilter | None
         _about: About
         _children: UnrecordedChildren
 
@@ -85,7 +91,8 @@ class Recording(Trace):
         With ``unbuffered`` the program waits until each event is written. Raise OSError if the file cannot be written.
         """
         header = _header(self._program, self._arguments, self._source.sources, self._about(False), self._only)
-        chosen = None if self._only is None else EventFilter(self._only)
+        chosen = self._source.chosen(self._only)
+        vars(self)["_chosen"] = chosen
         stream = TraceStream(path, self._source, header, limit, chosen)
         self._source.write_to(stream, unbuffered)
         return stream
@@ -122,7 +129,9 @@ class Recording(Trace):
         return stream
 
     def _value_in_memory(self) -> dict[str, Any]:
-        events = self.events if self._only is None else tuple(EventFilter(self._only).keep(self.events))
+        chosen = self._source.chosen(self._only)
+        vars(self)["_chosen"] = chosen
+        events = self.events if chosen is None else tuple(chosen.keep(self.events))
         return {"events": events, "notice": self.notice, "_make_header": self._header_so_far()}
 
     def _value_in_file(self) -> dict[str, Any]:
@@ -172,7 +181,8 @@ class Recording(Trace):
         self._source.settle()
         program, arguments, only = self._program, self._arguments, self._only
         sources, about = dict(sorted(self._source.sources.items())), self._about
-        remarks = (*self._children.sentences(), *filter(None, [self._end_in_memory()]))
+        missed = () if only is None else self._source.missed(only, self._chosen)
+        remarks = (*missed, *self._children.sentences(), *filter(None, [self._end_in_memory()]))
         return lambda: _header(program, arguments, sources, about(True), only, remarks)
 
     @property
@@ -240,9 +250,11 @@ def record(
     ``engine="model"`` records the model, ``"torch"`` an installed, unmodified PyTorch, 2.6 or later. ``"auto"`` records
     an installed PyTorch if the code around the ``with`` has imported it as ``torch``, and otherwise the model.
     ``program`` is the name in headers, by default the file of the ``with``. ``only`` selects the events that are kept
-    in the end: ``{"op": "add", "line": "3-7", "module": "net", "step": [1, 2]}``, like ``--only``. ``save`` is a file
-    to which the trace is written while the block runs, in the format of its suffix. So a process that is killed leaves
-    a trace, and memory does not grow; until the file is complete it is beside that name (``run.part-4242.dvtrace``).
+    in the end: ``{"op": "add", "line": "3-7", "module": "net", "call": 17, "step": [1, 2]}``, like ``--only``. On an
+    installed PyTorch, with a module, an operator or a call, only that part is watched, and the rest runs at full speed.
+    ``save`` is a file to which the trace is written while the block runs, in the format of its suffix. So a process
+    that is killed leaves a trace, and memory does not grow; until the file is complete it is beside that name
+    (``run.part-4242.dvtrace``).
     ``limit`` is a number of events or a size of the file (``"500MB"``) after which recording stops; ``trace.notice``
     then says so, and also if the file could not be written to the end. Without a limit a file grows to 4 GB, or half of
     the disk's free space if that is less, and a recording without a file ends after about five million events;
@@ -276,12 +288,19 @@ def _recorded(
     if caller.f_back is not None:
         source.base = id(caller.f_back), caller.f_back.f_code
     kept = None if only is None else only_from(only)
+    if kept is not None:
+        if kept.iteration:
+            raise DispatchvizError(
+                "record(only=...) cannot count iterations: write the with statement inside the loop, or run the script "
+                "with dispatchviz run --only iteration=3-5"
+            )
+        source.record_part(kept)
     trace = Recording(program or shown_file(caller.f_code.co_filename), source, only=kept, about=about)
     with _in_file(trace, save, limit), in_family(trace.family(lambda: None)), watching:
         recorder.start(source)
         try:
             yield trace
-            if is_users(caller.f_code):
+            if is_users(caller.f_code) and recorder.listening is source:
                 source.name_locals(caller)
         except BaseException as error:
             source.raised(error)

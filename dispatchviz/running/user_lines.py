@@ -43,6 +43,8 @@ class ProgramEventBuilder(EventBuilder):
         """A mapping from the file name in the code object to the name that the trace shows, for scripts that announce
         their lines.
         """
+        self.marks: list[tuple[int, bool]] = []
+        """The numbers of the events at which selected iterations begin (True) or end (False)."""
         self._stacks: dict[int, list[Location]] = {}
         """The user's frames on each thread, outermost first."""
         self._last_line: dict[int, int] = {}
@@ -135,6 +137,22 @@ class ProgramEventBuilder(EventBuilder):
         self._last_call = code, instruction, len(locations)
         self._stacks[self.thread] = self._read_locations(locations)
         self._line_events(again=again)
+
+    @reads_note
+    def iterations_selected(self, inside: bool) -> None:
+        """Note that selected iterations begin or end."""
+        self.marks.append((len(self.events), inside))
+
+    @reads_note
+    def part_begins(self) -> None:
+        """Forget the lines so far, because the program may have run others since then."""
+        self._stacks[self.thread] = []
+        self._begun.clear()
+        self._last_lines, self._last_call = (None, []), (None, -1, 0)
+        self._last_line.clear()
+        if self.open is not None and type(self.events[self.open]) is ev.SourceLine:
+            self.open = self.events[self.open].parent
+        self.moved = False
 
     @reads_note
     def binding_called_again(self, how: tuple[Arrival, Binding, Plan, tuple[Any, ...]]) -> None:

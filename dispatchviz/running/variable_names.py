@@ -11,6 +11,7 @@ that is part of another gets the names of the outermost one.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 from dispatchviz.core.record.machine_recorder import Recorder
@@ -85,6 +86,23 @@ class Names:
             self._set(variable, value, iteration)
         elif variable in self._holds:
             self._set(variable, None)
+
+    def bind_item(self, scope: str, name: str, tensor: Any) -> None:
+        """Note that the value of a variable holds a tensor. ``name`` is the text for it: ``net.weight``."""
+        self._set((scope, name), tensor)
+
+    def check(self, scopes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Forget names that no longer hold, given the variables of the functions that run: bindings were not followed
+        for a while.
+        """
+        for scope in self.running.difference(scopes):
+            self.left(scope)
+        for variable in [one for one in self._holds if one[0] in scopes and not _is_item(one)]:
+            value = scopes[variable[0]].get(variable[1])
+            if value is not self._tensor_of(variable):
+                self.bind(*variable, value)
+        for variable in [one for one in self._below if one[0] in scopes]:
+            self._hold_again(variable, scopes[variable[0]].get(variable[1]))
 
     def left(self, scope: str) -> None:
         """Note that a function is over or waits. The variables that it hid are visible again."""

@@ -41,6 +41,7 @@ PARTS = {
         "how-to/saved-for-backward",
         "how-to/backend",
         "how-to/compare",
+        "how-to/record-a-part",
         "how-to/share",
         "questions",
         "how-to/lessons",

@@ -15,11 +15,12 @@ from tests.amounts import some
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
-OF_PYTORCH = ["live"]
+OF_PYTORCH = ["live", "parts"]
 """Benchmarks that need an installed PyTorch."""
 ALL = [
     *(
-        "diagnosis", "dispatch", "engine", "growth", "live", "log", "opening", "operators", "pictures", "player",
+        "diagnosis", "dispatch", "engine", "growth", "live", "log", "opening", "operators", "parts", "pictures",
+        "player",
         "saving", "start", "trace",
     ),
     "tui",
@@ -64,6 +65,12 @@ def test_a_benchmark_runs_beside_pytorch(name: str) -> None:
 def test_the_live_benchmark_runs_on_a_real_pytorch() -> None:
     rows = [line.split("  ")[0] for line in runs("live").splitlines()]
     assert {"as it is", "DebugMode", "cells watched, not recorded", "recorded", "afterwards"} <= {*rows}
+
+
+@pytest.mark.torch
+def test_the_benchmark_of_parts_runs_on_a_real_pytorch() -> None:
+    rows = [line.split()[:2] for line in runs("parts").splitlines()[1:]]
+    assert rows == [["adds", "everything"], ["adds", "op"]]
 
 
 def test_a_missed_bar_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:

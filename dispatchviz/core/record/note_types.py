@@ -88,6 +88,10 @@ CalledFromLine = tuple[Literal["called_from_line"], CodeType, int]
 """A binding is about to be entered from the frame that emitted its line last: its code, its instruction."""
 CalledFromFrame = tuple[Literal["called_from_frame"], CodeLocations]
 """A binding is about to be entered from code that does not emit its lines."""
+IterationsSelected = tuple[Literal["iterations_selected"], bool]
+"""Selected iterations begin or end."""
+PartBegins = tuple[Literal["part_begins"]]
+"""Something is recorded again, after a part of the program that was not."""
 Arrival = CalledFromLine | CalledFromFrame | FrameResumed
 """The place from which a binding is entered."""
 
@@ -220,6 +224,8 @@ ProgramNote = (
     | FrameEntered
     | CallBegins
     | FrameResumed
+    | IterationsSelected
+    | PartBegins
     | CalledFromLine
     | CalledFromFrame
     | BindingEntered

@@ -28,6 +28,9 @@ active: Recorder | None = None
 listening: Recorder | None = None
 """The recorder of the process. At most one listens at a time."""
 
+suspended: Recorder | None = None
+"""The recorder that does not listen now, because the program runs a part that is not to be recorded."""
+
 LEAVE: Leave = ("leave",)
 """The note that ends the innermost open event."""
 
@@ -56,7 +59,7 @@ def only_recording() -> Iterator[None]:
     Enter it before changing anything for a recorder.
     """
     own = object()
-    if listening is not None or _preparing.setdefault("recording", own) is not own:
+    if (listening or suspended) is not None or _preparing.setdefault("recording", own) is not own:
         raise RuntimeError(_NESTED)
     try:
         yield
@@ -70,22 +73,41 @@ _NESTED = "a recording is already running: stop it first (recordings do not nest
 def start(recorder: Recorder) -> None:
     """Make a recorder the active one. Raise RuntimeError if there is one already."""
     global active, listening
-    if listening is not None:
+    if (listening or suspended) is not None:
         raise RuntimeError(_NESTED)
     recorder.begin()
     listening = recorder
     if recorder.hears_machine:
         active = recorder
     process_modes.set(Mode.RECORDING if recorder.hears_machine else Mode.LISTENING, True)
+    if recorder.begins_suspended:
+        suspend(recorder)
 
 
 def stop(recorder: Recorder) -> None:
     """Make no recorder the active one. Do nothing if ``recorder`` does not listen."""
-    global active, listening
+    global active, listening, suspended
+    if suspended is recorder:
+        listening, suspended = recorder, None
     if listening is recorder:
         recorder.end()
         active = listening = None
         process_modes.set(Mode.RECORDING if recorder.hears_machine else Mode.LISTENING, False)
+
+
+def suspend(recorder: Recorder) -> None:
+    """Let a recorder that does not hear the machine stop listening, until ``resume``. Do nothing if it has ended."""
+    global listening, suspended
+    if listening is recorder:
+        listening, suspended = None, recorder
+
+
+def resume(recorder: Recorder) -> bool:
+    """Let a suspended recorder listen again. Return False if it has ended."""
+    global listening, suspended
+    if suspended is recorder:
+        listening, suspended = recorder, None
+    return listening is recorder
 
 
 @contextmanager

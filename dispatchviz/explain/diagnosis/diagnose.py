@@ -16,10 +16,10 @@ from dispatchviz.explain.diagnosis.failure import Failure, failure
 from dispatchviz.explain.diagnosis.rules import rules_in
 from dispatchviz.explain.diagnosis.silent_rules import silent_mistakes
 
-ERROR_RULES: tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...] = (
-    *rules_in(graph_errors),
-    *rules_in(call_errors),
-)
+Rules = tuple[tuple[str, Callable[[Failure], Diagnosis | None]], ...]
+CALL_RULES: Rules = tuple(rules_in(call_errors))
+"""The rules for errors of a single call, which need no earlier events."""
+ERROR_RULES: Rules = (*rules_in(graph_errors), *CALL_RULES)
 """A part of PyTorch's message, and the rule for it. The order does not matter, because at most one rule applies."""
 
 
@@ -36,8 +36,20 @@ def diagnosis_of_error(trace: Trace) -> Diagnosis | None:
 
 
 def diagnosis_of(failed: Failure) -> Diagnosis:
-    """Return the diagnosis of an error, by the first rule that applies."""
-    for part, rule in ERROR_RULES:
+    """Return the diagnosis of an error, by the first rule that applies. In a recording of a part, rules for errors of
+    the graph do not apply, because the cause may be in another part.
+    """
+    only = failed.trace.header.only
+    for part, rule in CALL_RULES if only else ERROR_RULES:
         if part in failed.message and (found := rule(failed)) is not None:
-            return found
-    return plain(failed)
+            return found._replace(unseen=_with_part(found.unseen, only))
+    found = plain(failed)
+    return found._replace(unseen=_with_part(found.unseen, only))
+
+
+def _with_part(unseen: str, only: tuple[str, ...]) -> str:
+    """Return the limits of a recording, with the limit to a part."""
+    if not only:
+        return unseen
+    part = f"Only a part of the program was recorded ({', '.join(only)}). The cause may be in another part."
+    return f"{unseen} {part}".lstrip()

@@ -40,7 +40,11 @@ LOOKED_AT = 50
 
 
 def notes(trace: Trace) -> tuple[Note, ...]:
-    """Return the notes on a sound program, in the order of the rules. A repetition in a loop is reported once."""
+    """Return the notes on a sound program, in the order of the rules. A repetition in a loop is reported once. There
+    are none in a recording of a part.
+    """
+    if trace.header.only:
+        return ()
     found = (each for rule in NOTE_RULES for each in islice(_different(rule(trace)), OF_EACH))
     return tuple(islice(found, MOST))
 

@@ -25,7 +25,7 @@ from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, R
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, caller, kernel_before, key_of_kernel
-from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.explain.trace_index.recorded_engine import is_live, is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import capital, counted, listed, shortened
 
@@ -127,8 +127,16 @@ def _caller_sentence(trace: Trace, event: ev.Dispatched) -> Statement:
                 "called for the first gradient",
                 "backward() was called without a gradient, so it starts with a tensor of ones from aten::ones_like.",
             )
+        case _ if _may_be_inner(trace):
+            text = f"{operator} is called. Its caller is outside the part that was recorded."
+            return Statement("called from outside the part", text)
         case _ as outer:
             return Statement("called by the program", f"{_caller_of(trace, outer)} calls the operator {operator}.")
+
+
+def _may_be_inner(trace: Trace) -> bool:
+    """Return whether the caller of an outermost call may be another call or a Node, outside the recorded part."""
+    return is_live(trace.header) and any(one.startswith(("op=", "call=")) for one in trace.header.only)
 
 
 def _caller_of(trace: Trace, outer: ev.AnyEvent | None) -> str:

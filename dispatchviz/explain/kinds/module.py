@@ -33,9 +33,10 @@ def _label(trace: Trace, event: ev.ModuleCalled) -> str:
 def _taken(trace: Trace, event: ev.ModuleCalled) -> tuple[int, int]:
     """The number of operator calls and of recorded Nodes until a call of a module returns."""
     end, calls = trace.ends[event.seq], outermost_calls(trace)
-    return bisect_right(calls, end) - bisect_left(calls, event.seq), sum(
-        1 for _ in created_nodes(trace, event.seq, end)
-    )
+    made = created_nodes(trace, event.seq, end)
+    if trace.header.only:  # older Nodes appear where the recorded part first meets them
+        made = (step for step in made if not getattr(trace[step], "known", False))
+    return bisect_right(calls, end) - bisect_left(calls, event.seq), sum(1 for _ in made)
 
 
 def _why(trace: Trace, event: ev.ModuleCalled) -> Statement:

@@ -100,14 +100,15 @@ def _column(trace: Trace, step: int) -> int:
 
 def heading(outline: Outline, item: int) -> str:
     """Return the title of an iteration or a call: ``iteration 3``, ``call 2 of f``, ``items goes on``,
-    ``registrations``.
+    ``registrations``. In a recording of a part, iterations before it are not counted: ``recorded iteration 1``.
     """
     if item >= MANY:
         return "registrations"
     number = outline.lines.numbers[~item]
     if outline.kind(item) is RowKind.ITERATION:
         iterations = outline.lines.counts[outline.lines.parents[~item]]
-        return f"iteration {number:,}" if number <= iterations else "the condition is false"
+        title = "recorded iteration" if outline.trace.header.only else "iteration"
+        return f"{title} {number:,}" if number <= iterations else "the condition is false"
     event = outline.trace[outline.begin(item)]
     function = event.function if isinstance(event, ev.SourceLine) else ""
     if number == GOES_ON:

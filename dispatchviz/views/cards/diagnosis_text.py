@@ -73,6 +73,11 @@ def labeled(label: str, text: str, console: Console) -> Iterator[str]:
 
 def nothing_wrong(trace: Trace) -> str:
     """The line for a program without mistakes, with its special features."""
+    if only := trace.header.only:
+        return (
+            f"{trace.header.program}: no error. Only a part of the program was recorded ({', '.join(only)}), so "
+            "mistakes that raise no error are not searched for."
+        )
     sound = f"{trace.header.program}: no error and none of the known silent mistakes"
     found, values = [each.text for each in special(trace)[:NAMED]], until(trace)
     uses = f" It uses {listed(found)}." if found else ""

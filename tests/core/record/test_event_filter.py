@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dispatchviz.core.record.event_filter import ALWAYS, EventFilter, Only, only_from, read_only
-from dispatchviz.core.record.events import AnyEvent, Dispatched, NameBound, SourceLine
+from dispatchviz.core.record.events import AnyEvent, Dispatched, ModuleCalled, NameBound, NodeStarted, SourceLine
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.running.recording import record
 
@@ -83,6 +83,85 @@ def test_all_kinds_of_conditions_must_hold() -> None:
     assert _operators(_kept("op=add,op=sum")) >= {ADD, SUM}
 
 
+def _calls(events: Sequence[AnyEvent]) -> list[str]:
+    """The operators of the calls that are within no other call."""
+    inner = {event.seq for event in events if isinstance(event, Dispatched)}
+    for event in events:
+        inner |= {event.seq} if event.parent in inner else set()
+    return [e.operator for e in events if isinstance(e, Dispatched) and e.parent not in inner]
+
+
+def test_calls_are_counted_without_those_within_them() -> None:
+    outermost = _calls(EVENTS)
+    assert _calls(_kept("call=2-3")) == outermost[1:3]
+    assert _calls(_kept("call=2,call=4")) == [outermost[1], outermost[3]]
+
+
+def test_calls_of_an_operator_are_counted_separately() -> None:
+    names = [f"aten::{name}" for name in ("ones", "ones_like")]
+    kept = _kept("op=ones*", "call=2")
+    assert names[1] in _operators(kept)
+    assert names[0] not in _operators(kept)
+
+
+def _module_events() -> Sequence[AnyEvent]:
+    import dispatchviz.torch as torch
+
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    with record() as trace:
+        net(torch.ones(1, 2)).sum().backward()
+    return trace.events
+
+
+@pytest.mark.parametrize("name", ["net.0", "0", "Linear"])
+def test_module_is_selected_with_the_backward_of_its_nodes(name: str) -> None:
+    kept = list(EventFilter(read_only([f"module={name}"])).keep(_module_events()))
+    _check_whole(kept)
+    assert [event.kind for event in kept if isinstance(event, ModuleCalled)] == ["Sequential", "Linear"]
+    started = [event.name for event in kept if isinstance(event, NodeStarted)]
+    assert started[0] == "AddmmBackward0"
+    assert "ReluBackward0" not in started
+    assert "aten::relu" not in _operators(kept)
+
+
+@pytest.mark.parametrize(
+    ("condition", "remark"),
+    [
+        ("module=layers.7", "no module layers.7: the program called net, net.0, net.1"),
+        ("op=cosh", "no call of cosh: the program called aten::ones, "),
+        ("call=900", "no call 900: the program made "),
+        ("step=90000", "no step=90000: there are "),
+        ("line=4321", "nothing happened on line=4321"),
+    ],
+)
+def test_condition_that_selects_nothing_is_remarked(condition: str, remark: str) -> None:
+    only = read_only([condition])
+    chosen = EventFilter(only)
+    list(chosen.keep(_module_events()))
+    (found,) = chosen.seen.remarks(only)
+    assert found.startswith(remark)
+
+
+def test_condition_that_selects_something_is_not_remarked() -> None:
+    only = read_only(["module=Linear,call=1-100,line=1-9999"])
+    chosen = EventFilter(only)
+    list(chosen.keep(_module_events()))
+    assert not list(chosen.seen.remarks(only))
+
+
+def test_marks_of_iterations_select_the_events_between() -> None:
+    marks = [(3, True), (6, False), (9, True), (10, False)]
+    chosen = EventFilter(read_only(["iteration=2-3"]), marks)
+    kept = [event for event in chosen.keep(EVENTS) if not isinstance(event, (*ALWAYS, SourceLine))]
+    inside = [EVENTS[seq] for seq in (3, 4, 5, 9) if not isinstance(EVENTS[seq], (*ALWAYS, SourceLine))]
+    assert all(any(_same(one, event) for one in kept) for event in inside)
+
+
+def test_block_of_code_has_no_iterations() -> None:
+    with pytest.raises(DispatchvizError, match="inside the loop"), record(only={"iteration": 3}):
+        pass
+
+
 def test_events_that_others_refer_to_are_always_kept() -> None:
     kept = _kept("op=no_such_operator")
     _check_whole(kept)
@@ -141,6 +220,8 @@ def test_recording_keeps_the_selected_events() -> None:
         ("line=a.py:", "nothing is neither a number"),
         ("step=7-3", "--only step=7-3: the range ends before it begins"),
         ("step=-3", "-3 is neither a number"),
+        ("iteration=x:3", "x is not the line of a loop"),
+        ("call=x", "x is neither a number"),
         ("op=add,,line=3", "--only with nothing is not a condition"),
     ],
 )
@@ -155,7 +236,13 @@ def test_conditions_may_be_given_in_python() -> None:
 
 
 @pytest.mark.parametrize(
-    "texts", [["op=add,line=net.py:3-7,line=4"], ["module=Net", "step=3-9,step=12"], ["op=*_backward"]]
+    "texts",
+    [
+        ["op=add,line=net.py:3-7,line=4"],
+        ["module=Net", "step=3-9,step=12"],
+        ["op=*_backward"],
+        ["iteration=3-5,iteration=12:7", "call=17"],
+    ],
 )
 def test_conditions_survive_writing_and_reading(texts: list[str]) -> None:
     only = read_only(texts)

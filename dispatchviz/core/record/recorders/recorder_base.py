@@ -58,6 +58,9 @@ class RecorderBase(SafetyNet):
     beside it.
     """
 
+    begins_suspended = False
+    """True if it listens only while a part of the program runs, which has not begun."""
+
     def __init__(self, builder: EventBuilder | None = None) -> None:
         self.failed: Exception | None = None
         """The internal error that ended the recording."""

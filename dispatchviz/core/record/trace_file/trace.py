@@ -87,7 +87,9 @@ class Trace:
         """Sentences for the head of every display of the trace, about missing parts of the trace and damage of its
         file.
         """
-        return tuple(dict.fromkeys(each for each in (*self.header.remarks, self.notice) if each))
+        only = ", ".join(self.header.only)
+        part = f"only a part of the program was recorded: {only}" if only else ""
+        return tuple(dict.fromkeys(each for each in (part, *self.header.remarks, self.notice) if each))
 
     # -- facts that need no events ------------------------------------------------------------------------------------
 

@@ -102,7 +102,8 @@ def _numbers(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         purpose = "the priority: among ready Nodes, the largest runs first; counted per thread"
         yield Fact("sequence_nr", str(node.sequence_nr), purpose, goto=changed.seq if changed else node.made)
     longest = "length of the longest path to a Node without edges; no path leads from a smaller number to a larger one"
-    yield Fact("topological_nr", str(node.topological_nr), longest)
+    if not trace.header.only:  # in a recording of a part, edges may lead to Nodes whose number is unknown
+        yield Fact("topological_nr", str(node.topological_nr), longest)
     if made is not None:
         yield Fact("thread_id", str(made.thread), "the thread that created it", goto=made.seq)
     yield _shown("has_parent_", {True: "true", False: "false", None: ""}[has_parent(trace, node.number, at)])

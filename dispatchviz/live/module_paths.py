@@ -1,0 +1,69 @@
+"""Which modules of a program a condition such as ``module=layers.0`` selects. Each module is looked at once, when it is
+first called.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from dispatchviz.running.call_sites import is_users
+from dispatchviz.running.held_tensors import held_by, is_module
+
+
+class ModulePaths:
+    """The selected modules among those that were called, and the paths of all of them."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._known: dict[int, tuple[weakref.ref[Any], bool]] = {}
+        self._paths: dict[int, tuple[weakref.ref[Any], str]] = {}
+        """The path of each module from the outermost module that was called, by the ``id`` of the module."""
+        self.met: dict[str, None] = {}
+        """The paths or classes of the modules that were called, in order."""
+
+    def selects(self, module: Any, frame: FrameType) -> bool:
+        """Return whether a module, which a frame calls, is selected."""
+        known = self._known.get(id(module))
+        return self._look_at(module, frame) if known is None else known[1]
+
+    def path(self, module: Any) -> str:
+        """Return the path of a module from the outermost module that was called; empty for that one."""
+        known = self._paths.get(id(module))
+        return "" if known is None or known[0]() is not module else known[1]
+
+    def _look_at(self, module: Any, frame: FrameType) -> bool:
+        key, kind = id(module), type(module).__name__
+        if key not in self._paths:
+            self._read(module)
+        path = self._paths[key][1] if key in self._paths else ""
+        selected = any(name == kind or _is_end(path, name) for name in self._names)
+        if not path and not selected:
+            selected = _is_variable(module, self._names, frame)
+        self._known[key] = weakref.ref(module, partial(self._known.pop, key)), selected
+        self.met[path or kind] = None
+        return selected
+
+    def _read(self, outermost: Any) -> None:
+        """Note the paths of all modules within a module."""
+        for path, one in held_by(outermost, lambda _: False) if is_module(outermost) else ():
+            if is_module(one) and (path or one is outermost):
+                key = id(one)
+                self._paths[key] = weakref.ref(one, partial(self._paths.pop, key)), path.removeprefix(".")
+
+
+def _is_variable(module: Any, names: Sequence[str], frame: FrameType | None) -> bool:
+    """Return whether a variable with one of the names holds a module, in a function of the program that runs."""
+    while frame is not None:
+        if is_users(frame.f_code) and any(frame.f_locals.get(name) is module for name in names):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_end(path: str, name: str) -> bool:
+    """Return whether a name is the path of a module, the end of one, or has a variable in front (``net.layers.0``)."""
+    return bool(path) and (path == name or path.endswith(f".{name}") or name.endswith(f".{path}"))
