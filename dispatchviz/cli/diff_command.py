@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from dispatchviz.cli import completion, options
+
+if TYPE_CHECKING:
+    from dispatchviz.running.recording import EngineName
 
 
 class Diff(click.Command):
@@ -50,6 +55,7 @@ class Diff(click.Command):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the difference of two snapshots as JSON.")
 @click.option("--plain", is_flag=True, help="Print text instead of opening the two runs side by side.")
+@options.engine
 @options.cuda
 @click.argument("sources", metavar="A B", nargs=-1, required=True, shell_complete=completion.programs)
 def command(
@@ -60,6 +66,7 @@ def command(
     operator: str | None,
     as_json: bool,
     plain: bool,
+    engine: EngineName,
     cuda: str,
     sources: tuple[str, ...],
     args: tuple[str, ...],
@@ -73,7 +80,8 @@ def command(
     diff compares calls, key sets, kernels, Nodes and the engine's steps, and then the numbers of all results by their
     hashes. It ignores the numbers of tensors, Nodes and lines, the programs' own texts, their output, and how a tensor
     is formatted. A recording of an installed PyTorch and a run on the model are compared as check does it: by
-    everything that both record, without numbers.
+    everything that both record, without numbers. With --engine torch the scripts run on the installed PyTorch, and
+    their numbers are not compared.
 
     \b
     Changes that --what-if makes to a line, each time that the line runs:
@@ -112,23 +120,25 @@ def command(
         option = "--json" if operator is None else "--op"
         raise DispatchvizError(f"{option} goes with two snapshots: dispatchviz snapshot -o FILE.json writes one")
     from dispatchviz.cli.diff_runs import compared, four_ways, what_if_run
+    from dispatchviz.cli.way_to_run import WayToRun
 
+    way = WayToRun(engine, cuda)
     if what_if:
         if len(sources) != 1 or classics:
             other = "leave out --classics" if classics else f"{len(sources)} were given"
             raise DispatchvizError(f"--what-if runs one SCRIPT, unchanged and changed; {other}")
-        return what_if_run(sources[0], what_if, args, cuda, every, plain)
+        return what_if_run(sources[0], what_if, args, way, every, plain)
     if classics:
         if len(sources) != 1:
             raise DispatchvizError(f"--classics runs one SCRIPT, in four ways; {len(sources)} were given")
-        return four_ways(sources[0], function, args, cuda, every, plain)
+        return four_ways(sources[0], function, args, way, every, plain)
     if function is not None:
         raise DispatchvizError(
             "--function is for --classics, which is not given: it names the function to run in four ways"
         )
     if len(sources) != 2:
         raise DispatchvizError(f"diff compares two scripts or traces, A and B; {_given(len(sources))}")
-    return compared((sources[0], sources[1]), args, cuda, every, plain)
+    return compared((sources[0], sources[1]), args, way, every, plain)
 
 
 def _given(many: int) -> str:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import ast
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dispatchviz.cli import diff_screen
 from dispatchviz.cli.classics import WAYS, chosen_function, with_decorator
-from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, trace_in
+from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, standard_input, trace_in
+from dispatchviz.cli.run_apart import run_apart
 from dispatchviz.cli.script_run import run_script
+from dispatchviz.cli.way_to_run import WayToRun
 from dispatchviz.explain.comparison.checked import compared_as_seen
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison, compare
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
-from dispatchviz.explain.comparison.what_if.changes import device_of, for_device, read_change
+from dispatchviz.explain.comparison.what_if.changes import Change, device_of, for_device, read_change
 from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 from dispatchviz.foundation.shipped_examples import alternatives, located
-from dispatchviz.running.instrumented_source import Changed
 from dispatchviz.running.program_source import read_source
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison.two_runs import TwoRuns
@@ -32,7 +33,7 @@ DIFFERENT = 1
 """The exit status if two runs differ."""
 
 
-def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: bool, plain: bool) -> int:
+def compared(sources: tuple[str, str], args: tuple[str, ...], way: WayToRun, every: bool, plain: bool) -> int:
     """Show where two runs differ first; return the exit status."""
     if sources == (STANDARD_INPUT, STANDARD_INPUT):
         raise DispatchvizError("only one of A and B can be standard input: both are -")
@@ -45,7 +46,7 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     if args and None not in opened:
         check_no_arguments(sources[0], args)
     first, second = (
-        _run(source, args, cuda) if known is None else known for source, known in zip(sources, opened, strict=True)
+        _run(source, args, way) if known is None else known for source, known in zip(sources, opened, strict=True)
     )
     of_both = first.header.engine != second.header.engine
     found = compared_as_seen(first, second) if of_both else compare(first, second)
@@ -53,20 +54,20 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     if _opens_screen(plain):
         runs = Run(found.first, phrases[0]), Run(found.second, phrases[1])
         sides = [
-            diff_screen.side(source, run, known is not None, cuda, args)
+            diff_screen.side(source, run, known is not None, way, args)
             for source, known, run in zip(sources, opened, runs, strict=True)
         ]
         if of_both:
             sides = [diff_screen.opening(side, whole) for side, whole in zip(sides, (first, second), strict=True)]
         words = () if STANDARD_INPUT in sources else (*sources, *(("--", *args) if args else ()))
-        diff_screen.show([diff_screen.two(found, sides, words, cuda)])
+        diff_screen.show([diff_screen.two(found, sides, words, way)])
     else:
         console = terminal()
         if of_both:
             same = " PyTorch did what the model does." if found.same else ""
             console.print(console.wrapped(_of_two_engines(first, second) + same, 0))
         console.print(diff_lines(found, phrases, console, every, numbers=not of_both))
-        console.print(_commands(found, sources, opened, cuda, args))
+        console.print(_commands(found, sources, opened, way, args))
     return 0 if found.same else DIFFERENT
 
 
@@ -80,15 +81,20 @@ def _of_two_engines(first: Trace, second: Trace) -> str:
     return f"{begin}, and one is recorded on PyTorch {release}. Only what both record is compared, without numbers."
 
 
-def _run(
-    source: str,
-    args: tuple[str, ...],
-    cuda: str,
-    rewritten: Callable[[str], str] = str,
-    changed: Changed = lambda tree: tree,
-) -> Trace:
-    """Run a script and return its trace, with hashes of the results."""
-    outcome = run_script(source, args, cuda, None, to_stderr=True, hashes=True, rewritten=rewritten, changed=changed)
+def _run(source: str, args: tuple[str, ...], way: WayToRun, text: str = "", changes: Sequence[Change] = ()) -> Trace:
+    """Run a script, or another text in its place, with changes, and return its trace. The model records hashes."""
+    if way.engine == "torch":
+        return run_apart(source, args, way.cuda, text, [change.text for change in changes])
+    outcome = run_script(
+        source,
+        args,
+        way.cuda,
+        None,
+        to_stderr=True,
+        hashes=way.hashes,
+        rewritten=lambda own: text or own,
+        changed=lambda tree: changed_program(tree, changes),
+    )
     if isinstance(outcome.error, KeyboardInterrupt):
         raise outcome.error
     if outcome.signal:
@@ -97,7 +103,7 @@ def _run(
 
 
 def _commands(
-    found: Comparison, sources: tuple[str, str], opened: Sequence[Trace | None], cuda: str, args: Sequence[str]
+    found: Comparison, sources: tuple[str, str], opened: Sequence[Trace | None], way: WayToRun, args: Sequence[str]
 ) -> Iterator[str]:
     """Yield the commands that open the stepper where the runs differ first."""
     part = found.part
@@ -109,8 +115,8 @@ def _commands(
     for source, known, step in zip(sources, opened, steps, strict=True):
         if step is None or source == STANDARD_INPUT:
             continue
-        device = [] if cuda == "auto" else ["--cuda", cuda]
-        words = ["run", "--hashes", *device] if known is None else ["open"]
+        hashes = ["--hashes"] if way.hashes else []
+        words = ["run", *hashes, *way.options] if known is None else ["open"]
         given = args if known is None else ()
         yield f"To step from there: dispatchviz {shlex.join([*words, '--step', str(step), source, *given])}"
 
@@ -129,33 +135,30 @@ def _called(name: str) -> str:
     return "standard input" if name == STANDARD_INPUT else name
 
 
-def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: str, every: bool, as_text: bool) -> int:
+def four_ways(
+    source: str, function: str | None, args: tuple[str, ...], way: WayToRun, every: bool, as_text: bool
+) -> int:
     """Compare the plain run of a script with a run for each way of ``--classics``; return the exit status."""
     _check_script(source, "--classics runs a SCRIPT in four ways")
-    chosen = ""
-
-    def plainly(text: str) -> str:
-        nonlocal chosen
-        chosen = chosen_function(source, text, function)
-        return text
-
-    plain = _run(source, args, cuda, plainly)
+    text = _text(source)
+    chosen = chosen_function(source, text, function)
+    plain = _run(source, args, way, text)
     device = device_of(plain)
     on_screen, console, status, choices = _opens_screen(as_text), terminal(), 0, list[TwoRuns]()
     named = () if function is None else ("--function", function)
     for number, (name, decorator) in enumerate(WAYS):
         line = decorator.format(device=device)
-        other = _run(source, args, cuda, lambda text, line=line: with_decorator(text, chosen, line))  # type: ignore[misc]
+        other = _run(source, args, way, with_decorator(text, chosen, line))
         found = replace(compare(plain, other), edit=None)  # the heading above shows the one line that changed
         status = status if found.same else DIFFERENT
         runs = Run(plain, "in the plain run"), Run(other, f"under {name}")
         if on_screen:
             sides = [
-                diff_screen.side(source, runs[0], False, cuda, args),
+                diff_screen.side(source, runs[0], False, way, args),
                 diff_screen.changed(runs[1], f"@{line} above def {chosen}"),
             ]
             words = ("--classics", *named, source, *(("--", *args) if args else ()))
-            choices.append(diff_screen.two(found, sides, words, cuda, name))
+            choices.append(diff_screen.two(found, sides, words, way, name))
             continue
         console.print([*[""] * bool(number), console.heading(f"{name}: @{line} above def {chosen}"), ""])
         console.print(diff_lines(found, (runs[0].where, runs[1].where), console, every))
@@ -164,7 +167,9 @@ def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: st
     return status
 
 
-def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: str, every: bool, as_text: bool) -> int:
+def what_if_run(
+    source: str, typed: Sequence[str], args: tuple[str, ...], way: WayToRun, every: bool, as_text: bool
+) -> int:
     """Compare a script with itself after the changes of ``--what-if``; return the exit status."""
     changes = [read_change(text) for text in typed]
     _check_script(source, "--what-if runs a SCRIPT twice, unchanged and changed")
@@ -173,17 +178,17 @@ def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: 
         raise DispatchvizError(f"{text}: --what-if runs a SCRIPT twice, unchanged and changed")
     if (program := _parsed(source)) is not None:  # an impossible change is reported before anything runs
         changed_program(program, changes)
-    plain = _run(source, args, cuda)
+    plain = _run(source, args, way)
     changes = [for_device(change, device_of(plain)) for change in changes]
-    other = _run(source, args, cuda, changed=lambda tree: changed_program(tree, changes))
+    other = _run(source, args, way, changes=changes)
     found = compare(plain, other)
     runs = Run(plain, "in the plain run"), Run(other, "in the changed run")
     changes_text = "; ".join(change.text for change in changes)
     if _opens_screen(as_text):
-        sides = [diff_screen.side(source, runs[0], False, cuda, args), diff_screen.changed(runs[1], changes_text)]
+        sides = [diff_screen.side(source, runs[0], False, way, args), diff_screen.changed(runs[1], changes_text)]
         options_typed = [word for change in changes for word in ("--what-if", change.text)]
         words = (*options_typed, source, *(("--", *args) if args else ()))
-        diff_screen.show([diff_screen.two(found, sides, words, cuda)])
+        diff_screen.show([diff_screen.two(found, sides, words, way)])
     else:
         console = terminal()
         console.print([console.heading(f"What if {changes_text}"), ""])
@@ -191,10 +196,15 @@ def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: 
     return 0 if found.same else DIFFERENT
 
 
+def _text(source: str) -> str:
+    """Return a script's text. Raise DispatchvizError if it cannot be read."""
+    return read_source(source, standard_input() if source == STANDARD_INPUT else b"").text or ""
+
+
 def _parsed(source: str) -> ast.Module | None:
     """Return a script's syntax tree; None if it does not parse. Running it then reports the error."""
     try:
-        return ast.parse(read_source(source).text or "")
+        return ast.parse(_text(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dispatchviz.cli.input_source import STANDARD_INPUT
+from dispatchviz.cli.way_to_run import WayToRun
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison
@@ -15,12 +16,12 @@ from dispatchviz.foundation.garbage_collection import collector_waits
 from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 
 
-def side(source: str, run: Run, is_trace: bool, cuda: str, args: Sequence[str]) -> Side:
+def side(source: str, run: Run, is_trace: bool, way: WayToRun, args: Sequence[str]) -> Side:
     """Return the side for the run of a script, or for a saved trace."""
     if is_trace:
         return Side(source, run, file="" if source == STANDARD_INPUT else source)
-    device = () if cuda == "auto" else ("--cuda", cuda)
-    again = () if source == STANDARD_INPUT else ("--hashes", *device, source, *args)
+    hashes = ("--hashes",) if way.hashes else ()
+    again = () if source == STANDARD_INPUT else (*hashes, *way.options, source, *args)
     return Side("standard input" if source == STANDARD_INPUT else source, run, run_arguments=again)
 
 
@@ -35,12 +36,11 @@ def changed(run: Run, title: str) -> Side:
     return Side(title, run)
 
 
-def two(found: Comparison, sides: Sequence[Side], words: Sequence[str], cuda: str, name: str = "") -> TwoRuns:
+def two(found: Comparison, sides: Sequence[Side], words: Sequence[str], way: WayToRun, name: str = "") -> TwoRuns:
     """Return a comparison for the screen. ``words`` follow ``dispatchviz diff`` in the command that repeats it; empty
     if no command can.
     """
-    device = () if cuda == "auto" else ("--cuda", cuda)
-    command = f"dispatchviz diff {shlex.join([*device, *words])}" if words else ""
+    command = f"dispatchviz diff {shlex.join([*way.options, *words])}" if words else ""
     return TwoRuns(found, (sides[0], sides[1]), name, command)
 
 
