@@ -24,6 +24,7 @@ from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.local_sets import LocalSets
 from dispatchviz.live.node_watch import NodeWatch
+from dispatchviz.live.number_watch import NumberWatch
 from dispatchviz.live.plain_errors import as_in_pytorch
 from dispatchviz.live.tensor_facts import TensorFacts
 from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
@@ -31,7 +32,7 @@ from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.running.call_sites import is_base, is_users
-from dispatchviz.running.program_recorder import ProgramRecorder, Way, same_way
+from dispatchviz.running.program_recorder import Way, same_way
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import Arrival, Note
@@ -81,7 +82,7 @@ class _Threads(threading.local):
             self.state.watched = False
 
 
-class LiveRecorder(ProgramRecorder):
+class LiveRecorder(NumberWatch):
     """The recorder of an installed PyTorch, which is given as ``torch``."""
 
     hears_machine = False
@@ -200,7 +201,10 @@ class LiveRecorder(ProgramRecorder):
             ks = self.keys[self.wrapped.key_set(tensor)]
         if ks & self.cells.waiting:
             self.cells.meet(ks)
+        newest = self.live_storages.newest
         on = -1 if storage is None else self.live_storages.of(storage, alive, made)
+        if self.numbers and not made and self.live_storages.newest != newest and self.thread.inside is not None:
+            self.memory_allocated(on)
         self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
         if requires_grad:
             self._requiring_grad.add(number)
@@ -244,6 +248,8 @@ class LiveRecorder(ProgramRecorder):
             self.note(("kernel_called", cell, own, local[0], local[1], given))
         else:
             self.note(("kernel_called_with_generator", cell, own, local[0], local[1], given, kind))
+        if self.numbers:
+            self.numbers_given(cell, args, kwargs)
 
     def device_chosen(self, kwargs: Mapping[str, Any], /) -> None:
         """Watch the kernels at Meta if a kernel at BackendSelect is about to choose the meta device."""
@@ -474,6 +480,10 @@ def steps(watch: LiveRecorder) -> MakeStep:
                     result = wrapped(result)
                 if recorded:
                     try:
+                        if watch.numbers:
+                            watch.numbers_returned(cell, args, kwargs, result)
+                        if watch.hashes:
+                            watch.results_hashed(cell, result)
                         one, inside = known.get(id(result)), thread.inside
                         if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
                             returned(result, thread)
@@ -485,6 +495,8 @@ def steps(watch: LiveRecorder) -> MakeStep:
                 return result
             except BaseException as error:
                 if recorded:
+                    if watch.numbers:
+                        watch.numbers_returned(cell, args, kwargs, ())
                     failed(thread, before)
                 as_in_pytorch(error, watch.cells)
                 raise

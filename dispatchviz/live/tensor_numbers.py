@@ -82,6 +82,8 @@ class StorageNumbers:
 
     def __init__(self, fresh: Iterator[int]) -> None:
         self._fresh = fresh
+        self.newest = -1
+        """The number that was given last."""
         self._numbers: dict[int, int] = {}
         self._there: dict[int, There] = {}
         self._many = MANY
@@ -92,7 +94,7 @@ class StorageNumbers:
         if there is None or not address or (made and not _any_lives(there)):
             if len(self._there) > self._many:
                 self._forget_gone()
-            number = self._numbers[address] = next(self._fresh)
+            number = self._numbers[address] = self.newest = next(self._fresh)
             self._there[address] = tensor
             return number
         if isinstance(there, weakref.ref):
@@ -102,6 +104,12 @@ class StorageNumbers:
             if not len(there) & 63:
                 there[:] = [one for one in there if one() is not None]
         return self._numbers[address]
+
+    def at(self, address: int, tensor: weakref.ref[Any]) -> int:
+        """Return the number of the storage at an address to which a known tensor may have moved."""
+        there = self._there.get(address)
+        lives = there is not None and address and _any_lives(there)
+        return self._numbers[address] if lives else self.of(address, tensor, True)
 
     def _forget_gone(self) -> None:
         self._there = {at: there for at, there in self._there.items() if _any_lives(there)}
@@ -209,10 +217,10 @@ def _address(node: Any) -> int:
     A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of a deleted one until there is another.
     So the new one has another address.
     """
-    return _MEMORY[(id(node) + object.__basicsize__) // sizeof(c_size_t)]
+    return MEMORY[(id(node) + object.__basicsize__) // sizeof(c_size_t)]
 
 
-_MEMORY = (c_size_t * (1 << 59)).from_address(0)
+MEMORY = (c_size_t * (1 << 59)).from_address(0)
 """All memory as an array of numbers. Making an object for each read would take five times as long."""
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 """``Node::name`` of an AccumulateGrad."""
