@@ -40,7 +40,6 @@ def registrations_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         (library, "_impl_with_aoti_compile", follower.impl_compiled),
         (library, "_register_fake", follower.register_fake),
         (library, "fallback", follower.fallback),
-        (torch.library, "get_kernel", follower.kernel),
         (module, "reset", follower.reset),
         (ops, "load_library", follower.load),
     ]
@@ -105,15 +104,6 @@ class _Follower:
             self._watch.settle()
         return original(library, *args, **kwargs)
 
-    def kernel(self, original: Function, op: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the kernel of ``torch.library.get_kernel`` without ours in front of it, which is gone later."""
-        cells, name = self._watch.cells, self._full_name(op)
-        cells.lift((name,))
-        try:
-            return original(op, *args, **kwargs)
-        finally:
-            cells.put_again([name] if self._watch.operators.is_defined(name) else [])
-
     def reset(self, original: Function, module: Any) -> Any:
         """Record that a library is deleted with its kernels."""
         names = self._of_library.pop(id(module), set())
@@ -135,7 +125,8 @@ class _Follower:
 
     def _operators(self, library: Any, named: Any) -> tuple[str, ...]:
         """Return the full name of an operator, and note that it belongs to the library."""
-        name = self._full_name(named)
+        schema = getattr(named, "_schema", None)
+        name = str(named) if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
         full = name if "::" in name else f"{library.ns}::{name}"
         try:
             self._c._dispatch_dump(full)
@@ -145,11 +136,6 @@ class _Follower:
             return ()
         self._of_library.setdefault(id(library.m), set()).add(full)
         return (full,)
-
-    def _full_name(self, named: Any) -> str:
-        """Return the name of an operator that is given as a text or as an ``OpOverload``."""
-        schema = getattr(named, "_schema", None)
-        return str(named) if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
 
     @contextmanager
     def _changed(self, names: Iterable[str]) -> Iterator[None]:
