@@ -80,8 +80,7 @@ def command(
     diff compares calls, key sets, kernels, Nodes and the engine's steps, and then the numbers of all results by their
     hashes. It ignores the numbers of tensors, Nodes and lines, the programs' own texts, their output, and how a tensor
     is formatted. A recording of an installed PyTorch and a run on the model are compared as check does it: by
-    everything that both record, without numbers. With --engine torch the scripts run on the installed PyTorch, and
-    their numbers are not compared.
+    everything that both record, without numbers. With --engine torch the scripts run on the installed PyTorch.
 
     \b
     Changes that --what-if makes to a line, each time that the line runs:

@@ -82,7 +82,7 @@ def _of_two_engines(first: Trace, second: Trace) -> str:
 
 
 def _run(source: str, args: tuple[str, ...], way: WayToRun, text: str = "", changes: Sequence[Change] = ()) -> Trace:
-    """Run a script, or another text in its place, with changes, and return its trace. The model records hashes."""
+    """Run a script, or another text in its place, with changes, and return its trace with hashes of the results."""
     if way.engine == "torch":
         return run_apart(source, args, way.cuda, text, [change.text for change in changes])
     outcome = run_script(
@@ -91,7 +91,7 @@ def _run(source: str, args: tuple[str, ...], way: WayToRun, text: str = "", chan
         way.cuda,
         None,
         to_stderr=True,
-        hashes=way.hashes,
+        hashes=True,
         rewritten=lambda own: text or own,
         changed=lambda tree: changed_program(tree, changes),
     )
@@ -115,8 +115,7 @@ def _commands(
     for source, known, step in zip(sources, opened, steps, strict=True):
         if step is None or source == STANDARD_INPUT:
             continue
-        hashes = ["--hashes"] if way.hashes else []
-        words = ["run", *hashes, *way.options] if known is None else ["open"]
+        words = ["run", "--hashes", *way.options] if known is None else ["open"]
         given = args if known is None else ()
         yield f"To step from there: dispatchviz {shlex.join([*words, '--step', str(step), source, *given])}"
 

@@ -20,8 +20,7 @@ def side(source: str, run: Run, is_trace: bool, way: WayToRun, args: Sequence[st
     """Return the side for the run of a script, or for a saved trace."""
     if is_trace:
         return Side(source, run, file="" if source == STANDARD_INPUT else source)
-    hashes = ("--hashes",) if way.hashes else ()
-    again = () if source == STANDARD_INPUT else (*hashes, *way.options, source, *args)
+    again = () if source == STANDARD_INPUT else ("--hashes", *way.options, source, *args)
     return Side("standard input" if source == STANDARD_INPUT else source, run, run_arguments=again)
 
 

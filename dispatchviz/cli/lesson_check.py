@@ -38,8 +38,8 @@ class Problem:
 
 
 def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
-    """Check a lesson on an engine. Return a line with its counts, or a line for each problem; and whether the lesson has no
-    problem.
+    """Check a lesson on an engine. Return a line with its counts, or a line for each problem; and whether there is
+    no problem.
     """
     lesson = read_lesson(path)
     found = list(problems(lesson, engine))

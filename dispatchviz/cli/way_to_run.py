@@ -18,8 +18,3 @@ class WayToRun(NamedTuple):
         """The options as they are typed, without those that have their default."""
         engine = () if self.engine == "model" else ("--engine", self.engine)
         return (*engine, *(() if self.cuda == "auto" else ("--cuda", self.cuda)))
-
-    @property
-    def hashes(self) -> bool:
-        """Return whether the engine can record hashes of the numbers."""
-        return self.engine == "model"

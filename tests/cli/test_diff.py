@@ -162,6 +162,15 @@ def test_classics_use_autocast_for_the_device(tmp_path: Path) -> None:
 # -- what if ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.torch
+def test_whatif_on_an_installed_pytorch_runs_both_there(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN)
+    ended = dispatchviz("diff", "--engine", "torch", "--what-if", "5: dtype float64 x", name, cwd=tmp_path)
+    assert ended.status == 1
+    assert "Only in the changed run aten::to.dtype is called here." in ended.out
+    assert ended.err == "torch.Size([2])\n" * 2
+
+
 def test_whatif_runs_a_script_unchanged_and_changed(tmp_path: Path) -> None:
     name = script(tmp_path, PLAIN)
     ended = dispatchviz("diff", "--what-if", "line 5: no_grad", name, cwd=tmp_path)
