@@ -77,11 +77,15 @@ class MemoryReader:
         """Return the elements of a tensor with at most ``most`` of them; None if there are more or they cannot be
         read.
         """
+        if type(tensor) in self._plain and not self._function_modes() and self._tracing() is None:
+            count = self._numel(tensor)
+            if type(count) is not int or count > most:
+                return None
+            raw = self._raw(self._key_set(tensor))
+            return self._read(tensor, raw, most) if self._is_readable(raw) else None
         raw = self._raw(self._key_set(tensor))
         if not self._is_readable(raw):
             return None
-        if type(tensor) in self._plain and not self._function_modes():
-            return self._read(tensor, raw, most)
         with self._without_functions():
             return self._read(tensor, raw, most)
 
