@@ -159,11 +159,28 @@ class NumberWatch(ProgramRecorder):
         if storage in self._unwritten:
             return
         held: Held = storage, found.shape, found.content
-        before = self._recorded.get(number)
-        if before is None or (before[2] == found.memory and before != held):  # a bit of its key set changed
+        before, bits, known.bits = self._recorded.get(number), known.bits, found.bits
+        if before is None or (bits != found.bits and before != held):
             self._emit_numbers(tensor, storage, found.array, held, False)
         elif before != held:
-            self._wrote(tensor, unseen=True)
+            self._wrote(tensor, unseen=self.thread.inside is None or self.thread.inside[2] is None)
+
+    def _wrote(self, tensor: Any, unseen: bool = False) -> None:
+        """Record the new numbers of all recorded tensors on the memory of a written tensor.
+
+        A kernel may fill new memory part by part with calls of its own. The rest is arbitrary until it returns.
+        """
+        new = self._unwritten and self._storage_of(tensor) in self._unwritten
+        if not (new and self._is_within_another() and self._reader is not None and not self._reader.fills(tensor)):
+            super()._wrote(tensor, unseen)
+
+    def _is_within_another(self) -> bool:
+        """Return whether the running kernel was called by the kernel of another operator."""
+        inside = self.thread.inside
+        around = inside
+        while around is not None and inside is not None and around[0].operator is inside[0].operator:
+            around = around[2]
+        return around is not None
 
     def _meet(self, tensor: Any) -> Numbered | None:
         """Return the number of a tensor that is met for the first time, and None for a wrapped number, whose tensor is

@@ -47,7 +47,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
 
 def recorded(file: Path, text: str) -> Trace:
     file.write_text(text)
-    return program.run(str(file), output=StringIO(), engine=engine_named("torch")).trace
+    return program.run(str(file), output=StringIO(), engine=engine_named("torch"), hashes=True, values=16).trace
 
 
 def steps(trace: Trace) -> Iterator[int]:
