@@ -43,8 +43,8 @@ class Elements(NamedTuple):
     """PyTorch's dtype."""
     kind: np.dtype[Any]
     content: bytes
-    memory: bytes
-    """The same without conjugating or negating what a bit of the key set says."""
+    bits: int
+    """The bits of the key set that say that memory holds their conjugates or negatives."""
 
     @property
     def array(self) -> Any:
@@ -77,11 +77,15 @@ class MemoryReader:
         """Return the elements of a tensor with at most ``most`` of them; None if there are more or they cannot be
         read.
         """
+        if type(tensor) in self._plain and not self._function_modes() and self._tracing() is None:
+            count = self._numel(tensor)
+            if type(count) is not int or count > most:
+                return None
+            raw = self._raw(self._key_set(tensor))
+            return self._read(tensor, raw, most) if self._is_readable(raw) else None
         raw = self._raw(self._key_set(tensor))
         if not self._is_readable(raw):
             return None
-        if type(tensor) in self._plain and not self._function_modes():
-            return self._read(tensor, raw, most)
         with self._without_functions():
             return self._read(tensor, raw, most)
 
@@ -109,18 +113,26 @@ class MemoryReader:
             content = string_at(begin, count * itemsize)
         else:
             content = _strided(begin, size, tuple([one * itemsize for one in strides]), itemsize)
-        elements = Elements(address, size, dtype, kind, content, content)
-        return self._resolved(elements, raw) if raw & (self._conjugate | self._negative) else elements
+        elements = Elements(address, size, dtype, kind, content, raw & (self._conjugate | self._negative))
+        return self._resolved(elements) if elements.bits else elements
+
+    def fills(self, tensor: Any) -> bool:
+        """Return whether a tensor has as many elements as its storage."""
+        with self._without_functions():
+            kind = self._types.get(self._dtype(tensor))
+            return kind is None or self._has_bytes(tensor, 0) and not self._has_bytes(
+                tensor, self._numel(tensor) * kind.itemsize + 1
+            )
 
     def _has_bytes(self, tensor: Any, nbytes: int) -> bool:
         """Return whether a tensor's storage is as large as the tensor needs. The program may have made it smaller."""
         return self._nbytes is not None and nbytes <= MEMORY[self._storage(tensor) // WORD + self._nbytes]
 
-    def _resolved(self, elements: Elements, raw: int) -> Elements:
+    def _resolved(self, elements: Elements) -> Elements:
         array = elements.array
-        if raw & self._conjugate:
+        if elements.bits & self._conjugate:
             array = array.conj()
-        return elements._replace(content=(-array if raw & self._negative else array).tobytes())
+        return elements._replace(content=(-array if elements.bits & self._negative else array).tobytes())
 
 
 WORD = sizeof(c_size_t)

@@ -21,7 +21,7 @@ from dispatchviz.live.memory_reader import Elements, MemoryReader
 from dispatchviz.running.program_recorder import ProgramRecorder
 
 if TYPE_CHECKING:
-    from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
+    from dispatchviz.live.tensor_numbers import Numbered, StorageNumbers, WeakNumbers
     from dispatchviz.live.watched_operators import WatchedCell
     from dispatchviz.live.wrapped_numbers import WrappedNumbers
 
@@ -53,12 +53,10 @@ class NumberWatch(ProgramRecorder):
     wrapped: WrappedNumbers
     _tensor_class: type
     _reader: MemoryReader | None = None
-    _cell_effects: dict[tuple[str, str], CellEffects]
 
     def begin(self) -> None:
         """Begin with no recorded numbers."""
         super().begin()
-        self._cell_effects = {}
         self._reader = MemoryReader(self.torch) if self.numbers or self.hashes else None
         if self._reader is not None and not self._reader.is_able:
             self.numbers, self.hashes = 0, False
@@ -73,14 +71,16 @@ class NumberWatch(ProgramRecorder):
         self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, /
     ) -> None:
         """Record the numbers of results and of written arguments when a kernel is about to return."""
-        known = self._effects_of(cell)
+        known = cell.effects
+        if known is None:
+            known = cell.effects = CellEffects(cell)
         if known.passes_on:
             return
         for place, name in known.written:
             for tensor in self._tensors_in(args[place] if place < len(args) else kwargs.get(name)):
                 if not (known.resizes and self._has_new_memory(tensor)):
                     self._wrote(tensor)
-        tensors = tuple(self._tensors_in(result))
+        tensors = (result,) if isinstance(result, self._tensor_class) else tuple(self._tensors_in(result))
         for tensor in tensors:
             if self.live_tensors.get(tensor) < 0:
                 self._returned(tensor)
@@ -93,7 +93,9 @@ class NumberWatch(ProgramRecorder):
 
     def results_hashed(self, cell: WatchedCell, result: Any, /) -> None:
         """Record the hashes of the numbers that a kernel is about to return."""
-        own = self._effects_of(cell).own_numbers
+        if cell.effects is None:
+            cell.effects = CellEffects(cell)
+        own = cell.effects.own_numbers
         values = result if isinstance(result, (list, tuple)) else (result,)
         if len(own) != len(values):
             own = (all(own),) * len(values)
@@ -118,13 +120,6 @@ class NumberWatch(ProgramRecorder):
 
     def _returned(self, tensor: Any) -> int:
         raise NotImplementedError
-
-    def _effects_of(self, cell: WatchedCell) -> CellEffects:
-        key = cell.name, cell.key
-        known = self._cell_effects.get(key)
-        if known is None:
-            known = self._cell_effects[key] = CellEffects(cell)
-        return known
 
     def _has_new_memory(self, tensor: Any) -> bool:
         """Note the memory that a resized tensor has got. Return whether it is new."""
@@ -151,19 +146,50 @@ class NumberWatch(ProgramRecorder):
         return None if found is None else found.array
 
     def _record_numbers(self, tensor: Any) -> None:
-        found = self._read(tensor)
-        if found is None or id(tensor) in self.wrapped.texts:
+        known = self.live_tensors.known.get(id(tensor))
+        if known is None or known() is not tensor:
+            known = self._meet(tensor)
+        if known is None or known.is_unread:
             return
-        number = self._serial(tensor)
+        number, found = known.number, self._read(tensor)
+        if found is None:
+            known.is_unread = number not in self._recorded
+            return
         storage = self._storage_at(found.address, tensor)
         if storage in self._unwritten:
             return
         held: Held = storage, found.shape, found.content
-        before = self._recorded.get(number)
-        if before is None or (before[2] == found.memory and before != held):  # a bit of its key set changed
+        before, bits, known.bits = self._recorded.get(number), known.bits, found.bits
+        if before is None or (bits != found.bits and before != held):
             self._emit_numbers(tensor, storage, found.array, held, False)
         elif before != held:
-            self._wrote(tensor, unseen=True)
+            self._wrote(tensor, unseen=self.thread.inside is None or self.thread.inside[2] is None)
+
+    def _wrote(self, tensor: Any, unseen: bool = False) -> None:
+        """Record the new numbers of all recorded tensors on the memory of a written tensor.
+
+        A kernel may fill new memory part by part with calls of its own. The rest is arbitrary until it returns.
+        """
+        new = self._unwritten and self._storage_of(tensor) in self._unwritten
+        if not (new and self._is_within_another() and self._reader is not None and not self._reader.fills(tensor)):
+            super()._wrote(tensor, unseen)
+
+    def _is_within_another(self) -> bool:
+        """Return whether the running kernel was called by the kernel of another operator."""
+        inside = self.thread.inside
+        around = inside
+        while around is not None and inside is not None and around[0].operator is inside[0].operator:
+            around = around[2]
+        return around is not None
+
+    def _meet(self, tensor: Any) -> Numbered | None:
+        """Return the number of a tensor that is met for the first time, and None for a wrapped number, whose tensor is
+        ours.
+        """
+        if id(tensor) in self.wrapped.texts:
+            return None
+        self._serial(tensor)
+        return self.live_tensors.known[id(tensor)]
 
     def _storage_of(self, tensor: Any) -> int:
         address = 0 if self._reader is None else self._reader.address(tensor)

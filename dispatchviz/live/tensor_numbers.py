@@ -19,12 +19,16 @@ class Numbered(weakref.ref[Any]):
     would for a tuple with a weak reference.
     """
 
-    __slots__ = ("node", "number", "reported")
+    __slots__ = ("bits", "is_unread", "node", "number", "reported")
     number: int
     reported: tuple[tuple[int, ...], tuple[int, ...]] | None
     """The sizes and strides that the innermost kernel gave this tensor, if any."""
     node: int
     """The number of a tensor's Node when it was last looked at; -1 if it had none."""
+    bits: int
+    """The bits of the key set with which the tensor's numbers were read last."""
+    is_unread: bool
+    """True if the tensor had too many elements to record their numbers, or none that can be read."""
 
 
 class WeakNumbers:
@@ -45,7 +49,7 @@ class WeakNumbers:
         if len(self.known) > self._many:
             self._forget_gone()
         known = self.known[id(thing)] = Numbered(thing)
-        known.number, known.node, known.reported = number, -1, None
+        known.number, known.node, known.reported, known.bits, known.is_unread = number, -1, None, 0, False
         return known
 
     def gets_node(self, tensor: object, node: int) -> int:

@@ -5,7 +5,7 @@ according to the installed build's own registrations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
@@ -14,6 +14,9 @@ from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.registration import Registration, filled_cells
 from dispatchviz.live.wrapped_numbers import KINDS
+
+if TYPE_CHECKING:
+    from dispatchviz.live.number_watch import CellEffects
 
 _TENSOR = ("Tensor", "Optional[Tensor]")
 _TENSORS = ("List[Tensor]", "Optional[List[Tensor]]", "List[Optional[Tensor]]")
@@ -93,6 +96,7 @@ class WatchedCell:
 
     __slots__ = (
         "calls_again",
+        "effects",
         "is_autograd",
         "is_in_front",
         "is_python",
@@ -110,6 +114,8 @@ class WatchedCell:
         self.calls_again = key in CALLING_AGAIN
         self.is_autograd = key[:8] == "Autograd"
         self.is_select = key == "BackendSelect"
+        self.effects: CellEffects | None = None
+        """The effects on numbers, if they have been needed."""
         self.is_in_front = key == "FuncTorchDynamicLayerFrontMode" and not is_python
 
     operator: WatchedOperator
