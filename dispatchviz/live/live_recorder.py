@@ -46,7 +46,19 @@ Kernel = tuple[WatchedCell, "Sets", "Kernel | None", int]
 class ThreadState:
     """The state of a thread."""
 
-    __slots__ = ("depth", "evaluation", "inside", "is_engines", "newest", "numbers", "run", "sets", "watched", "work")
+    __slots__ = (
+        "depth",
+        "evaluation",
+        "grad_mode",
+        "inside",
+        "is_engines",
+        "newest",
+        "numbers",
+        "run",
+        "sets",
+        "watched",
+        "work",
+    )
 
     def __init__(self, sets: Sequence[int]) -> None:
         self.sets = sets
@@ -59,6 +71,8 @@ class ThreadState:
         """The highest sequence number among the thread's own Nodes that were met."""
         self.watched = True
         self.evaluation: Evaluation | None = None
+        self.grad_mode = True
+        """Grad mode at the last outermost call."""
         self.depth = 0
         """The number of passes of the engine that the thread is in."""
         self.run = NO_RUN
@@ -270,6 +284,10 @@ class LiveRecorder(NumberWatch):
                 self.note(note)
                 return
         self._line_calls(frame)
+        if not thread.depth and self._grad_mode() is not thread.grad_mode:
+            thread.grad_mode = not thread.grad_mode
+            is_inference = not thread.grad_mode and self.torch.is_inference_mode_enabled()
+            self.grad_mode_changed(thread.grad_mode, "inference mode" if is_inference else "")
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """Return the tensors among the arguments, with their key sets."""

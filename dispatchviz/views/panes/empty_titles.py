@@ -14,7 +14,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import structured_call
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.lookups import neighbor
-from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.explain.trace_index.recorded_engine import is_live, is_unseen
 from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.views.layout.pane_layout import (
     CELL,
@@ -78,8 +78,8 @@ def _not_structured(trace: Trace, at: int) -> Line | None:
 def _plain_thread(trace: Trace, at: int) -> Line | None:
     if not thread_state(trace, at).is_plain:
         return None
-    if is_unseen(trace.header, ev.GradModeChanged):
-        return line(("no guards derived; switches not seen", "dim"))
+    if is_live(trace.header):
+        return line(("grad mode on, no guards derived; other switches not seen", "dim"))
     return line(("grad mode on, no guards, no modes", "dim"))
 
 
