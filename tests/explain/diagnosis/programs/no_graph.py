@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from tests.explain.diagnosis.cases import Case
 
-
 BEGIN = "import torch\nw = torch.ones(3, requires_grad=True)\n"
 
 CASES = [
