@@ -79,7 +79,7 @@ def _plain_thread(trace: Trace, at: int) -> Line | None:
     if not thread_state(trace, at).is_plain:
         return None
     if is_live(trace.header):
-        return line(("grad mode on, no guards derived; other switches not seen", "dim"))
+        return line(("no guards derived; switches not seen", "dim"))
     return line(("grad mode on, no guards, no modes", "dim"))
 
 

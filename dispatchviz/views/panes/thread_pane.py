@@ -35,15 +35,16 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 
 
 def _live_rows(trace: Trace, state: ThreadState, at: int) -> list[Line]:
-    """The rows for an installed PyTorch, whose switches other than grad mode are not visible: the sets at the enclosing
-    call, and the derived guards.
+    """The rows for an installed PyTorch, whose switches are not visible: grad mode and the sets at the enclosing call,
+    and the derived guards. A recording does not have the grad mode of a backward pass.
     """
     calls = at_or_around(trace, at, ev.Dispatched) is not None
+    is_known = calls and at_or_around(trace, at, ev.BackwardStarted) is None
     sets = [_set("included", state.included), _set("excluded", state.excluded)]
     none = line((f"{'guards':<{NAME}}", "dim"), ("none derived", ""))
     return [
-        _switch("grad mode", state.grad, "Nodes are recorded", "no Nodes are recorded"),
-        line((f"{'others':<{NAME}}", "dim"), (unseen(ev.InferenceModeChanged), "dim"), indent=NAME),
+        *([_switch("grad mode", state.grad, "Nodes are recorded", "no Nodes are recorded")] if is_known else []),
+        line((f"{'switches':<{NAME}}", "dim"), (unseen(ev.InferenceModeChanged), "dim"), indent=NAME),
         *(_guards(state.guards) if state.guards else [none]),
         *(sets if calls else [line((f"{'key sets':<{NAME}}", "dim"), ("read at each call", "dim"))]),
     ]
