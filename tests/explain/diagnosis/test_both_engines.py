@@ -24,6 +24,8 @@ PROGRAMS = {
 GRADIENTS = "a recording of PyTorch does not show which gradients a line sets to None"
 APPLIED = "a recording of PyTorch does not show the line that applies a custom Function whose result is not used"
 FLAGS = "a recording of PyTorch does not show that a program sets requires_grad to False"
+VIEWS = "a recording of PyTorch names a view of a tensor without a history after the call that made it"
+PLACE = "a recording of PyTorch has another step at which the error was raised"
 
 DIFFERENT = {
     "early_resets: a training loop": GRADIENTS,
@@ -36,6 +38,8 @@ DIFFERENT = {
     "no_graph: a flag that is set to False": FLAGS,
     "no_graph: a leaf that a function freezes": FLAGS,
     "no_graph: a decorator around a layer": FLAGS,
+    "strides: expanded": VIEWS,
+    "transforms: no tensor": PLACE,
 }
 """The programs with another answer on an installed PyTorch, and the reason."""
 
