@@ -38,6 +38,7 @@ def _run(request: ChangedRequest) -> int:
             values=request.values,
             rewritten=lambda text: request.text or text,
             changed=lambda tree: changed_program(tree, changes),
+            engine=request.engine,
         )
     except DispatchvizError as error:
         complain(str(error))

@@ -17,19 +17,11 @@ class Machine(NamedTuple):
     cuda: str
 
     @property
-    def hashes(self) -> bool:
-        """Whether the runs have hashes of results."""
-        return self.choice.engine == "model"
-
-    @property
     def typed(self) -> tuple[str, ...]:
         """The options of ``diff`` that repeat the comparison."""
-        return ("--engine", "torch") if not self.hashes else () if self.cuda == "auto" else ("--cuda", self.cuda)
-
-    @property
-    def recorded(self) -> tuple[str, ...]:
-        """The options of ``run`` that record one of the runs again."""
-        return ("--hashes", *self.typed) if self.hashes else self.typed
+        if self.choice.engine == "torch":
+            return ("--engine", "torch")
+        return () if self.cuda == "auto" else ("--cuda", self.cuda)
 
 
 def machine_for(option: RequestedEngine | None, cuda: str, scripts: Iterable[str]) -> Machine:

@@ -80,10 +80,9 @@ def command(
     with --plain, text is printed.
 
     diff compares calls, key sets, kernels, Nodes and the engine's steps, and then the numbers of all results by their
-    hashes, which only the model records. If one of the scripts needs the installed PyTorch, both run there. It ignores
-    the numbers of tensors, Nodes and lines, the programs' own texts, their output, and how a tensor is formatted. A
-    recording of an installed PyTorch and a run on the model are compared as check does it: by everything that both
-    record, without numbers.
+    hashes. If one of the scripts needs the installed PyTorch, both run there. It ignores the numbers of tensors, Nodes
+    and lines, the programs' own texts, their output, and how a tensor is formatted. A recording of an installed PyTorch
+    and a run on the model are compared as check does it: by everything that both record, without numbers.
 
     \b
     Changes that --what-if makes to a line, each time that the line runs:

@@ -5,24 +5,24 @@ from __future__ import annotations
 import ast
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dispatchviz.cli import diff_screen
 from dispatchviz.cli.classics import WAYS, chosen_function, with_decorator
 from dispatchviz.cli.compared_engine import Machine, machine_for
-from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, trace_in
+from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, standard_input, trace_in
+from dispatchviz.cli.run_apart import run_apart
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.explain.comparison.checked import compared_as_seen
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison, compare
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
-from dispatchviz.explain.comparison.what_if.changes import device_of, for_device, read_change
+from dispatchviz.explain.comparison.what_if.changes import Change, device_of, for_device, read_change
 from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 from dispatchviz.foundation.shipped_examples import alternatives, located
 from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
-from dispatchviz.running.instrumented_source import Changed
 from dispatchviz.running.program_source import read_source
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison.two_runs import TwoRuns
@@ -34,9 +34,7 @@ DIFFERENT = 1
 """The exit status if two runs differ."""
 
 
-def compared(
-    sources: tuple[str, str], args: tuple[str, ...], engine: RequestedEngine | None, cuda: str, every: bool, plain: bool
-) -> int:
+def compared(sources: tuple[str, str], args: tuple[str, ...], engine: RequestedEngine | None, cuda: str, every: bool, plain: bool) -> int:
     """Show where two runs differ first; return the exit status."""
     if sources == (STANDARD_INPUT, STANDARD_INPUT):
         raise DispatchvizError("only one of A and B can be standard input: both are -")
@@ -86,23 +84,19 @@ def _of_two_engines(first: Trace, second: Trace) -> str:
     return f"{begin}, and one is recorded on PyTorch {release}. Only what both record is compared, without numbers."
 
 
-def _run(
-    source: str,
-    args: tuple[str, ...],
-    machine: Machine,
-    rewritten: Callable[[str], str] = str,
-    changed: Changed = lambda tree: tree,
-) -> Trace:
-    """Run a script and return its trace, on the model with hashes of the results."""
+def _run(source: str, args: tuple[str, ...], machine: Machine, text: str = "", changes: Sequence[Change] = ()) -> Trace:
+    """Run a script, or another text in its place, with changes, and return its trace with hashes of the results."""
+    if machine.choice.engine == "torch":
+        return run_apart(source, args, machine.cuda, text, [change.text for change in changes])
     outcome = run_script(
         source,
         args,
         machine.cuda,
         None,
         to_stderr=True,
-        hashes=machine.hashes,
-        rewritten=rewritten,
-        changed=changed,
+        hashes=True,
+        rewritten=lambda own: text or own,
+        changed=lambda tree: changed_program(tree, changes),
         engine=machine.choice,
     )
     if isinstance(outcome.error, KeyboardInterrupt):
@@ -125,7 +119,7 @@ def _commands(
     for source, known, step in zip(sources, opened, steps, strict=True):
         if step is None or source == STANDARD_INPUT:
             continue
-        words = ["run", *machine.recorded] if known is None else ["open"]
+        words = ["run", "--hashes", *machine.typed] if known is None else ["open"]
         given = args if known is None else ()
         yield f"To step from there: dispatchviz {shlex.join([*words, '--step', str(step), source, *given])}"
 
@@ -145,31 +139,20 @@ def _called(name: str) -> str:
 
 
 def four_ways(
-    source: str,
-    function: str | None,
-    args: tuple[str, ...],
-    engine: RequestedEngine | None,
-    cuda: str,
-    every: bool,
-    as_text: bool,
+    source: str, function: str | None, args: tuple[str, ...], engine: RequestedEngine | None, cuda: str, every: bool, as_text: bool
 ) -> int:
     """Compare the plain run of a script with a run for each way of ``--classics``; return the exit status."""
     _check_script(source, "--classics runs a SCRIPT in four ways")
-    chosen = ""
-
-    def plainly(text: str) -> str:
-        nonlocal chosen
-        chosen = chosen_function(source, text, function)
-        return text
-
+    text = _text(source)
+    chosen = chosen_function(source, text, function)
     machine = machine_for(engine, cuda, [source])
-    plain = _run(source, args, machine, plainly)
+    plain = _run(source, args, machine, text)
     device = device_of(plain)
     on_screen, console, status, choices = _opens_screen(as_text), terminal(), 0, list[TwoRuns]()
     named = () if function is None else ("--function", function)
     for number, (name, decorator) in enumerate(WAYS):
         line = decorator.format(device=device)
-        other = _run(source, args, machine, lambda text, line=line: with_decorator(text, chosen, line))  # type: ignore[misc]
+        other = _run(source, args, machine, with_decorator(text, chosen, line))
         found = replace(compare(plain, other), edit=None)  # the heading above shows the one line that changed
         status = status if found.same else DIFFERENT
         runs = Run(plain, "in the plain run"), Run(other, f"under {name}")
@@ -189,13 +172,7 @@ def four_ways(
 
 
 def what_if_run(
-    source: str,
-    typed: Sequence[str],
-    args: tuple[str, ...],
-    engine: RequestedEngine | None,
-    cuda: str,
-    every: bool,
-    as_text: bool,
+    source: str, typed: Sequence[str], args: tuple[str, ...], engine: RequestedEngine | None, cuda: str, every: bool, as_text: bool
 ) -> int:
     """Compare a script with itself after the changes of ``--what-if``; return the exit status."""
     changes = [read_change(text) for text in typed]
@@ -208,7 +185,7 @@ def what_if_run(
     machine = machine_for(engine, cuda, [source])
     plain = _run(source, args, machine)
     changes = [for_device(change, device_of(plain)) for change in changes]
-    other = _run(source, args, machine, changed=lambda tree: changed_program(tree, changes))
+    other = _run(source, args, machine, changes=changes)
     found = compare(plain, other)
     runs = Run(plain, "in the plain run"), Run(other, "in the changed run")
     changes_text = "; ".join(change.text for change in changes)
@@ -224,10 +201,15 @@ def what_if_run(
     return 0 if found.same else DIFFERENT
 
 
+def _text(source: str) -> str:
+    """Return a script's text. Raise DispatchvizError if it cannot be read."""
+    return read_source(source, standard_input() if source == STANDARD_INPUT else b"").text or ""
+
+
 def _parsed(source: str) -> ast.Module | None:
     """Return a script's syntax tree; None if it does not parse. Running it then reports the error."""
     try:
-        return ast.parse(read_source(source).text or "")
+        return ast.parse(_text(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -20,7 +20,7 @@ def side(source: str, run: Run, is_trace: bool, machine: Machine, args: Sequence
     """Return the side for the run of a script, or for a saved trace."""
     if is_trace:
         return Side(source, run, file="" if source == STANDARD_INPUT else source)
-    again = () if source == STANDARD_INPUT else (*machine.recorded, source, *args)
+    again = () if source == STANDARD_INPUT else ("--hashes", *machine.typed, source, *args)
     return Side("standard input" if source == STANDARD_INPUT else source, run, run_arguments=again)
 
 

@@ -22,7 +22,9 @@ from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.lessons.lesson_file import Lesson, Passage, read_lesson
 from dispatchviz.lessons.stops import UnknownStopError, step_named
+from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import Outcome, run
+from dispatchviz.running.recording import EngineName
 from dispatchviz.testing.trace_text import TraceText, explained
 from dispatchviz.trace import Trace
 
@@ -35,12 +37,12 @@ class Problem:
     text: str
 
 
-def checked(path: Path) -> tuple[list[str], bool]:
-    """Check a lesson. Return a line with its counts, or a line for each problem; and whether the lesson has no
-    problem.
+def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
+    """Check a lesson on an engine. Return a line with its counts, or a line for each problem; and whether there is
+    no problem.
     """
     lesson = read_lesson(path)
-    found = list(problems(lesson))
+    found = list(problems(lesson, engine))
     if found:
         return [f"{path}, line {problem.line}: {problem.text}" for problem in found], False
     questions = sum(passage.asks for passage in lesson.stops)
@@ -48,19 +50,24 @@ def checked(path: Path) -> tuple[list[str], bool]:
     return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems"], True
 
 
-def run_lesson(lesson: Lesson) -> Outcome:
+def run_lesson(lesson: Lesson, engine: EngineName = "model") -> Outcome:
     """Run the program of a lesson and record it. Nothing is printed; warnings behave as in a new process."""
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.resetwarnings()
         warnings.simplefilter("default")
         return run(
-            script_of(lesson.path), (), io.StringIO(), rewritten=lambda source: lesson.program, **SMALL._asdict()
+            script_of(lesson.path),
+            (),
+            io.StringIO(),
+            rewritten=lambda source: lesson.program,
+            engine=engine_named(engine),
+            **SMALL._asdict(),
         )
 
 
-def problems(lesson: Lesson) -> Iterator[Problem]:
+def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
     """Yield all problems of a lesson, in the order of the file where possible."""
-    outcome = run_lesson(lesson)
+    outcome = run_lesson(lesson, engine)
     yield from _end(lesson, outcome)
     yield from _name(lesson)
     latest = -1
@@ -71,7 +78,7 @@ def problems(lesson: Lesson) -> Iterator[Problem]:
         yield Problem(line, f"{written} is not a directive, so the line is prose; did you mean # {meant}: ...?")
     if not lesson.stops:
         yield Problem(1, "the lesson has no stop, which is a line such as # stop: z's Node")
-    yield from _assertions(lesson, outcome.trace)
+    yield from _assertions(lesson, outcome.trace, engine)
 
 
 def _end(lesson: Lesson, outcome: Outcome) -> Iterator[Problem]:
@@ -113,8 +120,8 @@ def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, Non
     return max(latest, step)
 
 
-def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
-    """Run ``check`` on the trace and ``facts`` on the model; yield a problem for each that fails."""
+def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Problem]:
+    """Run ``check`` on the trace and ``facts`` on the engine; yield a problem for each that fails."""
     names: dict[str, Any] = {name: getattr(dispatchviz.testing, name) for name in dispatchviz.testing.__all__}
     names["ev"] = events
     exec(compile(lesson.assertions, str(lesson.path), "exec"), names)
@@ -127,7 +134,13 @@ def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
         except Exception as error:
             yield _failed(lesson, error)
     if "facts" in names:
-        outcome = run(str(lesson.path), (), io.StringIO(), rewritten=lambda source: f"{lesson.assertions}facts()\n")
+        outcome = run(
+            str(lesson.path),
+            (),
+            io.StringIO(),
+            rewritten=lambda source: f"{lesson.assertions}facts()\n",
+            engine=engine_named(engine),
+        )
         if outcome.error is not None:
             yield _problem(lesson, outcome.location[1] or 1, outcome.error)
 

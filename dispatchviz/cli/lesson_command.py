@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from dispatchviz.lessons.lesson_file import Lesson
+    from dispatchviz.running.recording import EngineName
 
 FOLDER = click.option(
     "--folder",
@@ -130,9 +131,15 @@ def new(file: Path) -> int:
 
 
 @command.command("check")
+@click.option(
+    "--engine",
+    type=click.Choice(["model", "torch"]),
+    default="model",
+    help="Run the lessons on our model of PyTorch, or on the PyTorch that is installed here.",
+)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.pass_context
-def check(context: click.Context, files: tuple[Path, ...]) -> int:
+def check(context: click.Context, engine: EngineName, files: tuple[Path, ...]) -> int:
     """Run lessons and report problems with their lines. The exit status is 1 if there are any."""
     from dispatchviz.cli.lesson_check import checked
     from dispatchviz.foundation.terminal_output import print_lines
@@ -140,7 +147,7 @@ def check(context: click.Context, files: tuple[Path, ...]) -> int:
 
     holds = True
     for path in files or all_lessons(context.obj):
-        lines, fine = checked(path)
+        lines, fine = checked(path, engine)
         print_lines(lines)
         holds &= fine
     return 0 if holds else 1

@@ -18,8 +18,8 @@ NONE, SMALL, ALL_SMALL = RecordedValues(0, 0), RecordedValues(16, 1_000), Record
 """No numbers; the default, which is cheap in a long program; and ``--values``."""
 
 
-def recorded_values(wanted: bool | None, model: bool) -> RecordedValues:
-    """Read ``--values`` (True), ``--no-values`` (False) or neither (None). A recording of PyTorch has no numbers."""
+def recorded_values(wanted: bool | None) -> RecordedValues:
+    """Read ``--values`` (True), ``--no-values`` (False) or neither (None)."""
     if wanted is None:
-        return SMALL if model else NONE
+        return SMALL
     return ALL_SMALL if wanted else NONE

@@ -58,8 +58,8 @@ def run_script(
     selected, at_most = read_only(only) if only else None, read_limit(limit)
     if selected is not None:
         check_only(selected, script, engine.engine)
-    chosen = _engine(engine, cuda, hashes, values is True)
-    recorded = recorded_values(values, engine.engine == "model")
+    chosen = _engine(engine, cuda)
+    recorded = recorded_values(values)
     given = standard_input() if script == STANDARD_INPUT else b""
     file = save and os.path.abspath(save)  # the program may change its folder
     keepers: list[StreamKeeper] = []
@@ -89,16 +89,14 @@ def run_script(
     return outcome
 
 
-def _engine(choice: Choice, cuda: str, hashes: bool, values: bool) -> Engine:
-    """Return the engine for the program. Raise DispatchvizError if there is none, or for options that only the model
+def _engine(choice: Choice, cuda: str) -> Engine:
+    """Return the engine for the program. Raise DispatchvizError if there is none, or for a choice that only the model
     has.
     """
     if choice.engine == "model":
         choose_cuda(cuda)
-        return engine_named(*choice)
-    for option, given in (("--cuda", cuda != "auto"), ("--hashes", hashes), ("--values", values)):
-        if given:
-            raise DispatchvizError(f"{option} works only on the model: leave it out with --engine torch")
+    elif cuda != "auto":
+        raise DispatchvizError("--cuda works only on the model: leave it out with --engine torch")
     return engine_named(*choice)
 
 

@@ -14,8 +14,10 @@ from typing import NamedTuple, Protocol
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import KINDS
 from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, user_stack
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.errors import DispatchvizError
@@ -266,10 +268,18 @@ def _why_not(trace: Trace, form: tuple[Form, re.Match[str]], found: Sequence[int
 def _instead(trace: Trace, form: Form, name: re.Match[str]) -> str:
     """List names of that form that exist in the trace."""
     groups = name.groupdict()
+    if groups.get("kind") and is_live(trace.header):
+        return _unseen(groups["kind"] or "")
     there = _there(trace, form, groups)
     wanted = next((value for value in groups.values() if value), "")
     near = difflib.get_close_matches(wanted, there, 3, 0.3) or there[:5]
     return f"; the trace has {', '.join(near)}" if near else ""
+
+
+def _unseen(name: str) -> str:
+    """Return why a recording of an installed PyTorch has no events of a kind; empty if it may have some."""
+    known = KINDS[next(kind for kind in ev.KINDS if kind.__name__ == name)].known
+    return f". Not seen in a release build: {known.by}" if known.how == "unseen" else ""
 
 
 def _there(trace: Trace, form: Form, groups: Mapping[str, str | None]) -> list[str]:

@@ -29,6 +29,7 @@ from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.local_sets import LocalSets
 from dispatchviz.live.looking import Looking
 from dispatchviz.live.node_watch import NodeWatch
+from dispatchviz.live.number_watch import NumberWatch
 from dispatchviz.live.part_plan import plan
 from dispatchviz.live.plain_errors import as_in_pytorch
 from dispatchviz.live.tensor_facts import TensorFacts
@@ -38,7 +39,7 @@ from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOp
 from dispatchviz.live.watched_parts import WatchedParts
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.running.call_sites import is_base, is_users, user_locations
-from dispatchviz.running.program_recorder import ProgramRecorder, Way, same_way, scope_of
+from dispatchviz.running.program_recorder import Way, same_way, scope_of
 from dispatchviz.running.recorded_part import Gate
 
 if TYPE_CHECKING:
@@ -56,7 +57,19 @@ Kernel = tuple[WatchedCell, "Sets", "Kernel | None", int]
 class ThreadState:
     """The state of a thread."""
 
-    __slots__ = ("depth", "evaluation", "inside", "is_engines", "newest", "numbers", "run", "sets", "watched", "work")
+    __slots__ = (
+        "depth",
+        "evaluation",
+        "grad_mode",
+        "inside",
+        "is_engines",
+        "newest",
+        "numbers",
+        "run",
+        "sets",
+        "watched",
+        "work",
+    )
 
     def __init__(self, sets: Sequence[int]) -> None:
         self.sets = sets
@@ -69,6 +82,8 @@ class ThreadState:
         """The highest sequence number among the thread's own Nodes that were met."""
         self.watched = True
         self.evaluation: Evaluation | None = None
+        self.grad_mode = True
+        """Grad mode at the last outermost call."""
         self.depth = 0
         """The number of passes of the engine that the thread is in."""
         self.run = NO_RUN
@@ -95,7 +110,7 @@ class _Threads(threading.local):
             self.state.watched = False
 
 
-class LiveRecorder(ProgramRecorder):
+class LiveRecorder(NumberWatch):
     """The recorder of an installed PyTorch, which is given as ``torch``."""
 
     hears_machine = False
@@ -246,7 +261,10 @@ class LiveRecorder(ProgramRecorder):
             ks = self.keys[self.wrapped.key_set(tensor)]
         if ks & self.cells.waiting:
             self.cells.meet(ks)
+        newest = self.live_storages.newest
         on = -1 if storage is None else self.live_storages.of(storage, alive, made)
+        if self.numbers and not made and self.live_storages.newest != newest and self.thread.inside is not None:
+            self.memory_allocated(on)
         self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
         if requires_grad:
             self._requiring_grad.add(number)
@@ -301,6 +319,8 @@ class LiveRecorder(ProgramRecorder):
             self.note(("kernel_called", cell, own, local[0], local[1], given))
         else:
             self.note(("kernel_called_with_generator", cell, own, local[0], local[1], given, kind))
+        if self.numbers:
+            self.numbers_given(cell, args, kwargs)
 
     def device_chosen(self, kwargs: Mapping[str, Any], /) -> None:
         """Watch the kernels at Meta if a kernel at BackendSelect is about to choose the meta device."""
@@ -321,6 +341,10 @@ class LiveRecorder(ProgramRecorder):
                 self.note(note)
                 return
         self._line_calls(frame)
+        if not thread.depth and self._grad_mode() is not thread.grad_mode:
+            thread.grad_mode = not thread.grad_mode
+            is_inference = not thread.grad_mode and self.torch.is_inference_mode_enabled()
+            self.grad_mode_changed(thread.grad_mode, "inference mode" if is_inference else "")
 
     def _python_calls(self, frame: FrameType | None) -> None:
         """Note the program's line in a Python kernel that makes a call, unless the file announces its lines."""
@@ -621,6 +645,10 @@ def steps(watch: LiveRecorder) -> MakeStep:
                     result = wrapped(result)
                 if recorded:
                     try:
+                        if watch.numbers:
+                            watch.numbers_returned(cell, args, kwargs, result)
+                        if watch.hashes:
+                            watch.results_hashed(cell, result)
                         one, inside = known.get(id(result)), thread.inside
                         if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
                             returned(result, thread)
@@ -632,6 +660,8 @@ def steps(watch: LiveRecorder) -> MakeStep:
                 return result
             except BaseException as error:
                 if recorded:
+                    if watch.numbers:
+                        watch.numbers_returned(cell, args, kwargs, ())
                     failed(thread, before)
                 as_in_pytorch(error, watch.cells)
                 raise

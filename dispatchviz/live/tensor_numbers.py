@@ -19,12 +19,16 @@ class Numbered(weakref.ref[Any]):
     would for a tuple with a weak reference.
     """
 
-    __slots__ = ("node", "number", "reported")
+    __slots__ = ("bits", "is_unread", "node", "number", "reported")
     number: int
     reported: tuple[tuple[int, ...], tuple[int, ...]] | None
     """The sizes and strides that the innermost kernel gave this tensor, if any."""
     node: int
     """The number of a tensor's Node when it was last looked at; -1 if it had none."""
+    bits: int
+    """The bits of the key set with which the tensor's numbers were read last."""
+    is_unread: bool
+    """True if the tensor had too many elements to record their numbers, or none that can be read."""
 
 
 class WeakNumbers:
@@ -45,7 +49,7 @@ class WeakNumbers:
         if len(self.known) > self._many:
             self._forget_gone()
         known = self.known[id(thing)] = Numbered(thing)
-        known.number, known.node, known.reported = number, -1, None
+        known.number, known.node, known.reported, known.bits, known.is_unread = number, -1, None, 0, False
         return known
 
     def gets_node(self, tensor: object, node: int) -> int:
@@ -82,6 +86,8 @@ class StorageNumbers:
 
     def __init__(self, fresh: Iterator[int]) -> None:
         self._fresh = fresh
+        self.newest = -1
+        """The number that was given last."""
         self._numbers: dict[int, int] = {}
         self._there: dict[int, There] = {}
         self._many = MANY
@@ -92,7 +98,7 @@ class StorageNumbers:
         if there is None or not address or (made and not _any_lives(there)):
             if len(self._there) > self._many:
                 self._forget_gone()
-            number = self._numbers[address] = next(self._fresh)
+            number = self._numbers[address] = self.newest = next(self._fresh)
             self._there[address] = tensor
             return number
         if isinstance(there, weakref.ref):
@@ -102,6 +108,12 @@ class StorageNumbers:
             if not len(there) & 63:
                 there[:] = [one for one in there if one() is not None]
         return self._numbers[address]
+
+    def at(self, address: int, tensor: weakref.ref[Any]) -> int:
+        """Return the number of the storage at an address to which a known tensor may have moved."""
+        there = self._there.get(address)
+        lives = there is not None and address and _any_lives(there)
+        return self._numbers[address] if lives else self.of(address, tensor, True)
 
     def _forget_gone(self) -> None:
         self._there = {at: there for at, there in self._there.items() if _any_lives(there)}
@@ -209,10 +221,10 @@ def _address(node: Any) -> int:
     A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of a deleted one until there is another.
     So the new one has another address.
     """
-    return _MEMORY[(id(node) + object.__basicsize__) // sizeof(c_size_t)]
+    return MEMORY[(id(node) + object.__basicsize__) // sizeof(c_size_t)]
 
 
-_MEMORY = (c_size_t * (1 << 59)).from_address(0)
+MEMORY = (c_size_t * (1 << 59)).from_address(0)
 """All memory as an array of numbers. Making an object for each read would take five times as long."""
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 """``Node::name`` of an AccumulateGrad."""

@@ -21,6 +21,7 @@ from dispatchviz.live.key_numbers import OURS, key_layout
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.lone_thread import lone_thread_watched
 from dispatchviz.live.own_tables import own_tables
+from dispatchviz.live.plain_queries import queries_answered
 from dispatchviz.live.registered_hooks import hooks_followed
 from dispatchviz.live.subclass_makers import subclass_makers_followed
 from dispatchviz.live.watched_formatting import formatting_followed
@@ -93,6 +94,7 @@ class TorchEngine:
         with (
             subclass_makers_followed(self.torch, watch),
             registrations_followed(self.torch, watch),
+            queries_answered(self.torch, watch),
             begun_keys_watched(watch) as begun,
             saving_followed(watch, begun),
             compiler_unwatched(watch, lambda: originals_again(begun)) as unwatched,

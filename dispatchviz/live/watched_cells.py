@@ -144,11 +144,17 @@ class WatchedCells:
 
     def table(self, operator: str) -> str:
         """Return the text of ``_dispatch_dump_table`` without our kernels."""
-        self.lift((operator,))
-        try:
+        with self.without_ours((operator,)):
             return str(self._c._dispatch_dump_table(operator))
+
+    @contextmanager
+    def without_ours(self, operators: Sequence[str]) -> Iterator[None]:
+        """Take our kernels out of the cells of some operators inside the block."""
+        self.lift(operators)
+        try:
+            yield
         finally:
-            self.put_again((operator,))
+            self.put_again(operators)
 
     def put_again(self, operators: Sequence[str]) -> None:
         """Put our kernels into the cells of operators whose registrations have changed."""

@@ -5,7 +5,7 @@ according to the installed build's own registrations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
@@ -15,6 +15,9 @@ from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.registration import Registration, filled_cells
 from dispatchviz.live.shared_facts import SHARED
 from dispatchviz.live.wrapped_numbers import KINDS
+
+if TYPE_CHECKING:
+    from dispatchviz.live.number_watch import CellEffects
 
 _TENSOR = ("Tensor", "Optional[Tensor]")
 _TENSORS = ("List[Tensor]", "Optional[List[Tensor]]", "List[Optional[Tensor]]")
@@ -94,6 +97,7 @@ class WatchedCell:
 
     __slots__ = (
         "calls_again",
+        "effects",
         "is_autograd",
         "is_in_front",
         "is_python",
@@ -114,6 +118,8 @@ class WatchedCell:
         self.calls_again = key in CALLING_AGAIN
         self.is_autograd = key[:8] == "Autograd"
         self.is_select = key == "BackendSelect"
+        self.effects: CellEffects | None = None
+        """The effects on numbers, if they have been needed."""
         self.is_in_front = key == "FuncTorchDynamicLayerFrontMode" and not is_python
 
     operator: WatchedOperator

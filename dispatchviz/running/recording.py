@@ -320,10 +320,9 @@ def _listening(
         return source, nullcontext(), model_header
     from dispatchviz.live.torch_engine import TorchEngine
 
-    if hashes or values:
-        raise DispatchvizError("hashes and values need the model: leave them out with engine='torch'")
     torch = TorchEngine()
     watch = torch.recorder()
+    watch.hashes, watch.numbers = hashes, values
     watch.origin = "known before"
     return watch, torch.watching(watch), torch.header
 

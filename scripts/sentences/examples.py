@@ -64,6 +64,8 @@ UNSEEN = {
     "table: full": "an operator with a kernel in each of the 137 entries",
     "change: cell stays": "a registration that another one outranks",
     "change: composite decomposes": "a kernel for an autograd key that is removed and leaves a composite",
+    "grad mode off at a call": "a recording of an installed PyTorch",
+    "grad mode on at a call": "a recording of an installed PyTorch",
     "result hashed": "a recording that is asked for hashes (`--hashes`)",
     "numbers recorded": "a recording that is asked for the numbers of small tensors (`record(values=16)`)",
     "numbers not recorded": "a recording that has the numbers of small tensors (`record(values=16)`)",

@@ -33,8 +33,8 @@ def test_two_scripts_are_compared(tmp_path: Path) -> None:
         "\n"
         "Differences after that\n"
         "  line 5 in plain.py, line 6 in no_grad.py: z = torch.add(x, y)\n"
-        "      In plain.py VariableType::add_Tensor records AddBackward0. In no_grad.py it records none. Grad\n"
-        "      mode is off, so no Node is recorded. The kernel only redispatches.\n"
+        "      In plain.py VariableType::add_Tensor records AddBackward0. In no_grad.py, grad mode is off, so\n"
+        "      no Node is recorded. The kernel only redispatches.\n"
         "\n"
         "To step from there: dispatchviz run --hashes --step 67 no_grad.py\n"
     )
@@ -132,7 +132,7 @@ def test_one_function_in_four_ways(tmp_path: Path) -> None:
         "vmap: @torch.vmap above def f",
     ]
     for says in (
-        "In the plain run VariableType::mul_Tensor records MulBackward0. Under no_grad it records none",
+        "In the plain run VariableType::mul_Tensor records MulBackward0. Under no_grad, grad mode is off",
         "aten::mul.Tensor goes to AutogradCPU in the plain run, CPU under inference_mode.",
         "Only under autocast: Autocast for cpu is on",
         "aten::mul.Tensor goes to AutogradCPU in the plain run, FuncTorchDynamicLayerFrontMode under vmap.",
@@ -162,6 +162,15 @@ def test_classics_use_autocast_for_the_device(tmp_path: Path) -> None:
 # -- what if ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.torch
+def test_whatif_on_an_installed_pytorch_runs_both_there(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN)
+    ended = dispatchviz("diff", "--engine", "torch", "--what-if", "5: dtype float64 x", name, cwd=tmp_path)
+    assert ended.status == 1
+    assert "Only in the changed run aten::to.dtype is called here." in ended.out
+    assert ended.err == "torch.Size([2])\n" * 2
+
+
 def test_whatif_runs_a_script_unchanged_and_changed(tmp_path: Path) -> None:
     name = script(tmp_path, PLAIN)
     ended = dispatchviz("diff", "--what-if", "line 5: no_grad", name, cwd=tmp_path)
@@ -170,7 +179,7 @@ def test_whatif_runs_a_script_unchanged_and_changed(tmp_path: Path) -> None:
         "What if line 5: no_grad\n\nThe steps first differ at line 5: z = torch.add(x, y)\n"
         "  Only in the changed run: torch.no_grad() switches grad mode off"
     )
-    assert "In the changed run it records none. Grad mode is off" in " ".join(ended.out.split())
+    assert "In the changed run, grad mode is off, so no Node is recorded" in " ".join(ended.out.split())
     assert ended.err == "torch.Size([2])\n" * 2
     assert Path(tmp_path, name).read_text() == PLAIN, "the file stays as it is"
     ended = dispatchviz("diff", "--what-if", "5: enable_grad", "--what-if", "6: skip", name, cwd=tmp_path)

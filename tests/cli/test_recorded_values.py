@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli import recorded_values
-from dispatchviz.cli.recorded_values import NONE, RecordedValues
+from dispatchviz.cli.recorded_values import RecordedValues
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
@@ -50,14 +50,8 @@ def test_values_are_recorded_for_part_of_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
-def test_recording_of_installed_pytorch_has_no_values(tmp_path: Path) -> None:
+def test_recording_of_installed_pytorch_has_values(tmp_path: Path) -> None:
     name = script(tmp_path, LOOP.format(1))
-    assert recorded_values.recorded_values(None, model=False) == NONE
-    ended = dispatchviz("trace", "--engine", "torch", name, cwd=tmp_path)
-    assert (ended.status, "x holds [" in ended.out) == (0, False)
-    assert dispatchviz("trace", "--engine", "torch", "--no-values", name, cwd=tmp_path).status == 0
-    refused = dispatchviz("trace", "--engine", "torch", "--values", name, cwd=tmp_path)
-    assert (refused.status, refused.err) == (
-        2,
-        "dispatchviz: --values works only on the model: leave it out with --engine torch\n",
-    )
+    for option, holds in ((), True), (("--values",), True), (("--no-values",), False):
+        ended = dispatchviz("trace", "--engine", "torch", *option, name, cwd=tmp_path)
+        assert (ended.status, "x holds [1.0, 1.0]" in ended.out) == (0, holds), option

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dispatchviz.core.record import events as ev
@@ -12,6 +13,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.lessons.lesson_file import LessonError, parse_lesson, read_lesson
 from dispatchviz.lessons.stops import FORMS, UnknownStopError, step_named
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
 from tests.explain.programs import traced
 
 HERE = Path("here.py")
@@ -219,3 +222,12 @@ def test_name_without_a_step_is_refused(name: str, said: str) -> None:
     with pytest.raises(UnknownStopError) as raised:
         step_named(trace(), name)
     assert str(raised.value).startswith(said)
+
+
+def test_stop_that_a_recording_of_pytorch_cannot_have_is_explained() -> None:
+    trace = run(Code("import torch\nx = torch.ones(2)\n")).trace
+    recording = Trace(msgspec.structs.replace(trace.header, engine="torch"), trace.events)
+    with pytest.raises(UnknownStopError, match=r"'event NodeQueued' does not happen\. Not seen in a release build: "):
+        step_named(recording, "event NodeQueued")
+    with pytest.raises(UnknownStopError, match=r"'event NodeStarted' does not happen$"):
+        step_named(recording, "event NodeStarted")

@@ -59,8 +59,7 @@ def test_a_real_PyTorch_is_called_so() -> None:
     trace = Trace(header, [])
     assert list(text_log(trace)) == [
         "a.py on PyTorch 2.13.0 (installed, observed), cuda: none",
-        "build: PyTorch 2.13.0, CPU build, release",
-        "not seen: 1 kind of facts (dispatchviz doctor --unseen lists them)",
+        "one kind of facts is not visible in a release build: dispatchviz doctor --unseen lists them",
     ]
 
 

@@ -166,7 +166,9 @@ async def test_next_difference_key_shows_its_sentence() -> None:
         await reader.press("d")
         assert "○ Node AddBackward0, seq 0" in at_row(reader)
         assert "○ no Node: grad mode is off" in at_row(reader)
-        assert reader.sees("In A VariableType::add_Tensor records AddBackward0. In B it records none. Grad mode is off")
+        assert reader.sees(
+            "In A VariableType::add_Tensor records AddBackward0. In B, grad mode is off, so no Node is recorded"
+        )
         await reader.press("d", "d", "d")
         assert reader.sees("No difference after this row")
         await reader.press("D", "D", "D")

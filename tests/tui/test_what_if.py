@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import msgspec
 import pytest
 
 from dispatchviz.core.record import events as ev
@@ -21,6 +22,7 @@ from dispatchviz.explain.comparison.what_if.changes import read_change
 from dispatchviz.explain.comparison.what_if.offered_changes import not_offered, offered_changes
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
 from dispatchviz.testing import redispatch
@@ -174,6 +176,26 @@ def test_module_of_option_m_runs_again(tmp_path: Path, words: list[str], kind: s
     trace = run(str(file), ["-m", "bert"]).trace
     request = changed_request(trace, read_change("1: no_grad"), "", words)
     assert (request.kind, request.program) == (kind, "script" if kind == "module" else str(file))
+
+
+def test_recording_of_another_release_is_not_run_again(tmp_path: Path) -> None:
+    trace = script(tmp_path, "import torch\nx = torch.ones(2)\n")
+    header = msgspec.structs.replace(trace.header, engine="torch", pytorch="2.99.0+cpu")
+    with pytest.raises(DispatchvizError, match=r"would run on PyTorch 2\.99\.0\+cpu again, but .* is installed here"):
+        changed_request(Trace(header, trace.events), read_change("2: no_grad"), "")
+
+
+@pytest.mark.torch
+def test_changed_program_runs_on_the_engine_of_the_recording(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text(
+        "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y + 1\nprint(z.requires_grad)\n"
+    )
+    trace = run(str(file), engine=engine_named("torch")).trace
+    again = ChangedProcess(trace, read_change("4: fallthrough AutogradCPU add"), []).result()
+    assert again is not None
+    assert (again.header.engine, printed(again)) == ("torch", "False\n")
+    assert [each.kernel for each in again if isinstance(each, ev.KernelRegistered)][:1] == ["fallthrough_kernel"]
 
 
 @pytest.mark.long

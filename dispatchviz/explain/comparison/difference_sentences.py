@@ -168,12 +168,12 @@ def _node_or_none(first: Run, second: Run, a: int, b: int) -> Said:
     kernel = around(made.trace, node, ev.KernelEntered)
     who = f"{kernel.kernel} records" if kernel is not None else "there is"
     why = why_here(none.trace, not_made)
-    text = f"{capital(made.where)} {who} {name}. {capital(none.where)} it records none. {why}"
+    text = f"{capital(made.where)} {who} {name}. {capital(none.where)}, {_lowered(why)}"
     return Said(f"{name} {made.where}, no Node {none.where}: {reason.why}", text)
 
 
 def _lowered(sentence: str) -> str:
-    """A sentence after a colon: a plain word begins small, a name as it is."""
+    """Return a sentence as the end of another one: a plain word begins small, a name as it is."""
     word = sentence.partition(" ")[0]
     return sentence[:1].lower() + sentence[1:] if word in ("Grad", "None", "Neither", "No", "The") else sentence
 

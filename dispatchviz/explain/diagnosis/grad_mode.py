@@ -1,7 +1,7 @@
-"""The place where grad mode was turned off before a step, from the recorded switches, or else from the program's text.
+"""The place where grad mode was turned off before a step, from the recorded switches and the program's text.
 
-A recording of an installed PyTorch does not have the switches. There the block or function around the line shows it:
-``with torch.no_grad():``, ``@torch.inference_mode()``.
+A recording of an installed PyTorch has a switch at the first call after it. There the block or function around the line
+shows the place, ``with torch.no_grad():``, ``@torch.inference_mode()``, or else the last line that turns it off.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from bisect import bisect_left
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.diagnosis.silent.calls import lines_with
 from dispatchviz.explain.diagnosis.words import file_of, on_line
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
-from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.foundation.english import shortened
 
 OFF = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled\(False\))")
@@ -28,11 +29,14 @@ def off_since(trace: Trace, seq: int) -> str:
     """Return the line that turned it off: ``line 3 (with torch.no_grad():)``; empty if it was on or the line is
     unknown.
     """
-    if is_unseen(trace.header, ev.GradModeChanged):
-        return _written_around(trace, seq)
     modes = [_last(trace, kind, seq) for kind in (ev.GradModeChanged, ev.InferenceModeChanged)]
     off = [mode.seq for mode in modes if mode is not None and mode.enabled == isinstance(mode, ev.InferenceModeChanged)]
-    return (_written_around(trace, seq) or on_line(trace, max(off))) if off else ""
+    if not off or (around := _written_around(trace, seq)):
+        return around if off else ""
+    if is_live(trace.header):
+        written = [step for step in lines_with(trace, OFF.search) if step < seq]
+        return on_line(trace, written[-1] if written else max(off))
+    return on_line(trace, max(off))
 
 
 def _last(trace: Trace, kind: type[Switch], seq: int) -> Switch | None:

@@ -94,6 +94,8 @@ def _left(trace: Trace, event: ev.GuardLeft) -> Statement:
 def _grad_mode(trace: Trace, event: ev.GradModeChanged) -> Statement:
     if event.why == "inference mode":
         return Statement("grad mode off by inference mode", "Inference mode switches grad mode off as well.")
+    if not event.why:
+        return _seen_at_call(event)
     how = (
         f"{_switch(event.why)} {'switches grad mode back' if event.why.startswith('leaving') else 'switches grad mode'}"
     )
@@ -103,6 +105,15 @@ def _grad_mode(trace: Trace, event: ev.GradModeChanged) -> Statement:
         return Statement("grad mode off in inference mode", f"{how} off, because inference mode is still on.")
     text = f"{how} off. The autograd kernels still run, but they record no Nodes until it is on again."
     return Statement("grad mode off", text)
+
+
+def _seen_at_call(event: ev.GradModeChanged) -> Statement:
+    if event.enabled:
+        return Statement("grad mode on at a call", "Grad mode is on again at this call, so operators record Nodes.")
+    text = (
+        "Grad mode is off at this call. The autograd kernels still run, but they record no Nodes until it is on again."
+    )
+    return Statement("grad mode off at a call", text)
 
 
 def _switch(why: str) -> str:
@@ -144,14 +155,16 @@ GUARD_KINDS = (
     | Kind(
         ev.GradModeChanged,
         group="thread",
-        label=lambda trace, event: f"grad mode {'on' if event.enabled else 'off'} ({event.why})",
+        label=lambda trace, event: (
+            f"grad mode {'on' if event.enabled else 'off'}{f' ({event.why})' if event.why else ''}"
+        ),
         why=_grad_mode,
         rule=Rule(
             "Grad mode is a thread-local flag that autograd kernels check. It changes no dispatch key.",
             "c10::GradMode::set_enabled",
             "c10/core/GradMode.h",
         ),
-        known=unseen(SWITCHES),
+        known=Known("observed", "at the first call of an operator after the switch"),
         level="calls",
         panes=("thread state", "source"),
     )

@@ -142,5 +142,5 @@ def unseen(by: str) -> Known:
 
 
 QUEUE = "the engine does not expose its counts and ready queues"
-SWITCHES = "the recorder does not watch the switches of the thread, only its key sets at each call"
+SWITCHES = "the recorder does not watch the switches of the thread, only its key sets and grad mode at each call"
 RELEASED = "a Node does not report when it releases its saved tensors or is freed"

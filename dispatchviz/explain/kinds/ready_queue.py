@@ -162,7 +162,7 @@ def _turn(trace: Trace, event: ev.NodeStarted, runs_now: str, more: str) -> Stat
         where = f" in the queue of {device}" if len(queue) else ""
         text = f"{runs_now} because it is the only Node that is ready{where}. {more}"
         if unseen:
-            text = f"{runs_now}. {more} The other ready Nodes are not seen."
+            text = f"{runs_now}. {more}"
         return Statement("Node runs, no other waits", text, claims)
     depth = 0 if backward is None else backward.event.depth
     if not queue.number(device, depth):

@@ -167,6 +167,9 @@ def _numbers(trace: Trace, event: ev.NumbersRecorded) -> Statement:
     name = tensor_name(trace, event.tensor, event.seq)
     if event.numbers:
         waited = " The recording waited for the GPU to read them. The program alone would not wait." * event.waited
+        if event.unseen:
+            said = "No recorded call wrote them: NumPy, compiled code or other code outside of calls did, at an unknown"
+            return Statement("numbers changed unseen", f"{name} holds {event.numbers}. {said} step before this one.")
         return Statement("numbers recorded", f"{name} holds {event.numbers}.{waited}")
     text = "They are no longer recorded." if event.written else "They are not known here."
     return Statement("numbers not recorded", f"The numbers of {name} have changed or may change. {text}")
@@ -351,7 +354,7 @@ TENSOR_KINDS = (
             "c10::StorageImpl",
             "c10/core/StorageImpl.h",
         ),
-        known=unseen("no numbers are recorded"),
+        known=Known("observed", "memory is read at calls, without a call of PyTorch"),
         panes=("tensors", "source"),
     )
 )

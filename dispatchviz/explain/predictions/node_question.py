@@ -13,6 +13,7 @@ from dispatchviz.explain.kinds.all_kinds import statements
 from dispatchviz.explain.predictions.prediction import Kind, Prediction, is_outer, prediction
 from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 
 ASKED = ("grad mode is off", "no input requires grad")
 """The reasons for no Node that depend on the call. An operator without a derivative is no question."""
@@ -23,9 +24,9 @@ _NODE = re.compile(r"\bnodes\.(\w+)\(")
 
 
 def is_node_made(trace: Trace, event: ev.NodeCreated | ev.NoNodeMade) -> Prediction | None:
-    """The question at the first step of an autograd kernel."""
-    kernel = trace[event.seq - 1] if event.seq else None
-    if not isinstance(kernel, ev.KernelEntered) or kernel.seq != event.parent:
+    """The question at the first step of an autograd kernel, or in a recording of PyTorch at the Node of its call."""
+    kernel = _kernel(trace, event)
+    if kernel is None:
         return None
     call = around(trace, kernel.seq, ev.Dispatched)
     name = node_of(kernel.kernel)
@@ -44,6 +45,15 @@ def is_node_made(trace: Trace, event: ev.NodeCreated | ev.NoNodeMade) -> Predict
         (),
         is_outer(trace, event.seq),
     )
+
+
+def _kernel(trace: Trace, event: ev.NodeCreated | ev.NoNodeMade) -> ev.KernelEntered | None:
+    """Return the kernel that a step is in, unless another step of the kernel shows the answer before."""
+    parent, before = trace[event.parent or 0], trace[max(event.seq - 1, 0)]
+    shows = isinstance(before, ev.NodeCreated | ev.AccumulatorMade)
+    if not is_live(trace.header):
+        shows = before.seq != parent.seq
+    return parent if isinstance(parent, ev.KernelEntered) and not shows else None
 
 
 def _is_asked(event: ev.NodeCreated | ev.NoNodeMade, name: str) -> bool:

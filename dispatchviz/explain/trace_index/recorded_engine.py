@@ -12,7 +12,6 @@ Unseen = (
     ev.ExecInfoPopulated
     | ev.FormulaSkipped
     | ev.FunctionEntered
-    | ev.GradModeChanged
     | ev.MetaEntered
     | ev.NodeDeleted
     | ev.NodeFinished

@@ -1,6 +1,7 @@
 """The elements of a tensor as of a step, in recordings that have them, as long as nothing can have changed them.
 
-The last recorded elements of a tensor are valid until something is written to its memory. While a call writes to it,
+The last recorded elements of a tensor are valid until something is written to its memory. If the next ones were written
+unseen, they are valid on their own line. While a call writes to it,
 the trace does not show the progress of the call, so no elements are available. After the step at which the recording
 reached its limit of numbers, no tensor has any.
 """
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.explain.trace_index.trace_index import index
 
 LOOKED_AT = 32
@@ -27,11 +29,23 @@ def numbers_of(trace: Trace, tensor: int, at: int) -> str:
     recorded = trace[steps[place - 1]] if place else None
     if not isinstance(recorded, ev.NumbersRecorded) or not recorded.numbers:
         return ""
+    if _may_have_changed_unseen(trace, steps[place:], recorded.seq, at):
+        return ""
     about = index(trace).about_storage(recorded.storage, ev.NumbersRecorded)
     since, until = bisect_right(about, recorded.seq), bisect_right(about, at)
     if until - since > LOOKED_AT or any(_wrote(trace, step) for step in about[since:until]):
         return ""
     return "" if _is_being_written(trace, about[until : until + LOOKED_AT + 1], at) else recorded.numbers
+
+
+def _may_have_changed_unseen(trace: Trace, later: Sequence[int], recorded: int, at: int) -> bool:
+    """Return whether the next numbers of a tensor were written by no recorded call, so that only the line on which it
+    was recorded surely saw these.
+    """
+    following = trace[later[0]] if later else None
+    if not isinstance(following, ev.NumbersRecorded) or not following.unseen:
+        return False
+    return source_line(trace, recorded) is not source_line(trace, at)
 
 
 def end_of_numbers(trace: Trace) -> int | None:

@@ -24,6 +24,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import caller, within
 from dispatchviz.explain.trace_index.folded_steps import unfolded_events
 from dispatchviz.explain.trace_index.other_threads import has_threads, line_elsewhere
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, why_chosen
+from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shown_text import ShownLines, shown_lines
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
 
@@ -151,15 +152,13 @@ def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
 
 
 def _observed(header: Header) -> Iterator[LogRow]:
-    """Yield the build, its differences and the number of facts that cannot be seen; nothing for the model."""
-    if header.build:
-        yield LogRow(f"build: {header.build}")
+    """Yield the differences from the model's release and the number of blind spots; nothing for the model."""
     if header.differs:
         yield LogRow("differences from PyTorch 2.13:")
         yield from (LogRow(f"  {sentence}") for sentence in header.differs)
     if header.blind_spots:
-        many = f"{len(header.blind_spots)} kind{'s' * (len(header.blind_spots) > 1)} of facts"
-        yield LogRow(f"not seen: {many} (dispatchviz doctor --unseen lists them)")
+        many = counted(len(header.blind_spots), "kind of facts is", "kinds of facts are")
+        yield LogRow(f"{many} not visible in a release build: dispatchviz doctor --unseen lists them")
 
 
 class _Call:

@@ -15,7 +15,7 @@ from dispatchviz.explain.calls.structured_call import structured_call
 from dispatchviz.explain.graph.compiled.running_graph import shown_graph
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.lookups import neighbor
-from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.explain.trace_index.recorded_engine import is_live, is_unseen
 from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.views.layout.pane_layout import (
     CELL,
@@ -86,7 +86,7 @@ def _not_compiled(trace: Trace, at: int) -> Line | None:
 def _plain_thread(trace: Trace, at: int) -> Line | None:
     if not thread_state(trace, at).is_plain:
         return None
-    if is_unseen(trace.header, ev.GradModeChanged):
+    if is_live(trace.header):
         return line(("no guards derived; switches not seen", "dim"))
     return line(("grad mode on, no guards, no modes", "dim"))
 

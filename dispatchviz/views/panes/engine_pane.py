@@ -12,7 +12,6 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine_state import EngineState, engine_state
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.kinds.all_kinds import unseen
 from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.panes.engine.buffer_rows import leaf_rows, waiting_rows
@@ -67,7 +66,7 @@ def rows_as(trace: Trace, at: int, whole: bool) -> list[Line]:
             _live_head(state),
             *running_rows(trace, state.running, at, False),
             *leaf_rows(trace, at),
-            *unseen_rows(),
+            unseen_row(),
         ]
     subject = subject_of(trace, at)
     parts = list(_parts(trace, state, at, subject, whole))
@@ -118,10 +117,9 @@ def _live_head(state: EngineState) -> Line:
     return line((kind, "bold"), (f"{depth}  {ran}  {keeps}", "dim"), key="ran", value=ran, goto=started.seq, cut=True)
 
 
-def unseen_rows() -> list[Line]:
-    """The note on data that the model has but an installed PyTorch does not show."""
-    kinds = (ev.NodeQueued, ev.GradientBuffered, ev.FormulaSkipped, ev.NodeFinished)
-    return [line((unseen(kind), "dim")) for kind in kinds]
+def unseen_row() -> Line:
+    """The note on facts that the model has but an installed PyTorch does not show."""
+    return line(("not seen in a release build: ready queue, input buffers, skipped formulas, results of Nodes", "dim"))
 
 
 def _head(state: EngineState) -> Line:

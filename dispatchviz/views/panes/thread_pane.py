@@ -8,7 +8,7 @@ from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.keys.key_text import keys_text
 from dispatchviz.explain.kinds.all_kinds import unseen
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
-from dispatchviz.explain.trace_index.recorded_engine import is_unseen
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.explain.trace_index.thread_state import Autocast, Guard, Switch, ThreadState, thread_state
 from dispatchviz.foundation.english import plain_dtype
 from dispatchviz.views.text.styled_line import Line, line
@@ -20,7 +20,7 @@ NAME = 11
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The rows of the state after a step."""
     state = thread_state(trace, at)
-    if is_unseen(trace.header, ev.GradModeChanged):
+    if is_live(trace.header):
         return _live_rows(trace, state, at)
     return [
         _switch("grad mode", state.grad, "Nodes are recorded", "no Nodes are recorded"),
@@ -35,14 +35,16 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 
 
 def _live_rows(trace: Trace, state: ThreadState, at: int) -> list[Line]:
-    """The rows for an installed PyTorch, whose switches are not visible: the sets at the enclosing call, and the
-    derived guards.
+    """The rows for an installed PyTorch, whose switches are not visible: grad mode and the sets at the enclosing call,
+    and the derived guards. A recording does not have the grad mode of a backward pass.
     """
     calls = at_or_around(trace, at, ev.Dispatched) is not None
+    is_known = calls and at_or_around(trace, at, ev.BackwardStarted) is None
     sets = [_set("included", state.included), _set("excluded", state.excluded)]
     none = line((f"{'guards':<{NAME}}", "dim"), ("none derived", ""))
     return [
-        line((f"{'switches':<{NAME}}", "dim"), (unseen(ev.GradModeChanged), "dim"), indent=NAME),
+        *([_switch("grad mode", state.grad, "Nodes are recorded", "no Nodes are recorded")] if is_known else []),
+        line((f"{'switches':<{NAME}}", "dim"), (unseen(ev.InferenceModeChanged), "dim"), indent=NAME),
         *(_guards(state.guards) if state.guards else [none]),
         *(sets if calls else [line((f"{'key sets':<{NAME}}", "dim"), ("read at each call", "dim"))]),
     ]

@@ -19,10 +19,12 @@ from types import ModuleType
 from typing import NamedTuple
 
 from dispatchviz.cli.recorded_values import SMALL
+from dispatchviz.core.native.random.generator import DEFAULT_SEED
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnose import ERROR_RULES, diagnoses
 from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 from dispatchviz.explain.diagnosis.failure import failure
+from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
@@ -99,11 +101,14 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
 def traced(source: str, engine: EngineName = "model", most: int = SMALL.most_values) -> Trace:
     """Return the trace of a program given as text, recorded as in ``dispatchviz why``. The program may warn."""
     text = textwrap.dedent(source).strip() + "\n"
-    values = {"values": SMALL.values, "most_values": most} if engine == "model" else {}
+    if engine == "torch":
+        installed_torch().manual_seed(DEFAULT_SEED)  # the model begins with this seed
     try:
         with warnings.catch_warnings(record=True):
             warnings.simplefilter("default")
-            return run(Code(text), output=io.StringIO(), engine=engine_named(engine), **values).trace
+            return run(
+                Code(text), output=io.StringIO(), engine=engine_named(engine), values=SMALL.values, most_values=most
+            ).trace
     finally:
         if engine == "torch":
             _as_before()

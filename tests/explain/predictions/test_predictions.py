@@ -18,6 +18,7 @@ from dispatchviz.explain.predictions.trace_predictions import predictions_after
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
 from dispatchviz.foundation.english import counted
 from dispatchviz.trace import Trace
+from tests.explain.diagnosis.cases import traced as traced_on
 from tests.explain.programs import traced
 from tests.explain.test_engine_state import Replay, recorded
 from truth import programs
@@ -249,3 +250,13 @@ def test_equal_situations_are_one_topic() -> None:
     ]
     assert len({each.topic for each in keys if each.kind is Kind.KEY}) == 1
     assert len([each for each in keys if each.kind is Kind.KEY]) == 3
+
+
+@pytest.mark.torch
+def test_questions_about_a_recording_of_pytorch_have_right_answers() -> None:
+    source = "import torch\nx = torch.ones(2, 2, requires_grad=True)\ny = torch.mm(x, x) + 1\ny.sum().backward()\n"
+    trace = traced_on(source, "torch")
+    found = list(predictions_after(trace, -1))
+    assert all(_happened(trace, each) for each in found)
+    nodes = [each.right.text for each in found if each.kind is Kind.NODE]
+    assert nodes == ["yes: AddBackward0", "yes: SumBackward0"], "the Node of a leaf shows the answer for mm"

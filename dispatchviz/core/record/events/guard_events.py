@@ -43,7 +43,9 @@ class GradModeChanged(Event, frozen=True):
     enabled: bool
     """Grad mode afterwards."""
     why: str
-    """The code that set it: ``torch.no_grad()``, ``leaving torch.no_grad()``, ``backward without create_graph``..."""
+    """The code that set it: ``torch.no_grad()``, ``leaving torch.no_grad()``, ``backward without create_graph``...
+    Empty in a recording of an installed PyTorch, which reads grad mode at calls.
+    """
 
 
 class InferenceModeChanged(Event, frozen=True):

@@ -174,6 +174,8 @@ class NumbersRecorded(Event, frozen=True):
     """True if the recording has reached its limit: no more numbers are recorded, and the previous ones are no longer
     valid.
     """
+    unseen: bool = False
+    """True if no recorded call wrote them. The memory was written to at an unknown step since the previous numbers."""
 
 
 class InplaceChecked(Event, frozen=True):

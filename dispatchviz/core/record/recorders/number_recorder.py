@@ -5,6 +5,9 @@ tensor. For that, the recorder knows which of the recorded tensors are alive, an
 compared as bytes, and become text if they changed. Memory to which NumPy or the program has access can change unseen.
 The recorder emits one event about that, and then no more numbers of tensors on this memory.
 
+An installed PyTorch has more ways to write unseen (``live/number_watch.py``). Numbers that changed without a write are
+then recorded as such.
+
 Numbers on a GPU are copied to the host, for which the recording waits until the GPU has computed them. The event shows
 that.
 
@@ -90,7 +93,7 @@ class NumberRecorder(RecorderBase):
         """
         effects = self._effects.get(op)
         if effects is None:
-            effects = self._effects[op] = _effects(op.schema)
+            effects = self._effects[op] = effects_of(op.schema)
         for position in effects.written:
             for tensor in tensors_in(args[position] if position < len(args) else None):
                 self._wrote(tensor)
@@ -131,23 +134,23 @@ class NumberRecorder(RecorderBase):
         if self.numbers and (storage := self._storage_of(tensor)) >= 0:
             self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, "", True)
 
-    def _wrote(self, tensor: Tensor) -> None:
+    def _wrote(self, tensor: Tensor, unseen: bool = False) -> None:
         """Record the new numbers of all recorded tensors on the memory of a written tensor."""
         storage = self._storage_of(tensor)
         self._unwritten.discard(storage)
-        if storage < 0 or tensor._storage.exposed:
+        if storage < 0 or self._is_exposed(tensor):
             return
         known = list(self._on[storage].values()) if storage in self._on else []
         mates = [each for each in known if self._storage_of(each) == storage]
         array = self._small(tensor)
-        held = None if array is None else _held(storage, array)
-        if held is not None and self._recorded.get(tensor._number) == held:
+        held = None if array is None else held_numbers(storage, array)
+        if held is not None and self._recorded.get(self._serial(tensor)) == held:
             return
         if mates or held is not None:
-            self._emit_numbers(tensor, storage, array, held, True)
+            self._emit_numbers(tensor, storage, array, held, True, unseen)
         for mate in mates:
             if mate is not tensor and (array := self._small(mate)) is not None:
-                self._emit_numbers(mate, storage, array, _held(storage, array), False)
+                self._emit_numbers(mate, storage, array, held_numbers(storage, array), False, unseen)
 
     def _record_numbers(self, tensor: Tensor) -> None:
         """Record the numbers of a tensor, unless they were recorded already."""
@@ -158,26 +161,35 @@ class NumberRecorder(RecorderBase):
         if storage in self._unwritten or storage < 0:
             return
         array = on_host(resolved(tensor))
-        held = _held(storage, array)
+        held = held_numbers(storage, array)
         if self._recorded.get(tensor._number) != held:
             self._emit_numbers(tensor, storage, array, held, False)
 
-    def _emit_numbers(self, tensor: Tensor, storage: int, array: Any | None, held: Held | None, written: bool) -> None:
+    def _emit_numbers(
+        self,
+        tensor: Tensor,
+        storage: int,
+        array: Any | None,
+        held: Held | None,
+        written: bool,
+        unseen: bool = False,
+    ) -> None:
         """Emit the numbers; without numbers, for a tensor with too many, emit that the recorded ones are no longer
         valid.
         """
         if not self.numbers:  # the limit was reached
             return
-        text, waited = ("", False) if array is None else (text_of(array), is_on_gpu(tensor._array))
-        self._emit(ev.NumbersRecorded, self._tensor(tensor), storage, text, written, waited)
+        text, waited = ("", False) if array is None else (text_of(array), self._waits_for(tensor))
+        number = self._serial(tensor)
+        self._emit(ev.NumbersRecorded, number - self.first_tensor, storage, text, written, waited, False, unseen)
         if held is None:
-            self._recorded.pop(tensor._number, None)
+            self._recorded.pop(number, None)
         else:
-            self._recorded[tensor._number] = held
+            self._recorded[number] = held
         mates = self._on.get(storage)
         if mates is None:
             mates = self._on[storage] = WeakValueDictionary()
-        mates[tensor._number] = tensor
+        mates[number] = tensor
         self._emitted += 1
         if self._emitted == self.most_numbers:
             self._emit_last_numbers(tensor, storage)
@@ -200,8 +212,16 @@ class NumberRecorder(RecorderBase):
         storage = tensor._storage
         return -1 if storage.buffer is None else storage._number - self.first_storage
 
+    def _is_exposed(self, tensor: Tensor) -> bool:
+        """Return whether NumPy or the program has access to the tensor's memory."""
+        return tensor._storage.exposed
 
-def _held(storage: int, array: Any) -> Held:
+    def _waits_for(self, tensor: Tensor) -> bool:
+        """Return whether the recording waits for a GPU to read the tensor."""
+        return is_on_gpu(tensor._array)
+
+
+def held_numbers(storage: int, array: Any) -> Held:
     return storage, array.shape, array.tobytes()
 
 
@@ -214,7 +234,7 @@ def text_of(array: Any) -> str:
     return f"[{', '.join(map(str if array.ndim == 1 else text_of, array))}]"
 
 
-def _effects(schema: FunctionSchema) -> Effects:
+def effects_of(schema: FunctionSchema) -> Effects:
     """The effects of an operator, read from its schema. NB: the result of ``lift_fresh`` has numbers that Python
     wrote.
     """

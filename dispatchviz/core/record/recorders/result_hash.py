@@ -36,8 +36,13 @@ def result_hash(tensor: Tensor) -> str | None:
     array = None if tensor._storage.buffer is None else resolved(tensor)
     if array is None:
         return None
-    hashed = hashlib.blake2b(f"{tensor._dtype} {tensor._size}".encode(), digest_size=SIZE)
-    hashed.update(_numbers(on_host(array)).tobytes())
+    return hash_of(tensor._dtype, tensor._size, on_host(array))
+
+
+def hash_of(dtype: object, size: tuple[int, ...], array: Any) -> str:
+    """The hash of elements of a dtype, which is of the model or of an installed PyTorch."""
+    hashed = hashlib.blake2b(f"{dtype} {size}".encode(), digest_size=SIZE)
+    hashed.update(_numbers(array).tobytes())
     return hashed.hexdigest()
 
 

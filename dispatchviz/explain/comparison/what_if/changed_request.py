@@ -6,14 +6,15 @@ import json
 import os
 import tokenize
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 import msgspec
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.comparison.what_if.changes import Change
-from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shipped_examples import located
@@ -34,6 +35,8 @@ class ChangedRequest(msgspec.Struct, frozen=True):
     """True to record the numbers of small tensors. None: up to the limit."""
     save: str
     """The file for the trace."""
+    engine: Literal["model", "torch"] = "model"
+    """The engine, that of the trace."""
     text: str = ""
     """The part of the file that runs, such as the program of a lesson; empty if the whole file runs."""
 
@@ -55,7 +58,7 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
     """
     header = trace.header
     if is_live(header):
-        raise DispatchvizError(f"a changed program runs on the model, but this trace is from {engine_text(header)}")
+        _check_release(header)
     kind, program, text = _program(trace, run_arguments)
     if header.remarks:
         raise DispatchvizError(
@@ -66,13 +69,25 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
         program,
         header.arguments,
         (change.text,),
-        cuda=_cuda_of(header.cuda),
+        cuda="auto" if is_live(header) else _cuda_of(header.cuda),
         only=header.only,
         hashes=len(trace.steps_of(ev.ResultHashed)) > 0,
         values=_values_of(trace),
         save=save,
+        engine="torch" if is_live(header) else "model",
         text=text,
     )
+
+
+def _check_release(header: Header) -> None:
+    """Raise DispatchvizError unless the PyTorch of a recording is installed here. It is not imported."""
+    try:
+        here = version("torch")
+    except PackageNotFoundError:
+        here = ""
+    if here.partition("+")[0] != header.pytorch.partition("+")[0]:
+        found = f"PyTorch {here} is installed here" if here else "no PyTorch is installed here"
+        raise DispatchvizError(f"the changed program would run on PyTorch {header.pytorch} again, but {found}")
 
 
 def _values_of(trace: Trace) -> bool | None:

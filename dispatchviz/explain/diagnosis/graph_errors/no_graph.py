@@ -205,7 +205,7 @@ def _cut(failure: Failure, root: int, found: Origins) -> Diagnosis:
     claims = (RequiresGrad(root, requires_grad=False),)
     unseen = ""
     if cause.kind == "no grad_fn: cut":
-        unseen = "A recording of an installed PyTorch does not show the switches of grad mode."
+        unseen = "A recording of an installed PyTorch does not show each change of requires_grad."
     return Diagnosis("error", at, (cause._replace(claims=claims),), failure.message, (fix,), (cut.at, at), unseen)
 
 
@@ -268,8 +268,10 @@ def _why_cut(trace: Trace, cut: Cut, name: str, argument: str) -> tuple[Statemen
         text = f"{begin} {operator} on {where} is not differentiable, so its result has no history, {although}"
         fix = f"Compute the loss from the input of {operator} instead of its result."
         return Statement("no grad_fn: not differentiable", text), fix
-    text = f"{begin} {operator} on {where} recorded nothing, {although}"
-    return Statement("no grad_fn: cut", text), f"Turn grad mode on for {line}: print torch.is_grad_enabled() there."
+    text = (
+        f"{begin} {operator} on {where} recorded nothing. Grad mode was on, so {argument} may no longer require grad."
+    )
+    return Statement("no grad_fn: cut", text), f"Print {argument}.requires_grad before {line}: it must be True."
 
 
 RULES = ((MESSAGE, no_graph),)

@@ -68,7 +68,7 @@ def _zeros(trace: Trace, started: ev.BackwardStarted) -> Iterator[int]:
 
 
 def _diagnosis(trace: Trace, passes: list[ev.BackwardStarted], gate: Run, lost: list[int]) -> Diagnosis:
-    at, first = gate.finished.seq, passes[0]
+    at, first = gate.end, passes[0]
     made = index(trace).nodes.get(gate.started.node)
     call = None if made is None else next(calls_around(trace, made.seq), None)
     title, names = node_title(trace, gate.started.node, at), named(trace, lost, at)

@@ -75,7 +75,7 @@ def _diagnosis(trace: Trace, written: ev.GradientAccumulated) -> Diagnosis | Non
 def _in_node(
     trace: Trace, started: ev.BackwardStarted, ran: list[Run], born: Run, written: ev.GradientAccumulated
 ) -> Diagnosis:
-    at, node = born.finished.seq, born.started.node
+    at, node = born.end, born.started.node
     made = index(trace).nodes.get(node)
     call = None if made is None else next(calls_around(trace, made.seq), None)
     title, leaf = node_title(trace, node, at), last_name(trace, written.tensor, written.seq)
@@ -101,7 +101,7 @@ def _in_node(
 
 
 def _feeds(run: Run, other: Run) -> bool:
-    return any(each is not None and each in other.started.gradients for each in run.finished.gradients)
+    return any(each is not None and each in other.started.gradients for each in run.gradients)
 
 
 def _arguments(trace: Trace, call: ev.Dispatched, preposition: str) -> str:

@@ -85,7 +85,7 @@ def _owned(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     end = freed_at(trace, node.number)
     if end is None or end.seq > at:
         recorded = not is_unseen(trace.header, ev.NodeDeleted)
-        yield _shown("release_resources", "not called yet" if recorded else NOT_SEEN)
+        yield _shown("release_resources", "not called yet" if recorded else f"{NOT_SEEN}, nor is AnomalyMetadata")
     else:
         along = "" if end.by is None else f", with {node_title(trace, end.by, at)}"
         about = None if end.by is None else NodeThing(end.by)
@@ -283,11 +283,10 @@ def _anomaly(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     events = history(trace).events
     stored = [event for event in events.of_node(node.number, ev.StackStored) if event.seq <= at]
     parents = [event for event in events.of_node(node.number, ev.ParentAssigned) if event.seq <= at]
-    kept = "traceback_" if stored else "no stack recorded"
-    if is_unseen(trace.header, ev.StackStored):
-        kept = NOT_SEEN
-    goto = stored[-1].seq if stored else None
-    yield Fact("AnomalyMetadata", kept, "filled if anomaly mode is on when the Node is created", goto)
+    if not is_unseen(trace.header, ev.StackStored):
+        kept = "traceback_" if stored else "no stack recorded"
+        goto = stored[-1].seq if stored else None
+        yield Fact("AnomalyMetadata", kept, "filled if anomaly mode is on when the Node is created", goto)
     for event in parents:
         title = node_title(trace, event.parent_node, at)
         yield Fact("parent", title, "created while that Node ran", event.seq, NodeThing(event.parent_node))

@@ -68,7 +68,7 @@ class ChangedProcess:
         if self._stopped:
             return None
         if not file.exists():
-            raise DispatchvizError(f"the changed run left no trace: {self._last_line() or _ended(status)}")
+            raise DispatchvizError(f"the changed run left no trace: {self._last_line() or ended(status)}")
         return Trace.load(file)
 
     def stop(self) -> None:
@@ -88,8 +88,8 @@ TRACE, OUTPUT = "changed.dvtrace", "output"
 """The names of its files."""
 
 
-def _ended(status: int) -> str:
-    """The text on how a process without output ended."""
+def ended(status: int) -> str:
+    """Return how a process without output ended, in words."""
     if status >= 0:
         return f"exit status {status}"
     with suppress(ValueError):

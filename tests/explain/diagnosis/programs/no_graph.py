@@ -104,8 +104,6 @@ CASES = [
         ("ran while grad mode was off (since line 3 (torch.set_grad_enabled(False)))",),
         "Turn grad mode on",
         "import torch\nw = torch.ones(3, requires_grad=True)\ny = (w * w).sum()\ny.backward()",
-        torch_kind="no grad_fn: cut",
-        torch_why=("mul on line 4 (y = (w * w).sum()) recorded nothing, although w requires grad",),
     ),
     Case(
         "a switch around one line",
@@ -117,8 +115,37 @@ CASES = [
         "Turn grad mode on",
         "import torch\nfrom torch import nn\nnet = nn.Linear(2, 1)\nx = torch.ones(3, 2, requires_grad=True)\n"
         "out = x.exp()\nloss = out.mean()\nloss.backward()",
+    ),
+    Case(
+        "a leaf that is frozen",
+        BEGIN + "w.requires_grad_(False)\ny = (w * w).sum()\ny.backward()",
+        "no grad_fn: no leaf requires grad",
+        ("w",),
+        "requires_grad",
+        BEGIN + "y = (w * w).sum()\ny.backward()",
         torch_kind="no grad_fn: cut",
-        torch_why=("exp on line 6 (out = x.exp()) recorded nothing, although x requires grad",),
+        torch_why=("mul on line 4 (y = (w * w).sum()) recorded nothing", "w may no longer require grad"),
+    ),
+    Case(
+        "a flag that is set to False",
+        BEGIN + "w.requires_grad = False\ny = w.exp().sum()\ny.backward()",
+        "no grad_fn: no leaf requires grad",
+        ("w",),
+        "requires_grad",
+        BEGIN + "y = w.exp().sum()\ny.backward()",
+        torch_kind="no grad_fn: cut",
+        torch_why=("exp on line 4 (y = w.exp().sum()) recorded nothing",),
+    ),
+    Case(
+        "a leaf that a function freezes",
+        BEGIN + "def freeze(*leaves):\n    for leaf in leaves:\n        leaf.requires_grad_(False)\nfreeze(w)\n"
+        "y = w.sin().sum()\ny.backward()",
+        "no grad_fn: no leaf requires grad",
+        ("w",),
+        "requires_grad",
+        BEGIN + "y = w.sin().sum()\ny.backward()",
+        torch_kind="no grad_fn: cut",
+        torch_why=("sin on line 7",),
     ),
     Case(
         "a switch in a function",
@@ -130,8 +157,6 @@ CASES = [
         "Turn grad mode on",
         "import torch\nw = torch.ones(3, requires_grad=True)\ndef evaluate():\n    with torch.no_grad():\n"
         "        return 0\nevaluate()\nz = w.sin().sum()\nz.backward()",
-        torch_kind="no grad_fn: cut",
-        torch_why=("sin on line 7",),
     ),
     Case(
         "a decorator around a layer",

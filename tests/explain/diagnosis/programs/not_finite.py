@@ -17,7 +17,7 @@ WHERE, NODE, FORWARD, DEAD = (
 NEGATIVE = "import torch\nw = torch.tensor([{w}], requires_grad=True)\nb = torch.tensor(1.0, requires_grad=True)\n"
 GATE = NEGATIVE + "for i in range(3):\n    (torch.{gate} + b).sum().backward()\n    w.grad = b.grad = None"
 
-ON_THE_MODEL = [
+CASES = [
     Case(
         "where and sqrt",
         BEGIN + "y = torch.where(x > 0, torch.sqrt(x), torch.zeros_like(x))\ny.sum().backward()",
