@@ -32,7 +32,8 @@ from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.running.call_sites import is_base, is_users
-from dispatchviz.running.program_recorder import Way, same_way
+from dispatchviz.running.held_tensors import HOLDS_NOTHING, is_module, is_tensor
+from dispatchviz.running.program_recorder import Way, same_way, scope_of
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import Arrival, Note
@@ -237,7 +238,7 @@ class LiveRecorder(NumberWatch):
         the rest from the cell and the raw sets.
         """
         if thread.inside is None:
-            self._call_begins(thread)
+            self._call_begins(thread, args)
         if cell.is_select:
             self.device_chosen(kwargs)
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
@@ -256,9 +257,9 @@ class LiveRecorder(NumberWatch):
         if "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
 
-    def _call_begins(self, thread: ThreadState) -> None:
-        """Note the program's line at the outermost call of a line or of a Node. The frame beyond that of ``step`` is
-        the caller's.
+    def _call_begins(self, thread: ThreadState, args: tuple[Any, ...]) -> None:
+        """Note the program's line at the outermost call of a line or of a Node, which has these arguments. The frame
+        beyond that of ``step`` is the caller's.
         """
         frame = _getframe(2).f_back
         if thread.depth:
@@ -269,7 +270,7 @@ class LiveRecorder(NumberWatch):
             if self._top == top and frame is not None and id(frame.f_back) == run and not has_more_to_do:
                 self.note(note)
                 return
-        self._line_calls(frame)
+        self._line_calls(frame, args)
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """Return the tensors among the arguments, with their key sets."""
@@ -370,7 +371,7 @@ class LiveRecorder(NumberWatch):
         """
         return self._line_calls(_getframe(frames))
 
-    def _line_calls(self, frame: FrameType | None) -> Note | None:
+    def _line_calls(self, frame: FrameType | None, arguments: Sequence[object] = ()) -> Note | None:
         if len(self.notes) > self.many_notes:
             self.hand_over()
         if self.names.seen_again:
@@ -385,7 +386,10 @@ class LiveRecorder(NumberWatch):
                 self.note(note)
                 return note
             if announced != OTHER:
-                return self._line_calls_anew(frame, announced)
+                note = self._line_calls_anew(frame, announced)
+                if announced == USERS:
+                    self._name_held(frame, arguments)
+                return note
             if is_base(frame, self.base):
                 return None
             frame = frame.f_back
@@ -403,6 +407,25 @@ class LiveRecorder(NumberWatch):
         self._arrivals[place] = self._found_way, note
         self.note(note)
         return note if announced == USERS else ("called_from_line", frame.f_code, frame.f_lasti)
+
+    def _name_held(self, frame: FrameType, arguments: Sequence[object]) -> None:
+        """Note the names of tensors and modules in a frame that does not report them. A module that is being made gets
+        more parameters later, which nothing reports.
+        """
+        scope, names = scope_of(frame.f_code), self.names
+        if names.changed:
+            names.look_again()
+        is_made = frame.f_code.co_name == "__init__"
+        for name, value in list(frame.f_locals.items()):
+            if type(value) in HOLDS_NOTHING:
+                continue
+            if not is_tensor(value):
+                if not is_made and is_module(value):
+                    names.bind(scope, name, value)
+            elif not names.holds((scope, name), value) and (
+                self.live_tensors.get(value) >= self.first_tensor or any(value is one for one in arguments)
+            ):
+                names.bind(scope, name, value)
 
     def _announcing(self, code: CodeType) -> int:
         self._codes.append(code)

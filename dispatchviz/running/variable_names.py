@@ -86,6 +86,11 @@ class Names:
         elif variable in self._holds:
             self._set(variable, None)
 
+    def holds(self, variable: Variable, value: Any) -> bool:
+        """Return whether a variable is known to have this tensor."""
+        held = self._holds.get(variable)
+        return held is not None and held() is value
+
     def left(self, scope: str) -> None:
         """Note that a function is over or waits. The variables that it hid are visible again."""
         self.running.discard(scope)
