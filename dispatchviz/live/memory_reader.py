@@ -67,9 +67,9 @@ class MemoryReader:
         self._without_functions = c.DisableTorchFunction
         self._numel, self._size, self._stride = base.numel, base.size, base.stride
         self._offset, self._is_contiguous, self._dtype = base.storage_offset, base.is_contiguous, base.dtype.__get__
-        self._storage, self._address = c._storage_address, c._data_address
+        self._storage, self._address = getattr(c, "_storage_address", None), c._data_address
         self._types = _types(torch)
-        self._nbytes = _place_of_nbytes(torch)
+        self._nbytes = None if self._storage is None else _place_of_nbytes(torch)
         self.is_able = self._nbytes is not None
         """False if this release lays out its storages in another way. Nothing is read then."""
 
@@ -120,9 +120,7 @@ class MemoryReader:
         """Return whether a tensor has as many elements as its storage."""
         with self._without_functions():
             kind = self._types.get(self._dtype(tensor))
-            return kind is None or self._has_bytes(tensor, 0) and not self._has_bytes(
-                tensor, self._numel(tensor) * kind.itemsize + 1
-            )
+            return kind is None or not self._has_bytes(tensor, self._numel(tensor) * kind.itemsize + 1)
 
     def _has_bytes(self, tensor: Any, nbytes: int) -> bool:
         """Return whether a tensor's storage is as large as the tensor needs. The program may have made it smaller."""

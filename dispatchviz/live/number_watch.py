@@ -105,10 +105,15 @@ class NumberWatch(ProgramRecorder):
                     self._returned(tensor)
                 self._hash(tensor)
 
-    def all_written(self, /) -> None:
-        """Note the end of the program. Numbers may have changed since their last use."""
+    def raised(self, error: BaseException, traceback: str = "") -> tuple[str, int]:
+        """Record that an exception leaves the program, after numbers that changed since their last use."""
         self.numbers_read_again()
-        super().all_written()
+        return super().raised(error, traceback)
+
+    def end(self) -> None:
+        """Record numbers that changed since their last use."""
+        self.numbers_read_again()
+        super().end()
 
     def numbers_read_again(self, /) -> None:
         """Read all recorded tensors that live, because code that is not seen may have written to them."""
