@@ -99,11 +99,11 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
 def traced(source: str, engine: EngineName = "model", most: int = SMALL.most_values) -> Trace:
     """Return the trace of a program given as text, recorded as in ``dispatchviz why``. The program may warn."""
     text = textwrap.dedent(source).strip() + "\n"
-    values = {"values": SMALL.values, "most_values": most} if engine == "model" else {}
+    values, chosen = {"values": SMALL.values, "most_values": most}, engine_named(engine)
     try:
         with warnings.catch_warnings(record=True):
             warnings.simplefilter("default")
-            return run(Code(text), output=io.StringIO(), engine=engine_named(engine), **values).trace
+            return run(Code(text), output=io.StringIO(), engine=chosen, **values).trace
     finally:
         if engine == "torch":
             _as_before()
