@@ -21,6 +21,7 @@ from dispatchviz.live.memory_reader import Elements, MemoryReader
 from dispatchviz.running.program_recorder import ProgramRecorder
 
 if TYPE_CHECKING:
+    from dispatchviz.live.live_recorder import ThreadState
     from dispatchviz.live.tensor_numbers import Numbered, StorageNumbers, WeakNumbers
     from dispatchviz.live.watched_operators import WatchedCell
     from dispatchviz.live.wrapped_numbers import WrappedNumbers
@@ -53,6 +54,11 @@ class NumberWatch(ProgramRecorder):
     wrapped: WrappedNumbers
     _tensor_class: type
     _reader: MemoryReader | None = None
+
+    @property
+    def thread(self) -> ThreadState:
+        """The state of the current thread."""
+        raise NotImplementedError
 
     def begin(self) -> None:
         """Begin with no recorded numbers."""

@@ -98,8 +98,8 @@ def test_variables_of_imported_modules_have_names(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAIN)
     trace = recorded(tmp_path / "train.py", "torch")
     given: dict[tuple[str, int], set[str]] = {}
-    for step in trace.steps_of(ev.KeySetComputed):
-        event, line = trace[step], source_line(trace, step)
+    for event in (event for event in trace if isinstance(event, ev.KeySetComputed)):
+        step, line = event.seq, source_line(trace, event.seq)
         if line is not None and sum(isinstance(around, ev.Dispatched) for around in trace.ancestors(step)) == 1:
             names = {tensor_name(trace, tensor, step).partition(" (")[0] for _, tensor, _ in event.arguments}
             given.setdefault((Path(line.file).name, line.line), set()).update(names)
