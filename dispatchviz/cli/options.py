@@ -178,9 +178,9 @@ hashes = click.option(
 values = click.option(
     "--values/--no-values",
     default=None,
-    help="Record the numbers of small tensors (at most 16 elements) without a limit, or never. Default: 1,000 times, "
-    "on the model only. The tensors pane shows them at each step. For tensors on a GPU the recording waits for the "
-    "numbers, and says so.",
+    help="Record the numbers of small tensors (at most 16 elements) without a limit, or never. Default: 1,000 "
+    "times. The tensors pane shows them at each step. On the model, the recording waits for numbers on a GPU, and says "
+    "so. A recording of PyTorch has none of a GPU's.",
 )
 
 

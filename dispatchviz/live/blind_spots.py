@@ -14,6 +14,8 @@ BLIND_SPOTS = (
     "The Python bindings: which signature matched, and the original value of an argument that became a tensor.",
     "Structured kernels: their meta and impl functions run within the kernel.",
     "Versions of tensors, except those that a Node saved.",
+    "Writes to memory outside of calls (by NumPy, by compiled code), until a call uses a tensor on that memory.",
+    "The numbers of tensors on a GPU and of tensors without strided memory of their own (sparse, quantized, wrappers).",
     "The engine's counts, ready queues, input buffers and callbacks; sums in input buffers are seen as calls.",
     "When a Node returns, and its result. The beginning of the next Node is seen.",
     "When C++ hooks run, such as those of retain_grad. The operators that they call are seen.",

@@ -38,9 +38,15 @@ from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.watched_parts import WatchedParts
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
+<<<<<<< HEAD
 from dispatchviz.running.call_sites import is_base, is_users, user_locations
 from dispatchviz.running.program_recorder import Way, same_way, scope_of
 from dispatchviz.running.recorded_part import Gate
+=======
+from dispatchviz.running.call_sites import is_base, is_users
+from dispatchviz.running.held_tensors import HOLDS_NOTHING, is_module, is_tensor
+from dispatchviz.running.program_recorder import Way, same_way, scope_of
+>>>>>>> parity1
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.event_filter import EventFilter, Only
@@ -304,11 +310,15 @@ class LiveRecorder(NumberWatch):
         the rest from the cell and the raw sets.
         """
         if thread.inside is None:
+<<<<<<< HEAD
             if self.looking is not None and self.looking.is_in_node and self.engine.leaves_node(thread):
                 return
             self._call_begins(thread)
         elif thread.inside[0].runs_python:
             self._python_calls(_getframe(2))
+=======
+            self._call_begins(thread, args)
+>>>>>>> parity1
         if cell.is_select:
             self.device_chosen(kwargs)
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
@@ -327,9 +337,9 @@ class LiveRecorder(NumberWatch):
         if "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
 
-    def _call_begins(self, thread: ThreadState) -> None:
-        """Note the program's line at the outermost call of a line or of a Node. The frame beyond that of ``step`` is
-        the caller's.
+    def _call_begins(self, thread: ThreadState, args: tuple[Any, ...]) -> None:
+        """Note the program's line at the outermost call of a line or of a Node, which has these arguments. The frame
+        beyond that of ``step`` is the caller's.
         """
         frame = _getframe(2).f_back
         if thread.depth:
@@ -340,6 +350,7 @@ class LiveRecorder(NumberWatch):
             if self._top == top and frame is not None and id(frame.f_back) == run and not has_more_to_do:
                 self.note(note)
                 return
+<<<<<<< HEAD
         self._line_calls(frame)
         if not thread.depth and self._grad_mode() is not thread.grad_mode:
             thread.grad_mode = not thread.grad_mode
@@ -354,6 +365,9 @@ class LiveRecorder(NumberWatch):
                     self._line_calls(frame)
                 return
             frame = frame.f_back
+=======
+        self._line_calls(frame, args)
+>>>>>>> parity1
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """Return the tensors among the arguments, with their key sets."""
@@ -520,7 +534,7 @@ class LiveRecorder(NumberWatch):
         """
         return self._line_calls(_getframe(frames))
 
-    def _line_calls(self, frame: FrameType | None) -> Note | None:
+    def _line_calls(self, frame: FrameType | None, arguments: Sequence[object] = ()) -> Note | None:
         if len(self.notes) > self.many_notes:
             self.hand_over()
         if self.names.seen_again:
@@ -535,10 +549,17 @@ class LiveRecorder(NumberWatch):
                 self.note(note)
                 return note
             if announced != OTHER:
+<<<<<<< HEAD
                 again = self._line_calls_anew(frame, announced)
                 if announced == USERS:
                     self._name_variables(frame)
                 return again
+=======
+                note = self._line_calls_anew(frame, announced)
+                if announced == USERS:
+                    self._name_held(frame, arguments)
+                return note
+>>>>>>> parity1
             if is_base(frame, self.base):
                 return None
             frame = frame.f_back
@@ -557,11 +578,32 @@ class LiveRecorder(NumberWatch):
         self.note(note)
         return note if announced == USERS else ("called_from_line", frame.f_code, frame.f_lasti)
 
+<<<<<<< HEAD
     def _name_variables(self, frame: FrameType) -> None:
         """Note the names of the tensors and modules of a frame that does not announce its assignments."""
         scope = scope_of(frame.f_code)
         self._name_modules(frame, scope)
         self._name_locals(frame, scope, ())
+=======
+    def _name_held(self, frame: FrameType, arguments: Sequence[object]) -> None:
+        """Note the names of tensors and modules in a frame that does not report them. A module that is being made gets
+        more parameters later, which nothing reports.
+        """
+        scope, names = scope_of(frame.f_code), self.names
+        if names.changed:
+            names.look_again()
+        is_made = frame.f_code.co_name == "__init__"
+        for name, value in list(frame.f_locals.items()):
+            if type(value) in HOLDS_NOTHING:
+                continue
+            if not is_tensor(value):
+                if not is_made and is_module(value):
+                    names.bind(scope, name, value)
+            elif not names.holds((scope, name), value) and (
+                self.live_tensors.get(value) >= self.first_tensor or any(value is one for one in arguments)
+            ):
+                names.bind(scope, name, value)
+>>>>>>> parity1
 
     def _announcing(self, code: CodeType) -> int:
         self._codes.append(code)

@@ -67,9 +67,9 @@ class MemoryReader:
         self._without_functions = c.DisableTorchFunction
         self._numel, self._size, self._stride = base.numel, base.size, base.stride
         self._offset, self._is_contiguous, self._dtype = base.storage_offset, base.is_contiguous, base.dtype.__get__
-        self._storage, self._address = c._storage_address, c._data_address
+        self._storage, self._address = getattr(c, "_storage_address", None), c._data_address
         self._types = _types(torch)
-        self._nbytes = _place_of_nbytes(torch)
+        self._nbytes = None if self._storage is None else _place_of_nbytes(torch)
         self.is_able = self._nbytes is not None
         """False if this release lays out its storages in another way. Nothing is read then."""
 

@@ -21,6 +21,7 @@ from dispatchviz.live.memory_reader import Elements, MemoryReader
 from dispatchviz.running.program_recorder import ProgramRecorder
 
 if TYPE_CHECKING:
+    from dispatchviz.live.live_recorder import ThreadState
     from dispatchviz.live.tensor_numbers import Numbered, StorageNumbers, WeakNumbers
     from dispatchviz.live.watched_operators import WatchedCell
     from dispatchviz.live.wrapped_numbers import WrappedNumbers
@@ -53,6 +54,11 @@ class NumberWatch(ProgramRecorder):
     wrapped: WrappedNumbers
     _tensor_class: type
     _reader: MemoryReader | None = None
+
+    @property
+    def thread(self) -> ThreadState:
+        """The state of the current thread."""
+        raise NotImplementedError
 
     def begin(self) -> None:
         """Begin with no recorded numbers."""
@@ -105,10 +111,15 @@ class NumberWatch(ProgramRecorder):
                     self._returned(tensor)
                 self._hash(tensor)
 
-    def all_written(self, /) -> None:
-        """Note the end of the program. Numbers may have changed since their last use."""
+    def raised(self, error: BaseException, traceback: str = "") -> tuple[str, int]:
+        """Record that an exception leaves the program, after numbers that changed since their last use."""
         self.numbers_read_again()
-        super().all_written()
+        return super().raised(error, traceback)
+
+    def end(self) -> None:
+        """Record numbers that changed since their last use."""
+        self.numbers_read_again()
+        super().end()
 
     def numbers_read_again(self, /) -> None:
         """Read all recorded tensors that live, because code that is not seen may have written to them."""

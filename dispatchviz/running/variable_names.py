@@ -104,6 +104,11 @@ class Names:
         for variable in [one for one in self._below if one[0] in scopes]:
             self._hold_again(variable, scopes[variable[0]].get(variable[1]))
 
+    def holds(self, variable: Variable, value: Any) -> bool:
+        """Return whether a variable is known to have this tensor."""
+        held = self._holds.get(variable)
+        return held is not None and held() is value
+
     def left(self, scope: str) -> None:
         """Note that a function is over or waits. The variables that it hid are visible again."""
         self.running.discard(scope)

@@ -18,7 +18,7 @@ from dispatchviz.explain.kinds.kind import Rule
 from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.explain.sentences.statement import part_of, parts_of, place_of, text_of
 from dispatchviz.explain.trace_index.lookups import uses_cuda
-from dispatchviz.explain.trace_index.recorded_engine import engine_text, is_live, why_chosen
+from dispatchviz.explain.trace_index.recorded_engine import engine_name, engine_text, is_live, why_chosen
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
 from dispatchviz.foundation.english import shortened
 from dispatchviz.views.cursor.cursor import Cursor
@@ -67,12 +67,11 @@ def _notices(trace: Trace) -> list[Line]:
 
 
 def engine_spans(trace: Trace) -> tuple[Span, ...]:
-    """The spans that name the observed PyTorch. On the model, they name the implementation of ``cuda`` if the program
-    uses it.
-    """
-    if is_live(trace.header):
-        return (" on ", "dim"), (cut_text(engine_text(trace.header)), "")
-    return ((" cuda: ", "dim"), (cut_text(trace.header.cuda), "")) if uses_cuda(trace) else ()
+    """The spans that name the observed PyTorch, and the implementation of ``cuda`` if the program uses it."""
+    header, has_cuda = trace.header, uses_cuda(trace)
+    if is_live(header):
+        return (" on ", "dim"), (cut_text(engine_text(header) if has_cuda else engine_name(header)), "")
+    return ((" cuda: ", "dim"), (cut_text(header.cuda), "")) if has_cuda else ()
 
 
 def _position(cursor: Cursor) -> tuple[Span, ...]:

@@ -69,6 +69,7 @@ UNSEEN = {
     "result hashed": "a recording that is asked for hashes (`--hashes`)",
     "numbers recorded": "a recording that is asked for the numbers of small tensors (`record(values=16)`)",
     "numbers not recorded": "a recording that has the numbers of small tensors (`record(values=16)`)",
+    "numbers changed unseen": "a recording of an installed PyTorch whose memory NumPy wrote to",
     "limit of numbers": "a recording that has the numbers of small tensors 1,000 times",
     "backward on a thread of the pool": "61 nested backward passes",
     "meta checks": "a meta function that is interrupted before it declares its output",

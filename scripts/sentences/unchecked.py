@@ -24,6 +24,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "numbers recorded",
         "numbers not recorded",
         "limit of numbers",
+        "numbers changed unseen",
         "unknown step",
         "same sequence number",
         "hook removed",

@@ -1,5 +1,5 @@
-"""``python recorded.py STEPS PROGRAM``: run a program on the installed PyTorch, recorded with numbers and hashes, and end as it
-does. Write the number of its events to the file ``STEPS``, or -1 if the recorder dropped out.
+"""``python recorded.py STEPS PROGRAM``: run a program on the installed PyTorch, recorded with numbers and hashes, and
+end as it does. Write the number of its events to the file ``STEPS``, or -1 if the recorder dropped out.
 """
 
 from __future__ import annotations

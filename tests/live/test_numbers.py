@@ -40,9 +40,8 @@ def recorded(text: str, engine: EngineName = "torch", most: int = 0) -> Trace:
 def named(trace: Trace) -> Iterator[tuple[str, str]]:
     """Yield each name with the numbers of its tensor at the end of the line that binds it, and at the end."""
     lines = [*trace.steps_of(ev.SourceLine), len(trace)]
-    for step in trace.steps_of(ev.NameBound):
-        event = trace[step]
-        at = min(line for line in lines if line > step) - 1
+    for event in (event for event in trace if isinstance(event, ev.NameBound)):
+        at = min(line for line in lines if line > event.seq) - 1
         yield event.name, numbers_of(trace, event.tensor, at)
         yield f"{event.name} at the end", numbers_of(trace, event.tensor, len(trace) - 1)
 
@@ -64,7 +63,7 @@ def test_numbers_of_names_are_those_on_the_model(subject: str, name: str) -> Non
 
 def at_end_of(trace: Trace, name: str, line: int) -> str:
     """Return the numbers of the tensor with a name at the last step of a line."""
-    steps = [step for step in trace.steps_of(ev.SourceLine) if trace[step].line == line]
+    steps = [event.seq for event in trace if isinstance(event, ev.SourceLine) and event.line == line]
     later = [step for step in trace.steps_of(ev.SourceLine) if step > steps[-1]]
     tensor = index(trace).holder(name, len(trace) - 1)
     assert tensor is not None

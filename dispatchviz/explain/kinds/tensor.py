@@ -168,8 +168,8 @@ def _numbers(trace: Trace, event: ev.NumbersRecorded) -> Statement:
     if event.numbers:
         waited = " The recording waited for the GPU to read them. The program alone would not wait." * event.waited
         if event.unseen:
-            said = "No recorded call wrote them: NumPy, compiled code or other code outside of calls did, at an unknown"
-            return Statement("numbers changed unseen", f"{name} holds {event.numbers}. {said} step before this one.")
+            said = "No recorded call wrote them. Other code did at an unknown step before this one, such as NumPy."
+            return Statement("numbers changed unseen", f"{name} holds {event.numbers}. {said}")
         return Statement("numbers recorded", f"{name} holds {event.numbers}.{waited}")
     text = "They are no longer recorded." if event.written else "They are not known here."
     return Statement("numbers not recorded", f"The numbers of {name} have changed or may change. {text}")

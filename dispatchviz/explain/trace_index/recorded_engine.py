@@ -51,10 +51,17 @@ def why_chosen(header: Header) -> str:
     return header.chosen if isinstance(header.chosen, str) else ""
 
 
+def engine_name(header: Header) -> str:
+    """Return the engine of a trace without its ``cuda``: ``PyTorch 2.13.0+cpu (installed, observed)``."""
+    return (
+        f"PyTorch {header.pytorch} (installed, observed)"
+        if is_live(header)
+        else f"the model of PyTorch {header.pytorch}"
+    )
+
+
 def engine_text(header: Header) -> str:
     """Return the engine of a trace: ``the model of PyTorch 2.13.0, cuda: CuPy``, ``PyTorch 2.13.0+cpu (installed,
     observed), cuda: none (CPU build)``.
     """
-    if is_live(header):
-        return f"PyTorch {header.pytorch} (installed, observed), cuda: {header.cuda}"
-    return f"the model of PyTorch {header.pytorch}, cuda: {header.cuda}"
+    return f"{engine_name(header)}, cuda: {header.cuda}"

@@ -6,7 +6,6 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.keys.key_text import keys_text
-from dispatchviz.explain.kinds.all_kinds import unseen
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.explain.trace_index.thread_state import Autocast, Guard, Switch, ThreadState, thread_state
@@ -44,7 +43,7 @@ def _live_rows(trace: Trace, state: ThreadState, at: int) -> list[Line]:
     none = line((f"{'guards':<{NAME}}", "dim"), ("none derived", ""))
     return [
         *([_switch("grad mode", state.grad, "Nodes are recorded", "no Nodes are recorded")] if is_known else []),
-        line((f"{'switches':<{NAME}}", "dim"), (unseen(ev.InferenceModeChanged), "dim"), indent=NAME),
+        line((f"{'switches':<{NAME}}", "dim"), ("inference mode and autocast are not seen", "dim"), indent=NAME),
         *(_guards(state.guards) if state.guards else [none]),
         *(sets if calls else [line((f"{'key sets':<{NAME}}", "dim"), ("read at each call", "dim"))]),
     ]

@@ -16,6 +16,7 @@ VERBATIM |= {
         "operator defined, cells unknown",
         "result hashed",
         "numbers recorded",
+        "numbers changed unseen",
         "edges in Python",
         "error: rule",
     ),
