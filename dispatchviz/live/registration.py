@@ -77,6 +77,16 @@ def registered_at(place: str) -> str:
     return place if place.startswith("registered ") else f"{_AT}{place}"
 
 
+def is_pytorchs_place(place: str) -> bool:
+    """Return whether a place is in PyTorch's own sources. NB: ``InstalledPyTorch.location`` removes the folder in which
+    PyTorch was built or installed.
+    """
+    return place.startswith(_SOURCES)
+
+
+_SOURCES = ("aten/", "build/", "c10/", "torch/")
+
+
 def is_in_python_file(place: str) -> bool:
     """Return whether a place is in a Python file, whose name need not have a suffix: ``<string>:3``."""
     file, _, line = place.rpartition(":")

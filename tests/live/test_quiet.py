@@ -21,7 +21,9 @@ HERE = Path(__file__).parent
 PROGRAMS = sorted(file.stem for file in (HERE / "programs").glob("*.py") if file.stem not in ("graph", "__init__"))
 RECORDER = HERE / "recorded.py"
 
-_DIFFERENT_EACH_TIME = re.compile(r" at 0x[0-9a-f]+>|USDT:.*\n|(?<=\(pid=)\d+|\b[IWE]\d{4} [\d:.]+ \d+ ")
+_DIFFERENT_EACH_TIME = re.compile(
+    r" at 0x[0-9a-f]+>|USDT:.*\n|(?<=\(pid=)\d+|\b[IWE]\d{4} [\d:.]+ \d+ |(?<=:)\d+-\d+-\d+ [\d:]+ \d+:\d+ "
+)
 """Patterns of texts that differ each time: addresses of objects, the profiler's times, the process in Python's warning
 of a fork, when a log was written and by which process.
 """

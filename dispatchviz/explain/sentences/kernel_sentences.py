@@ -27,12 +27,22 @@ FEW = 4
 
 def named(kernel: str) -> str:
     """A kernel in a sentence; one with the name of its operator is ``a function named randn``."""
+    if _is_place(kernel):
+        return f"the kernel that {kernel} registers"
     return kernel if _self_explanatory(kernel) else f"a function named {kernel}"
 
 
 def subject(kernel: str) -> str:
     """A kernel at the beginning of a sentence."""
+    if _is_place(kernel):
+        return f"The kernel that {kernel} registers"
     return kernel if _self_explanatory(kernel) else f"The kernel {kernel}"
+
+
+def _is_place(kernel: str) -> bool:
+    """Return whether a kernel without a known name is named by the place of its registration, ``FILE:LINE``."""
+    file, _, line = kernel.rpartition(":")
+    return line.isdecimal() and "/" in file
 
 
 def _self_explanatory(kernel: str) -> bool:
