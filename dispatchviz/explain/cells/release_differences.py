@@ -21,19 +21,13 @@ from dispatchviz.explain.calls.operator_cells import cells_of
 from dispatchviz.explain.cells.computed_table import Row, kept_rows
 from dispatchviz.explain.sentences.sentence_claims import CellHolds
 from dispatchviz.explain.sentences.statement import Statement
-from dispatchviz.explain.trace_index.recorded_engine import build_of
+from dispatchviz.explain.trace_index.recorded_engine import DESCRIBED, build_of, recorded_release
 from dispatchviz.foundation.english import listed
 from dispatchviz.live.registration import UNKNOWN_FILE, Registration, is_in_python_file, is_pytorchs_place, place_in
 from dispatchviz.live.snapshot_difference import SchemaChange, schema_change
 
-DESCRIBED = "2.13"
 OPTIONAL = "torch/_native/"
 """The folder of kernels that PyTorch registers only if Triton is installed."""
-
-
-def recorded_release(header: Header) -> str:
-    """Return the release of a recording, if it is not the one that dispatchviz describes: ``2.14.1``."""
-    return "" if isinstance(header.tables, msgspec.UnsetType) else header.pytorch.partition("+")[0]
 
 
 # -- entries ----------------------------------------------------------------------------------------------------------
