@@ -25,6 +25,7 @@ TURNS: Mapping[str, int] = {
     "tests/core/native/test_expressions.py::test_gradient": 2,
     "tests/explain/": 4,
     "tests/live/test_check.py": 3,
+    "tests/live/test_live_views.py": 2,
     "tests/model/test_programs.py::test_a_program": 4,
     "tests/outputs/page/": 6,
     "tests/programs/": 4,

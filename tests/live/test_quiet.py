@@ -39,7 +39,7 @@ def run(*command: str | Path) -> tuple[int, str, str]:
     return ended.returncode, output, errors
 
 
-@pytest.mark.parametrize("program", in_turn([name for name in PROGRAMS if name != "crashes"], 8))
+@pytest.mark.parametrize("program", in_turn([name for name in PROGRAMS if name != "crashes"], 16))
 def test_program_does_the_same(program: str, tmp_path: Path) -> None:
     """The recording also reaches the program's end."""
     file = HERE / "programs" / f"{program}.py"

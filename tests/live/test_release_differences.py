@@ -1,4 +1,4 @@
-"""What a recording of another release says about PyTorch 2.13, at the steps where the two differ."""
+"""Sentences about PyTorch 2.13 in a recording of another release, at the steps where the two differ."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_empty_entry_is_named() -> None:
     "place", ["/home/me/ops.py:3", "torchvision/csrc/ops.cpp:3", "torch/_native/registry.py:3", "torch/mine/later.py:3"]
 )
 def test_kernel_that_need_not_be_pytorchs_is_no_difference(place: str) -> None:
-    """It comes from a program, an extension, Triton, or a file that a program imports."""
+    """NB: a program, an extension or Triton may register kernels, and so may a file that a program imports."""
     changed = msgspec.structs.replace(OWN, registered=f"registered at {place}")
     assert differing_entries(later(CPU=changed).header, MUL) == {}
 
@@ -163,7 +163,7 @@ def test_entries_that_differ_are_those_of_the_releases_own_dump(recorded: Trace)
 
 
 @pytest.mark.torch
-def test_what_changed_in_2_14_is_named(recorded: Trace) -> None:
+def test_changes_of_2_14_are_named(recorded: Trace) -> None:
     if release(installed_torch().__version__) != (2, 14):
         pytest.skip("another release")
     differences = " ".join(release_differences(recorded))
