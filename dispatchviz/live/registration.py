@@ -22,7 +22,7 @@ fallthrough.
 """
 
 UNKNOWN_FILE = "/dev/null"
-"""The place that PyTorch 2.6 prints for kernels that Python registered."""
+"""The place that PyTorch before 2.9 prints for kernels that Python registered."""
 
 _ROW = re.compile(
     r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]"
