@@ -50,8 +50,8 @@ _EMPTY = "dispatchviz_fallbacks"
 
 
 _RENAMED = {"aten::_scaled_mm_v2": (2, 14), "aten::_scaled_mm_v2.out": (2, 14)}
-"""Operators whose generated kernels have other names since a release. All other C++ names that are shown for PyTorch 2.6,
-2.8, 2.12 and 2.14 exist in the release's ``libtorch_cpu.so``.
+"""Operators whose generated kernels have other names since a release. All other C++ names that are shown for PyTorch
+2.6, 2.8, 2.12 and 2.14 exist in the release's ``libtorch_cpu.so``.
 """
 
 LATER = (sys.maxsize, 0)
