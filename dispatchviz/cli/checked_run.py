@@ -43,7 +43,7 @@ def main() -> int:
     """Run the request in ``sys.argv``; return 0 if there is a trace."""
     request = msgspec.json.decode(os.fsencode(sys.argv[1]), type=CheckedRequest)
     try:
-        _seed(request.engine)
+        seed(request.engine)
         if request.engine == "torch":
             _keep_registrations(snapshot_beside(request.save))
         run_script(
@@ -73,7 +73,7 @@ def _keep_registrations(path: Path) -> None:
         write_snapshot(from_installed(InstalledPyTorch()), path)
 
 
-def _seed(engine: EngineName) -> None:
+def seed(engine: EngineName) -> None:
     """Seed all generators. The model always starts with this seed; PyTorch's default changes with each process."""
     random.seed(DEFAULT_SEED)
     numpy.random.seed(DEFAULT_SEED % (1 << 32))

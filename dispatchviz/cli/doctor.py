@@ -13,7 +13,7 @@ import dispatchviz
 from dispatchviz.core.device.array_library import cuda_state, detect
 from dispatchviz.explain.cells.host_operators import BY_NUMPY, BY_PYTHON, host_operators
 from dispatchviz.live.blind_spots import BLIND_SPOTS, COMPILER, LIFTED
-from dispatchviz.live.installed_torch import OLDEST, WANTED, release
+from dispatchviz.live.installed_torch import OLDEST, WANTED, newer_than_tested, release
 from dispatchviz.tui.terminal.support import can_run
 
 Facts = dict[str, str | bool | None]
@@ -79,7 +79,7 @@ def _torch() -> str:
         return "not installed (not needed; --engine torch records an installed PyTorch)"
     if release(found) < OLDEST:
         return f"{found}: --engine torch needs {WANTED}"
-    return f"{found}: --engine torch records it"
+    return f"{found}: --engine torch records it{newer_than_tested(found)}"
 
 
 def _cuda() -> Facts:

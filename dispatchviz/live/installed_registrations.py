@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registrations
 from dispatchviz.core.table.registry import Registry
-from dispatchviz.live.installed_torch import installed_torch
+from dispatchviz.live.installed_torch import installed_torch, release
 from dispatchviz.live.registration import (
     Registration,
     defined_operators,
@@ -46,6 +47,15 @@ _SCHEMA_FILE = re.compile(r"registered at (?P<folder>.*?)build[/\\]aten[/\\]src[
 
 _EMPTY = "dispatchviz_fallbacks"
 """A namespace that exists only while fallbacks are read."""
+
+
+_RENAMED = {"aten::_scaled_mm_v2": (2, 14), "aten::_scaled_mm_v2.out": (2, 14)}
+"""Operators whose generated kernels have other names since a release. All other C++ names that are shown for PyTorch
+2.6, 2.8, 2.12 and 2.14 exist in the release's ``libtorch_cpu.so``.
+"""
+
+LATER = (sys.maxsize, 0)
+"""A release after all others."""
 
 
 class Definition(NamedTuple):
@@ -195,10 +205,17 @@ class InstalledPyTorch:
 
     def named(self, name: str) -> Iterator[tuple[Registration, str]]:
         """Yield the kernels of an operator, each with its name."""
-        known, waiting = _names(pytorch_registrations(name, "cuda")), dict[str, list[str]]()
+        known, waiting = self._model_names(name), dict[str, list[str]]()
         for row in self.registered(name):
             of_program = waiting.setdefault(row.key, [*self._of_program(name, row.key)])
             yield row, of_program.pop(0) if of_program and row.is_python else _known_name(known, row)
+
+    def _model_names(self, name: str) -> dict[tuple[DispatchKey, str], str]:
+        """Return the names that the kernels of an operator have in PyTorch 2.13, without those that changed since."""
+        known = _names(pytorch_registrations(name, "cuda"))
+        if release(str(self.torch.__version__)) < _RENAMED.get(name, LATER):
+            return known
+        return {place: kernel for place, kernel in known.items() if not kernel.startswith("wrapper_")}
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
         """Return the kernels of an operator by key or alias, newest first."""

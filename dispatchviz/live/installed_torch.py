@@ -23,6 +23,9 @@ DESCRIBED = (2, 13)
 OLDEST = (2, 6)
 """The first release that dispatchviz reads."""
 
+NEWEST = (2, 14)
+"""The newest release that the tests ran on. Later ones are recorded, too."""
+
 WANTED = f"PyTorch {OLDEST[0]}.{OLDEST[1]} or later"
 
 
@@ -104,7 +107,13 @@ def _forget(names: Iterator[str] | list[str] | dict[str, ModuleType]) -> None:
 
 def build_text(torch: Any) -> str:
     """Return the description of a build: ``PyTorch 2.13.0+cpu, CPU build, release``."""
-    return f"PyTorch {torch.__version__}, {accelerator(torch)} build, {'debug' if torch.version.debug else 'release'}"
+    kind = "debug" if torch.version.debug else "release"
+    return f"PyTorch {torch.__version__}, {accelerator(torch)} build, {kind}{newer_than_tested(torch.__version__)}"
+
+
+def newer_than_tested(version: str) -> str:
+    """Return a remark on a release that the tests did not run on; empty for the others."""
+    return f" (newer than {NEWEST[0]}.{NEWEST[1]}, the newest that was tested)" if release(version) > NEWEST else ""
 
 
 def accelerator(torch: Any) -> str:

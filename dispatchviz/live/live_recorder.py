@@ -38,15 +38,10 @@ from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.watched_parts import WatchedParts
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
-<<<<<<< HEAD
 from dispatchviz.running.call_sites import is_base, is_users, user_locations
-from dispatchviz.running.program_recorder import Way, same_way, scope_of
-from dispatchviz.running.recorded_part import Gate
-=======
-from dispatchviz.running.call_sites import is_base, is_users
 from dispatchviz.running.held_tensors import HOLDS_NOTHING, is_module, is_tensor
 from dispatchviz.running.program_recorder import Way, same_way, scope_of
->>>>>>> parity1
+from dispatchviz.running.recorded_part import Gate
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.event_filter import EventFilter, Only
@@ -310,15 +305,11 @@ class LiveRecorder(NumberWatch):
         the rest from the cell and the raw sets.
         """
         if thread.inside is None:
-<<<<<<< HEAD
             if self.looking is not None and self.looking.is_in_node and self.engine.leaves_node(thread):
                 return
-            self._call_begins(thread)
-        elif thread.inside[0].runs_python:
-            self._python_calls(_getframe(2))
-=======
             self._call_begins(thread, args)
->>>>>>> parity1
+        elif thread.inside[0].runs_python:
+            self._python_calls(_getframe(2), args)
         if cell.is_select:
             self.device_chosen(kwargs)
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
@@ -350,24 +341,20 @@ class LiveRecorder(NumberWatch):
             if self._top == top and frame is not None and id(frame.f_back) == run and not has_more_to_do:
                 self.note(note)
                 return
-<<<<<<< HEAD
-        self._line_calls(frame)
+        self._line_calls(frame, args)
         if not thread.depth and self._grad_mode() is not thread.grad_mode:
             thread.grad_mode = not thread.grad_mode
             is_inference = not thread.grad_mode and self.torch.is_inference_mode_enabled()
             self.grad_mode_changed(thread.grad_mode, "inference mode" if is_inference else "")
 
-    def _python_calls(self, frame: FrameType | None) -> None:
+    def _python_calls(self, frame: FrameType | None, args: tuple[Any, ...]) -> None:
         """Note the program's line in a Python kernel that makes a call, unless the file announces its lines."""
         while frame is not None and frame.f_code.co_filename != OURS:
             if is_users(frame.f_code):
                 if frame.f_code.co_filename not in self.announced:
-                    self._line_calls(frame)
+                    self._line_calls(frame, args)
                 return
             frame = frame.f_back
-=======
-        self._line_calls(frame, args)
->>>>>>> parity1
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """Return the tensors among the arguments, with their key sets."""
@@ -549,17 +536,10 @@ class LiveRecorder(NumberWatch):
                 self.note(note)
                 return note
             if announced != OTHER:
-<<<<<<< HEAD
-                again = self._line_calls_anew(frame, announced)
-                if announced == USERS:
-                    self._name_variables(frame)
-                return again
-=======
                 note = self._line_calls_anew(frame, announced)
                 if announced == USERS:
                     self._name_held(frame, arguments)
                 return note
->>>>>>> parity1
             if is_base(frame, self.base):
                 return None
             frame = frame.f_back
@@ -578,13 +558,6 @@ class LiveRecorder(NumberWatch):
         self.note(note)
         return note if announced == USERS else ("called_from_line", frame.f_code, frame.f_lasti)
 
-<<<<<<< HEAD
-    def _name_variables(self, frame: FrameType) -> None:
-        """Note the names of the tensors and modules of a frame that does not announce its assignments."""
-        scope = scope_of(frame.f_code)
-        self._name_modules(frame, scope)
-        self._name_locals(frame, scope, ())
-=======
     def _name_held(self, frame: FrameType, arguments: Sequence[object]) -> None:
         """Note the names of tensors and modules in a frame that does not report them. A module that is being made gets
         more parameters later, which nothing reports.
@@ -603,7 +576,6 @@ class LiveRecorder(NumberWatch):
                 self.live_tensors.get(value) >= self.first_tensor or any(value is one for one in arguments)
             ):
                 names.bind(scope, name, value)
->>>>>>> parity1
 
     def _announcing(self, code: CodeType) -> int:
         self._codes.append(code)

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.record.trace_file import Filling, KeptTables
 from dispatchviz.core.table.operator_entry import Cell
+from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pytorch_schema
 from dispatchviz.live.installed_registrations import InstalledPyTorch
-from dispatchviz.live.registration import filled_cells, place_in
+from dispatchviz.live.registration import filled_cells, is_pytorchs_place, place_in
 
 EMPTY = Filling()
 
@@ -23,7 +24,15 @@ def own_tables(build: InstalledPyTorch, operators: Iterable[str]) -> KeptTables:
     for name in operators:
         if name in build.registry().operators:
             kept[name] = tuple(numbers.setdefault(one, len(numbers)) for one in _cells(build, name))
-    return KeptTables(tuple(numbers), kept)
+    return KeptTables(tuple(numbers), kept, dict(_other_schemas(build, kept)))
+
+
+def _other_schemas(build: InstalledPyTorch, operators: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield PyTorch's own operators that PyTorch 2.13 does not have in this form, with their schemas."""
+    for name in operators:
+        schema, debug, _ = build.definition(name)
+        if is_pytorchs_place(place_in(debug)) and not (name in pytorch_operators() and pytorch_schema(name) == schema):
+            yield name, schema
 
 
 def _cells(build: InstalledPyTorch, name: str) -> Iterator[Filling]:

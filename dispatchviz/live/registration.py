@@ -22,7 +22,7 @@ fallthrough.
 """
 
 UNKNOWN_FILE = "/dev/null"
-"""The place that PyTorch 2.6 prints for kernels that Python registered."""
+"""The place that PyTorch before 2.9 prints for kernels that Python registered."""
 
 _ROW = re.compile(
     r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]"
@@ -75,6 +75,16 @@ class Registration(msgspec.Struct, frozen=True, array_like=True):
 def registered_at(place: str) -> str:
     """Return ``registered at FILE:LINE``."""
     return place if place.startswith("registered ") else f"{_AT}{place}"
+
+
+def is_pytorchs_place(place: str) -> bool:
+    """Return whether a place is in PyTorch's own sources. NB: ``InstalledPyTorch.location`` removes the folder in which
+    PyTorch was built or installed.
+    """
+    return place.startswith(_SOURCES)
+
+
+_SOURCES = ("aten/", "build/", "c10/", "torch/")
 
 
 def is_in_python_file(place: str) -> bool:

@@ -191,17 +191,20 @@ def _unsaid(before: Snapshot, after: Snapshot) -> int:
 
 def _operator(before: Operator, after: Operator, left_out: Sequence[str], cells: CellComparison) -> OperatorDifference:
     return OperatorDifference(
-        tuple(_kernels(before.kernels, after.kernels, left_out)), _schema(before, after), tuple(cells.of(before.name))
+        tuple(_kernels(before.kernels, after.kernels, left_out)),
+        schema_change(before.schema, after.schema),
+        tuple(cells.of(before.name)),
     )
 
 
 # -- schemas ----------------------------------------------------------------------------------------------------------
 
 
-def _schema(before: Operator, after: Operator) -> SchemaChange | None:
-    if before.schema == after.schema:
+def schema_change(before: str, after: str) -> SchemaChange | None:
+    """Return the change of a schema; None if there is none."""
+    if before == after:
         return None
-    first, second = _parts(before.schema), _parts(after.schema)
+    first, second = _parts(before), _parts(after)
     return SchemaChange(tuple((first - second).elements()), tuple((second - first).elements()))
 
 

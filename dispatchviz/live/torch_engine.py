@@ -15,7 +15,14 @@ from dispatchviz.live.compiled_regions import compiler_unwatched
 from dispatchviz.live.custom_functions import saving_followed
 from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
-from dispatchviz.live.installed_torch import DESCRIBED, build_text, cuda_text, installed_torch, release
+from dispatchviz.live.installed_torch import (
+    DESCRIBED,
+    build_text,
+    cuda_text,
+    installed_torch,
+    newer_than_tested,
+    release,
+)
 from dispatchviz.live.key_differences import key_differences
 from dispatchviz.live.key_numbers import OURS, key_layout
 from dispatchviz.live.live_recorder import LiveRecorder
@@ -76,13 +83,17 @@ class TorchEngine:
             "build": self.about(),
             "blind_spots": blind_spots(self.torch),
             "tables": self._tables,
-            "differs": key_differences(InstalledPyTorch()) or UNSET,
+            "differs": (*self._newer(), *key_differences(InstalledPyTorch())) or UNSET,
             "layout": UNSET if (layout := key_layout(self.torch._C)) == OURS else layout,
         }
 
     def about(self) -> str:
         """Return the release and build, in words."""
         return build_text(self.torch)
+
+    def _newer(self) -> tuple[str, ...]:
+        remark = newer_than_tested(self.torch.__version__)
+        return (f"PyTorch {self.torch.__version__} is{remark.strip(' ()').join((' ', '.'))}",) if remark else ()
 
     @contextmanager
     def watching(self, watch: ProgramRecorder) -> Iterator[None]:

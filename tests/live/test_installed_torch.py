@@ -10,7 +10,14 @@ from types import SimpleNamespace
 import pytest
 
 from dispatchviz.cli import main
-from dispatchviz.live.installed_torch import InstalledTorchError, accelerator, build_text, installed_torch, release
+from dispatchviz.live.installed_torch import (
+    NEWEST,
+    InstalledTorchError,
+    accelerator,
+    build_text,
+    installed_torch,
+    release,
+)
 from dispatchviz.live.snapshot import read_snapshot
 from dispatchviz.running.import_hook import torch_is_the_model
 
@@ -89,6 +96,16 @@ def test_accelerator_of_a_build_is_named(version: dict[str, object], text: str) 
     torch = SimpleNamespace(__version__="2.9.0", version=SimpleNamespace(debug=False, **version))
     assert accelerator(torch) == text
     assert build_text(torch) == f"PyTorch 2.9.0, {text} build, release"
+
+
+def test_release_after_the_newest_that_was_tested_is_called_newer() -> None:
+    build = SimpleNamespace(debug=False, cuda=None)
+    later = f"{NEWEST[0]}.{NEWEST[1] + 1}.0"
+    tested = f"{NEWEST[0]}.{NEWEST[1]}.9"
+    assert build_text(SimpleNamespace(__version__=later, version=build)).endswith(
+        f"release (newer than {NEWEST[0]}.{NEWEST[1]}, the newest that was tested)"
+    )
+    assert build_text(SimpleNamespace(__version__=tested, version=build)).endswith("release")
 
 
 @pytest.mark.torch

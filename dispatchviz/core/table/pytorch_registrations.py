@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from dispatchviz.core.kernel.kernel_function import Kernel
@@ -84,6 +84,11 @@ class _Snapshot:
         self.lines = {line[: line.index("(")]: line for line in body.splitlines()}
         """The lines of operators by full name."""
 
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The files in which kernels are registered, without line numbers."""
+        return frozenset(place.removeprefix("registered at ").partition(":")[0] for place in self._locations)
+
     def number(self, key: DispatchKey) -> int:
         """Return the index of a key in registrations; -1 if nothing is registered for it."""
         return self._keys.index(key.name) if key.name in self._keys else -1
@@ -119,6 +124,11 @@ def pytorch_version() -> str:
 def pytorch_operators() -> Collection[str]:
     """The full names of all operators. Overloads of one name are in the order in which PyTorch tries them."""
     return _snapshot().lines.keys()
+
+
+def registering_files() -> Collection[str]:
+    """The files in which PyTorch registers kernels and fallbacks, without line numbers."""
+    return _snapshot().files
 
 
 def pytorch_schema(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.keys.key_set import highest
 from dispatchviz.core.keys.keys import DispatchKey
@@ -11,6 +13,7 @@ from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.calls.key_reasons import argument_names, grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.calls.stack_text import stack_values
+from dispatchviz.explain.cells.release_differences import entry_difference, operator_difference
 from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, keys_text
 from dispatchviz.explain.keys.own_numbers import own_cell, own_hex, own_shown
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule, unseen
@@ -326,8 +329,21 @@ _REGISTRATIONS = "from the registrations of this build"
 _BOXING = "the recorder calls every kernel through a stack, so an unboxed call cannot be seen"
 
 
+def _selected_elsewhere(trace: Trace, event: ev.KernelSelected) -> Iterator[Statement]:
+    """Yield the sentence on the entry in PyTorch 2.13, if another release was recorded and fills it differently."""
+    return entry_difference(trace.header, event.operator, event.key, event.registered)
+
+
+def _skipped_elsewhere(trace: Trace, event: ev.FallthroughSkipped) -> Iterator[Statement]:
+    call = around(trace, event.seq, ev.Dispatched)
+    if call is not None:
+        for key, _, registered in event.keys:
+            yield from entry_difference(trace.header, call.operator, key, registered)
+
+
 def _why_dispatched(trace: Trace, event: ev.Dispatched) -> Statements:
-    return _redispatched(trace, event) if event.how.startswith("re") else _called(trace, event)
+    why = _redispatched(trace, event) if event.how.startswith("re") else _called(trace, event)
+    return (*((why,) if isinstance(why, Statement) else why), *operator_difference(trace.header, event.operator))
 
 
 def _dispatched_rule(event: ev.Dispatched) -> Rule:
@@ -381,7 +397,7 @@ DISPATCH_KINDS = (
         ev.FallthroughSkipped,
         group="dispatch",
         label=lambda trace, event: shortened(f"skipped {', '.join(name for name, _, _ in event.keys)}", WIDTH),
-        why=_skipped,
+        why=lambda trace, event: (_skipped(trace, event), *_skipped_elsewhere(trace, event)),
         rule=Rule(
             "An operator's mask has a zero for each key whose entry is a fallthrough, so a call spends no time on "
             "that key.",
@@ -397,7 +413,7 @@ DISPATCH_KINDS = (
         ev.KernelSelected,
         group="dispatch",
         label=_selected_label,
-        why=lambda trace, event: selected(event),
+        why=lambda trace, event: (selected(event), *_selected_elsewhere(trace, event)),
         rule=Rule(
             "An entry takes the kernel of its own key, else of a composite alias, else of Autograd, else the key's "
             "fallback. This is decided when kernels are registered, not when the operator is called.",

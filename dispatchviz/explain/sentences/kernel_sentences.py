@@ -17,6 +17,7 @@ from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, within
 from dispatchviz.foundation.english import listed
+from dispatchviz.live.registration import UNKNOWN_FILE
 
 COMPOSITES = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 """Aliases whose kernels serve many backends, and leave the autograd keys alone."""
@@ -27,12 +28,26 @@ FEW = 4
 
 def named(kernel: str) -> str:
     """A kernel in a sentence; one with the name of its operator is ``a function named randn``."""
+    if kernel.startswith(UNKNOWN_FILE):
+        return "a kernel of Python, whose file this release does not print,"
+    if _is_place(kernel):
+        return f"the kernel that {kernel} registers"
     return kernel if _self_explanatory(kernel) else f"a function named {kernel}"
 
 
 def subject(kernel: str) -> str:
     """A kernel at the beginning of a sentence."""
+    if kernel.startswith(UNKNOWN_FILE):
+        return "A kernel of Python, whose file this release does not print,"
+    if _is_place(kernel):
+        return f"The kernel that {kernel} registers"
     return kernel if _self_explanatory(kernel) else f"The kernel {kernel}"
+
+
+def _is_place(kernel: str) -> bool:
+    """Return whether a kernel without a known name is named by the place of its registration, ``FILE:LINE``."""
+    file, _, line = kernel.rpartition(":")
+    return line.isdecimal() and "/" in file
 
 
 def _self_explanatory(kernel: str) -> bool:

@@ -4,6 +4,8 @@ have.
 
 from __future__ import annotations
 
+import msgspec
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header
 from dispatchviz.core.table.pytorch_registrations import chosen_build
@@ -24,6 +26,9 @@ Unseen = (
 """The kinds of events that a recording of an installed PyTorch cannot have, as far as they are queried. Their records
 state the same.
 """
+
+DESCRIBED = "2.13"
+"""The release that dispatchviz describes."""
 
 UNSEEN_RUNNING: tuple[ev.HookKind, ...] = ("retains-grad hook",)
 """The kinds of hooks whose runs a recording of an installed PyTorch cannot have."""
@@ -58,6 +63,13 @@ def engine_name(header: Header) -> str:
         if is_live(header)
         else f"the model of PyTorch {header.pytorch}"
     )
+
+
+def recorded_release(header: Header) -> str:
+    """Return the release of a recording of another PyTorch than the one that dispatchviz describes: ``2.14.1``. The
+    result is empty for the model and for PyTorch 2.13.
+    """
+    return "" if isinstance(header.tables, msgspec.UnsetType) else header.pytorch.partition("+")[0]
 
 
 def engine_text(header: Header) -> str:

@@ -16,7 +16,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.cells.release_differences import release_differences
 from dispatchviz.explain.graph.version_counters import invalidated_by
 from dispatchviz.explain.kinds.all_kinds import KINDS, sign, why_here
 from dispatchviz.explain.kinds.kind import SIGNS
@@ -146,16 +147,23 @@ def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
     if header.checked:
         yield LogRow(f"checked against {header.checked}")
     if whole:
-        yield from _observed(header)
+        yield from _observed(trace)
     for notice in trace.notices:
         yield LogRow(f"note: {notice}")
 
 
-def _observed(header: Header) -> Iterator[LogRow]:
+MOST_DIFFERENCES = 12
+"""The number of differences between releases that a log begins with at most. Steps have the others."""
+
+
+def _observed(trace: Trace) -> Iterator[LogRow]:
     """Yield the differences from the model's release and the number of blind spots; nothing for the model."""
-    if header.differs:
+    header = trace.header
+    if differs := [*(header.differs or ()), *release_differences(trace)]:
         yield LogRow("differences from PyTorch 2.13:")
-        yield from (LogRow(f"  {sentence}") for sentence in header.differs)
+        yield from (LogRow(f"  {sentence}") for sentence in differs[:MOST_DIFFERENCES])
+        if (more := len(differs) - MOST_DIFFERENCES) > 0:
+            yield LogRow(f"  {more} more; each step has its own.")
     if header.blind_spots:
         many = counted(len(header.blind_spots), "kind of facts is", "kinds of facts are")
         yield LogRow(f"{many} not visible in a release build: dispatchviz doctor --unseen lists them")

@@ -18,6 +18,7 @@ from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+from dispatchviz.explain.trace_index.recorded_engine import recorded_release
 from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of
 from dispatchviz.explain.trace_index.tensor_numbers import outermost_call
 from dispatchviz.outputs.page.interned_lines import Lines
@@ -171,8 +172,9 @@ def _whole_stack(how: ShownStack, trace: Trace, at: int) -> Made:
 def _source(trace: Trace, at: int) -> Made:
     view, operator = source_at(trace, at), running_operator(trace, at)
     callers = tuple(caller.seq for caller in view.called_from)
+    elsewhere = bool(recorded_release(trace.header))
     running = (view.running, view.kernel, view.running_first, view.running_line)
-    return (view.file, view.line, callers, running, operator), lambda: view_rows(view, operator)
+    return (view.file, view.line, callers, running, operator), lambda: view_rows(view, operator, elsewhere)
 
 
 def _table(trace: Trace, at: int) -> Made:

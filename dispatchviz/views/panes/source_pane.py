@@ -11,6 +11,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.codegen_card import Entry, entries_of
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.locations.source_view import SourceView, source_at
+from dispatchviz.explain.trace_index.recorded_engine import DESCRIBED, recorded_release
 from dispatchviz.views.text.code_colors import highlighted
 from dispatchviz.views.text.line_fitting import cut_text
 from dispatchviz.views.text.styled_line import Line, Span, line
@@ -24,14 +25,16 @@ FAR = 100
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The rows of both sources. The line in view is the innermost one that is known."""
-    return view_rows(source_at(trace, at), running_operator(trace, at))
+    return view_rows(source_at(trace, at), running_operator(trace, at), bool(recorded_release(trace.header)))
 
 
-def view_rows(view: SourceView, operator: str) -> list[Line]:
-    """The rows of a source view, with the entries of an operator below it."""
+def view_rows(view: SourceView, operator: str, elsewhere: bool) -> list[Line]:
+    """The rows of a source view, with the entries of an operator below it. ``elsewhere`` means that another release was
+    recorded than the one that these entries are from.
+    """
     below = _running(view)
     program = _program(view, narrow=bool(below))
-    return [*program, *_callers(view), *below, *_entries(operator)] or [
+    return [*program, *_callers(view), *below, *_entries(operator, elsewhere)] or [
         line(("The trace has no source text for this step.", "dim"))
     ]
 
@@ -78,15 +81,16 @@ def _running(view: SourceView) -> list[Line]:
     return [head, *_numbered(code, view.running_first, view.running_line, here)]
 
 
-def _entries(operator: str) -> list[Line]:
+def _entries(operator: str, elsewhere: bool = False) -> list[Line]:
     """The rows of an operator's yaml entries: its kernels and its derivative."""
     if not operator.startswith("aten::"):
         return []
-    return [row for entry in entries_of(operator.removeprefix("aten::")) for row in _entry(entry)]
+    release = f" of PyTorch {DESCRIBED}" if elsewhere else ""
+    return [row for entry in entries_of(operator.removeprefix("aten::")) for row in _entry(entry, release)]
 
 
-def _entry(entry: Entry) -> list[Line]:
-    head = line((entry.here.file, "name"), (f"  line {entry.here.line}  {entry.role}", "dim"), cut=True)
+def _entry(entry: Entry, release: str) -> list[Line]:
+    head = line((entry.here.file, "name"), (f"{release}  line {entry.here.line}  {entry.role}", "dim"), cut=True)
     return [head, *(line("  ", (cut_text(text), ""), indent=6) for text in entry.here.text.splitlines())]
 
 

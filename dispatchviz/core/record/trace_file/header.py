@@ -47,6 +47,8 @@ class KeptTables(msgspec.Struct, frozen=True):
     fillings: tuple[Filling, ...]
     operators: Mapping[str, tuple[int, ...]]
     """The entries of each operator by its full name, in the order of its table, as indices in ``fillings``."""
+    schemas: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The schemas of those operators that PyTorch 2.13 does not have, or that have another schema there."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
