@@ -158,6 +158,12 @@ unbuffered = click.option(
     help="Write every step to the trace file before the program goes on. This is slower, but after a crash in C++ the "
     "file has the last step.",
 )
+ranks = click.option(
+    "--ranks",
+    is_flag=True,
+    help="Also record every process that the program starts: ranks of torchrun or torch.multiprocessing.spawn, workers of "
+    "a DataLoader, Python scripts. Each gets a file beside the trace: train.rank1.dvtrace. Runs on the installed PyTorch.",
+)
 no_trace = click.option(
     "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare its output."
 )

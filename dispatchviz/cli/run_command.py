@@ -9,6 +9,7 @@ import click
 from dispatchviz.cli import options
 
 if TYPE_CHECKING:
+    from dispatchviz.cli.family_runs import Family
     from dispatchviz.running.program_source import Script
     from dispatchviz.running.recording import EngineName
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     "the stepper is closed.",
 )
 @options.no_trace
+@options.ranks
 @options.only
 @options.limit
 @options.strict
@@ -52,6 +54,7 @@ def command(
     pager: bool,
     follow: bool,
     no_trace: bool,
+    ranks: bool,
     only: tuple[str, ...],
     limit: str | None,
     strict: bool,
@@ -82,6 +85,7 @@ def command(
     """
     from dispatchviz.cli.checked_before_run import check_filters
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
+    from dispatchviz.cli.family_runs import family_of, saved_by_rank
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
     from dispatchviz.cli.text_output import OPTIONS, Text
     from dispatchviz.outputs.trace_files import check_save, save_trace
@@ -97,7 +101,7 @@ def command(
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
             "--no-trace", save=save, step=step, view=view, json=as_json, plain=plain, follow=follow,
-            engine=engine != "model", strict=strict, **recording, **others
+            engine=engine != "model", strict=strict, ranks=ranks, **recording, **others
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
@@ -105,7 +109,7 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", follow=follow, strict=strict, engine=engine != "model", **recording)
+        alone("a saved trace", follow=follow, strict=strict, engine=engine != "model", ranks=ranks, **recording)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -118,9 +122,16 @@ def command(
     check_filters(log, source, engine)
     as_text = plain or text.wanted or can_run() is not None
     recorded = _recorded(engine, cuda, **recording)
+    if ranks and follow:
+        alone("--ranks", follow=follow)
     if follow:
         why_not = "text was requested" if plain or text.wanted else can_run()
         return _followed(source, args, (*recorded, *(["--strict"] if strict else ())), save, step, why_not)
+    if ranks:
+        alone("--ranks", step=step, view=view, json=as_json, **{OPTIONS[name][2:]: True for name in log})
+        family = family_of(source, save, recording)
+        return _run_with_ranks(family, source, args, cuda, recording, as_text, pager, strict)
+    save = saved_by_rank(save)
     outcome = run_script(source, args, cuda, save, to_stderr=as_text, engine=engine, **recording)
     with kept(outcome, save):
         check_step(outcome.trace, step)
@@ -130,6 +141,31 @@ def command(
         again = () if source == STANDARD_INPUT else (*recorded, *typed(source), *args)
         show(outcome.trace, step, save or "", plain, again, pager=pager)
     return conclude(outcome, save, strict, has_log=as_text)
+
+
+def _run_with_ranks(
+    family: Family,
+    source: Script,
+    args: tuple[str, ...],
+    cuda: str,
+    recording: dict[str, Any],
+    plain: bool,
+    pager: bool,
+    strict: bool,
+) -> int:
+    """Run with ``--ranks`` and show all processes side by side."""
+    from dispatchviz.cli.family_runs import shown_by_another
+    from dispatchviz.cli.lanes_shown import show_lanes
+    from dispatchviz.cli.script_run import conclude, kept, run_script
+
+    outcome = run_script(
+        source, args, cuda, family.base, to_stderr=plain and not shown_by_another(), engine="torch", family=family, **recording
+    )
+    family.remove_empty(outcome.trace)
+    with kept(outcome, family.base):
+        if not shown_by_another():
+            show_lanes(family.files, plain, pager)
+    return conclude(outcome, family.base, strict, has_log=False)
 
 
 def _recorded(

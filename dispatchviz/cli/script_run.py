@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
 from dispatchviz.cli.checked_before_run import check_only
+from dispatchviz.cli.family_runs import Family
 from dispatchviz.cli.input_source import standard_input
 from dispatchviz.cli.kept_traces import StreamKeeper, kept_in, streamed
 from dispatchviz.cli.recorded_values import recorded_values
@@ -44,13 +45,14 @@ def run_script(
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
     engine: EngineName = "model",
+    family: Family | None = None,
 ) -> Outcome:
     """Run a program and write its trace to a file, which is kept if ``save`` names it or the program fails.
 
     ``to_stderr`` sends the program's output to stderr. ``only`` selects events, ``limit`` bounds the recording.
     ``unbuffered`` writes each step before the program goes on. ``hashes`` adds hashes of results. ``values`` records
     the numbers of small tensors without a limit if True, none if False (``recorded_values.py``). ``rewritten`` changes
-    the script's text, ``changed`` its syntax tree. ``engine`` runs the program.
+    the script's text, ``changed`` its syntax tree. ``engine`` runs the program. ``family`` records the processes that it starts, too.
 
     Raise DispatchvizError for errors that the user can fix.
     """
@@ -64,7 +66,7 @@ def run_script(
     keepers: list[StreamKeeper] = []
 
     def keeping(trace: Recording) -> Keeper:
-        keeper = streamed(trace, file, at_most, unbuffered)
+        keeper = streamed(trace, file, at_most, unbuffered) if family is None else family.keeper(trace)
         keepers.extend([keeper] if keeper is not None else [])
         return keeper or NoKeeper()
 
@@ -82,9 +84,10 @@ def run_script(
             rewritten=rewritten,
             changed=changed,
             engine=chosen,
+            relatives=None if family is None else family.relatives,
         )
     for keeper in keepers:
-        _conclude_file(keeper, outcome, save)
+        _conclude_file(keeper, outcome, save if family is None else family.base)
     return outcome
 
 

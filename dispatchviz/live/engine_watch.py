@@ -93,6 +93,11 @@ class EngineWatch:
         self._open: list[Pass] = []
         """The backwards that run now, on all threads."""
 
+    def begin_in_child(self) -> None:
+        """Count from 0 again, in a forked child, where no other thread runs and none holds the lock."""
+        self._tasks, self._several, self._joining = count(), False, Lock()
+        self._open.clear()
+
     @contextmanager
     def watching(self, unwatched: Apart) -> Iterator[None]:
         """Record each backward of the process inside the block, except those that compiled autograd runs."""

@@ -17,6 +17,7 @@ from weakref import ref
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.changed_geometry import may_resize, recording_geometry
+from dispatchviz.live.collectives import Collectives, is_collective
 from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
 from dispatchviz.live.inference_numbers import InferenceNumbers
@@ -50,20 +51,24 @@ class ThreadState:
     def __init__(self, sets: Sequence[int]) -> None:
         self.sets = sets
         """The thread-local include and exclude sets. They are current whenever one is read (``local_sets.py``)."""
+        self.watched = True
+        self.is_engines = False
+        """True if PyTorch's engine created the thread."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin outside of all kernels and backwards, at first and in a forked child."""
         self.inside: Kernel | None = None
         """The innermost kernel."""
         self.numbers: dict[int, int] = {}
         """Serial numbers of the wrapped numbers in the outermost call, by the ``id`` of the tensor."""
         self.newest = -1
         """The highest sequence number among the thread's own Nodes that were met."""
-        self.watched = True
         self.evaluation: Evaluation | None = None
         self.depth = 0
         """The number of passes of the engine that the thread is in."""
         self.run = NO_RUN
         """The innermost pass."""
-        self.is_engines = False
-        """True if PyTorch's engine created the thread."""
         self.work: Pass | None = None
         """The backward whose Nodes the thread evaluates."""
 
@@ -91,7 +96,8 @@ class LiveRecorder(ProgramRecorder):
         c = torch._C
         self.keys = KeyNumbers(c)
         local_sets = LocalSets(c)
-        super().__init__(LiveEventBuilder(self.keys, local_sets.defaults))
+        self._defaults = local_sets.defaults
+        super().__init__(LiveEventBuilder(self.keys, self._defaults))
         self._recording_thread = self.builder.thread
         self.torch = torch
         self.facts = TensorFacts(torch, self.keys)
@@ -116,6 +122,7 @@ class LiveRecorder(ProgramRecorder):
         """The owner of the code, by the ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
+        self.collectives = Collectives(self)
         self._grad_mode = c.is_grad_enabled if hasattr(c, "is_grad_enabled") else torch.is_grad_enabled
         """PyTorch's test of grad mode. Without grad mode a kernel makes no Node, and reading ``grad_fn`` of a view that
         was written to would make one.
@@ -127,6 +134,21 @@ class LiveRecorder(ProgramRecorder):
         kinds = c._functorch.TransformType
         self._differentiating = kinds.Grad, kinds.Jvp
         self._make_step = steps(self)
+
+    def begin_in_child(self) -> None:
+        """Begin a recording of its own in a forked child. All tensors and Nodes were there before."""
+        self.notes.clear()
+        self.note = self.notes.extend
+        self._build_with(LiveEventBuilder(self.keys, self._defaults))
+        self._recording_thread, self.origin = self.builder.thread, "known before"
+        self.live_tensors.forget_all()
+        self.live_storages.forget_all()
+        self._requiring_grad.clear()
+        self.nodes.begin()
+        self.engine.begin_in_child()
+        self.collectives.begin_in_child()
+        self.thread.begin()
+        self.begin()
 
     @property
     def thread(self) -> ThreadState:
@@ -140,6 +162,8 @@ class LiveRecorder(ProgramRecorder):
             call = self.nodes.resetting(call)
         elif may_resize(operator, key):
             call = recording_geometry(self, cell, call)
+        elif is_collective(operator, key):
+            call = self.collectives.step(operator, call)
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:

@@ -49,7 +49,7 @@ class NodeWatch:
         self.hooks = PackingHooks(self._c)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
-        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._c._FunctionBase)
+        self.begin()
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[tuple[Member, ...], bool]] = {}
         """For each kind of Node its saved members, and whether any of them may be packed."""
@@ -57,6 +57,10 @@ class NodeWatch:
         """The tensors that custom Functions saved, by the ``id`` of their context (the first item of the pair), until
         the context is met as a Node.
         """
+
+    def begin(self) -> None:
+        """Know no Node yet, at first and in a forked child."""
+        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._c._FunctionBase)
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """Note the Nodes of tensors that an autograd kernel returned in grad mode."""

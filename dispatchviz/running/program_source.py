@@ -31,7 +31,15 @@ class Module(NamedTuple):
     name: str
 
 
-Script = str | Code | Module
+class Spawned(NamedTuple):
+    """A process that ``multiprocessing`` spawns: the text of ``-c`` that begins it, and the file of its program."""
+
+    text: str
+    shown: str
+    path: str
+
+
+Script = str | Code | Module | Spawned
 """A requested program; a text is a file's name, or ``-``."""
 
 STANDARD_INPUT = "-"
@@ -53,12 +61,21 @@ def typed(script: Script) -> tuple[str, ...]:
             return ("-c", text)
         case Module(name):
             return ("-m", name)
+        case Spawned(text):
+            return ("-c", text)
     return (script,)
 
 
 def name_of(script: Script) -> str:
     """Return a program's name before it is read."""
-    return script.name if isinstance(script, Module) else STRING if isinstance(script, Code) else script
+    match script:
+        case Module(name):
+            return name
+        case Code():
+            return STRING
+        case Spawned():
+            return script.shown
+    return script
 
 
 class Source(NamedTuple):
@@ -94,6 +111,8 @@ def read_source(script: Script, stdin_source: bytes = b"") -> Source:
         return Source(STRING, STRING, _code(script.text), "-c", "")
     if isinstance(script, Module):
         return _module(script.name)
+    if isinstance(script, Spawned):
+        return Source(script.shown, script.path, _text_of(script.path), "-c", "")
     if script == STANDARD_INPUT:
         return Source(STDIN, STDIN, _decoded(script, stdin_source), script, os.path.dirname(os.path.abspath(STDIN)))
     path = os.path.abspath(located(script))
@@ -103,6 +122,15 @@ def read_source(script: Script, stdin_source: bytes = b"") -> Source:
     except OSError as error:
         raise DispatchvizError(f"cannot read {script}: {error.strerror}{alternatives(script)}") from None
     return Source(script.replace(os.sep, "/"), path, _decoded(script, raw), script, os.path.dirname(path))
+
+
+def _text_of(path: str) -> str | None:
+    """Return the text of a program's file, or None if it has none."""
+    try:
+        with open(path, "rb") as file:
+            return _decoded(path, file.read())
+    except (OSError, DispatchvizError):
+        return None
 
 
 def _code(text: str) -> str:

@@ -8,6 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.autocast import AUTOCAST_KINDS
 from dispatchviz.explain.kinds.binding import BINDING_KINDS
+from dispatchviz.explain.kinds.collective import COLLECTIVE_KINDS
 from dispatchviz.explain.kinds.dispatch import DISPATCH_KINDS
 from dispatchviz.explain.kinds.engine import ENGINE_KINDS
 from dispatchviz.explain.kinds.error import ERROR_KINDS
@@ -36,6 +37,7 @@ _ALL = (
     | BINDING_KINDS
     | DISPATCH_KINDS
     | TORCH_DISPATCH_KINDS
+    | COLLECTIVE_KINDS
     | GUARD_KINDS
     | AUTOCAST_KINDS
     | STREAM_KINDS

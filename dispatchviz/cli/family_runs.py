@@ -1,0 +1,204 @@
+"""Runs that record every process which a program starts (``--ranks``): the keeper of each trace, the command line of
+each child, and the traces afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dispatchviz.cli.kept_traces import StreamKeeper
+from dispatchviz.cli.trace_folders import SUFFIX, ranks_folder
+from dispatchviz.core.record.event_filter import read_only
+from dispatchviz.core.record.recording_limit import Limit, read_limit
+from dispatchviz.core.record.trace_stream import TraceStream
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.running.engines import engine_named
+from dispatchviz.running.process.family_files import (
+    MAIN,
+    FamilyFile,
+    Lineage,
+    files_of_run,
+    is_one_of_several,
+    rank_here,
+)
+from dispatchviz.running.process.program_end import End
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code, Module, Script, Spawned, name_of
+from dispatchviz.running.recording import Recording
+from dispatchviz.running.relatives import Relatives
+from dispatchviz.trace import Trace
+
+RUNNER = str(Path(__file__).with_name("recorded_child.py"))
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """The options that all processes of a run have in common."""
+
+    only: tuple[str, ...] = ()
+    limit: str | None = None
+    unbuffered: bool = False
+
+
+class Child(msgspec.Struct, frozen=True):
+    """The facts that the runner of a new Python gets."""
+
+    lineage: Lineage
+    recorded: Recorded
+    shown: str
+    """The name of the program of the first process in traces, and its file."""
+    path: str
+
+
+class FamilyKeeper(StreamKeeper):
+    """A keeper that names the file after its process, and says nothing about that of a child."""
+
+    def __init__(self, trace: Recording, relatives: Relatives, limit: Limit, unbuffered: bool) -> None:
+        self._relatives, self._limit, self._unbuffered = relatives, limit, unbuffered
+        super().__init__(trace, self._begin(trace))
+        trace.watch_rank(self.rank_met)
+
+    def _begin(self, trace: Recording) -> TraceStream:
+        path = self._relatives.file.path()
+        try:
+            return trace.stream_to(path, self._limit, self._unbuffered)
+        except OSError as error:
+            raise DispatchvizError(f"cannot write {path}: {error.strerror or error}") from None
+
+    def begin_in_child(self, trace: Recording) -> None:
+        """Write the recording of a forked child to a file of its own. Without a file it is not recorded."""
+        with suppress(DispatchvizError):
+            self._trace, self._stream = trace, self._begin(trace)
+
+    def rank_met(self, rank: int) -> None:
+        """Name the file after the rank of this process."""
+        file = self._relatives.file
+        if file.rank is None:
+            file.rank = rank
+            self._stream.rename(file.path())
+
+    def finish(self, reason: str = "") -> None:
+        """Complete the trace and move it into its place."""
+        if self._relatives.file.name == MAIN:
+            super().finish(reason)
+        elif not self._stream.in_place:
+            if not self._stream.complete:
+                self._trace.finish_stream(keep=False)
+            self.keep()
+
+    def keep(self) -> str:
+        """Move the trace into its place, under the name that the process has by now. An empty one is removed."""
+        if self._stream.events or self._relatives.file.name == MAIN:
+            self._stream.rename(self._relatives.file.path())
+            return super().keep()
+        self._stream.discard()
+        return self._stream.path
+
+
+class Family:
+    """The recordings of a program and of the processes that it starts."""
+
+    def __init__(self, lineage: Lineage, recorded: Recorded) -> None:
+        self._recorded = recorded
+        self.base = lineage.base
+        """The path of the trace of the first process."""
+        file = FamilyFile(lineage)
+        file.remove_last_run()
+        self.relatives = Relatives(file, self._runner)
+        self.keepers: list[FamilyKeeper] = []
+
+    @property
+    def files(self) -> list[str]:
+        """The traces of all processes so far."""
+        return files_of_run(self.base)
+
+    def remove_empty(self, trace: Trace) -> None:
+        """Remove the trace of the first process if it recorded nothing and another process did: ``torchrun`` itself."""
+        if not len(trace) and self.base in self.files and len(self.files) > 1:
+            os.unlink(self.base)
+
+    def _runner(self, lineage: Lineage, shown: str, path: str) -> Sequence[str]:
+        return RUNNER, msgspec.json.encode(Child(lineage, self._recorded, shown, path)).decode()
+
+    def keeper(self, trace: Recording) -> FamilyKeeper:
+        """Begin to write a recording to a file, and return its keeper."""
+        limit = read_limit(self._recorded.limit)
+        self.keepers.append(FamilyKeeper(trace, self.relatives, limit, self._recorded.unbuffered))
+        return self.keepers[-1]
+
+
+def family_of(source: Script, save: str | None, recording: Mapping[str, Any]) -> Family:
+    """Return the recordings of a program with ``--ranks``, given its other options.
+
+    Raise DispatchvizError for options that only the model has.
+    """
+    for option in ("hashes", "values"):
+        if recording[option]:
+            raise DispatchvizError(f"--{option} works only on the model, and --ranks records an installed PyTorch")
+    common = Recorded(tuple(recording["only"]), recording["limit"], recording["unbuffered"])
+    return Family(Lineage(base_of(name_of(source), save)), common)
+
+
+def saved_by_rank(save: str | None) -> str | None:
+    """Return the file to save. If ``torchrun`` started this process, each rank has its own: ``train.rank1.dvtrace``."""
+    if save is None or not is_one_of_several() or f"rank{rank_here()}" in os.path.basename(save):
+        return save
+    file = FamilyFile(Lineage(save))
+    file.remove_last_run()
+    return file.path()
+
+
+def base_of(program: str, save: str | None) -> str:
+    """Return the path of the trace of the first process: the file to save, or one in a folder of kept traces."""
+    if save:
+        return os.path.abspath(save)
+    folder = ranks_folder(program)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder / f"{folder.stem}{SUFFIX}")
+
+
+def run_child(child: Child, script: Script, arguments: Sequence[str]) -> End:
+    """Run and record the program of a new Python. Return its end.
+
+    Raise DispatchvizError, before the program runs, if it cannot be read or compiled.
+    """
+    recorded = child.recorded
+    family = Family(child.lineage, recorded)
+    outcome = run(
+        script,
+        arguments,
+        shows_errors=True,
+        keeping=family.keeper,
+        only=read_only(recorded.only) if recorded.only else None,
+        engine=engine_named("torch"),
+        relatives=family.relatives,
+    )
+    family.keepers[0].keep()
+    return End(outcome.status, outcome.error, outcome.signal)
+
+
+SPAWNED = "from multiprocessing.spawn import spawn_main"
+
+
+def script_in(words: Sequence[str], child: Child) -> tuple[Script, list[str]]:
+    """Return the program on the command line of a new Python, and its arguments."""
+    kind, *rest = words
+    if kind == "-c":
+        text, *rest = rest
+        return Spawned(text, child.shown, child.path) if text.startswith(SPAWNED) else Code(text), rest
+    if kind == "-m":
+        name, *rest = rest
+        return Module(name), rest
+    return kind, rest
+
+
+def shown_by_another() -> bool:
+    """Return whether this process is one of several that the same command line started, so that it shows nothing."""
+    return is_one_of_several()
