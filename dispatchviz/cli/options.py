@@ -271,4 +271,5 @@ def _with_values(command: click.Command) -> set[str]:
 source = click.argument("source", metavar="SCRIPT-or-TRACE", shell_complete=completion.programs)
 script = click.argument("source", metavar="SCRIPT", shell_complete=completion.programs)
 trace = click.argument("trace", shell_complete=completion.traces)
+traces = click.argument("traces", metavar="TRACE...", nargs=-1, required=True, shell_complete=completion.traces)
 args = click.argument("args", nargs=-1, type=click.UNPROCESSED, shell_complete=completion.files)
