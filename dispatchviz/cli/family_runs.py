@@ -139,9 +139,9 @@ def family_of(source: Script, save: str | None, recording: Mapping[str, Any]) ->
     Raise DispatchvizError for options that only the model has.
     """
     for option in ("hashes", "values"):
-        if recording[option]:
+        if recording.get(option):
             raise DispatchvizError(f"--{option} works only on the model, and --ranks records an installed PyTorch")
-    common = Recorded(tuple(recording["only"]), recording["limit"], recording["unbuffered"])
+    common = Recorded(tuple(recording["only"]), recording["limit"], bool(recording.get("unbuffered")))
     return Family(Lineage(base_of(name_of(source), save)), common)
 
 

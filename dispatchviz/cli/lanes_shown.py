@@ -9,8 +9,10 @@ from pathlib import Path
 from dispatchviz.cli.input_source import load
 from dispatchviz.explain.ranks.lanes import Lanes, lanes
 from dispatchviz.explain.ranks.member import Member, in_order
+from dispatchviz.explain.ranks.mismatches import mismatches
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.outputs.trace_files import TRACES
+from dispatchviz.running.program_source import Script
 
 
 def traces_in(names: Sequence[str]) -> list[str]:
@@ -27,6 +29,16 @@ def traces_in(names: Sequence[str]) -> list[str]:
     return found
 
 
+def traces_of(source: Script, arguments: Sequence[str]) -> list[str] | None:
+    """Return the traces if the source is a folder of traces, or the first of several traces; else None."""
+    if not isinstance(source, str):
+        return None
+    if os.path.isdir(source):
+        return traces_in([source, *arguments])
+    several = [source, *arguments]
+    return several if arguments and all(name.lower().endswith(TRACES) for name in several) else None
+
+
 def lanes_of(files: Sequence[str]) -> Lanes:
     """Load traces and return them side by side."""
     return lanes(in_order([Member(load(file), file) for file in files]))
@@ -39,3 +51,25 @@ def show_lanes(files: Sequence[str], plain: bool, pager: bool) -> None:
 
     console = terminal()
     console.print(lanes_lines(lanes_of(files), console))
+
+
+def tell_ranks(files: Sequence[str]) -> int:
+    """Print which rank does not call the collectives that others call, then the mistakes of each process. Return 1 if
+    there is such a rank, or if a process raised.
+    """
+    from dispatchviz.explain.diagnosis.diagnose import diagnoses
+    from dispatchviz.foundation.shown_text import quoted
+    from dispatchviz.views.cards.diagnosis_text import diagnosis_lines
+    from dispatchviz.views.cards.lanes_text import why_lines
+    from dispatchviz.views.text.console import terminal
+
+    console, members = terminal(), in_order([Member(load(file), file) for file in files])
+    console.print(why_lines(members, console))
+    failed = any(mismatches(members))
+    for member in members:
+        found = diagnoses(member.trace)
+        failed = failed or any(each.rank == "error" for each in found)
+        if found:
+            console.print(["", console.heading(member.name)])
+            console.print(diagnosis_lines(member.trace, found, quoted(member.file), console))
+    return int(failed)

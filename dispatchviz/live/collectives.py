@@ -79,6 +79,8 @@ class Collectives:
         self._watch._emit(
             ev.CollectiveCalled, operator, group.name, group.ranks, group.rank, number, elements, dtype, root, now
         )
+        if self._watch.stream is not None:  # a process that is killed while it waits has the call in its file
+            self._watch.hand_over()
 
     def _group(self, arguments: Sequence[Any]) -> Group:
         c10d = self._watch.torch.distributed.distributed_c10d

@@ -62,7 +62,7 @@ def _missing(members: Sequence[Member], meeting: Meeting) -> Statement:
     others = listed([members[lane].name for lane in meeting.calls])
     text = (
         f"{capital(names)} never called collective {call.number} of {group_text(call)}: {collective_name(call)}"
-        f"{_where(members[waiting], call)}, for which {others} {'waits' if len(meeting.calls) == 1 else 'wait'}. {ends}"
+        f"{_where(members[waiting], call)}, for which {others} waited. {ends}"
     )
     return Statement("collective never called", text)
 

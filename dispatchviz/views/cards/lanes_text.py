@@ -8,10 +8,12 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.explain.kinds.collective import collective_name
 from dispatchviz.explain.ranks.lanes import LaneRow, Lanes
-from dispatchviz.explain.ranks.meetings import Meeting
+from dispatchviz.explain.ranks.meetings import Meeting, meetings
+from dispatchviz.explain.ranks.member import Member
 from dispatchviz.explain.ranks.mismatches import mismatches
-from dispatchviz.foundation.english import shortened
+from dispatchviz.foundation.english import capital, listed, shortened
 from dispatchviz.foundation.shown_text import shown
+from dispatchviz.views.cards.diagnosis_text import labeled
 from dispatchviz.views.text.console import Console
 
 GAP = "  "
@@ -58,6 +60,18 @@ def lanes_lines(lanes: Lanes, console: Console) -> Iterator[str]:
     for said in mismatches(lanes.members):
         yield ""
         yield from console.wrapped(said.text, 0)
+
+
+def why_lines(members: Sequence[Member], console: Console) -> Iterator[str]:
+    """Yield the mistakes in the collectives of several processes, or a line that says that there is none."""
+    found = tuple(mismatches(members))
+    for said in found:
+        yield from labeled("why", said.text, console)
+    if not found:
+        called = len(meetings(members))
+        names = listed([member.name for member in members])
+        agree = f"they agree in all {called} collectives" if called else "they call no collectives"
+        yield from console.wrapped(f"{capital(names)}: {agree}.", 0)
 
 
 def _joined(cells: Sequence[str], width: int) -> str:
