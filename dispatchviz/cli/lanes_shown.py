@@ -11,8 +11,10 @@ from dispatchviz.explain.ranks.lanes import Lanes, lanes
 from dispatchviz.explain.ranks.member import Member, in_order
 from dispatchviz.explain.ranks.mismatches import mismatches
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.garbage_collection import collector_waits
 from dispatchviz.outputs.trace_files import TRACES
 from dispatchviz.running.program_source import Script
+from dispatchviz.tui.terminal.support import can_run
 
 
 def traces_in(names: Sequence[str]) -> list[str]:
@@ -45,7 +47,15 @@ def lanes_of(files: Sequence[str]) -> Lanes:
 
 
 def show_lanes(files: Sequence[str], plain: bool, pager: bool) -> None:
-    """Open the screen with a lane for each process, or print the lanes."""
+    """Open the screen with a lane for each process. If it cannot open, or if ``plain`` is true, print the lanes."""
+    why_not = can_run()
+    if why_not is None and not plain:
+        with collector_waits():
+            from dispatchviz.tui.app import show as open_stepper
+            from dispatchviz.tui.lanes.lanes_app import show as open_screen
+
+        open_screen(lanes_of(files), open_stepper)
+        return
     from dispatchviz.views.cards.lanes_text import lanes_lines
     from dispatchviz.views.text.console import terminal
 

@@ -55,7 +55,8 @@ def lanes_lines(lanes: Lanes, console: Console) -> Iterator[str]:
     yield console.heading(_joined([member.name for member in lanes.members], width))
     for row in lanes.rows:
         if row.meeting is not None:
-            yield console.styled(f"── {meeting_title(lanes, row.meeting)} ".ljust(console.width, "─"), "cyan")
+            title = shortened(f"── {meeting_title(lanes, row.meeting)}", console.width - 3)
+            yield console.styled(f"{title} ".ljust(console.width, "─"), "cyan")
         yield _joined([cell_text(lanes, row, lane) for lane in range(len(lanes.members))], width)
     for said in mismatches(lanes.members):
         yield ""
