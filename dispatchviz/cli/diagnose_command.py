@@ -105,14 +105,12 @@ def _run_with_ranks(
     source: Script, args: tuple[str, ...], cuda: str, save: str | None, recording: dict[str, Any]
 ) -> int:
     """Run with ``--ranks`` and explain all processes."""
-    from dispatchviz.cli.family_runs import family_of
+    from dispatchviz.cli.family_runs import run_family
     from dispatchviz.cli.lanes_shown import tell_ranks
-    from dispatchviz.cli.script_run import kept, run_script
+    from dispatchviz.cli.script_run import kept
     from dispatchviz.foundation.errors import EndedBySignal
 
-    family = family_of(source, save, recording)
-    outcome = run_script(source, args, cuda, family.base, to_stderr=True, engine="torch", family=family, **recording)
-    family.remove_empty(outcome.trace)
+    outcome, family = run_family(source, args, save, True, recording, cuda)
     with kept(outcome, family.base):
         found = tell_ranks(family.files)
     if outcome.signal:

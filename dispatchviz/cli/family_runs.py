@@ -1,4 +1,4 @@
-"""Runs that record every process which a program starts (``--ranks``): the keeper of each trace, the command line of
+"""The recording of every process that a program starts (``--ranks``): the keeper of each trace, the command line of
 each child, and the traces afterwards.
 """
 
@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from dispatchviz.cli.input_source import load
 from dispatchviz.cli.kept_traces import StreamKeeper
 from dispatchviz.cli.trace_folders import SUFFIX, ranks_folder
 from dispatchviz.core.record.event_filter import read_only
@@ -27,9 +28,10 @@ from dispatchviz.running.process.family_files import (
     files_of_run,
     is_one_of_several,
     rank_here,
+    split,
 )
 from dispatchviz.running.process.program_end import End
-from dispatchviz.running.program import run
+from dispatchviz.running.program import Outcome, run
 from dispatchviz.running.program_source import Code, Module, Script, Spawned, name_of
 from dispatchviz.running.recording import Recording
 from dispatchviz.running.relatives import Relatives
@@ -113,6 +115,12 @@ class Family:
         self.relatives = Relatives(file, self._runner)
         self.keepers: list[FamilyKeeper] = []
 
+    def traces(self) -> Iterator[tuple[str, Trace]]:
+        """Yield each trace, and the part of its file's name that distinguishes the process; empty for the first one."""
+        stem, suffix = split(self.base)
+        for file in self.files:
+            yield file[len(stem) + 1 : -len(suffix)], load(file)
+
     @property
     def files(self) -> list[str]:
         """The traces of all processes so far."""
@@ -143,6 +151,23 @@ def family_of(source: Script, save: str | None, recording: Mapping[str, Any]) ->
             raise DispatchvizError(f"--{option} works only on the model, and --ranks records an installed PyTorch")
     common = Recorded(tuple(recording["only"]), recording["limit"], bool(recording.get("unbuffered")))
     return Family(Lineage(base_of(name_of(source), save)), common)
+
+
+def run_family(
+    source: Script,
+    args: Sequence[str],
+    save: str | None,
+    to_stderr: bool,
+    recording: Mapping[str, Any],
+    cuda: str = "auto",
+) -> tuple[Outcome, Family]:
+    """Run a program with ``--ranks``. Return how it ended, and the recordings of all processes."""
+    from dispatchviz.cli.script_run import run_script
+
+    family = family_of(source, save, recording)
+    outcome = run_script(source, args, cuda, family.base, to_stderr, engine="torch", family=family, **recording)
+    family.remove_empty(outcome.trace)
+    return outcome, family
 
 
 def saved_by_rank(save: str | None) -> str | None:
@@ -197,8 +222,3 @@ def script_in(words: Sequence[str], child: Child) -> tuple[Script, list[str]]:
         name, *rest = rest
         return Module(name), rest
     return kind, rest
-
-
-def shown_by_another() -> bool:
-    """Return whether this process is one of several that the same command line started, so that it shows nothing."""
-    return is_one_of_several()

@@ -85,8 +85,10 @@ def names_program(arguments: Sequence[str]) -> bool:
     first = next((place for place, word in enumerate(words) if not word.startswith("-") or word == "-"), len(words))
     ours = any(word.startswith(OF_PROGRAMS) for word in words[:first])
     is_folder = len(words) == first + 1 and os.path.isdir(words[first])
-    return ours or is_folder or any(
-        word == "-" or word.endswith(ENDINGS) or "/" in word for word in words[first : first + 1]
+    return (
+        ours
+        or is_folder
+        or any(word == "-" or word.endswith(ENDINGS) or "/" in word for word in words[first : first + 1])
     )
 
 

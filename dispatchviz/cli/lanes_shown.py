@@ -65,7 +65,7 @@ def show_lanes(files: Sequence[str], plain: bool, pager: bool) -> None:
 
 def tell_ranks(files: Sequence[str]) -> int:
     """Print which rank does not call the collectives that others call, then the mistakes of each process. Return 1 if
-    there is such a rank, or if a process raised.
+    a rank does not, or if a process raised.
     """
     from dispatchviz.explain.diagnosis.diagnose import diagnoses
     from dispatchviz.foundation.shown_text import quoted

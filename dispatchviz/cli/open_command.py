@@ -18,7 +18,13 @@ from dispatchviz.cli import options
 @options.log_filters
 @options.traces
 def command(
-    step: int | None, view: str | None, as_json: bool, plain: bool, log: dict[str, Any], pager: bool, traces: tuple[str, ...]
+    step: int | None,
+    view: str | None,
+    as_json: bool,
+    plain: bool,
+    log: dict[str, Any],
+    pager: bool,
+    traces: tuple[str, ...],
 ) -> int:
     """Open the stepper on TRACE, a file saved with --save or by `trace.save(path)`; - reads standard input.
 
@@ -26,8 +32,8 @@ def command(
     that choose a part of the log print that part. A file that was cut off opens up to the cut. While a file is being
     recorded (NAME.part-PROCESS.dvtrace), the stepper shows new steps as they come.
 
-    Several traces, or a folder of traces, are shown side by side: a lane for each process, and rows across the lanes for
-    collectives, in which ranks wait for each other (record them with --ranks).
+    Several traces, or a folder of traces, are shown side by side: a lane for each process, and rows across the lanes
+    for collectives, in which ranks wait for each other (record them with --ranks).
 
     \b
     Examples:

@@ -161,8 +161,9 @@ unbuffered = click.option(
 ranks = click.option(
     "--ranks",
     is_flag=True,
-    help="Also record every process that the program starts: ranks of torchrun or torch.multiprocessing.spawn, workers of "
-    "a DataLoader, Python scripts. Each gets a file beside the trace: train.rank1.dvtrace. Runs on the installed PyTorch.",
+    help="Also record every process that the program starts: ranks of torchrun or torch.multiprocessing.spawn, workers "
+    "of a DataLoader, Python scripts. Each gets a file beside the trace: train.rank1.dvtrace. Runs on the installed "
+    "PyTorch.",
 )
 no_trace = click.option(
     "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare its output."

@@ -9,7 +9,6 @@ import click
 from dispatchviz.cli import options
 
 if TYPE_CHECKING:
-    from dispatchviz.cli.family_runs import Family
     from dispatchviz.running.program_source import Script
     from dispatchviz.running.recording import EngineName
 
@@ -84,11 +83,12 @@ def command(
       dispatchviz run --no-trace examples/mlp.py
     """
     from dispatchviz.cli.checked_before_run import check_filters
+    from dispatchviz.cli.family_runs import saved_by_rank
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
-    from dispatchviz.cli.family_runs import family_of, saved_by_rank
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
     from dispatchviz.cli.text_output import OPTIONS, Text
     from dispatchviz.outputs.trace_files import check_save, save_trace
+    from dispatchviz.running.process.family_files import is_one_of_several
     from dispatchviz.running.program_source import name_of, typed
     from dispatchviz.tui.show import show
     from dispatchviz.tui.terminal.support import can_run
@@ -129,10 +129,11 @@ def command(
         return _followed(source, args, (*recorded, *(["--strict"] if strict else ())), save, step, why_not)
     if ranks:
         alone("--ranks", step=step, view=view, json=as_json, **{OPTIONS[name][2:]: True for name in log})
-        family = family_of(source, save, recording)
-        return _run_with_ranks(family, source, args, cuda, recording, as_text, pager, strict)
-    save = saved_by_rank(save)
+        return _run_with_ranks(source, args, cuda, save, recording, as_text, pager, strict)
+    saved, save = save, saved_by_rank(save)
     outcome = run_script(source, args, cuda, save, to_stderr=as_text, engine=engine, **recording)
+    if saved and is_one_of_several() and not (plain or text.wanted):
+        return conclude(outcome, save, strict)
     with kept(outcome, save):
         check_step(outcome.trace, step)
         if text.wanted:
@@ -144,26 +145,25 @@ def command(
 
 
 def _run_with_ranks(
-    family: Family,
     source: Script,
     args: tuple[str, ...],
     cuda: str,
+    save: str | None,
     recording: dict[str, Any],
     plain: bool,
     pager: bool,
     strict: bool,
 ) -> int:
     """Run with ``--ranks`` and show all processes side by side."""
-    from dispatchviz.cli.family_runs import shown_by_another
+    from dispatchviz.cli.family_runs import run_family
     from dispatchviz.cli.lanes_shown import show_lanes
-    from dispatchviz.cli.script_run import conclude, kept, run_script
+    from dispatchviz.cli.script_run import conclude, kept
+    from dispatchviz.running.process.family_files import is_one_of_several
 
-    outcome = run_script(
-        source, args, cuda, family.base, to_stderr=plain and not shown_by_another(), engine="torch", family=family, **recording
-    )
-    family.remove_empty(outcome.trace)
+    shows = not is_one_of_several()  # else torchrun started us several times
+    outcome, family = run_family(source, args, save, plain and shows, recording, cuda)
     with kept(outcome, family.base):
-        if not shown_by_another():
+        if shows:
             show_lanes(family.files, plain, pager)
     return conclude(outcome, family.base, strict, has_log=False)
 

@@ -52,7 +52,8 @@ def run_script(
     ``to_stderr`` sends the program's output to stderr. ``only`` selects events, ``limit`` bounds the recording.
     ``unbuffered`` writes each step before the program goes on. ``hashes`` adds hashes of results. ``values`` records
     the numbers of small tensors without a limit if True, none if False (``recorded_values.py``). ``rewritten`` changes
-    the script's text, ``changed`` its syntax tree. ``engine`` runs the program. ``family`` records the processes that it starts, too.
+    the script's text, ``changed`` its syntax tree. ``engine`` runs the program. ``family`` records the processes that
+    it starts, too.
 
     Raise DispatchvizError for errors that the user can fix.
     """

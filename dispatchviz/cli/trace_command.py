@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @options.save
 @options.only
 @options.limit
+@options.ranks
 @options.strict
 @options.unbuffered
 @options.hashes
@@ -57,6 +58,7 @@ def command(
     save: str | None,
     only: tuple[str, ...],
     limit: str | None,
+    ranks: bool,
     strict: bool,
     unbuffered: bool,
     hashes: bool,
@@ -80,6 +82,7 @@ def command(
       dispatchviz trace --format torch -m examples.forum
     """
     from dispatchviz.cli.checked_before_run import check_filters
+    from dispatchviz.cli.family_runs import run_family
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.outputs.trace_files import check_save, save_trace
@@ -95,12 +98,18 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", strict=strict, engine=engine != "model", **recording)
+        alone("a saved trace", strict=strict, engine=engine != "model", ranks=ranks, **recording)
         if save:
             save_trace(trace, save)
         shown.write(trace)
         return 0
     check_filters(log, source, engine)
+    if ranks:
+        outcome, family = run_family(source, args, save, not shown.file, recording, cuda)
+        with kept(outcome, family.base):
+            for name, recorded in family.traces():
+                shown.of_process(name).write(recorded)
+        return conclude(outcome, family.base, strict, has_log=form == "text" and output is None)
     outcome = run_script(source, args, cuda, save, to_stderr=not shown.file, engine=engine, **recording)
     with kept(outcome, save):
         shown.write(outcome.trace)
@@ -140,6 +149,15 @@ class _Shown(NamedTuple):
             check_alone(form[0], filters)
         if self.file:
             (check_trace if self.form == "jsonl" else check_log)(self.file)
+
+    def of_process(self, name: str) -> _Shown:
+        """Return the same for one process of several. Its log has a file of its own, or a title."""
+        from dispatchviz.foundation.terminal_output import print_lines
+        from dispatchviz.running.process.family_files import of_process
+
+        if self.file is None and self.form == "text":
+            print_lines(["", f"── {name or 'main'} ──", ""])
+        return self._replace(file=self.file and of_process(self.file, name), pager=False)
 
     def write(self, trace: Trace) -> None:
         """Write it. Raise DispatchvizError if the trace has no such step."""

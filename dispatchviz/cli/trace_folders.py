@@ -30,7 +30,9 @@ def places(program: str) -> Iterator[Path]:
 
 
 def ranks_folder(program: str) -> Path:
-    """Return the folder where the traces of all processes of a program are kept, which replaces that of the last run."""
+    """Return the folder where the traces of all processes of a program are kept, which replaces that of the last
+    run.
+    """
     return next(iter(_folders())) / (Path(program).stem.strip("<>") + ".ranks")
 
 

@@ -48,7 +48,7 @@ from dispatchviz.running.program_source import (
     working_folder,
 )
 from dispatchviz.running.recording import Recording
-from dispatchviz.running.relatives import FamilyKeeper, Relatives
+from dispatchviz.running.relatives import Relatives
 from dispatchviz.trace import Trace
 
 

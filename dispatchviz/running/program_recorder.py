@@ -476,7 +476,9 @@ class ProgramRecorder(Recorder):
         """Build later events with another builder, which knows the files of the program."""
         known, self.builder, self._program = self._program, builder, builder
         builder.announced.update(known.announced)
-        builder.sources.update((file, known.sources[file]) for file in known.announced.values() if file in known.sources)
+        builder.sources.update(
+            (file, known.sources[file]) for file in known.announced.values() if file in known.sources
+        )
         self.announced, self.names = builder.announced, Names(self)
         self._top, self._top_code, self._beginning, self._found, self._found_way = 0, None, 0, (0, 0), ()
         self._entered.clear()

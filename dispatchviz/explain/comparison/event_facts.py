@@ -27,7 +27,8 @@ TEXT = (ev.SourceLine, ev.NameBound, ev.NameUnbound, ev.Printed, ev.Warned, ev.T
 _COUNTED = frozenset(
     {
         "TensorNumber", "NodeNumber", "StorageNumber", "CounterNumber", "GraphTaskNumber", "StreamNumber",
-        "StreamEventNumber", "HookNumber", "SequenceNumber", "TopologicalNumber", "ThreadNumber", "LineNumber", "Rank", "Time",
+        "StreamEventNumber", "HookNumber", "SequenceNumber", "TopologicalNumber", "ThreadNumber", "LineNumber",
+        "Rank", "Time",
     }
 )  # fmt: skip
 """The types of fields whose numbers only count, or differ in each process."""

@@ -55,7 +55,11 @@ def _why(trace: Trace, event: ev.CollectiveCalled) -> Statement:
     node, root = after_node(trace, event), ""
     if event.root >= 0:
         root = f" Rank {event.root} {'receives' if event.operator in _RECEIVING else 'sends'}."
-    hook = f" A hook makes the call while {node} runs, as DistributedDataParallel does when a bucket is full." if node else ""
+    hook = (
+        f" A hook makes the call while {node} runs, as DistributedDataParallel does when a bucket is full."
+        if node
+        else ""
+    )
     text = (
         f"Rank {event.rank} calls {collective_name(event)}, collective {event.number} of {group_text(event)} (ranks "
         f"{ranks}), with {amount(event)}.{root} It ends when all ranks of the group have called it.{hook}"

@@ -1,7 +1,7 @@
 """The lanes of several processes: rows in the order of time, a column for each process.
 
-Between two collectives, the k-th rows of all lanes are side by side. A collective is a row across the lanes of the ranks
-that call it.
+Between two collectives, the k-th rows of all lanes are side by side. A collective is a row across the lanes of the
+ranks that call it.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def _lines(stops: deque[Stop]) -> list[int]:
 
 
 def _next(waiting: Sequence[deque[Stop]], found: Mapping[Key, Meeting]) -> Key | None:
-    """Return the collective that comes next: one that all its callers have reached, else the earliest. Return None if no
-    process has reached one.
+    """Return the collective that comes next: one that all its callers have reached, else the earliest. Return None if
+    no process has reached one.
     """
     heads = {_key(stops[0]) for stops in waiting if stops and _is_call(stops[0])}
     complete = [key for key in heads if all(_is_head(waiting[lane], key) for lane in found[key].calls)]

@@ -48,7 +48,7 @@ class Meeting:
 
     @property
     def agrees(self) -> bool:
-        """Whether all ranks made the same call."""
+        """True if all ranks made the same call."""
         return not self.missing and len({call.operator for call in self.calls.values()}) == 1
 
     def title(self, members: Sequence[Member]) -> str:
@@ -56,7 +56,9 @@ class Meeting:
         call = self.first
         lane = min(self.calls)
         node = after_node(members[lane].trace, call)
-        text = f"{collective_name(call)} {call.number} of {group_text(call)}, {amount(call)}{node and f', after {node}'}"
+        text = (
+            f"{collective_name(call)} {call.number} of {group_text(call)}, {amount(call)}{node and f', after {node}'}"
+        )
         if not self.agrees or self.last is None:
             return text
         return f"{text}; {members[self.last].name} came last, {self.delay(self.last):.1f} ms after the first"

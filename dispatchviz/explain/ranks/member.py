@@ -29,7 +29,7 @@ class Member:
 
     @cached_property
     def rank(self) -> int | None:
-        """Its rank; None if it belongs to no process group. A worker of a rank has none."""
+        """The rank; None if the process belongs to no process group. A worker of a rank has none."""
         if self.collectives:
             return self.collectives[0].rank
         header = self.trace.header
@@ -40,7 +40,7 @@ class Member:
 
     @cached_property
     def name(self) -> str:
-        """Its name: ``rank 1``, ``worker 0 of rank 1``, ``process 4242``, ``main``."""
+        """The name: ``rank 1``, ``worker 0 of rank 1``, ``process 4242``, ``main``."""
         process = self.trace.header.process
         if self.rank is not None:
             return f"rank {self.rank}"

@@ -1,8 +1,8 @@
 """Processes that a program begins.
 
-A forked child continues without being recorded, unless ``relatives.py`` records it. A process that begins anew (``subprocess``, ``multiprocessing`` by
-spawn or forkserver, ``os.exec``) finds the model when it imports torch, and is not recorded.
-``for_children/sitecustomize.py`` makes it find the model.
+A forked child continues without being recorded, unless ``relatives.py`` records it. A process that begins anew
+(``subprocess``, ``multiprocessing`` by spawn or forkserver, ``os.exec``) finds the model when it imports torch, and is
+not recorded. ``for_children/sitecustomize.py`` makes it find the model.
 """
 
 from __future__ import annotations

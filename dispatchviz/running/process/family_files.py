@@ -55,9 +55,7 @@ class FamilyFile:
     def process(self) -> Process:
         """The process, for the header of its trace."""
         of = self._lineage
-        return Process(
-            name=self.name, number=os.getpid(), parent=of.parent, began=self._began, launch=self._launch
-        )
+        return Process(name=self.name, number=os.getpid(), parent=of.parent, began=self._began, launch=self._launch)
 
     @property
     def name(self) -> str:
@@ -78,15 +76,9 @@ class FamilyFile:
         """Return the path of its trace file. If another process of this run has the name, a number is added."""
         if self.name == MAIN:
             return self._lineage.base
-        stem, suffix = self._stem()
+        stem, suffix = split(self._lineage.base)
         names = (f"{stem}.{self.name}{'' if at == 1 else f'-{at}'}{suffix}" for at in count(1))
         return next(path for path in names if not os.path.exists(path))
-
-    def _stem(self) -> tuple[str, str]:
-        """Return the path of the first process's trace without its suffix, and the suffix."""
-        base = self._lineage.base
-        suffix = suffix_of(base)
-        return base.removesuffix(suffix), suffix
 
     @property
     def base(self) -> str:
@@ -103,7 +95,7 @@ class FamilyFile:
 
     def remove_last_run(self) -> None:
         """Remove the traces that this process and its children left in an earlier run."""
-        stem, suffix = self._stem()
+        stem, suffix = split(self._lineage.base)
         own = "" if self.name == MAIN else self.name
         for file in glob.glob(f"{glob.escape(stem)}.{own}*{suffix}"):
             name = file[len(stem) + 1 : -len(suffix)]
@@ -112,12 +104,23 @@ class FamilyFile:
                 Path(file).unlink(missing_ok=True)
 
 
+def split(base: str) -> tuple[str, str]:
+    """Return the path of a trace without its suffix, and the suffix."""
+    suffix = suffix_of(base)
+    return base.removesuffix(suffix), suffix
+
+
+def of_process(path: str, name: str) -> str:
+    """Return the path of a file with the name of a process before its suffix: ``graph.rank1.svg``."""
+    stem, suffix = os.path.splitext(path)
+    return f"{stem}.{name}{suffix}" if name else path
+
+
 def files_of_run(base: str) -> list[str]:
     """Return the traces of the processes of a run by name, given the path of the first one's: first that one, if there
     is one, then the others in the order of their numbers.
     """
-    suffix = suffix_of(base)
-    stem = base.removesuffix(suffix)
+    stem, suffix = split(base)
     others = [file for file in glob.glob(f"{glob.escape(stem)}.*{suffix}") if _is_of(file, stem, suffix)]
     return [*([base] if os.path.exists(base) else ()), *sorted(others, key=_by_numbers)]
 

@@ -28,8 +28,9 @@ def is_helper(words: Sequence[Word]) -> bool:
 
 
 def python_of(executables: Sequence[Word]) -> tuple[str, str] | None:
-    """Return this Python's executable and the script that it runs, if an executable is this Python (the script is empty)
-    or a script that names it in its first line (``torchrun``). ``executables`` are the places that are tried in order.
+    """Return this Python's executable and the script that it runs, if an executable is this Python (the script is
+    empty) or a script that names it in its first line (``torchrun``). ``executables`` are the places that are tried in
+    order.
     """
     found = next((path for one in executables if os.access(path := os.fsdecode(one), os.X_OK)), None)
     if found is None:
@@ -81,7 +82,7 @@ def with_runner(words: Sequence[Word], runner: Sequence[str]) -> list[str] | Non
 
 
 def _option(word: str) -> tuple[str, int]:
-    """Return the letter in a word such as ``-uc`` that takes a value or ends the options, and its place; the last letter
+    """Return the letter in a word like ``-uc`` that takes a value or ends the options, and its place; the last letter
     if there is none.
     """
     return next(((one, at) for at, one in _letters(word) if one in _WITH_VALUE | _ENDS), (word[-1], len(word) - 1))

@@ -67,7 +67,7 @@ def below(state: LanesState, width: int, most: int) -> list[Line]:
 
 
 def _partners(state: LanesState, meeting: Meeting) -> str:
-    """What each rank calls and when."""
+    """The call of each rank and its time."""
     members = state.lanes.members
     called = [
         f"{members[lane].name}: {collective_name(call)}, {amount(call)}, +{meeting.delay(lane):.1f} ms"
@@ -134,9 +134,9 @@ def footer(width: int) -> Line:
 
 
 INTRODUCTION = """\
-Each column is a process, and rows go down in time: the lines that the program reaches, and an error that ends it. A row \
-with ● is a collective: all ranks of the group call it, and the first ones wait for the last. ✗ is a rank that never \
-called it. Between two collectives, the rows of the processes are side by side, without an order in time.
+Each column is a process, and rows go down in time: the lines that the program reaches, and an error that ends it. A \
+row with ● is a collective: all ranks of the group call it, and the first ones wait for the last. ✗ is a rank that \
+never called it. Between two collectives, the rows of the processes are side by side, without an order in time.
 """
 
 
@@ -148,4 +148,3 @@ def help_rows() -> list[Line]:
         line(),
         line(("Esc or q closes this help.", "dim")),
     ]
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dispatchviz.core.record import events as ev
 from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.explain.kinds.collective import collective_name
 from dispatchviz.explain.ranks.lanes import LaneRow, Lanes
