@@ -130,9 +130,10 @@ def command(
     if ranks:
         alone("--ranks", step=step, view=view, json=as_json, **{OPTIONS[name][2:]: True for name in log})
         return _run_with_ranks(source, args, cuda, save, recording, as_text, pager, strict)
-    saved, save = save, saved_by_rank(save)
-    outcome = run_script(source, args, cuda, save, to_stderr=as_text, engine=engine, **recording)
-    if saved and is_one_of_several() and not (plain or text.wanted):
+    shows = plain or text.wanted or not (save and is_one_of_several())  # else torchrun started us several times
+    save = saved_by_rank(save)
+    outcome = run_script(source, args, cuda, save, to_stderr=shows and as_text, engine=engine, **recording)
+    if not shows:
         return conclude(outcome, save, strict)
     with kept(outcome, save):
         check_step(outcome.trace, step)

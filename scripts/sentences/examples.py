@@ -69,6 +69,10 @@ UNSEEN = {
     "numbers not recorded": "a recording that has the numbers of small tensors (`record(values=16)`)",
     "limit of numbers": "a recording that has the numbers of small tensors 1,000 times",
     "backward on a thread of the pool": "61 nested backward passes",
+    "collective called": "a rank of a distributed program (`--ranks`)",
+    "collectives differ": "ranks that call different collectives",
+    "collective never called": "a rank that never calls a collective",
+    "collectives of different sizes": "ranks that give different numbers of elements to a collective",
     "meta checks": "a meta function that is interrupted before it declares its output",
 }
 """Kinds that no program or command below comes to, and what would."""

@@ -14,10 +14,10 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as model
-from dispatchviz.core.record.events import AnyEvent
+from dispatchviz.core.record.events import AnyEvent, CollectiveCalled
 from dispatchviz.core.record.trace_file import FORMAT, Header, encode
 from dispatchviz.core.record.trace_file.event_lines import KINDS
-from dispatchviz.core.record.trace_file.header import Filling, KeptTables, KeyLayout
+from dispatchviz.core.record.trace_file.header import Filling, KeptTables, KeyLayout, Process
 from scripts.trace_schema import FILE, text
 from tests.core.test_event_vocabularies import STREAMS
 from tests.explain.programs import traced
@@ -25,7 +25,7 @@ from tests.fuzzing.seeds import seeds
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
 
-OF_THE_HEADER = {kind.__name__ for kind in (KeyLayout, KeptTables, Filling)}
+OF_THE_HEADER = {kind.__name__ for kind in (KeyLayout, KeptTables, Filling, Process)}
 """The types of the header's fields."""
 SCHEMA: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
 
@@ -90,12 +90,19 @@ def a_warning() -> bytes:
         return traced("import warnings; warnings.simplefilter('always'); warnings.warn('so')").encoded(".jsonl")
 
 
+def a_collective() -> bytes:
+    """A line that only a recording of a distributed program on an installed PyTorch has."""
+    return encode(CollectiveCalled(0, None, "c10d::allreduce_", "default", (0, 1), 1, 3, 49, "float32", -1, 10**18))
+
+
 @cache
 def lines() -> tuple[bytes, ...]:
     """The lines of many programs, with every kind of event."""
     of_today = (seed for seed in seeds() if json.loads(seed.partition(b"\n")[0])["format"] == FORMAT)
     more = (in_new_thread(partial(recorded, source)) for source in (STREAMS, PROGRAMS["anomaly_nan"]))
-    return tuple(line for seed in (*of_today, *more, a_name_lost(), a_warning()) for line in seed.splitlines())
+    return tuple(
+        line for seed in (*of_today, *more, a_name_lost(), a_warning(), a_collective()) for line in seed.splitlines()
+    )
 
 
 def recorded(source: str) -> bytes:
