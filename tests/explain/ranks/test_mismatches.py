@@ -18,8 +18,8 @@ def test_ranks_that_agree_have_no_mismatch() -> None:
 def test_rank_that_ends_before_a_collective_is_named() -> None:
     assert said(member(0, 1, ("allreduce_", 1), 2, ("allreduce_", 2)), member(1, 1, ("allreduce_", 1), 4)) == [
         (
-            "Rank 1 never called collective 1 of the default group: all_reduce (line 2: second), for which rank 0 waited. "
-            "The recording of rank 1 ends after all_reduce 0 at line 4: fourth."
+            "Rank 1 never called collective 1 of the default group: all_reduce (line 2: second), for which rank 0 "
+            "waited. The recording of rank 1 ends after all_reduce 0 at line 4: fourth."
         )
     ]
 
@@ -34,8 +34,8 @@ def test_other_collective_is_named_and_what_follows_is_not() -> None:
     second = member(1, 2, ("broadcast_", 1), ("barrier", 2), ("barrier", 3))
     assert said(first, second) == [
         (
-            "Rank 0 calls all_reduce (line 1: first) and rank 1 calls broadcast (line 2: second) as collective 0 of the "
-            "default group. All ranks of a group must call the same collectives in the same order."
+            "Rank 0 calls all_reduce (line 1: first) and rank 1 calls broadcast (line 2: second) as collective 0 of "
+            "the default group. All ranks of a group must call the same collectives in the same order."
         )
     ]
 
