@@ -111,7 +111,7 @@ def _run_with_ranks(
     from dispatchviz.foundation.errors import EndedBySignal
 
     outcome, family = run_family(source, args, save, True, recording, cuda)
-    with kept(outcome, family.base):
+    with kept(outcome, family.shown):
         found = tell_ranks(family.files)
     if outcome.signal:
         raise EndedBySignal(outcome.signal)

@@ -194,13 +194,13 @@ def command(
             alone("--ranks", output=output)
         recording = {"only": only, "limit": limit, "hashes": hashes, "values": values}
         outcome, family = run_family(source, args, save, False, recording, cuda)
-        with kept(outcome, family.base):
+        with kept(outcome, family.shown):
             if wanted is TABLE:
                 _export_table(tuple(family.files), output, run)
             elif save is None:
                 for process, recorded in family.traces():
                     write(recorded, process)
-        return conclude(outcome, family.base, strict)
+        return conclude(outcome, family.shown, strict)
     outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=engine)
     with (
         kept(outcome, save),

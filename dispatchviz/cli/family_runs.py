@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,10 +17,12 @@ import msgspec
 from dispatchviz.cli.input_source import load
 from dispatchviz.cli.kept_traces import StreamKeeper
 from dispatchviz.cli.trace_folders import SUFFIX, ranks_folder
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recording_limit import Limit, read_limit
 from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.running.call_sites import is_users_file
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.process.family_files import (
     MAIN,
@@ -126,9 +129,16 @@ class Family:
         """The traces of all processes so far."""
         return files_of_run(self.base)
 
-    def remove_empty(self, trace: Trace) -> None:
-        """Remove the trace of the first process if it recorded nothing and another process did: ``torchrun`` itself."""
-        if not len(trace) and self.base in self.files and len(self.files) > 1:
+    @property
+    def shown(self) -> str:
+        """The file to open: the only trace, or a pattern for all of them."""
+        stem, suffix = split(self.base)
+        return self.base if self.files == [self.base] else f"{stem}.*{suffix[1:]}"
+
+    def remove_launcher(self, trace: Trace) -> None:
+        """Remove the trace of the first process if it only launched others, as ``torchrun`` does."""
+        others = [file for file in self.files if file != self.base]
+        if others and not trace.steps_of(ev.Dispatched) and _is_installed(trace.header.program):
             os.unlink(self.base)
 
     def _runner(self, lineage: Lineage, shown: str, path: str) -> Sequence[str]:
@@ -153,6 +163,11 @@ def family_of(source: Script, save: str | None, recording: Mapping[str, Any]) ->
     return Family(Lineage(base_of(name_of(source), save)), common)
 
 
+def _is_installed(program: str) -> bool:
+    """Return whether a program belongs to a package, or is a command of this Python's environment."""
+    return not is_users_file(program) or os.path.dirname(os.path.abspath(program)) == os.path.dirname(sys.executable)
+
+
 def run_family(
     source: Script,
     args: Sequence[str],
@@ -166,7 +181,7 @@ def run_family(
 
     family = family_of(source, save, recording)
     outcome = run_script(source, args, cuda, family.base, to_stderr, engine="torch", family=family, **recording)
-    family.remove_empty(outcome.trace)
+    family.remove_launcher(outcome.trace)
     return outcome, family
 
 

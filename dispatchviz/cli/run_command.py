@@ -163,10 +163,10 @@ def _run_with_ranks(
 
     shows = not is_one_of_several()  # else torchrun started us several times
     outcome, family = run_family(source, args, save, plain and shows, recording, cuda)
-    with kept(outcome, family.base):
+    with kept(outcome, family.shown):
         if shows:
             show_lanes(family.files, plain, pager)
-    return conclude(outcome, family.base, strict, has_log=False)
+    return conclude(outcome, family.shown, strict, has_log=False)
 
 
 def _recorded(

@@ -106,10 +106,10 @@ def command(
     check_filters(log, source, engine)
     if ranks:
         outcome, family = run_family(source, args, save, not shown.file, recording, cuda)
-        with kept(outcome, family.base):
+        with kept(outcome, family.shown):
             for name, recorded in family.traces():
                 shown.of_process(name).write(recorded)
-        return conclude(outcome, family.base, strict, has_log=form == "text" and output is None)
+        return conclude(outcome, family.shown, strict, has_log=form == "text" and output is None)
     outcome = run_script(source, args, cuda, save, to_stderr=not shown.file, engine=engine, **recording)
     with kept(outcome, save):
         shown.write(outcome.trace)
