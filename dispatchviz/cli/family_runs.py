@@ -12,7 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
+from click.core import ParameterSource
 
 from dispatchviz.cli.input_source import load
 from dispatchviz.cli.kept_traces import StreamKeeper
@@ -156,6 +158,12 @@ def family_of(source: Script, save: str | None, recording: Mapping[str, Any]) ->
 
     Raise DispatchvizError for options that only the model has.
     """
+    context = click.get_current_context()
+    if (
+        context.params.get("engine") == "model"
+        and context.get_parameter_source("engine") is ParameterSource.COMMANDLINE
+    ):
+        raise DispatchvizError("--ranks records an installed PyTorch: leave out --engine model")
     for option in ("hashes", "values"):
         if recording.get(option):
             raise DispatchvizError(f"--{option} works only on the model, and --ranks records an installed PyTorch")

@@ -103,7 +103,7 @@ def command(
             save_trace(trace, save)
         shown.write(trace)
         return 0
-    check_filters(log, source, engine)
+    check_filters(log, source, "torch" if ranks else engine)
     if ranks:
         outcome, family = run_family(source, args, save, not shown.file, recording, cuda)
         with kept(outcome, family.shown):

@@ -45,7 +45,7 @@ if __name__ == "__main__":
     for method in ("fork", "spawn"):
         data = Doubled(torch.arange(2.0))
         print([batch.tolist() for batch in DataLoader(data, num_workers=1, multiprocessing_context=method)], flush=True)
-    code = "import os, sys; print(sys.argv, sys.path[0] == '', sys.flags.unbuffered, sorted(os.environ))"
+    code = "import os, sys; print(sys.argv, sys.path[0] == '', sys.stdout.write_through, sorted(os.environ))"
     subprocess.run([sys.executable, "-u", "-c", code, "word"], check=True)
     subprocess.run(["env"], check=True, stdout=subprocess.DEVNULL)
     mp.spawn(rank_of, args=(sys.argv[1],), nprocs=2)
@@ -124,7 +124,7 @@ def test_worker_has_the_calls_of_its_dataset(family: Family, file: str) -> None:
 def test_tensor_of_the_parent_is_known_before_in_a_forked_worker(family: Family) -> None:
     trace = Trace.load(family.folder / "t.worker0.dvtrace")
     first = next(event for event in trace if isinstance(event, ev.TensorCreated))
-    assert (first.origin, first.shape) == ("known before", (2,))
+    assert (first.how, first.shape) == ("known before", (2,))
 
 
 def test_ranks_agree_in_their_collectives(family: Family) -> None:
