@@ -68,6 +68,7 @@ class FamilyKeeper(StreamKeeper):
 
     def __init__(self, trace: Recording, relatives: Relatives, limit: Limit, unbuffered: bool) -> None:
         self._relatives, self._limit, self._unbuffered = relatives, limit, unbuffered
+        relatives.keeper = self
         super().__init__(trace, self._begin(trace))
         trace.watch_rank(self.rank_met)
 
@@ -212,7 +213,7 @@ def base_of(program: str, save: str | None) -> str:
     return str(folder / f"{folder.stem}{SUFFIX}")
 
 
-def run_child(child: Child, script: Script, arguments: Sequence[str]) -> End:
+def run_child(child: Child, script: Script | Spawned, arguments: Sequence[str]) -> End:
     """Run and record the program of a new Python. Return its end.
 
     Raise DispatchvizError, before the program runs, if it cannot be read or compiled.
@@ -235,7 +236,7 @@ def run_child(child: Child, script: Script, arguments: Sequence[str]) -> End:
 SPAWNED = "from multiprocessing.spawn import spawn_main"
 
 
-def script_in(words: Sequence[str], child: Child) -> tuple[Script, list[str]]:
+def script_in(words: Sequence[str], child: Child) -> tuple[Script | Spawned, list[str]]:
     """Return the program on the command line of a new Python, and its arguments."""
     kind, *rest = words
     if kind == "-c":

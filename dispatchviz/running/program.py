@@ -32,6 +32,7 @@ from dispatchviz.running.process.early_end import Keeper, NoKeeper, default_sign
 from dispatchviz.running.process.interpreter_state import put_back_afterwards
 from dispatchviz.running.process.program_end import End, clear_main, run_to_its_end
 from dispatchviz.running.process.progress import LIMIT_HINT, progress_of
+from dispatchviz.running.process.python_commands import Word
 from dispatchviz.running.process.standard_output import reporting_writes
 from dispatchviz.running.process.tracebacks import message_of, traceback_of
 from dispatchviz.running.process.warnings_shown import reporting_warnings
@@ -114,7 +115,7 @@ class _Program:
 
 
 def run(
-    script: Script,
+    script: Script | Spawned,
     args: Sequence[str] = (),
     output: TextIO | None = None,
     stdin_source: bytes = b"",
@@ -245,9 +246,12 @@ def _family(
 
         def begins() -> None:
             stop_reporting()
-            relatives.begin_in_child(watcher, trace, keeper)
+            relatives.begin_in_child(watcher, trace)
 
-        return trace.family(begins, lambda *command: relatives.command(*command, program.source), True)
+        def instead(words: Sequence[Word], executables: Sequence[Word]) -> tuple[list[str], list[bytes]] | None:
+            return relatives.command(words, executables, program.source)
+
+        return trace.family(begins, instead, ranks=True)
 
     def in_child() -> None:
         recorder.stop(watcher)

@@ -31,6 +31,10 @@ class Module(NamedTuple):
     name: str
 
 
+Script = str | Code | Module
+"""A requested program; a text is a file's name, or ``-``."""
+
+
 class Spawned(NamedTuple):
     """A process that ``multiprocessing`` spawns: the text of ``-c`` that begins it, and the file of its program."""
 
@@ -38,9 +42,6 @@ class Spawned(NamedTuple):
     shown: str
     path: str
 
-
-Script = str | Code | Module | Spawned
-"""A requested program; a text is a file's name, or ``-``."""
 
 STANDARD_INPUT = "-"
 """The name of a script that is given as text, as ``python -`` reads it."""
@@ -61,21 +62,12 @@ def typed(script: Script) -> tuple[str, ...]:
             return ("-c", text)
         case Module(name):
             return ("-m", name)
-        case Spawned(text):
-            return ("-c", text)
     return (script,)
 
 
 def name_of(script: Script) -> str:
     """Return a program's name before it is read."""
-    match script:
-        case Module(name):
-            return name
-        case Code():
-            return STRING
-        case Spawned():
-            return script.shown
-    return script
+    return script.name if isinstance(script, Module) else STRING if isinstance(script, Code) else script
 
 
 class Source(NamedTuple):
@@ -105,7 +97,7 @@ def working_folder() -> str:
         return ""
 
 
-def read_source(script: Script, stdin_source: bytes = b"") -> Source:
+def read_source(script: Script | Spawned, stdin_source: bytes = b"") -> Source:
     """Find and read a program. Raise DispatchvizError if there is none, or if it is not text in its encoding."""
     if isinstance(script, Code):
         return Source(STRING, STRING, _code(script.text), "-c", "")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from dispatchviz.core.seam import recorder
+from dispatchviz.running.process.children import starts_another
 from dispatchviz.running.process.early_end import Keeper, default_signals_again
 from dispatchviz.running.process.family_files import FamilyFile, Lineage
 from dispatchviz.running.process.python_commands import Word, is_helper, python_of, with_runner
@@ -42,6 +43,8 @@ class Relatives:
         self.file = file
         self._runner = runner
         self._facts: Mapping[str, Any] = {}
+        self.keeper: FamilyKeeper | None = None
+        """The keeper of this process's trace, once it is recorded."""
 
     def about(self, of: About) -> About:
         """Return the facts for a header: those of the engine, and this process."""
@@ -57,7 +60,9 @@ class Relatives:
     is_forked = False
     """True in a child that the program forked."""
 
-    def command(self, words: Sequence[Word], executables: Sequence[Word], program: Source) -> tuple[Any, Any] | None:
+    def command(
+        self, words: Sequence[Word], executables: Sequence[Word], program: Source
+    ) -> tuple[list[str], list[bytes]] | None:
         """Return the command line and the executables with which a new Python is recorded. Return None for any other
         program.
         """
@@ -68,13 +73,19 @@ class Relatives:
         recorded = with_runner(whole, [*self._runner(self.file.for_children(), program.shown, program.path)])
         return None if recorded is None else (recorded, [os.fsencode(executable)])
 
-    def begin_in_child(self, watcher: ProgramRecorder, trace: Recording, keeper: FamilyKeeper) -> None:
-        """Record a forked child from its first moment."""
+    def begin_in_child(self, watcher: ProgramRecorder, trace: Recording) -> None:
+        """Record a forked child from its first moment, unless it is about to become another program, or its parent was
+        not recorded any more.
+        """
         default_signals_again()
-        if recorder.listening is not watcher:  # the parent's recording was over, or paused
-            keeper.give_up()
+        keeper = self.keeper
+        if keeper is None or recorder.listening is not watcher or starts_another():
+            recorder.stop(watcher)
             return
         self.file, self.is_forked = FamilyFile(self.file.lineage_from(os.getppid())), True
-        watcher.begin_in_child()
-        keeper.begin_in_child(trace.in_child())
-        report_writes(sys.stdout, watcher.wrote)
+        try:
+            watcher.begin_in_child()
+            keeper.begin_in_child(trace.in_child())
+            report_writes(sys.stdout, watcher.wrote)
+        except Exception:  # it runs without a recording
+            recorder.stop(watcher)

@@ -7,6 +7,7 @@ not recorded. ``for_children/sitecustomize.py`` makes it find the model.
 
 from __future__ import annotations
 
+import _thread
 import importlib
 import os
 import subprocess
@@ -96,8 +97,12 @@ def _new_pythons_noticed(family: Family) -> Iterator[None]:
     original = _posixsubprocess.fork_exec
 
     def fork_exec(args: Any, executables: Any, *rest: Any) -> int:
-        instead = family.instead(args, executables)
-        number: int = original(*(instead or (args, executables)), *rest)
+        instead, thread = family.instead(args, executables), _thread.get_ident()
+        _starting.add(thread)
+        try:
+            number: int = original(*(instead or (args, executables)), *rest)
+        finally:
+            _starting.discard(thread)
         if instead is None and not family.is_child and _is_python(args, executables):
             family.begun(number)
         return number
@@ -109,6 +114,15 @@ def _new_pythons_noticed(family: Family) -> Iterator[None]:
     finally:
         for module, name in before:
             setattr(module, name, original)
+
+
+_starting: set[int] = set()
+"""The threads that are starting another program. The child runs Python code only for ``preexec_fn``."""
+
+
+def starts_another() -> bool:
+    """Return whether this process is a forked child that is about to become another program."""
+    return _thread.get_ident() in _starting
 
 
 def _is_python(args: Any, executables: Any) -> bool:

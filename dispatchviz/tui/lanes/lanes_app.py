@@ -74,7 +74,7 @@ class LanesApp(TerminalApp[Opened]):
         if name in MOVES:
             self.view.show(MOVES[name](self.state, *arguments))
         elif name == "page":
-            self.view.show(self.state.move(arguments[0] * self.view.page))
+            self.view.show(self.state.move(self.view.page if arguments[0] == 1 else -self.view.page))
         elif name == "open":
             self.open_step()
         elif name == "help":
