@@ -106,6 +106,8 @@ class LiveRecorder(ProgramRecorder):
         self._requiring_grad = set[int]()
         """Serial numbers of the tensors for which an event says that they require grad."""
         self.live_storages = StorageNumbers(self.storage_numbers)
+        self._named_before: dict[int, tuple[ref[Any], str]] = {}
+        """The names that tensors had when the process was forked, by the ``id`` of each."""
         self.operators = WatchedOperators(c)
         self.cells = WatchedCells(torch, self._step)
         self._threads = _Threads(local_sets, self.cells)
@@ -138,6 +140,7 @@ class LiveRecorder(ProgramRecorder):
     def begin_in_child(self) -> None:
         """Begin a recording of its own in a forked child. All tensors and Nodes were there before."""
         self.notes.clear()
+        self._named_before = self.names.by_tensor()
         self.note = self.notes.extend
         self._build_with(LiveEventBuilder(self.keys, self._defaults))
         self._recording_thread, self.origin = self.builder.thread, "known before"
@@ -228,7 +231,15 @@ class LiveRecorder(ProgramRecorder):
         self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
         if requires_grad:
             self._requiring_grad.add(number)
+        if self._named_before:
+            self._name_again(tensor)
         return number
+
+    def _name_again(self, tensor: Any) -> None:
+        """Name a tensor as the parent of this process did."""
+        named = self._named_before.pop(id(tensor), None)
+        if named is not None and named[0]() is tensor:
+            super().name_bound(named[1], tensor)
 
     def leaf_requires_grad(self, tensor: Any, /) -> None:
         """Emit the event that a leaf requires grad, unless it is known. A leaf is looked at when it gets a name,

@@ -24,11 +24,15 @@ FAMILY = """\
 import os, subprocess, sys
 import torch, torch.distributed as dist, torch.multiprocessing as mp
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader
 
-class Doubled(TensorDataset):
+class Doubled:
+    def __init__(self):
+        self.numbers = torch.arange(2.0)
+    def __len__(self):
+        return 2
     def __getitem__(self, at):
-        doubled = self.tensors[0][at] * 2
+        doubled = self.numbers[at] * 2
         return doubled
 
 def rank_of(rank, file):
@@ -43,7 +47,7 @@ def rank_of(rank, file):
 
 if __name__ == "__main__":
     for method in ("fork", "spawn"):
-        data = Doubled(torch.arange(2.0))
+        data = Doubled()
         print([batch.tolist() for batch in DataLoader(data, num_workers=1, multiprocessing_context=method)], flush=True)
     code = "import os, sys; print(sys.argv, sys.path[0] == '', sys.stdout.write_through, sorted(os.environ))"
     subprocess.run([sys.executable, "-u", "-c", code, "word"], check=True)
@@ -114,7 +118,7 @@ def test_every_process_with_calls_has_a_trace(family: Family) -> None:
 def test_worker_has_the_calls_of_its_dataset(family: Family, file: str) -> None:
     trace = Trace.load(family.folder / file)
     lines = [(event.line, event.function) for event in trace if isinstance(event, ev.SourceLine)]
-    assert (8, "Doubled.__getitem__") in lines
+    assert (12, "Doubled.__getitem__") in lines
     operators = [event.operator for event in trace if isinstance(event, ev.Dispatched)]
     assert operators.count("aten::mul.Tensor") >= 2
     assert "doubled" in [event.name for event in trace if isinstance(event, ev.NameBound)]
@@ -125,6 +129,8 @@ def test_tensor_of_the_parent_is_known_before_in_a_forked_worker(family: Family)
     trace = Trace.load(family.folder / "t.worker0.dvtrace")
     first = next(event for event in trace if isinstance(event, ev.TensorCreated))
     assert (first.how, first.shape) == ("known before", (2,))
+    name = next(event for event in trace if isinstance(event, ev.NameBound))
+    assert (name.name, name.tensor) == ("data.numbers", first.tensor)
 
 
 def test_ranks_agree_in_their_collectives(family: Family) -> None:
