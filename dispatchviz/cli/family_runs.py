@@ -117,7 +117,8 @@ class Family:
         self.base = lineage.base
         """The path of the trace of the first process."""
         file = FamilyFile(lineage)
-        file.remove_last_run()
+        if not lineage.parent:
+            file.remove_last_run()
         self.relatives = Relatives(file, self._runner)
         self.keepers: list[FamilyKeeper] = []
 

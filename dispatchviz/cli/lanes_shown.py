@@ -12,6 +12,7 @@ from dispatchviz.explain.ranks.member import Member, in_order
 from dispatchviz.explain.ranks.mismatches import mismatches
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.garbage_collection import collector_waits
+from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.outputs.trace_files import TRACES
 from dispatchviz.running.program_source import Script
 from dispatchviz.tui.terminal.support import can_run
@@ -43,7 +44,10 @@ def traces_of(source: Script, arguments: Sequence[str]) -> list[str] | None:
 
 def lanes_of(files: Sequence[str]) -> Lanes:
     """Load traces and return them side by side."""
-    return lanes(in_order([Member(load(file), file) for file in files]))
+    found = lanes(in_order([Member(load(file), file) for file in files]))
+    if found.several_runs:
+        complain("the traces are of different runs, so their collectives may not belong together")
+    return found
 
 
 def show_lanes(files: Sequence[str], plain: bool, pager: bool) -> None:

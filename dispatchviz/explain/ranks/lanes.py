@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
+
+from msgspec import UNSET
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.ranks.meetings import Key, Meeting, meetings
 from dispatchviz.explain.ranks.member import Member
+from dispatchviz.explain.ranks.mismatches import mismatches
+from dispatchviz.explain.sentences.statement import Statement
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,21 @@ class Lanes:
     members: tuple[Member, ...]
     rows: tuple[LaneRow, ...]
 
-    def row_of(self, lane: int, step: int) -> int:
-        """Return the number of the last row of a lane up to a step; 0 if there is none."""
-        rows = (at for at, row in enumerate(self.rows) if (own := row.steps[lane]) is not None and own <= step)
-        return max(rows, default=0)
+    @cached_property
+    def mistakes(self) -> tuple[Statement, ...]:
+        """The first collective of each group that cannot end."""
+        return tuple(mismatches(self.members))
+
+    @cached_property
+    def collectives(self) -> int:
+        """The number of collectives."""
+        return sum(row.meeting is not None for row in self.rows)
+
+    @property
+    def several_runs(self) -> bool:
+        """True if the processes are known to belong to different runs."""
+        known = (member.trace.header.process for member in self.members)
+        return len({process.launch for process in known if process is not UNSET}) > 1
 
 
 def lanes(members: Sequence[Member]) -> Lanes:

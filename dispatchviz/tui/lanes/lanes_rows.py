@@ -6,8 +6,7 @@ from rich.cells import cell_len
 
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.kinds.collective import amount, collective_name
-from dispatchviz.explain.ranks.meetings import Meeting, meetings
-from dispatchviz.explain.ranks.mismatches import mismatches
+from dispatchviz.explain.ranks.meetings import Meeting
 from dispatchviz.foundation.english import counted
 from dispatchviz.tui.lanes.lanes_state import LANES_GROUPS, LANES_KEYMAP, LanesState
 from dispatchviz.views import keymap
@@ -41,7 +40,7 @@ def header(state: LanesState, width: int, height: int) -> list[Line]:
         text = f"The terminal is {width}x{height}. dispatchviz needs at least {SMALLEST[0]}x{SMALLEST[1]}"
         return wrap(line((text, "warning")), max(width, 1))
     members = state.lanes.members
-    met = counted(len(meetings(members)), "collective")
+    met = counted(state.lanes.collectives, "collective")
     program = members[0].trace.header.program
     return [line((" dispatchviz", "bold"), f"  {program}  {counted(len(members), 'process', 'processes')}, {met}")]
 
@@ -49,7 +48,7 @@ def header(state: LanesState, width: int, height: int) -> list[Line]:
 def why(state: LanesState, width: int, most: int) -> list[Line]:
     """The text above the rows: a note, and the collectives that cannot end."""
     rows = wrap(state.note, width - 1) if state.note else []
-    found = [line((f" {said.text}", "warning"), indent=1) for said in mismatches(state.lanes.members)]
+    found = [line((f" {said.text}", "warning"), indent=1) for said in state.lanes.mistakes]
     sound = [line((" Between two collectives, the rows of the processes are side by side.", "dim"), indent=1)]
     return paragraphs([*rows, *(found or sound)], width - 1, most)
 

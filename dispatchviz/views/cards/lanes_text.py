@@ -57,7 +57,7 @@ def lanes_lines(lanes: Lanes, console: Console) -> Iterator[str]:
             title = shortened(f"── {meeting_title(lanes, row.meeting)}", console.width - 3)
             yield console.styled(f"{title} ".ljust(console.width, "─"), "cyan")
         yield _joined([cell_text(lanes, row, lane) for lane in range(len(lanes.members))], width)
-    for said in mismatches(lanes.members):
+    for said in lanes.mistakes:
         yield ""
         yield from console.wrapped(said.text, 0)
 

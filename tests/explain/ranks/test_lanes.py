@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchviz.explain.comparison.divergences import compare
 from dispatchviz.explain.ranks.lanes import lanes
 from dispatchviz.explain.ranks.member import in_order
 from dispatchviz.views.cards.lanes_text import cell_text, lanes_lines, why_lines
@@ -62,6 +63,12 @@ def test_lanes_as_text() -> None:
 
 def test_empty_traces_have_no_rows() -> None:
     assert lanes((member(0), member(1))).rows == ()
+
+
+def test_rank_and_time_of_a_collective_are_no_difference() -> None:
+    first, second = member(0, 1, ("allreduce_", 1)), member(1, 1, ("allreduce_", 9))
+    assert compare(first.trace, second.trace).same
+    assert not compare(first.trace, member(1, 1, ("broadcast_", 9)).trace).same
 
 
 def test_ranks_that_agree_are_said_to() -> None:
