@@ -20,7 +20,7 @@ class Meeting:
     calls: Mapping[int, ev.CollectiveCalled]
     """The calls by the number of the lane."""
     missing: tuple[int, ...]
-    """Ranks of the group that were recorded and did not call it."""
+    """Ranks of the group that were recorded completely and did not call it."""
 
     @property
     def first(self) -> ev.CollectiveCalled:
@@ -70,7 +70,7 @@ def meetings(members: Sequence[Member]) -> dict[Key, Meeting]:
     for lane, member in enumerate(members):
         for call in member.collectives:
             calls.setdefault((call.group, call.number), {})[lane] = call
-    recorded = {member.rank for member in members if member.rank is not None}
+    recorded = {member.rank for member in members if member.rank is not None and not member.is_partial}
     found = {key: Meeting(found, _missing(found, recorded)) for key, found in calls.items()}
     return dict(sorted(found.items(), key=lambda item: item[1].time))
 

@@ -47,6 +47,12 @@ class Member:
         words = [] if process is UNSET else re.findall(r"([a-z]+)(\d*)", process.name)
         return " of ".join(f"{word} {number}".strip() for word, number in reversed(words))
 
+    @cached_property
+    def is_partial(self) -> bool:
+        """True if steps are missing that the process took while it was recorded: by ``--only``, or after a limit."""
+        ended = any(part in each for each in self.trace.notices for part in ("recording ended", "recording stopped"))
+        return bool(self.trace.header.only) or ended
+
     @property
     def began(self) -> int:
         """The time at which its recording began, in nanoseconds; 0 if it is unknown."""

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from dispatchviz.core.record.recording_limit import end_before
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.ranks.member import Member
 from dispatchviz.explain.ranks.mismatches import mismatches
 
 from .processes import AGREEING, member
@@ -50,6 +55,14 @@ def test_different_sizes_are_named() -> None:
 
 def test_sizes_of_a_gather_may_differ() -> None:
     assert said(member(0, ("allgather_", 1)), member(1, ("allgather_", 1), elements=3)) == []
+
+
+def test_rank_whose_recording_has_a_part_of_its_steps_is_not_blamed() -> None:
+    other = member(1, 2)
+    some = msgspec.structs.replace(other.trace.header, only=("line=2",))
+    cut = msgspec.structs.replace(other.trace.header, remarks=(end_before(1, "the limit is reached"),))
+    for header in (some, cut):
+        assert said(member(0, ("allreduce_", 1)), Member(Trace(header, other.trace.events))) == []
 
 
 def test_rank_that_was_not_recorded_is_not_blamed() -> None:
