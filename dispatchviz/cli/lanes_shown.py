@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dispatchviz.cli.input_source import load
-from dispatchviz.explain.ranks.lanes import Lanes, lanes
-from dispatchviz.explain.ranks.member import Member, in_order
-from dispatchviz.explain.ranks.mismatches import mismatches
+from dispatchviz.explain.comparison.ranks.lanes import Lanes, lanes
+from dispatchviz.explain.comparison.ranks.member import Member, in_order
+from dispatchviz.explain.comparison.ranks.mismatches import mismatches
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.garbage_collection import collector_waits
 from dispatchviz.foundation.terminal_output import complain

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING
 
 from dispatchviz.cli.checked_before_run import check_only
-from dispatchviz.cli.family_runs import Family
 from dispatchviz.cli.input_source import standard_input
 from dispatchviz.cli.kept_traces import StreamKeeper, kept_in, streamed
 from dispatchviz.cli.recorded_values import recorded_values
@@ -29,6 +29,9 @@ from dispatchviz.running.program import Outcome, run, run_untraced
 from dispatchviz.running.program_source import STANDARD_INPUT, Script
 from dispatchviz.running.recording import EngineName, Recording
 from dispatchviz.trace import Trace
+
+if TYPE_CHECKING:
+    from dispatchviz.cli.family_runs import Family
 
 
 def run_script(

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.comparison.ranks.lanes import lanes
+from dispatchviz.explain.comparison.ranks.member import Member, in_order
+from dispatchviz.explain.comparison.ranks.mismatches import mismatches
 from dispatchviz.explain.kinds.all_kinds import why_here
-from dispatchviz.explain.ranks.lanes import lanes
-from dispatchviz.explain.ranks.member import Member, in_order
-from dispatchviz.explain.ranks.mismatches import mismatches
 from dispatchviz.trace import Trace
 from tests.waiting import HANGS
 

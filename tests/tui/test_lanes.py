@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dispatchviz.explain.ranks.lanes import lanes
-from dispatchviz.explain.ranks.member import Member
+from dispatchviz.explain.comparison.ranks.lanes import lanes
+from dispatchviz.explain.comparison.ranks.member import Member
 from dispatchviz.tui.lanes import lanes_rows
 from dispatchviz.tui.lanes.lanes_app import MOVES, LanesApp, first_state
 from dispatchviz.tui.lanes.lanes_state import LANES_KEYMAP
 from dispatchviz.views.keymap import FOOTER_KEYS
-from tests.explain.ranks.processes import AGREEING, member
+from tests.explain.comparison.ranks.processes import AGREEING, member
 
 from .screens import SIZES, Reader, opened
 

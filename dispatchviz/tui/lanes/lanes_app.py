@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from textual.actions import parse
 
-from dispatchviz.explain.ranks.lanes import Lanes
-from dispatchviz.explain.ranks.member import Member
+from dispatchviz.explain.comparison.ranks.lanes import Lanes
+from dispatchviz.explain.comparison.ranks.member import Member
 from dispatchviz.tui.home.text_screen import TextScreen
 from dispatchviz.tui.lanes import lanes_rows
 from dispatchviz.tui.lanes.lanes_screen import LanesScreen, Pointed

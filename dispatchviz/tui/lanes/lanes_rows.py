@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from dispatchviz.explain.comparison.ranks.meetings import Meeting
 from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.kinds.collective import amount, collective_name
-from dispatchviz.explain.ranks.meetings import Meeting
 from dispatchviz.foundation.english import counted
 from dispatchviz.tui.lanes.lanes_state import LANES_GROUPS, LANES_KEYMAP, LanesState
 from dispatchviz.views import keymap

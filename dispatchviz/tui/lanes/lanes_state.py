@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dispatchviz.explain.ranks.lanes import LaneRow, Lanes
-from dispatchviz.explain.ranks.member import Member
+from dispatchviz.explain.comparison.ranks.lanes import LaneRow, Lanes
+from dispatchviz.explain.comparison.ranks.member import Member
 from dispatchviz.views.keymap import Key
 from dispatchviz.views.text.styled_line import Line, line
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dispatchviz.explain.comparison.ranks.lanes import LaneRow, Lanes
+from dispatchviz.explain.comparison.ranks.meetings import Meeting, meetings
+from dispatchviz.explain.comparison.ranks.member import Member
+from dispatchviz.explain.comparison.ranks.mismatches import mismatches
 from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.explain.kinds.collective import collective_name
-from dispatchviz.explain.ranks.lanes import LaneRow, Lanes
-from dispatchviz.explain.ranks.meetings import Meeting, meetings
-from dispatchviz.explain.ranks.member import Member
-from dispatchviz.explain.ranks.mismatches import mismatches
 from dispatchviz.foundation.english import capital, listed, shortened
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.views.cards.diagnosis_text import labeled

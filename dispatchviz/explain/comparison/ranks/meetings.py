@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.comparison.ranks.member import Member
 from dispatchviz.explain.kinds.collective import after_node, amount, collective_name, group_text
-from dispatchviz.explain.ranks.member import Member
 
 Key = tuple[str, int]
 """A process group, and the number of a collective in it."""

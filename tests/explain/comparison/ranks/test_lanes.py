@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dispatchviz.explain.comparison.divergences import compare
-from dispatchviz.explain.ranks.lanes import lanes
-from dispatchviz.explain.ranks.member import in_order
+from dispatchviz.explain.comparison.ranks.lanes import lanes
+from dispatchviz.explain.comparison.ranks.member import in_order
 from dispatchviz.views.cards.lanes_text import cell_text, lanes_lines, why_lines
 from dispatchviz.views.text.console import Console
 

@@ -6,8 +6,8 @@ import msgspec
 
 from dispatchviz.core.record.recording_limit import end_before
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.ranks.member import Member
-from dispatchviz.explain.ranks.mismatches import mismatches
+from dispatchviz.explain.comparison.ranks.member import Member
+from dispatchviz.explain.comparison.ranks.mismatches import mismatches
 
 from .processes import AGREEING, member
 

@@ -15,9 +15,9 @@ from itertools import zip_longest
 from msgspec import UNSET
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.ranks.meetings import Key, Meeting, meetings
-from dispatchviz.explain.ranks.member import Member
-from dispatchviz.explain.ranks.mismatches import mismatches
+from dispatchviz.explain.comparison.ranks.meetings import Key, Meeting, meetings
+from dispatchviz.explain.comparison.ranks.member import Member
+from dispatchviz.explain.comparison.ranks.mismatches import mismatches
 from dispatchviz.explain.sentences.statement import Statement
 
 

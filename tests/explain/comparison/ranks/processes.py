@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.core.record.trace_file.header import Process
-from dispatchviz.explain.ranks.member import Member
+from dispatchviz.explain.comparison.ranks.member import Member
 
 SOURCE = "first\nsecond\nthird\nfourth\n"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.comparison.ranks.meetings import Meeting, meetings
+from dispatchviz.explain.comparison.ranks.member import Member
 from dispatchviz.explain.kinds.collective import amount, collective_name, group_text
-from dispatchviz.explain.ranks.meetings import Meeting, meetings
-from dispatchviz.explain.ranks.member import Member
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text, user_stack
 from dispatchviz.foundation.english import capital, listed
