@@ -238,8 +238,9 @@ class LiveRecorder(ProgramRecorder):
     def _name_again(self, tensor: Any) -> None:
         """Name a tensor as the parent of this process did."""
         named = self._named_before.pop(id(tensor), None)
-        if named is not None and named[0]() is tensor:
-            super().name_bound(named[1], tensor)
+        known = None if named is None else named[0]()
+        if named is not None and known is not None and known is tensor:
+            super().name_bound(named[1], known)
 
     def leaf_requires_grad(self, tensor: Any, /) -> None:
         """Emit the event that a leaf requires grad, unless it is known. A leaf is looked at when it gets a name,

@@ -81,15 +81,17 @@ Stop = ev.SourceLine | ev.ProgramRaised | ev.CollectiveCalled
 
 def _stops(member: Member) -> Iterator[Stop]:
     """Yield the steps of a process that have a row: the lines that it reaches, its collectives, the error that ended
-    it.
+    it. A line that is reached several times in a row has one row.
     """
-    trace = member.trace
+    trace, last = member.trace, None
     for step in trace.steps_of(ev.SourceLine, ev.CollectiveCalled, ev.ProgramRaised):
         event = trace[step]
-        if isinstance(event, ev.CollectiveCalled | ev.ProgramRaised) or (
-            isinstance(event, ev.SourceLine) and not event.resumed
-        ):
+        place = (event.file, event.line, event.function) if isinstance(event, ev.SourceLine) else None
+        if isinstance(event, ev.CollectiveCalled | ev.ProgramRaised):
             yield event
+        elif isinstance(event, ev.SourceLine) and not event.resumed and place != last:
+            yield event
+        last = place
 
 
 def _is_call(stop: Stop) -> bool:

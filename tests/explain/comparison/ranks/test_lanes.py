@@ -61,6 +61,11 @@ def test_lanes_as_text() -> None:
     ]
 
 
+def test_line_that_is_reached_several_times_in_a_row_has_one_row() -> None:
+    found = lanes((member(0, 1, 1, 1, 2, 1), member(1)))
+    assert [row.steps[0] for row in found.rows] == [0, 3, 4]
+
+
 def test_empty_traces_have_no_rows() -> None:
     assert lanes((member(0), member(1))).rows == ()
 
