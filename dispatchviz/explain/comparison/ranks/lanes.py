@@ -87,9 +87,9 @@ def _stops(member: Member) -> Iterator[Stop]:
     for step in trace.steps_of(ev.SourceLine, ev.CollectiveCalled, ev.ProgramRaised):
         event = trace[step]
         place = (event.file, event.line, event.function) if isinstance(event, ev.SourceLine) else None
-        if isinstance(event, ev.CollectiveCalled | ev.ProgramRaised):
-            yield event
-        elif isinstance(event, ev.SourceLine) and not event.resumed and place != last:
+        if isinstance(event, ev.CollectiveCalled | ev.ProgramRaised) or (
+            isinstance(event, ev.SourceLine) and not event.resumed and place != last
+        ):
             yield event
         last = place
 
