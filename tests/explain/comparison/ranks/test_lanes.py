@@ -76,5 +76,5 @@ def test_rank_and_time_of_a_collective_are_no_difference() -> None:
     assert not compare(first.trace, member(1, 1, ("broadcast_", 9)).trace).same
 
 
-def test_ranks_that_agree_are_said_to() -> None:
+def test_ranks_that_agree_have_one_line() -> None:
     assert list(why_lines(AGREEING, PLAIN)) == ["Rank 0 and rank 1: they agree in all 2 collectives."]
