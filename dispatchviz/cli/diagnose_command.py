@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     "redispatches.",
 )
 @click.option("--line", metavar="[FILE:]N", help="With --call: print the first call on that line.")
+@options.ranks
 @options.only
 @options.limit
 @options.code
@@ -42,6 +43,7 @@ def command(
     as_json: bool,
     call: str | None,
     line: str | None,
+    ranks: bool,
     only: tuple[str, ...],
     limit: str | None,
     source: Script,
@@ -54,6 +56,9 @@ def command(
     autocast, frozen parameters. The exit status is 1 if the program raised, 0 otherwise. The program's output goes to
     stderr.
 
+    With several traces of the processes of one program, or a folder of them, it first explains which rank never called
+    a collective, or called another one.
+
     \b
     Examples:
       dispatchviz why examples/forum.py
@@ -61,9 +66,11 @@ def command(
       dispatchviz why -c "import torch; torch.ones(2).sum().backward()"
       dispatchviz why forum.dvtrace
       dispatchviz why --call add --line 6 examples/forum.py
+      dispatchviz why train.rank0.dvtrace train.rank1.dvtrace
     """
     from dispatchviz.cli.chosen_engine import announced, chosen_engine
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
+    from dispatchviz.cli.lanes_shown import tell_ranks, traces_of
     from dispatchviz.cli.script_run import kept, kept_trace, run_script
     from dispatchviz.foundation.errors import EndedBySignal
     from dispatchviz.outputs.trace_files import check_save
@@ -75,6 +82,13 @@ def command(
     if save:
         check_save(save)
     recording: dict[str, Any] = {"only": only, "limit": limit}
+    files = traces_of(source, args)
+    if files is not None:
+        alone("several traces", save=save, call=call, json=as_json, engine=engine, ranks=ranks, **recording)
+        return tell_ranks(files)
+    if ranks:
+        alone("--ranks", call=call, json=as_json)
+        return _run_with_ranks(source, args, cuda, save, recording)
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
@@ -87,6 +101,23 @@ def command(
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
     return raised or outcome.status
+
+
+def _run_with_ranks(
+    source: Script, args: tuple[str, ...], cuda: str, save: str | None, recording: dict[str, Any]
+) -> int:
+    """Run with ``--ranks`` and explain all processes."""
+    from dispatchviz.cli.family_runs import run_family
+    from dispatchviz.cli.lanes_shown import tell_ranks
+    from dispatchviz.cli.script_run import kept
+    from dispatchviz.foundation.errors import EndedBySignal
+
+    outcome, family = run_family(source, args, save, True, recording, cuda)
+    with kept(outcome, family.shown):
+        found = tell_ranks(family.files)
+    if outcome.signal:
+        raise EndedBySignal(outcome.signal)
+    return found or outcome.status
 
 
 def _show_call(trace: Trace, file: str, operator: str, line: str) -> int:

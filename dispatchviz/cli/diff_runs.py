@@ -34,7 +34,9 @@ DIFFERENT = 1
 """The exit status if two runs differ."""
 
 
-def compared(sources: tuple[str, str], args: tuple[str, ...], engine: RequestedEngine | None, cuda: str, every: bool, plain: bool) -> int:
+def compared(
+    sources: tuple[str, str], args: tuple[str, ...], engine: RequestedEngine | None, cuda: str, every: bool, plain: bool
+) -> int:
     """Show where two runs differ first; return the exit status."""
     if sources == (STANDARD_INPUT, STANDARD_INPUT):
         raise DispatchvizError("only one of A and B can be standard input: both are -")
@@ -139,7 +141,13 @@ def _called(name: str) -> str:
 
 
 def four_ways(
-    source: str, function: str | None, args: tuple[str, ...], engine: RequestedEngine | None, cuda: str, every: bool, as_text: bool
+    source: str,
+    function: str | None,
+    args: tuple[str, ...],
+    engine: RequestedEngine | None,
+    cuda: str,
+    every: bool,
+    as_text: bool,
 ) -> int:
     """Compare the plain run of a script with a run for each way of ``--classics``; return the exit status."""
     _check_script(source, "--classics runs a SCRIPT in four ways")
@@ -172,7 +180,13 @@ def four_ways(
 
 
 def what_if_run(
-    source: str, typed: Sequence[str], args: tuple[str, ...], engine: RequestedEngine | None, cuda: str, every: bool, as_text: bool
+    source: str,
+    typed: Sequence[str],
+    args: tuple[str, ...],
+    engine: RequestedEngine | None,
+    cuda: str,
+    every: bool,
+    as_text: bool,
 ) -> int:
     """Compare a script with itself after the changes of ``--what-if``; return the exit status."""
     changes = [read_change(text) for text in typed]

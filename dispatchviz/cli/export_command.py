@@ -116,6 +116,7 @@ Examples:
     shell_complete=completion.views,
     help="In a hand-out, add this view of each step below its table, as open --view shows it.",
 )
+@options.ranks
 @options.only
 @options.limit
 @options.strict
@@ -136,6 +137,7 @@ def command(
     steps: str | None,
     level: str | None,
     views: tuple[str, ...],
+    ranks: bool,
     only: tuple[str, ...],
     limit: str | None,
     strict: bool,
@@ -152,6 +154,7 @@ def command(
 
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.outputs.picture.svg import RenderError
+    from dispatchviz.running.process.family_files import of_process
 
     suffix = _suffix(output, form)
     wanted = format_of(suffix)
@@ -161,18 +164,21 @@ def command(
     check_export(output, suffix)
     if more:
         check_no_arguments(source, args)
-        alone("saved traces", only=only, limit=limit, strict=strict, hashes=hashes, values=values, engine=engine)
+        recording = {"only": only, "limit": limit, "hashes": hashes, "values": values}
+        alone("saved traces", ranks=ranks, strict=strict, engine=engine, **recording)
         _export_table((name_of(source), *more), output, run)
         return 0
 
-    def write(trace: Trace) -> None:
-        _say(wanted.write(trace, Request(output, suffix, chosen, chosen_steps, run or "", name_of(source))))
+    def write(trace: Trace, process: str = "") -> None:
+        path = of_process(output, process)
+        _say(wanted.write(trace, Request(path, suffix, chosen, chosen_steps, run or "", name_of(source))))
 
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
         alone(
             "a saved trace",
+            ranks=ranks,
             only=only,
             limit=limit,
             strict=strict,
@@ -183,10 +189,23 @@ def command(
         write(trace)
         return 0
     from dispatchviz.cli.chosen_engine import announced, chosen_engine
+    from dispatchviz.cli.family_runs import run_family
     from dispatchviz.cli.script_run import conclude, kept, run_script  # imports the whole model
 
     save = output if wanted is TRACE and output != STANDARD_OUTPUT else None
     to_stderr = output == STANDARD_OUTPUT
+    if ranks:
+        if to_stderr:
+            alone("--ranks", output=output)
+        recording = {"only": only, "limit": limit, "hashes": hashes, "values": values}
+        outcome, family = run_family(source, args, save, False, recording, cuda)
+        with kept(outcome, family.shown):
+            if wanted is TABLE:
+                _export_table(tuple(family.files), output, run)
+            elif save is None:
+                for process, recorded in family.traces():
+                    write(recorded, process)
+        return conclude(outcome, family.shown, strict)
     choice = announced(chosen_engine(engine, source, cuda, hashes))
     outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=choice)
     with (

@@ -6,6 +6,8 @@ click, which gets the same declarations and prints the messages.
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +84,12 @@ def names_program(arguments: Sequence[str]) -> bool:
     words = arguments[1:]
     first = next((place for place, word in enumerate(words) if not word.startswith("-") or word == "-"), len(words))
     ours = any(word.startswith(OF_PROGRAMS) for word in words[:first])
-    return ours or any(word == "-" or word.endswith(ENDINGS) or "/" in word for word in words[first : first + 1])
+    is_folder = len(words) == first + 1 and os.path.isdir(words[first])
+    return (
+        ours
+        or is_folder
+        or any(word == "-" or word.endswith(ENDINGS) or "/" in word for word in words[first : first + 1])
+    )
 
 
 def command_module(name: str) -> ModuleType:

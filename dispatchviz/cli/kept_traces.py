@@ -27,11 +27,9 @@ class StreamKeeper(Keeper):
     def finish(self, reason: str = "") -> None:
         """Complete the trace, move it into its place and print where it is."""
         if not self._stream.in_place:
-            if self._stream.complete:
-                self._stream.keep()
-            else:
-                self._trace.finish_stream(keep=True)
-            complain_at_once(f"{self._program}: {reason} {kept_in(self._stream.path)}")
+            if not self._stream.complete:
+                self._trace.finish_stream(keep=False)
+            complain_at_once(f"{self._program}: {reason} {kept_in(self.keep())}")
 
     def _say_that_it_stopped(self) -> None:
         complain_at_once(f"{self._program}: {self.stopped}; the program runs on")

@@ -163,6 +163,13 @@ unbuffered = click.option(
     help="Write every step to the trace file before the program goes on. This is slower, but after a crash in C++ the "
     "file has the last step.",
 )
+ranks = click.option(
+    "--ranks",
+    is_flag=True,
+    help="Also record every process that the program starts: ranks of torchrun or torch.multiprocessing.spawn, workers "
+    "of a DataLoader, Python scripts. Each gets a file beside the trace: train.rank1.dvtrace. Runs on the installed "
+    "PyTorch.",
+)
 no_trace = click.option(
     "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare its output."
 )
@@ -271,4 +278,5 @@ def _with_values(command: click.Command) -> set[str]:
 source = click.argument("source", metavar="SCRIPT-or-TRACE", shell_complete=completion.programs)
 script = click.argument("source", metavar="SCRIPT", shell_complete=completion.programs)
 trace = click.argument("trace", shell_complete=completion.traces)
+traces = click.argument("traces", metavar="TRACE...", nargs=-1, required=True, shell_complete=completion.traces)
 args = click.argument("args", nargs=-1, type=click.UNPROCESSED, shell_complete=completion.files)

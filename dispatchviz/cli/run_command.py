@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     "the stepper is closed.",
 )
 @options.no_trace
+@options.ranks
 @options.only
 @options.limit
 @options.strict
@@ -52,6 +53,7 @@ def command(
     pager: bool,
     follow: bool,
     no_trace: bool,
+    ranks: bool,
     only: tuple[str, ...],
     limit: str | None,
     strict: bool,
@@ -84,10 +86,13 @@ def command(
     """
     from dispatchviz.cli.checked_before_run import check_filters
     from dispatchviz.cli.chosen_engine import chosen_engine
+    from dispatchviz.cli.family_runs import saved_by_rank
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
     from dispatchviz.cli.text_output import OPTIONS, Text
     from dispatchviz.outputs.trace_files import check_save, save_trace
+    from dispatchviz.running.engine_choice.choice import Choice
+    from dispatchviz.running.process.family_files import is_one_of_several
     from dispatchviz.running.program_source import name_of, typed
     from dispatchviz.tui.show import show
     from dispatchviz.tui.terminal.support import can_run
@@ -100,7 +105,7 @@ def command(
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
             "--no-trace", save=save, step=step, view=view, json=as_json, plain=plain, follow=follow,
-            engine=engine not in (None, "model"), strict=strict, **recording, **others
+            engine=engine not in (None, "model"), strict=strict, ranks=ranks, **recording, **others
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
@@ -108,7 +113,7 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", follow=follow, strict=strict, engine=engine, **recording)
+        alone("a saved trace", follow=follow, strict=strict, engine=engine, ranks=ranks, **recording)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -118,14 +123,23 @@ def command(
             file = save or ("" if source == STANDARD_INPUT else name_of(source))
             show(trace, step, file, plain, (), pager=pager)
         return 0
-    choice = chosen_engine(engine, source, cuda, hashes)
+    choice = Choice("torch") if ranks else chosen_engine(engine, source, cuda, hashes)
     check_filters(log, source, choice.engine)
     as_text = plain or text.wanted or can_run() is not None
+    if ranks and follow:
+        alone("--ranks", follow=follow)
     if follow:
         why_not = "text was requested" if plain or text.wanted else can_run()
         recorded = _recorded(engine, cuda, **recording)
         return _followed(source, args, (*recorded, *(["--strict"] if strict else ())), save, step, why_not)
-    outcome = run_script(source, args, cuda, save, to_stderr=as_text, engine=choice, **recording)
+    if ranks:
+        alone("--ranks", step=step, view=view, json=as_json, **{OPTIONS[name][2:]: True for name in log})
+        return _run_with_ranks(source, args, cuda, save, recording, as_text, pager, strict)
+    shows = plain or text.wanted or not (save and is_one_of_several())  # else torchrun started us several times
+    save = saved_by_rank(save)
+    outcome = run_script(source, args, cuda, save, to_stderr=shows and as_text, engine=choice, **recording)
+    if not shows:
+        return conclude(outcome, save, strict)
     with kept(outcome, save):
         check_step(outcome.trace, step)
         if text.wanted:
@@ -135,6 +149,30 @@ def command(
         again = () if source == STANDARD_INPUT else (*recorded, *typed(source), *args)
         show(outcome.trace, step, save or "", plain, again, pager=pager)
     return conclude(outcome, save, strict, has_log=as_text)
+
+
+def _run_with_ranks(
+    source: Script,
+    args: tuple[str, ...],
+    cuda: str,
+    save: str | None,
+    recording: dict[str, Any],
+    plain: bool,
+    pager: bool,
+    strict: bool,
+) -> int:
+    """Run with ``--ranks`` and show all processes side by side."""
+    from dispatchviz.cli.family_runs import run_family
+    from dispatchviz.cli.lanes_shown import show_lanes
+    from dispatchviz.cli.script_run import conclude, kept
+    from dispatchviz.running.process.family_files import is_one_of_several
+
+    shows = not is_one_of_several()  # else torchrun started us several times
+    outcome, family = run_family(source, args, save, plain and shows, recording, cuda)
+    with kept(outcome, family.shown):
+        if shows:
+            show_lanes(family.files, plain, pager)
+    return conclude(outcome, family.shown, strict, has_log=False)
 
 
 def _recorded(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING
 
 from dispatchviz.cli.checked_before_run import check_only
 from dispatchviz.cli.input_source import standard_input
@@ -30,6 +31,9 @@ from dispatchviz.running.program_source import STANDARD_INPUT, Script
 from dispatchviz.running.recording import Recording
 from dispatchviz.trace import Trace
 
+if TYPE_CHECKING:
+    from dispatchviz.cli.family_runs import Family
+
 
 def run_script(
     script: Script,
@@ -45,13 +49,15 @@ def run_script(
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
     engine: Choice = ON_MODEL,
+    family: Family | None = None,
 ) -> Outcome:
     """Run a program and write its trace to a file, which is kept if ``save`` names it or the program fails.
 
     ``to_stderr`` sends the program's output to stderr. ``only`` selects events, ``limit`` bounds the recording.
     ``unbuffered`` writes each step before the program goes on. ``hashes`` adds hashes of results. ``values`` records
     the numbers of small tensors without a limit if True, none if False (``recorded_values.py``). ``rewritten`` changes
-    the script's text, ``changed`` its syntax tree. ``engine`` runs the program.
+    the script's text, ``changed`` its syntax tree. ``engine`` runs the program. ``family`` records the processes that
+    it starts, too.
 
     Raise DispatchvizError for errors that the user can fix.
     """
@@ -65,7 +71,7 @@ def run_script(
     keepers: list[StreamKeeper] = []
 
     def keeping(trace: Recording) -> Keeper:
-        keeper = streamed(trace, file, at_most, unbuffered)
+        keeper = streamed(trace, file, at_most, unbuffered) if family is None else family.keeper(trace)
         keepers.extend([keeper] if keeper is not None else [])
         return keeper or NoKeeper()
 
@@ -83,9 +89,10 @@ def run_script(
             rewritten=rewritten,
             changed=changed,
             engine=chosen,
+            relatives=None if family is None else family.relatives,
         )
     for keeper in keepers:
-        _conclude_file(keeper, outcome, save)
+        _conclude_file(keeper, outcome, save if family is None else family.base)
     return outcome
 
 

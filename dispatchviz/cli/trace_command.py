@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @options.save
 @options.only
 @options.limit
+@options.ranks
 @options.strict
 @options.unbuffered
 @options.hashes
@@ -57,6 +58,7 @@ def command(
     save: str | None,
     only: tuple[str, ...],
     limit: str | None,
+    ranks: bool,
     strict: bool,
     unbuffered: bool,
     hashes: bool,
@@ -83,10 +85,12 @@ def command(
     """
     from dispatchviz.cli.checked_before_run import check_filters
     from dispatchviz.cli.chosen_engine import chosen_engine
+    from dispatchviz.cli.family_runs import run_family
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.outputs.trace_files import check_save, save_trace
     from dispatchviz.outputs.written_files import STANDARD_OUTPUT
+    from dispatchviz.running.engine_choice.choice import Choice
 
     shown = _Shown(form, None if output == STANDARD_OUTPUT else output, log, pager, stack, fold)
     shown.check(output)
@@ -98,13 +102,19 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", strict=strict, engine=engine, **recording)
+        alone("a saved trace", strict=strict, engine=engine, ranks=ranks, **recording)
         if save:
             save_trace(trace, save)
         shown.write(trace)
         return 0
-    choice = chosen_engine(engine, source, cuda, hashes)
+    choice = Choice("torch") if ranks else chosen_engine(engine, source, cuda, hashes)
     check_filters(log, source, choice.engine)
+    if ranks:
+        outcome, family = run_family(source, args, save, not shown.file, recording, cuda)
+        with kept(outcome, family.shown):
+            for name, recorded in family.traces():
+                shown.of_process(name).write(recorded)
+        return conclude(outcome, family.shown, strict, has_log=form == "text" and output is None)
     outcome = run_script(source, args, cuda, save, to_stderr=not shown.file, engine=choice, **recording)
     with kept(outcome, save):
         shown.write(outcome.trace)
@@ -144,6 +154,15 @@ class _Shown(NamedTuple):
             check_alone(form[0], filters)
         if self.file:
             (check_trace if self.form == "jsonl" else check_log)(self.file)
+
+    def of_process(self, name: str) -> _Shown:
+        """Return the same for one process of several. Its log has a file of its own, or a title."""
+        from dispatchviz.foundation.terminal_output import print_lines
+        from dispatchviz.running.process.family_files import of_process
+
+        if self.file is None and self.form == "text":
+            print_lines(["", f"── {name or 'main'} ──", ""])
+        return self._replace(file=self.file and of_process(self.file, name), pager=False)
 
     def write(self, trace: Trace) -> None:
         """Write it. Raise DispatchvizError if the trace has no such step."""

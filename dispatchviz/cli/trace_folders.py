@@ -29,6 +29,13 @@ def places(program: str) -> Iterator[Path]:
             yield folder / (Path(program).stem.strip("<>") + SUFFIX)
 
 
+def ranks_folder(program: str) -> Path:
+    """Return the folder where the traces of all processes of a program are kept, which replaces that of the last
+    run.
+    """
+    return next(iter(_folders())) / (Path(program).stem.strip("<>") + ".ranks")
+
+
 def _remove_parts(folder: Path) -> None:
     """Remove the parts of recordings that were killed more than a day ago."""
     for part in unfinished_files(folder, suffix=SUFFIX):

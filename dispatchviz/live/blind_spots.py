@@ -23,7 +23,7 @@ BLIND_SPOTS = (
     "The gradient that a tensor's hook returns, if the Node receives several.",
     "Calls of torch.Tensor.retain_grad(y), and the new Node of a stale view that retains its gradient.",
     "Hooks that pack saved tensors, except the program's own lines in them.",
-    "Why no Node was made, unless grad mode is off. Changes of inference mode and autocast, although their keys are seen.",
+    "Why no Node was made, unless grad mode is off. Changes of inference mode and autocast; their keys are seen.",
     "requires_grad that is set to False or on a tensor that already has a name, and assignments to .grad.",
     "Calls that a kernel makes on threads of OpenMP (at::parallel_for). Its calls on its own thread are seen.",
     "The Identity for an input of torch.autograd.grad that no edge leads to. AccumulateGrad is recorded in its place.",

@@ -78,7 +78,7 @@ class _Changes:
             self._add_steps(watch.compiler)
 
     def _add_steps(self, compiler: CompilerWatch) -> None:
-        """Also replace the functions that report the steps of the compiler."""
+        """Replace the functions that report the steps of the compiler."""
         self.made[_FRAMES] += (("get_and_maybe_log_recompilation_reasons", compiler.reporting),)
         self.made[_GRAPHS] = (
             ("OutputGraph.compile_subgraph", compiler.breaking),
@@ -146,7 +146,7 @@ class _Changes:
     def _compiling_backward(self, original: Function) -> Function:
         @contextmanager
         def track_graph_compiling(*args: Any, **kwargs: Any) -> Iterator[None]:
-            """Also hide the compilation of a backward graph, which begins when it first runs."""
+            """Hide the compilation of a backward graph, which begins when it first runs."""
             with original(*args, **kwargs), self.unwatched(), self._watch.compiler.compiles_backward():
                 yield
 

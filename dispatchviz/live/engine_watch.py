@@ -98,6 +98,11 @@ class EngineWatch:
         """The backwards that run now, on all threads."""
         self.followed = FollowedNodes(watch, self)
 
+    def begin_in_child(self) -> None:
+        """Count from 0 again, in a forked child, where no other thread runs and none holds the lock."""
+        self._tasks, self._several, self._joining = count(), False, Lock()
+        self._open.clear()
+
     @contextmanager
     def watching(self, unwatched: Apart) -> Iterator[None]:
         """Record each backward of the process inside the block, except those that compiled autograd runs."""
@@ -219,7 +224,7 @@ class EngineWatch:
         return work
 
     def ends_followed(self, work: Pass, finished: bool) -> None:
-        """Emit the event that such a backward has ended."""
+        """Emit the event that a backward of which only some Nodes are recorded has ended."""
         watch, thread = self._watch, self._watch.thread
         self.hooks.take_out()
         self._open.remove(work)

@@ -18,6 +18,7 @@ from weakref import ref
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.changed_geometry import may_resize, recording_geometry
+from dispatchviz.live.collectives import Collectives, is_collective
 from dispatchviz.live.compiler_watch import CompilerWatch
 from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.earlier_names import EarlierNames
@@ -75,13 +76,19 @@ class ThreadState:
     def __init__(self, sets: Sequence[int]) -> None:
         self.sets = sets
         """The thread-local include and exclude sets. They are current whenever one is read (``local_sets.py``)."""
+        self.watched = True
+        self.is_engines = False
+        """True if PyTorch's engine created the thread."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin outside of all kernels and backwards, at first and in a forked child."""
         self.inside: Kernel | None = None
         """The innermost kernel."""
         self.numbers: dict[int, int] = {}
         """Serial numbers of the wrapped numbers in the outermost call, by the ``id`` of the tensor."""
         self.newest = -1
         """The highest sequence number among the thread's own Nodes that were met."""
-        self.watched = True
         self.evaluation: Evaluation | None = None
         self.grad_mode = True
         """Grad mode at the last outermost call."""
@@ -89,8 +96,6 @@ class ThreadState:
         """The number of passes of the engine that the thread is in."""
         self.run = NO_RUN
         """The innermost pass."""
-        self.is_engines = False
-        """True if PyTorch's engine created the thread."""
         self.work: Pass | None = None
         """The backward whose Nodes the thread evaluates."""
 
@@ -121,7 +126,8 @@ class LiveRecorder(NumberWatch):
         c = torch._C
         self.keys = KeyNumbers(c)
         local_sets = self._local_sets = LocalSets(c)
-        super().__init__(LiveEventBuilder(self.keys, local_sets.defaults))
+        self._defaults = local_sets.defaults
+        super().__init__(LiveEventBuilder(self.keys, self._defaults))
         self._recording_thread = self.builder.thread
         self.torch = torch
         self.facts = TensorFacts(torch, self.keys)
@@ -130,6 +136,8 @@ class LiveRecorder(NumberWatch):
         self._requiring_grad = set[int]()
         """Serial numbers of the tensors for which an event says that they require grad."""
         self.live_storages = StorageNumbers(self.storage_numbers)
+        self._named_before: dict[int, tuple[ref[Any], str]] = {}
+        """The names that tensors had when the process was forked, by the ``id`` of each."""
         self.operators = WatchedOperators(c)
         self.cells: WatchedCells = WatchedCells(torch, self._step)
         self.looking: Looking | None = None
@@ -149,6 +157,7 @@ class LiveRecorder(NumberWatch):
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
         self.compiler = CompilerWatch(self)
+        self.collectives = Collectives(self)
         self._grad_mode = c.is_grad_enabled if hasattr(c, "is_grad_enabled") else torch.is_grad_enabled
         """PyTorch's test of grad mode. Without grad mode a kernel makes no Node, and reading ``grad_fn`` of a view that
         was written to would make one.
@@ -190,6 +199,22 @@ class LiveRecorder(NumberWatch):
             return (self.looking.missed(self.iterations.most),)
         return () if chosen is None else tuple(chosen.seen.remarks(self.looking.plan.filtered))
 
+    def begin_in_child(self) -> None:
+        """Begin a recording of its own in a forked child. All tensors and Nodes were there before."""
+        self.notes.clear()
+        self._named_before = self.names.by_tensor()
+        self.note = self.notes.extend
+        self._build_with(LiveEventBuilder(self.keys, self._defaults))
+        self._recording_thread, self.origin = self.builder.thread, "known before"
+        self.live_tensors.forget_all()
+        self.live_storages.forget_all()
+        self._requiring_grad.clear()
+        self.nodes.begin()
+        self.engine.begin_in_child()
+        self.collectives.begin_in_child()
+        self.thread.begin()
+        self.begin()
+
     @property
     def thread(self) -> ThreadState:
         """The state of the current thread."""
@@ -202,6 +227,8 @@ class LiveRecorder(NumberWatch):
             call = self.nodes.resetting(call)
         elif may_resize(operator, key):
             call = recording_geometry(self, cell, call)
+        elif is_collective(operator, key):
+            call = self.collectives.step(operator, call)
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
@@ -271,7 +298,16 @@ class LiveRecorder(NumberWatch):
             self._requiring_grad.add(number)
         if how == "known before" and self.looking is not None:
             self.earlier.name(tensor)
+        if self._named_before:
+            self._name_again(tensor)
         return number
+
+    def _name_again(self, tensor: Any) -> None:
+        """Name a tensor as the parent of this process did."""
+        named = self._named_before.pop(id(tensor), None)
+        known = None if named is None else named[0]()
+        if named is not None and known is not None and known is tensor:
+            super().name_bound(named[1], known)
 
     def leaf_requires_grad(self, tensor: Any, /) -> None:
         """Emit the event that a leaf requires grad, unless it is known. A leaf is looked at when it gets a name,

@@ -120,10 +120,8 @@ class MemoryReader:
         """Return whether a tensor has as many elements as its storage."""
         with self._without_functions():
             kind = self._types.get(self._dtype(tensor))
-            return (
-                kind is None
-                or self._has_bytes(tensor, 0)
-                and not self._has_bytes(tensor, self._numel(tensor) * kind.itemsize + 1)
+            return kind is None or (
+                self._has_bytes(tensor, 0) and not self._has_bytes(tensor, self._numel(tensor) * kind.itemsize + 1)
             )
 
     def _has_bytes(self, tensor: Any, nbytes: int) -> bool:

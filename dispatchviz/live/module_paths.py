@@ -1,4 +1,4 @@
-"""Which modules of a program a condition such as ``module=layers.0`` selects. Each module is looked at once, when it is
+"""The modules of a program that a condition such as ``module=layers.0`` selects. Each module is looked at once, when it is
 first called.
 """
 

@@ -49,7 +49,7 @@ class NodeWatch:
         self.hooks = PackingHooks(self._c)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
-        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._c._FunctionBase)
+        self.begin()
         self._kinds = NodeKinds()
         self._next_sequence_nr = self._c._autograd._get_sequence_nr
         self._first_new = 0
@@ -60,6 +60,10 @@ class NodeWatch:
         """The tensors that custom Functions saved, by the ``id`` of their context (the first item of the pair), until
         the context is met as a Node.
         """
+
+    def begin(self) -> None:
+        """Know no Node yet, at first and in a forked child."""
+        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._c._FunctionBase)
 
     def part_begins(self) -> int:
         """Note that recording begins. Return the sequence number of the last Node of this thread."""

@@ -65,6 +65,10 @@ class WeakNumbers:
         known = self.known.get(id(tensor))
         return known is not None and known.node >= 0 and known() is tensor
 
+    def forget_all(self) -> None:
+        """Forget all numbers, in a forked child."""
+        self.known.clear()
+
     def _forget_gone(self) -> None:
         for key in [key for key, known in list(self.known.items()) if known() is None]:
             del self.known[key]
@@ -114,6 +118,11 @@ class StorageNumbers:
         there = self._there.get(address)
         lives = there is not None and address and _any_lives(there)
         return self._numbers[address] if lives else self.of(address, tensor, True)
+
+    def forget_all(self) -> None:
+        """Forget all numbers, in a forked child."""
+        self._numbers.clear()
+        self._there.clear()
 
     def _forget_gone(self) -> None:
         self._there = {at: there for at, there in self._there.items() if _any_lives(there)}

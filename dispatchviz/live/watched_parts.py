@@ -49,7 +49,7 @@ RARE = tuple(
         *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA, K.AutogradNestedTensor),
     )
 )
-"""Bits of keys that are watched only when the first tensor with one of them is met, each with such a key. With fewer
+"""Bits of keys that are watched only when the first tensor with one of them is met, each with its key. With fewer
 kernels in each operator a part begins faster.
 """
 MANY_KEPT = 1 << 12
@@ -135,7 +135,7 @@ class WatchedParts(WatchedCells):
     # -- while the part runs ------------------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Watch all calls of this thread from now on."""
+        """Begin to watch all calls of this thread."""
         self._is_looking = True
         self.waiting = sum(
             bits for bits, keys in ON_DEMAND if bits == PYTHON or any(key.name not in self._keys for key in keys)
@@ -157,7 +157,7 @@ class WatchedParts(WatchedCells):
             self._include(self._gate, True)
 
     def look_away(self) -> None:
-        """Watch no call of this thread from now on."""
+        """Stop watching the calls of this thread."""
         self._is_looking = False
         self._include(self._gate, self.looking.counts_calls)
         if self._is_all_in:

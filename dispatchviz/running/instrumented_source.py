@@ -429,7 +429,7 @@ class _Frames(ast.NodeTransformer):
 
 
 _UNREPORTED = {_BINDS: _SAME_VALUE, _AWAY: _SAME, _HERE: _SAME, _WITHIN: _SAME_WITHIN}
-"""What is called within an expression while the gate is closed."""
+"""The function that is called within an expression while the gate is closed."""
 
 
 def _gate() -> ast.expr:

@@ -32,6 +32,7 @@ from dispatchviz.running.process.early_end import Keeper, NoKeeper, default_sign
 from dispatchviz.running.process.interpreter_state import put_back_afterwards
 from dispatchviz.running.process.program_end import End, clear_main, run_to_its_end
 from dispatchviz.running.process.progress import LIMIT_HINT, progress_of
+from dispatchviz.running.process.python_commands import Word
 from dispatchviz.running.process.standard_output import reporting_writes
 from dispatchviz.running.process.tracebacks import message_of, traceback_of
 from dispatchviz.running.process.warnings_shown import reporting_warnings
@@ -42,12 +43,14 @@ from dispatchviz.running.program_source import (
     STRING,
     Script,
     Source,
+    Spawned,
     lines_in_tracebacks,
     read_source,
     working_folder,
 )
 from dispatchviz.running.recorded_part import RecordedPart
 from dispatchviz.running.recording import Recording
+from dispatchviz.running.relatives import Relatives
 from dispatchviz.trace import Trace
 
 
@@ -96,17 +99,24 @@ class _Program:
     """The stream for its output, if that is not standard output."""
     shows_errors: bool
     engine: Engine
+    relatives: Relatives | None
+    """The processes that the program starts, if they are recorded."""
+    spawned: str = ""
+    """The text of ``-c`` with which ``multiprocessing`` begins the process, which later runs the program's code."""
 
     def begin(self, space: dict[str, Any]) -> None:
         """Run the program in its namespace."""
-        if self.source.module:
+        if self.spawned:
+            with _main_file_compiled(self.source.path, self.code):
+                exec(compile(self.spawned, STRING, "exec"), space)
+        elif self.source.module:
             run_module(self.source.module, self.source.path, self.code)
         elif self.code is not None:
             exec(self.code, space)
 
 
 def run(
-    script: Script,
+    script: Script | Spawned,
     args: Sequence[str] = (),
     output: TextIO | None = None,
     stdin_source: bytes = b"",
@@ -120,6 +130,7 @@ def run(
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
     engine: Engine = MODEL,
+    relatives: Relatives | None = None,
 ) -> Outcome:
     """Run a program on the model as ``python script args`` would, including ``-c`` and ``-m``, and record it.
 
@@ -129,7 +140,8 @@ def run(
     results. ``values`` adds the numbers of tensors with at most this number of elements, at most ``most_values`` times
     (0: no limit). ``rewritten`` makes the text to run from the file's text. ``changed`` makes the syntax tree to run
     from the file's own; the trace keeps the file's text. A child that the program forks does not return from here, but
-    ends. Raise DispatchvizError if the file cannot be read or is not Python.
+    ends. ``relatives`` records the processes that the program starts. Raise DispatchvizError if the file cannot be read
+    or is not Python.
     """
     source = read_source(script, stdin_source)
     if source.text is not None:
@@ -137,12 +149,14 @@ def run(
     watcher = engine.recorder()
     watcher.hashes, watcher.numbers, watcher.most_numbers = hashes, values, most_values
     watcher.base = id(sys._getframe()), sys._getframe().f_code
-    trace = Recording(source.shown, watcher, args, only, engine.header)
+    about = engine.header if relatives is None else relatives.about(engine.header)
+    trace = Recording(source.shown, watcher, args, only, about)
     part = ALL if only is None else watcher.record_part(only, source)
     code = _compiled(source, watcher, changed, part)
     engine.prepare()
     keeper = keeping(trace) if keeping is not None else NoKeeper()
-    program = _Program(source, [source.argument, *args], code, output, shows_errors, engine)
+    spawned = script.text if isinstance(script, Spawned) else ""
+    program = _Program(source, [source.argument, *args], code, output, shows_errors, engine, relatives, spawned)
     try:
         end, location = _run_recorded(program, watcher, trace, keeper)
     finally:
@@ -159,7 +173,7 @@ def run_untraced(script: Script, args: Sequence[str] = (), stdin_source: bytes =
     code = _compiled(source, None, lambda tree: tree)
     MODEL.prepare()
     family = Family(lambda: None, lambda number: None)
-    program = _Program(source, [source.argument, *args], code, None, True, MODEL)
+    program = _Program(source, [source.argument, *args], code, None, True, MODEL, None)
     with (
         clean_process_state(),
         put_back_afterwards(),
@@ -182,7 +196,7 @@ def _run_recorded(
         if program.output is not None:
             sys.stdout = program.output
         with reporting_writes(sys.stdout, watcher.wrote) as stop_reporting, reporting_warnings(watcher.warning_shown):
-            family = _family(watcher, trace, keeper, stop_reporting)
+            family = _family(program, watcher, trace, keeper, stop_reporting)
             with (
                 in_family(family),
                 engine.children(),
@@ -194,6 +208,9 @@ def _run_recorded(
                 end = run_to_its_end(lambda space: _begin(program, space, watcher), space, program.shows_errors)
                 location = ("", 0) if end.error is None else watcher.raised(end.error, traceback_of(end.error))
         clear_main(space)
+    if family.is_child and family.records_forks:
+        recorder.stop(watcher)
+        keeper.finish()
     _end_child(family, end)
     return end, location
 
@@ -219,7 +236,25 @@ def _count(watcher: ProgramRecorder) -> int:
     return len(watcher.builder.events) + len(watcher.notes) // NOTE_LENGTH
 
 
-def _family(watcher: ProgramRecorder, trace: Recording, keeper: Keeper, stop_reporting: Callable[[], None]) -> Family:
+def _family(
+    program: _Program,
+    watcher: ProgramRecorder,
+    trace: Recording,
+    keeper: Keeper,
+    stop_reporting: Callable[[], None],
+) -> Family:
+    relatives = program.relatives
+    if relatives is not None:
+
+        def begins() -> None:
+            stop_reporting()
+            relatives.begin_in_child(watcher, trace)
+
+        def instead(words: Sequence[Word], executables: Sequence[Word]) -> tuple[list[str], list[bytes]] | None:
+            return relatives.command(words, executables, program.source)
+
+        return trace.family(begins, instead, ranks=True)
+
     def in_child() -> None:
         recorder.stop(watcher)
         keeper.give_up()
@@ -277,7 +312,7 @@ def _as_main_program(program: _Program) -> Iterator[dict[str, Any]]:
     vars(module).update(__builtins__=builtins, __loader__=BuiltinImporter)
     if sys.version_info < (3, 14):
         vars(module).update(__annotations__={})
-    if not source.module and source.path not in (STDIN, STRING):
+    if not source.module and source.path not in (STDIN, STRING) and not program.spawned:
         vars(module).update(__file__=source.path, __loader__=SourceFileLoader("__main__", source.path), __cached__=None)
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     with (
@@ -303,6 +338,21 @@ def _recorded(watcher: ProgramRecorder) -> Iterator[None]:
         if watcher in (recorder.listening, recorder.suspended):
             watcher.settle()  # notes about cells are valid only while the program's libraries exist
         recorder.stop(watcher)  # restoring the machine is not part of the program
+
+
+@contextmanager
+def _main_file_compiled(path: str, code: CodeType | None) -> Iterator[None]:
+    """Let ``runpy``, with which ``multiprocessing`` imports the program's file, use its compiled code in the block."""
+    space = vars(runpy)
+
+    def compiled(text: Any, file: Any, *rest: Any, **options: Any) -> Any:
+        return code if code is not None and file == path else compile(text, file, *rest, **options)
+
+    space["compile"] = compiled
+    try:
+        yield
+    finally:
+        space.pop("compile", None)
 
 
 def run_module(name: str, path: str, code: CodeType | None) -> None:

@@ -127,6 +127,12 @@ class ProgramRecorder(Recorder):
         """The kind of a code object by its ``id``. Hashing a code object would hash everything in it."""
         self._codes: list[CodeType] = []
         """Code objects that are kept alive, so that each ``id`` stays unique."""
+        self.met_rank: Callable[[int], object] = id
+        """A function that is called with the rank of this process in a distributed program, whenever it is seen."""
+
+    def begin_in_child(self) -> None:
+        """Begin a recording of its own in a forked child, where other threads do not exist."""
+        raise NotImplementedError("only an installed PyTorch is recorded in forked children")
 
     @property
     def sources(self) -> dict[str, str]:
@@ -515,6 +521,17 @@ class ProgramRecorder(Recorder):
         """Record a warning that points to a line of a file."""
         if recorder.listening is self:  # the limit of the recording may be reached, and a forked child is not recorded
             self.warned(category, message, self._shown(file), line)
+
+    def _build_with(self, builder: ProgramEventBuilder) -> None:
+        """Build later events with another builder, which knows the files of the program."""
+        known, self.builder, self._program = self._program, builder, builder
+        builder.announced.update(known.announced)
+        builder.sources.update(
+            (file, known.sources[file]) for file in known.announced.values() if file in known.sources
+        )
+        self.announced, self.names = builder.announced, Names(self)
+        self._top, self._top_code, self._beginning, self._found, self._found_way = 0, None, 0, (0, 0), ()
+        self._entered.clear()
 
     def _shown(self, file: str) -> str:
         return self.announced.get(file) or (shown_file(file) if file else "")

@@ -34,6 +34,15 @@ class Module(NamedTuple):
 Script = str | Code | Module
 """A requested program; a text is a file's name, or ``-``."""
 
+
+class Spawned(NamedTuple):
+    """A process that ``multiprocessing`` spawns: the text of ``-c`` that begins it, and the file of its program."""
+
+    text: str
+    shown: str
+    path: str
+
+
 STANDARD_INPUT = "-"
 """The name of a script that is given as text, as ``python -`` reads it."""
 
@@ -88,12 +97,14 @@ def working_folder() -> str:
         return ""
 
 
-def read_source(script: Script, stdin_source: bytes = b"") -> Source:
+def read_source(script: Script | Spawned, stdin_source: bytes = b"") -> Source:
     """Find and read a program. Raise DispatchvizError if there is none, or if it is not text in its encoding."""
     if isinstance(script, Code):
         return Source(STRING, STRING, _code(script.text), "-c", "")
     if isinstance(script, Module):
         return _module(script.name)
+    if isinstance(script, Spawned):
+        return Source(script.shown, script.path, _text_of(script.path), "-c", "")
     if script == STANDARD_INPUT:
         return Source(STDIN, STDIN, _decoded(script, stdin_source), script, os.path.dirname(os.path.abspath(STDIN)))
     path = os.path.abspath(located(script))
@@ -103,6 +114,15 @@ def read_source(script: Script, stdin_source: bytes = b"") -> Source:
     except OSError as error:
         raise DispatchvizError(f"cannot read {script}: {error.strerror}{alternatives(script)}") from None
     return Source(script.replace(os.sep, "/"), path, _decoded(script, raw), script, os.path.dirname(path))
+
+
+def _text_of(path: str) -> str | None:
+    """Return the text of a program's file, or None if it has none."""
+    try:
+        with open(path, "rb") as file:
+            return _decoded(path, file.read())
+    except (OSError, DispatchvizError):
+        return None
 
 
 def _code(text: str) -> str:

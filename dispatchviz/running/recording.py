@@ -30,7 +30,7 @@ from dispatchviz.running.call_sites import is_users, shown_file
 from dispatchviz.running.engine_choice.requested_engine import EngineName as EngineName
 from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
 from dispatchviz.running.engine_choice.used_torch import engine_used_in
-from dispatchviz.running.process.children import Family, in_family
+from dispatchviz.running.process.children import Family, Instead, in_family
 from dispatchviz.running.process.unrecorded_children import UnrecordedChildren
 from dispatchviz.running.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
@@ -79,11 +79,18 @@ class Recording(Trace):
         _about: About
         _children: UnrecordedChildren
 
-    def family(self, in_child: Callable[[], None]) -> Family:
+    def family(
+        self, in_child: Callable[[], None], instead: Instead = lambda args, executables: None, ranks: bool = False
+    ) -> Family:
         """Return the processes that the recorded program begins, which the header lists. ``in_child`` is called in a
-        child that it forks.
+        child that it forks. With ``ranks`` children are recorded, new Pythons by the command line that ``instead``
+        returns.
         """
-        return Family(in_child, self._children.forked, self._children.begun)
+        return Family(in_child, self._children.forked, self._children.begun, instead, ranks)
+
+    def in_child(self) -> Recording:
+        """Return the recording of a forked child, in which nothing is recorded so far."""
+        return Recording(self._program, self._source, self._arguments, self._only, self._about)
 
     def stream_to(self, path: str | Path, limit: Limit = NO_LIMIT, unbuffered: bool = False) -> TraceStream:
         """Send further events to a file, and keep no more in memory. Call this before anything is recorded.
@@ -96,6 +103,10 @@ class Recording(Trace):
         stream = TraceStream(path, self._source, header, limit, chosen)
         self._source.write_to(stream, unbuffered)
         return stream
+
+    def watch_rank(self, met: Callable[[int], object]) -> None:
+        """Call a function with the rank of this process in a distributed program, whenever it is seen."""
+        self._source.met_rank = met
 
     @property
     def _class_of_values(self) -> type[Trace]:
@@ -225,11 +236,10 @@ def _header(
 ) -> Header:
     rank = os.environ.get("RANK", "")
     return Header(
-        **about,
+        **{"rank": int(rank) if rank.isdecimal() else 0, **about},
         program=program,
         arguments=arguments,
         only=() if only is None else only.texts,
-        rank=int(rank) if rank.isdecimal() else 0,
         remarks=remarks,
         sources=sources,
     )

@@ -109,6 +109,14 @@ class Names:
         held = self._holds.get(variable)
         return held is not None and held() is value
 
+    def by_tensor(self) -> dict[int, tuple[weakref.ref[Tensor], str]]:
+        """Return the names of all living tensors, by the ``id`` of each."""
+        found = {}
+        for variable in self._names:
+            if (held := self._holds.get(variable)) is not None and (tensor := held()) is not None:
+                found[id(tensor)] = held, variable[1]
+        return found
+
     def left(self, scope: str) -> None:
         """Note that a function is over or waits. The variables that it hid are visible again."""
         self.running.discard(scope)

@@ -62,6 +62,7 @@ class Leaving(NamedTuple):
 QUITS = Leaving("quit", "quit without confirmation", "quits")
 GOES_HOME = Leaving("home", "back to the home screen", "goes back to the home screen")
 GOES_BACK = Leaving("back", "back to the comparison", "goes back to the comparison")
+GOES_TO_LANES = Leaving("back", "back to the lanes", "goes back to the lanes")
 
 QUIT = "app.quit"
 

@@ -45,6 +45,7 @@ PARTS = {
         "how-to/share",
         "questions",
         "how-to/lessons",
+        "how-to/ranks",
         "how-to/many-traces",
     ],
     "Reference": [

@@ -75,6 +75,10 @@ UNSEEN = {
     "schema in another release": "a recording of another PyTorch than 2.13",
     "limit of numbers": "a recording that has the numbers of small tensors 1,000 times",
     "backward on a thread of the pool": "61 nested backward passes",
+    "collective called": "a rank of a distributed program (`--ranks`)",
+    "collectives differ": "ranks that call different collectives",
+    "collective never called": "a rank that never calls a collective",
+    "collectives of different sizes": "ranks that give different numbers of elements to a collective",
     "meta checks": "a meta function that is interrupted before it declares its output",
 } | dict.fromkeys(
     (

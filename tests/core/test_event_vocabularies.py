@@ -167,6 +167,9 @@ OPEN = {
         "TorchDispatchLeft.handler",
     ),
     "of numbers, and only in recordings that are asked for it": ("NumbersRecorded.numbers", "ResultHashed.hash"),
+    "only in recordings of a distributed program on an installed PyTorch": (
+        "CollectiveCalled.operator", "CollectiveCalled.group", "CollectiveCalled.dtype",
+    ),
     "a dispatch mode's class, which acts like a guard, may be the program's": ("GuardEntered.guard", "GuardLeft.guard"),
     "dispatch keys, dtypes and devices have modules of their own, which know the names": (
         "AutocastCast.after", "AutocastCast.before", "AutocastChanged.device", "AutocastChanged.dtype",

@@ -36,6 +36,15 @@ class Replacement:
         """The current path."""
         self.stream = cast(BinaryIO, open(self.path, "xb", buffering=0))  # noqa: SIM115
 
+    def move(self, path: str | Path, beside: str) -> None:
+        """Change the target, in the same folder, and the name until the file is complete. Raise OSError and change
+        nothing if that fails.
+        """
+        target = os.path.realpath(path)
+        mode, moved = _mode_of(target), os.path.join(os.path.dirname(self.path), beside)
+        os.rename(self.path, moved)
+        self.target, self.path, self._mode = target, moved, mode
+
     def commit(self) -> None:
         """Replace the target. Raise OSError and leave both files unchanged if that fails."""
         self.stream.close()

@@ -91,7 +91,7 @@ CalledFromFrame = tuple[Literal["called_from_frame"], CodeLocations]
 IterationsSelected = tuple[Literal["iterations_selected"], bool]
 """Selected iterations begin or end."""
 PartBegins = tuple[Literal["part_begins"]]
-"""Something is recorded again, after a part of the program that was not."""
+"""The recording continues after a part of the program that was not recorded."""
 Arrival = CalledFromLine | CalledFromFrame | FrameResumed
 """The place from which a binding is entered."""
 

@@ -52,9 +52,7 @@ class TraceStream:
 
         Raise OSError, before anything is changed, if the file cannot be written.
         """
-        suffix = suffix_of(path)
-        name = os.path.basename(os.path.realpath(path))
-        stem = name[: -len(suffix)] if name.lower().endswith(suffix) else name
+        stem, suffix = _split(path)
         self._file = _part(path, stem, suffix)
         self._there_before = os.path.exists(self._file.target)
         try:
@@ -123,6 +121,10 @@ class TraceStream:
     def keep(self) -> None:
         """Move a file that is finished and was not kept to its target."""
         self._request(self._commit)
+
+    def rename(self, path: str | Path) -> None:
+        """Change the target, which must be in the same folder. Nothing changes if that fails."""
+        self._request(lambda: self._rename(path))
 
     def give_up(self) -> None:
         """Leave the file to the parent process, in a forked child, which has no writing thread."""
@@ -205,6 +207,14 @@ class TraceStream:
         """Return the header, with a remark if the recording stopped early."""
         return msgspec.structs.replace(header, remarks=(*header.remarks, self.end)) if self.stopped else header
 
+    def _rename(self, path: str | Path) -> None:
+        if not self._worker.over:
+            stem, ending = _split(path)
+            with suppress(OSError):  # the file keeps its name
+                self._file.move(path, unfinished_name(stem, ending, os.getpid()))
+                self.path = self._file.path
+                self._there_before = os.path.exists(self._file.target)
+
     def _commit(self) -> None:
         if self._worker.over:
             return
@@ -220,6 +230,12 @@ class TraceStream:
         if not self._worker.over:
             self._worker.end()
             self._file.discard()
+
+
+def _split(path: str | Path) -> tuple[str, str]:
+    """Return the name of a file without the suffix of its format, and the suffix."""
+    suffix, name = suffix_of(path), os.path.basename(os.path.realpath(path))
+    return (name[: -len(suffix)] if name.lower().endswith(suffix) else name), suffix
 
 
 def _part(path: str | Path, stem: str, suffix: str) -> Replacement:

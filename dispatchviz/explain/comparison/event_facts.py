@@ -29,9 +29,10 @@ _COUNTED = frozenset(
     {
         "TensorNumber", "NodeNumber", "StorageNumber", "CounterNumber", "GraphTaskNumber", "StreamNumber",
         "StreamEventNumber", "HookNumber", "SequenceNumber", "TopologicalNumber", "ThreadNumber", "LineNumber",
+        "Rank", "Time",
     }
 )  # fmt: skip
-"""The types of fields whose numbers only count."""
+"""The types of fields whose numbers only count, or differ in each process."""
 
 _LEFT_OUT = frozenset(
     {
@@ -117,7 +118,8 @@ def way(kind: type[ev.Event]) -> Facts:
 @cache
 def everything(kind: type[ev.Event]) -> Facts:
     """Return all fields of a kind of event, including counting numbers. For traces that count alike."""
-    return _constant if kind in TEXT else _facts_as_they_are(tuple(kind.__annotations__))
+    names = tuple(name for name, of in kind.__annotations__.items() if of != "Time")
+    return _constant if kind in TEXT else _facts_as_they_are(names)
 
 
 def _facts_as_they_are(names: tuple[str, ...]) -> Facts:
@@ -174,6 +176,7 @@ _PAIRED_BY: dict[type[ev.Event], tuple[str, ...]] = {
     ev.NameBound: ("name",),
     ev.BindingEntered: ("function",),
     ev.Dispatched: ("operator",),
+    ev.CollectiveCalled: ("operator",),
     ev.TorchDispatchEntered: ("handler",),
     ev.GuardEntered: ("guard",),
     ev.GradModeChanged: ("enabled",),

@@ -8,6 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.autocast import AUTOCAST_KINDS
 from dispatchviz.explain.kinds.binding import BINDING_KINDS
+from dispatchviz.explain.kinds.collective import COLLECTIVE_KINDS
 from dispatchviz.explain.kinds.compile import COMPILE_KINDS
 from dispatchviz.explain.kinds.dispatch import DISPATCH_KINDS
 from dispatchviz.explain.kinds.engine import ENGINE_KINDS
@@ -37,6 +38,7 @@ _ALL = (
     | BINDING_KINDS
     | DISPATCH_KINDS
     | TORCH_DISPATCH_KINDS
+    | COLLECTIVE_KINDS
     | GUARD_KINDS
     | AUTOCAST_KINDS
     | STREAM_KINDS

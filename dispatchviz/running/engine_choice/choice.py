@@ -46,9 +46,9 @@ class Missing(NamedTuple):
     fact: str
     """The reason without its end: ``torch.fx is not in the model``."""
     surely: bool
-    """Whether the program surely fails there on the model."""
+    """True if the program surely fails there on the model."""
     unknown: bool = False
-    """Whether PyTorch 2.13 does not have the name either."""
+    """True if PyTorch 2.13 does not have the name either."""
 
 
 def automatic_choice(program: Source, only_model: str = "", known: Mapping[str, str] = MappingProxyType({})) -> Choice:

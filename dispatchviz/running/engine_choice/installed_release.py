@@ -23,7 +23,7 @@ class InstalledRelease(NamedTuple):
     number: str
     """Its release: ``2.14.1``."""
     recordable: bool
-    """Whether dispatchviz can record it."""
+    """True if dispatchviz can record it."""
     has_gpu: bool
 
 

@@ -32,7 +32,7 @@ class Use(NamedTuple):
     """The name of PyTorch (``torch.nn.functional.relu``), or of an attribute of any object (``to_sparse``)."""
     line: int
     surely: bool
-    """Whether the statement runs whenever the file runs: it is in no function and no branch."""
+    """True if the statement runs whenever the file runs: it is in no function and no branch."""
 
 
 class Import(NamedTuple):
@@ -62,7 +62,7 @@ class NamesInText(NamedTuple):
 
     @property
     def torch_at_start(self) -> bool:
-        """Whether running the file imports torch."""
+        """True if running the file imports torch."""
         return any(each.surely and each.module.partition(".")[0] in ROOTS for each in self.imports)
 
 

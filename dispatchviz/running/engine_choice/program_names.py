@@ -34,7 +34,7 @@ class PlacedUse(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Its file and line."""
+        """The file and line."""
         return f"{self.file}, line {self.line}" if self.line else self.file
 
 
@@ -52,7 +52,7 @@ class ProgramNames:
     checked: set[str] = field(default_factory=set)
     cuda: list[PlacedUse] = field(default_factory=list)
     names_the_model: bool = False
-    """Whether the program imports the model under its own name."""
+    """True if the program imports the model under its own name."""
 
 
 class _File(NamedTuple):

@@ -1,12 +1,13 @@
 """Processes that a program begins.
 
-A forked child continues without being recorded. A process that begins anew (``subprocess``, ``multiprocessing`` by
-spawn or forkserver, ``os.exec``) finds the model when it imports torch, and is not recorded.
-``for_children/sitecustomize.py`` makes it find the model.
+A forked child continues without being recorded, unless ``relatives.py`` records it. A process that begins anew
+(``subprocess``, ``multiprocessing`` by spawn or forkserver, ``os.exec``) finds the model when it imports torch, and is
+not recorded. ``for_children/sitecustomize.py`` makes it find the model.
 """
 
 from __future__ import annotations
 
+import _thread
 import importlib
 import os
 import subprocess
@@ -24,13 +25,21 @@ _posixsubprocess: Any = importlib.import_module("_posixsubprocess")
 _FOLDER = str(Path(__file__).parent / "for_children")
 
 
+Instead = Callable[[Any, Any], tuple[Any, Any] | None]
+
+
 class Family:
     """The relatives of this process: whether it is a child that the program forked, and the children that it forked or
     began.
     """
 
     def __init__(
-        self, in_child: Callable[[], None], forked: Callable[[int], None], begun: Callable[[int], object] = id
+        self,
+        in_child: Callable[[], None],
+        forked: Callable[[int], None],
+        begun: Callable[[int], object] = id,
+        instead: Instead = lambda args, executables: None,
+        records_forks: bool = False,
     ) -> None:
         self.is_child = False
         self.in_child = in_child
@@ -39,6 +48,12 @@ class Family:
         """The function that is called in the parent with the child's number."""
         self.begun = begun
         """The same for a child that is a new Python (``subprocess``, ``multiprocessing`` by spawn)."""
+        self.instead = instead
+        """A function that returns the command line and the executables of a new process that records itself, or None to
+        start it as it is.
+        """
+        self.records_forks = records_forks
+        """True if forked children are recorded, and therefore their own forked children too."""
 
 
 _running: list[Family] = []
@@ -82,8 +97,13 @@ def _new_pythons_noticed(family: Family) -> Iterator[None]:
     original = _posixsubprocess.fork_exec
 
     def fork_exec(args: Any, executables: Any, *rest: Any) -> int:
-        number: int = original(args, executables, *rest)
-        if not family.is_child and _is_python(args, executables):
+        instead, thread = family.instead(args, executables), _thread.get_ident()
+        _starting.add(thread)
+        try:
+            number: int = original(*(instead or (args, executables)), *rest)
+        finally:
+            _starting.discard(thread)
+        if instead is None and not family.is_child and _is_python(args, executables):
             family.begun(number)
         return number
 
@@ -94,6 +114,15 @@ def _new_pythons_noticed(family: Family) -> Iterator[None]:
     finally:
         for module, name in before:
             setattr(module, name, original)
+
+
+_starting: set[int] = set()
+"""The threads that are starting another program. The child runs Python code only for ``preexec_fn``."""
+
+
+def starts_another() -> bool:
+    """Return whether this process is a forked child that is about to become another program."""
+    return _thread.get_ident() in _starting
 
 
 def _is_python(args: Any, executables: Any) -> bool:
@@ -115,7 +144,7 @@ def _followed(function: Callable[[], T], then: Callable[[T], T]) -> Callable[[],
 def _notify_parent(family: Family, number: int) -> None:
     if number:
         resume_all()
-        if not family.is_child:
+        if not family.is_child and not family.records_forks:
             family.forked(number)
 
 
@@ -135,7 +164,7 @@ def model_on_the_path() -> Iterator[None]:
 
 def _in_child() -> None:
     for family in reversed(_running):
-        if not family.is_child:
+        if not family.is_child or family.records_forks:
             family.is_child = True
             family.in_child()
 

@@ -31,6 +31,12 @@ def reporting_writes(stream: TextIO | None, report: Callable[[str], Any]) -> Ite
         writes.stop()
 
 
+def report_writes(stream: TextIO | None, report: Callable[[str], Any]) -> None:
+    """Call ``report`` with each text that is written to a stream, until the process ends."""
+    if stream is not None:
+        _Writes(stream, report)
+
+
 @contextmanager
 def reporting_before_writes(stream: TextIO | None, report: Callable[[str], Any]) -> Iterator[None]:
     """Call ``report`` before each write to a stream with its text, and with an empty text before a flush, inside the

@@ -22,6 +22,7 @@ from typing import get_args
 
 from dispatchviz.core.record.events.autocast_events import *
 from dispatchviz.core.record.events.binding_events import *
+from dispatchviz.core.record.events.collective_events import *
 from dispatchviz.core.record.events.compile_events import *
 from dispatchviz.core.record.events.dispatch_events import *
 from dispatchviz.core.record.events.engine_events import *
@@ -42,8 +43,8 @@ from dispatchviz.core.record.events.structured_events import *
 from dispatchviz.core.record.events.tensor_events import *
 from dispatchviz.core.record.events.torch_dispatch_events import *
 
-OptionalEvent = ResultHashed | NumbersRecorded
-"""The kinds that a recording has only if it is requested."""
+OptionalEvent = ResultHashed | NumbersRecorded | CollectiveCalled
+"""The kinds that a recording has only if it is requested, or if the program is distributed."""
 
 AnyEvent = (
     SourceLine | NameBound | NameUnbound | Printed | TensorFormatted | ProgramRaised

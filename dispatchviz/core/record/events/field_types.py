@@ -91,5 +91,11 @@ Size = Annotated[int, Meta(ge=0, le=_INT64)]
 Stride = Annotated[int, Meta(ge=-_INT64 - 1, le=_INT64)]
 """Stride of a dimension, in elements."""
 
+Rank = Annotated[int, Meta(ge=0, le=_INT32)]
+"""Rank of a process in a distributed program."""
+
+Time = Annotated[int, Meta(ge=0, le=_INT64)]
+"""A time in nanoseconds since 1970; 0: unknown."""
+
 LineNumber = Annotated[int, Meta(ge=0, le=_INT32)]
 """Number of a line of a file, from 1; 0: none."""

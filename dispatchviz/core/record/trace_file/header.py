@@ -51,6 +51,21 @@ class KeptTables(msgspec.Struct, frozen=True):
     """The schemas of those operators that PyTorch 2.13 does not have, or that have another schema there."""
 
 
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    """A process among those that one program started."""
+
+    name: str
+    """Its name among them: ``main``, ``rank1``, ``worker0`` of a DataLoader, ``rank1.worker0``, ``process4242``."""
+    number: int
+    """Its number on the machine (``os.getpid()``)."""
+    parent: int
+    """The number of the process that started it; 0 for the first one."""
+    began: int
+    """The time at which its recording began, in nanoseconds since 1970."""
+    launch: str
+    """A text that all processes of one run have in common."""
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The facts about the whole trace."""
 
@@ -83,6 +98,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The selection of events, as ``--only`` takes it; empty if all were kept."""
     rank: int = 0
     """The rank of the process in a distributed program (the environment's ``RANK``)."""
+    process: Process | msgspec.UnsetType = msgspec.UNSET
+    """The process, if all processes of the program were recorded (``--ranks``)."""
     remarks: tuple[str, ...] = ()
     """A sentence for each part of the run that is missing in the trace: a forked process, steps beyond a limit."""
     checked: str | msgspec.UnsetType = msgspec.UNSET

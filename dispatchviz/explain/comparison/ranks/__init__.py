@@ -1,0 +1,1 @@
+"""Several processes of one program: their collectives, their lanes, and collectives that cannot end."""

@@ -1,0 +1,1 @@
+"""The screen with a lane for each process of a program."""
