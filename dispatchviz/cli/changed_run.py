@@ -16,6 +16,7 @@ from dispatchviz.explain.comparison.what_if.changed_request import ChangedReques
 from dispatchviz.explain.comparison.what_if.changes import read_change
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import complain
+from dispatchviz.running.engine_choice.choice import Choice
 from dispatchviz.running.program_source import script_of
 
 
@@ -38,7 +39,7 @@ def _run(request: ChangedRequest) -> int:
             values=request.values,
             rewritten=lambda text: request.text or text,
             changed=lambda tree: changed_program(tree, changes),
-            engine=request.engine,
+            engine=Choice(request.engine),
         )
     except DispatchvizError as error:
         complain(str(error))

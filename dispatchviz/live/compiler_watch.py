@@ -174,7 +174,7 @@ class CompilerWatch:
         return partition
 
     def _divided(self, forward: Any, backward: Any, outputs: int) -> None:
-        """Record the parts of a joint graph. The forward returns its ``outputs``, and then the values for the backward."""
+        """Record the parts of a joint graph. The forward returns ``outputs`` results, then values for the backward."""
         self._captures("forward", forward, [str(one) for one in _returned(forward)[outputs:]])
         self._captures("backward", backward)
 

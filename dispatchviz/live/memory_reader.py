@@ -126,7 +126,9 @@ class MemoryReader:
 
     def _has_bytes(self, tensor: Any, nbytes: int) -> bool:
         """Return whether a tensor's storage is as large as the tensor needs. The program may have made it smaller."""
-        return self._nbytes is not None and nbytes <= MEMORY[self._storage(tensor) // WORD + self._nbytes]
+        if self._storage is None or self._nbytes is None:
+            return False
+        return nbytes <= MEMORY[self._storage(tensor) // WORD + self._nbytes]
 
     def _resolved(self, elements: Elements) -> Elements:
         array = elements.array

@@ -1,5 +1,5 @@
-"""The modules of a program that a condition such as ``module=layers.0`` selects. Each module is looked at once, when it is
-first called.
+"""The modules of a program that a condition such as ``module=layers.0`` selects. Each module is checked once, when it
+is first called.
 """
 
 from __future__ import annotations
