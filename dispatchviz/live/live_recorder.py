@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import _getframe
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 from dispatchviz.core.record import events as ev
@@ -325,7 +325,7 @@ class LiveRecorder(NumberWatch):
         if not isinstance(tensor, self._tensor_class):
             return
         self.nodes.look_at_bound(tensor)
-        super().name_bound(name, tensor, iteration)
+        super().name_bound(name, cast("Any", tensor), iteration)
 
     def warned(self, category: str, message: str, file: str, line: int) -> None:
         """Record that a warning is about to be shown. PyTorch hides that of ``.grad`` while it reads any tensor."""

@@ -128,7 +128,7 @@ class MemoryReader:
         """Return whether a tensor's storage is as large as the tensor needs. The program may have made it smaller."""
         if self._storage is None or self._nbytes is None:
             return False
-        return nbytes <= MEMORY[self._storage(tensor) // WORD + self._nbytes]
+        return bool(nbytes <= MEMORY[self._storage(tensor) // WORD + self._nbytes])
 
     def _resolved(self, elements: Elements) -> Elements:
         array = elements.array
