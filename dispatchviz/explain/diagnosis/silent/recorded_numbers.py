@@ -16,7 +16,7 @@ from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
 from dispatchviz.explain.trace_index.trace_index import index
 
-NOT_FINITE = re.compile(r"nan|inf")
+NOT_FINITE = re.compile(r"nan|-?inf")
 NOT_ZERO = re.compile(r"[1-9]|nan|inf|True")
 
 LONGEST = 48
@@ -52,8 +52,13 @@ def all_zero(numbers: str) -> bool:
 
 
 def short(numbers: str) -> str:
-    """Return a text of numbers, cut after one of them if it is long."""
-    return numbers if len(numbers) <= LONGEST else f"{numbers[:LONGEST].rpartition(', ')[0]}, ...]"
+    """Return a text of numbers, cut after one of them if it is long. It keeps the first NaN or infinity."""
+    if len(numbers) <= LONGEST:
+        return numbers
+    head, found = numbers[:LONGEST].rpartition(", ")[0], NOT_FINITE.search(numbers)
+    if found is None or found.end() <= len(head):
+        return f"{head}, ...]"
+    return f"{head}, ..., {found[0]}{', ...' if numbers[found.end() :].strip(']') else ''}]"
 
 
 class Run(NamedTuple):
