@@ -116,6 +116,12 @@ class MemoryReader:
         elements = Elements(address, size, dtype, kind, content, raw & (self._conjugate | self._negative))
         return self._resolved(elements) if elements.bits else elements
 
+    def is_empty(self, tensor: Any) -> bool:
+        """Return whether a tensor has no elements. A symbolic number is not compared, which would make a guard."""
+        with self._without_functions():
+            count = self._numel(tensor)
+            return type(count) is int and count == 0
+
     def fills(self, tensor: Any) -> bool:
         """Return whether a tensor has as many elements as its storage."""
         with self._without_functions():

@@ -152,6 +152,10 @@ class NumberWatch(ProgramRecorder):
     def _read(self, tensor: Any) -> Elements | None:
         return None if self._reader is None or not self.numbers else self._reader.of(tensor, self.numbers)
 
+    def _is_empty(self, tensor: Any) -> bool:
+        """Return whether a tensor has no elements. A kernel may give it some: ``where`` resizes its result."""
+        return self._reader is not None and self._reader.is_empty(tensor)
+
     def _small(self, tensor: Any) -> Any | None:
         found = self._read(tensor)
         return None if found is None else found.array
@@ -164,7 +168,7 @@ class NumberWatch(ProgramRecorder):
             return
         number, found = known.number, self._read(tensor)
         if found is None:
-            known.is_unread = number not in self._recorded
+            known.is_unread = number not in self._recorded and not self._is_empty(tensor)
             return
         storage = self._storage_at(found.address, tensor)
         if storage in self._unwritten:

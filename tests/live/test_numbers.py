@@ -180,6 +180,11 @@ def test_no_numbers_are_recorded_beyond_the_limit() -> None:
     assert len(trace.steps_of(ev.NumbersRecorded)) == 4 + 1
 
 
+def test_result_that_its_kernel_resizes_has_numbers() -> None:
+    trace = recorded("import torch\nx = torch.where(torch.tensor([True, False]), torch.ones(2), torch.zeros(2))\n")
+    assert dict(named(trace))["x"] == "[1.0, 0.0]"
+
+
 def test_hashes_are_those_of_the_model() -> None:
     text = "import torch\nx = torch.arange(6.0).view(2, 3)\ny = x.t() + 1\nz = -y\nw = (z > 0) & (z != z)\n"
     hashes = []
