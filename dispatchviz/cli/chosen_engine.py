@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dispatchviz.cli.input_source import standard_input
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from dispatchviz.explain.diagnosis.diagnosis import Diagnosis
 
 
-def chosen_engine(option: RequestedEngine | None, script: Script, cuda: str = "auto", hashes: bool = False) -> Choice:
+def chosen_engine(
+    option: RequestedEngine | None, script: Script, cuda: str = "auto", arguments: Sequence[str] = ()
+) -> Choice:
     """Return the engine for a program. ``option`` is the value of ``--engine``, None if it is not given.
 
     Raise DispatchvizError if the program cannot be read, if a setting names no engine, or if the program needs an
@@ -32,7 +35,7 @@ def chosen_engine(option: RequestedEngine | None, script: Script, cuda: str = "a
     if wanted != "auto":
         return Choice(wanted)
     try:
-        return automatic_choice(program, f"--cuda {cuda}" if cuda != "auto" else "--hashes" if hashes else "")
+        return automatic_choice(program, "" if cuda == "auto" else f"--cuda {cuda}", arguments=arguments)
     except NeedsTorchError as error:
         raise NeedsTorchError(f"{error}{_partly()}") from None
 

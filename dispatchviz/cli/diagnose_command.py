@@ -94,7 +94,7 @@ def command(
         check_no_arguments(source, args)
         alone("a saved trace", save=save, engine=engine, **recording)
         return tell(trace, name_of(source))
-    choice = announced(chosen_engine(engine, source, cuda))
+    choice = announced(chosen_engine(engine, source, cuda, args))
     outcome = run_script(source, args, cuda, save, to_stderr=True, engine=choice, **recording)
     with kept(outcome, save):
         raised = tell(outcome.trace, save or kept_trace(outcome.trace))

@@ -206,7 +206,7 @@ def command(
                 for process, recorded in family.traces():
                     write(recorded, process)
         return conclude(outcome, family.shown, strict)
-    choice = announced(chosen_engine(engine, source, cuda, hashes))
+    choice = announced(chosen_engine(engine, source, cuda, args))
     outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=choice)
     with (
         kept(outcome, save),

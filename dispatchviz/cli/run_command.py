@@ -123,7 +123,7 @@ def command(
             file = save or ("" if source == STANDARD_INPUT else name_of(source))
             show(trace, step, file, plain, (), pager=pager)
         return 0
-    choice = Choice("torch") if ranks else chosen_engine(engine, source, cuda, hashes)
+    choice = Choice("torch") if ranks else chosen_engine(engine, source, cuda, args)
     check_filters(log, source, choice.engine)
     as_text = plain or text.wanted or can_run() is not None
     if ranks and follow:

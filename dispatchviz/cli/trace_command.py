@@ -107,7 +107,7 @@ def command(
             save_trace(trace, save)
         shown.write(trace)
         return 0
-    choice = Choice("torch") if ranks else chosen_engine(engine, source, cuda, hashes)
+    choice = Choice("torch") if ranks else chosen_engine(engine, source, cuda, args)
     check_filters(log, source, choice.engine)
     if ranks:
         outcome, family = run_family(source, args, save, not shown.file, recording, cuda)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _KEY = "dispatchviz.typed"
 
 _OF_ENGINES = {"--engine": True}
-_OF_THE_MODEL = {"--cuda": True, "--hashes": False, "--no-trace": False}
+_OF_THE_MODEL = {"--cuda": True, "--no-trace": False}
 """Options that do not go with another engine, and whether each takes a value."""
 
 

@@ -6,7 +6,7 @@ that surely needs one is refused; one that may never reach the missing name runs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -51,13 +51,18 @@ class Missing(NamedTuple):
     """True if PyTorch 2.13 does not have the name either."""
 
 
-def automatic_choice(program: Source, only_model: str = "", known: Mapping[str, str] = MappingProxyType({})) -> Choice:
-    """Choose the engine for a program. ``only_model`` is a given option that only the model has, and ``known`` has the
-    meanings of variables that the program finds: ``F`` -> ``torch.nn.functional``.
+def automatic_choice(
+    program: Source,
+    only_model: str = "",
+    known: Mapping[str, str] = MappingProxyType({}),
+    arguments: Sequence[str] = (),
+) -> Choice:
+    """Choose the engine for a program with its arguments. ``only_model`` is a given option that only the model has, and
+    ``known`` has the meanings of variables that the program finds: ``F`` -> ``torch.nn.functional``.
 
     Raise NeedsTorchError for a program that surely needs an installed PyTorch and cannot have it.
     """
-    names = names_of(program, known)
+    names = names_of(program, known, arguments)
     if names.names_the_model:
         return ON_MODEL
     installed = installed_release()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -18,6 +20,9 @@ from dispatchviz.running.program_source import Source, working_folder
 
 MOST_FILES, MOST_TEXT = 200, 2_000_000
 """The most files and characters that are read; the names in the rest do not choose an engine."""
+
+TESTS = ("test_*.py", "*_test.py")
+"""The names of the files in which pytest looks for tests."""
 
 OURS = "dispatchviz"
 """Our own package. A program that imports ``dispatchviz.torch`` itself runs on the model only."""
@@ -67,18 +72,21 @@ class _File(NamedTuple):
     is_main: bool
 
 
-def names_of(program: Source, known: Mapping[str, str] = MappingProxyType({})) -> ProgramNames:
+def names_of(
+    program: Source, known: Mapping[str, str] = MappingProxyType({}), arguments: Sequence[str] = ()
+) -> ProgramNames:
     """Read a program's files. A file that Python cannot read has no names: running it will report this.
 
-    ``known`` has the meanings of variables that the program finds: ``F`` -> ``torch.nn.functional``.
+    ``known`` has the meanings of variables that the program finds: ``F`` -> ``torch.nn.functional``. A module that
+    ``-m`` runs, such as ``pytest``, may run the files that its ``arguments`` name, so these are read as well.
     """
-    return _Reading(program, known).found
+    return _Reading(program, known, arguments if program.module else ()).found
 
 
 class _Reading:
     """The files that are read, those that are left, and the names so far."""
 
-    def __init__(self, program: Source, known: Mapping[str, str]) -> None:
+    def __init__(self, program: Source, known: Mapping[str, str], arguments: Sequence[str]) -> None:
         self.found = ProgramNames()
         self._path = [program.folder or working_folder(), *sys.path[1:]]
         self._specs: dict[str, ModuleSpec | None] = {}
@@ -86,6 +94,9 @@ class _Reading:
         self._characters = 0
         self._left = deque[_File]()
         self._left.appendleft(self._main(program))
+        for path in _files_of(arguments):
+            self._known.add(path)
+            self._left.append(_File(path, shown_file(path), source_of(path), "", False, False))
         while self._left and len(self._known) <= MOST_FILES and self._characters <= MOST_TEXT:
             self._read(self._left.popleft())
 
@@ -177,6 +188,16 @@ class _Reading:
         if name in sys.stdlib_module_names and not os.path.exists(os.path.join(self._path[0], f"{name}.py")):
             return None
         return PathFinder.find_spec(name, self._path) or _by_other_finders(name)
+
+
+def _files_of(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the Python files that arguments name: ``test_net.py``, ``test_net.py::test_add``, and the tests in a folder."""
+    for argument in arguments:
+        path = os.path.abspath(argument.partition("::")[0])
+        if path.endswith(".py") and os.path.isfile(path):
+            yield path
+        elif os.path.isdir(path):
+            yield from islice((str(file) for pattern in TESTS for file in Path(path).rglob(pattern)), MOST_FILES)
 
 
 def _by_other_finders(name: str) -> ModuleSpec | None:

@@ -154,6 +154,17 @@ def test_a_name_that_the_same_release_lacks_does_not_decide(
     assert chosen(tmp_path, "import torch\nx.to_sparse(), torch.nested").engine == "torch"
 
 
+def test_files_that_arguments_name_are_read_for_a_module_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, CPU)
+    test, folder = tmp_path / "net" / "test_net.py", tmp_path / "net"
+    folder.mkdir()
+    test.write_text("import torch\ntorch.sparse\n")
+    for arguments in ([str(test)], [f"{test}::test_add", "-q"], ["-x", str(folder)]):
+        assert automatic_choice(read_source(Module("unittest")), arguments=arguments).engine == "torch"
+    (tmp_path / "main.py").write_text("import torch\n")
+    assert automatic_choice(read_source(str(tmp_path / "main.py")), arguments=[str(test)]) == ON_MODEL
+
+
 # -- without an installed PyTorch -------------------------------------------------------------------------------------
 
 SURE = {
@@ -211,9 +222,9 @@ def test_a_release_that_cannot_be_recorded_is_no_help(tmp_path: Path, monkeypatc
 
 def test_an_option_of_the_model_excludes_the_installed_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, CPU)
-    with pytest.raises(NeedsTorchError, match=r"--hashes works only on the model\. Leave --hashes out"):
-        chosen(tmp_path, "import torch\ntorch.sparse", only_model="--hashes")
-    assert chosen(tmp_path, "import torch\ntorch.compile(f)", only_model="--hashes") == ON_MODEL
+    with pytest.raises(NeedsTorchError, match=r"--cuda none works only on the model\. Leave --cuda none out"):
+        chosen(tmp_path, "import torch\ntorch.sparse", only_model="--cuda none")
+    assert chosen(tmp_path, "import torch\ntorch.compile(f)", only_model="--cuda none") == ON_MODEL
 
 
 # -- cuda without a GPU -----------------------------------------------------------------------------------------------
