@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dispatchviz.views.keymap import GROUPS, KEYMAP, TARGETS, Key
 
@@ -14,11 +14,10 @@ ACTIONS = (
     *(f"target({name!r}, {forward})" for forward in (True, False) for name in TARGETS.values()),
     *("places", "cross", "app.ask_thing", "toggle_mark", "marks", "ask_breakpoint", "breakpoints"),
     *("ask_step", "ask_search", "search(True)", "search(False)", "ask_filter"),
-    *(f"pane({number})" for number in range(1, 14)),
     *("frames", "engine", "traceback", "then_and_now", "registration", "app.enter", "app.autoplay"),
     *("zoom", "zoom(False)", "app.page(1)", "app.page(-1)", "predict", "present", "copy_link", "help"),
 )
-"""The actions of the stepper that the page has."""
+"""The actions of the stepper that the page has, besides those that show a pane."""
 
 HELP = {
     "toggle_mark": "set a mark here and name it, or remove it; continue stops at marks, and the link contains them",
@@ -84,13 +83,14 @@ BROWSER = {
 """The browser's names of keys, where they differ."""
 
 
-def key_data() -> list[dict[str, object]]:
+def key_data(panes: Iterable[int]) -> list[dict[str, object]]:
     """Return the table in the order of the help: action, keys as the browser reports them, keys as they are shown,
-    group, text.
+    group, text. ``panes`` are the numbers of the panes that the page has.
     """
     table = {key.action: key for key in KEYMAP}
     groups = (*GROUPS, *dict.fromkeys(key.group for key in OWN))
-    keys = [*(table[action] for action in ACTIONS), *OWN]
+    actions = (*(f"pane({number})" for number in panes), *ACTIONS)
+    keys = [*(table[action] for action in actions), *OWN]
     return [_row(key) for group in groups for key in keys if key.group == group]
 
 

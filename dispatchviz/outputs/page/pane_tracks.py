@@ -28,6 +28,7 @@ from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
     CELL,
+    COMPILER,
     ENGINE,
     GRAPH,
     KEYS,
@@ -102,9 +103,15 @@ class Pane:
         }
 
 
+def panes_of(trace: Trace) -> tuple[int, ...]:
+    """Return the panes of a page: all of them, but for a program that is not compiled not that of the compiler."""
+    is_compiled = len(trace.steps_of(ev.GraphCaptured)) > 0
+    return tuple(number for number in PANES if is_compiled or number != COMPILER)
+
+
 def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[str, object]]:
-    """Return all panes. The costly ones have rows at the kept steps."""
-    panes = [Pane(number, trace, lines) for number in PANES]
+    """Return the panes. The costly ones have rows at the kept steps."""
+    panes = [Pane(number, trace, lines) for number in panes_of(trace)]
     for pane in panes:
         for at in range(len(trace)):
             pane.show(at, at in kept)

@@ -14,7 +14,7 @@ from dispatchviz.outputs.page.graph_data import graph_data
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.kept_steps import kept_steps
 from dispatchviz.outputs.page.key_data import key_data
-from dispatchviz.outputs.page.pane_tracks import pane_tracks
+from dispatchviz.outputs.page.pane_tracks import pane_tracks, panes_of
 from dispatchviz.outputs.page.places_data import places_data
 from dispatchviz.outputs.page.question_data import question_data
 from dispatchviz.outputs.page.remarks_data import remarks_data
@@ -62,7 +62,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "places": places_data(trace),
         "texts": step_texts(trace, lines, kept),
         "then": then_data(trace, lines),
-        "keys": key_data(),
+        "keys": key_data(panes_of(trace)),
         "remarks": remarks_data(guide),
         "about": {number: lines.text(text) for number, text in ABOUT.items()},
         "legend": LEGEND,
