@@ -103,14 +103,15 @@ def _line_number(trace: Trace, step: int) -> int:
 
 def _kinds(trace: Trace) -> dict[int, dict[str, object]]:
     """Return the data of each kind of event: the group of its sign, its panes, whether it is a call or an error."""
-    return {code: _kind(trace[steps[0]]) for code, steps in trace.columns.of_kind.items() if len(steps)}
+    panes = panes_of(trace)
+    return {code: _kind(trace[steps[0]], panes) for code, steps in trace.columns.of_kind.items() if len(steps)}
 
 
-def _kind(event: ev.AnyEvent) -> dict[str, object]:
+def _kind(event: ev.AnyEvent, panes: Sequence[int]) -> dict[str, object]:
     return {
         "name": type(event).__name__,
         "group": group(event),
-        "panes": order(event),
+        "panes": [pane for pane in order(event) if pane in panes],
         "frame": isinstance(event, FRAMES),
         "error": isinstance(event, ERRORS),
     }
