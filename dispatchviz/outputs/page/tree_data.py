@@ -6,6 +6,8 @@ ends.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import group, label
@@ -17,6 +19,7 @@ from dispatchviz.explain.outline.outline import MANY, Outline
 from dispatchviz.explain.outline.row_texts import Texts, heading, row_texts
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.page.interned_lines import Lines
+from dispatchviz.outputs.page.pane_tracks import panes_of
 from dispatchviz.outputs.page.tracks import differences
 from dispatchviz.outputs.page.written_numbers import written
 from dispatchviz.views.cursor.cursor import FRAMES
