@@ -42,6 +42,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     mistakes(trace)
     first = Session(trace).cursor.at
     why, where = _bars(trace, lines)
+    panes = panes_of(trace)
     data = {
         "format": FORMAT,
         "program": trace.header.program,
@@ -62,9 +63,9 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "places": places_data(trace),
         "texts": step_texts(trace, lines, kept),
         "then": then_data(trace, lines),
-        "keys": key_data(panes_of(trace)),
+        "keys": key_data(panes),
         "remarks": remarks_data(guide),
-        "about": {number: lines.text(text) for number, text in ABOUT.items()},
+        "about": {number: lines.text(text) for number, text in ABOUT.items() if number in panes},
         "legend": LEGEND,
         "left_out": lines.number(_left_out(trace)),
         "lesson": None if guide is None else _lesson(trace, guide, lines),
