@@ -81,6 +81,6 @@ COLLECTIVE_KINDS = Kind(
     ),
     known=Known("observed", "the kernel of the c10d operator is about to run"),
     level="calls",
-    panes=("calls", "tensors"),
+    panes=("source", "tensors"),
 )
 """The record of a collective."""
