@@ -14,7 +14,7 @@ from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.live.installed_torch import DESCRIBED, WANTED, release
 from dispatchviz.running.engine_choice.installed_release import InstalledRelease, installed_release
 from dispatchviz.running.engine_choice.model_names import METHODS, OF_WRITERS, WRITER, standing
-from dispatchviz.running.engine_choice.program_names import PlacedUse, ProgramNames, names_of
+from dispatchviz.running.engine_choice.program_names import MOST_FILES, PlacedUse, ProgramNames, names_of
 from dispatchviz.running.engine_choice.requested_engine import EngineName
 from dispatchviz.running.program_source import Source
 
@@ -31,6 +31,8 @@ ON_MODEL = Choice("model")
 
 
 LACKS = "is not in the model"
+
+CUT = f"the program has more than {MOST_FILES} files, which may use names that are not in the model"
 
 ASKS_FOR_GPU = ("torch.cuda.is_available", "torch.cuda.device_count", "torch.accelerator.")
 
@@ -72,7 +74,9 @@ def automatic_choice(
     if usable is not None:
         missing += _needing_packages(names)
     if not missing:
-        return ON_MODEL
+        if usable is None or only_model or not names.is_cut:
+            return ON_MODEL
+        return Choice("torch", f"{CUT}; recorded on the installed PyTorch {usable.number}. --engine model insists")
     sure = next((each for each in missing if each.surely), None)
     if usable is None or only_model:
         if sure is not None:

@@ -56,6 +56,8 @@ class ProgramNames:
     defined: set[str] = field(default_factory=set)
     checked: set[str] = field(default_factory=set)
     cuda: list[PlacedUse] = field(default_factory=list)
+    is_cut: bool = False
+    """True if the program has more files than were read."""
     names_the_model: bool = False
     """True if the program imports the model under its own name."""
 
@@ -99,6 +101,7 @@ class _Reading:
             self._left.append(_File(path, shown_file(path), source_of(path), "", False, False))
         while self._left and len(self._known) <= MOST_FILES and self._characters <= MOST_TEXT:
             self._read(self._left.popleft())
+        self.found.is_cut = bool(self._left)
 
     def _main(self, program: Source) -> _File:
         """Return the program's main file. ``-m`` runs the packages of its module before."""

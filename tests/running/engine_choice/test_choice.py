@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.explain.diagnosis.messages.table import MESSAGES
-from dispatchviz.running.engine_choice.choice import ON_MODEL, Choice, NeedsTorchError, automatic_choice
+from dispatchviz.running.engine_choice import program_names
+from dispatchviz.running.engine_choice.choice import CUT, ON_MODEL, Choice, NeedsTorchError, automatic_choice
 from dispatchviz.running.engine_choice.installed_release import InstalledRelease
 from dispatchviz.running.program_source import Module, read_source
 from tests.amounts import some
@@ -163,6 +164,16 @@ def test_files_that_arguments_name_are_read_for_a_module_only(tmp_path: Path, mo
         assert automatic_choice(read_source(Module("unittest")), arguments=arguments).engine == "torch"
     (tmp_path / "main.py").write_text("import torch\n")
     assert automatic_choice(read_source(str(tmp_path / "main.py")), arguments=[str(test)]) == ON_MODEL
+
+
+def test_program_with_more_files_than_are_read_runs_on_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_names, "MOST_FILES", 3)
+    chain = {f"m{number}": f"import m{number + 1}" for number in range(5)} | {"m5": "import torch\ntorch.sparse"}
+    installed(monkeypatch, CPU)
+    assert chosen(tmp_path, "import m0", chain) == Choice("torch", f"{CUT}{RECORDED}")
+    assert chosen(tmp_path, "import m0", chain, only_model="--cuda none") == ON_MODEL
+    installed(monkeypatch, None)
+    assert chosen(tmp_path, "import m0", chain) == ON_MODEL
 
 
 # -- without an installed PyTorch -------------------------------------------------------------------------------------
@@ -343,13 +354,6 @@ def test_a_module_runs_with_the_packages_that_contain_it(
     for file in ("main", "__main__"):
         (tmp_path / "lib" / f"{file}.py").write_text("print(1)")
     assert automatic_choice(read_source(Module(name))) == Choice("torch", f"{MODULES[name]}{RECORDED}")
-
-
-def test_the_number_of_files_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch, CPU)
-    monkeypatch.setattr("dispatchviz.running.engine_choice.program_names.MOST_FILES", 3)
-    chain = {f"m{number}": f"import m{number + 1}" for number in range(5)}
-    assert chosen(tmp_path, "import m0", files={**chain, "m5": "import torch\ntorch.sparse"}) == ON_MODEL
 
 
 def test_the_model_runs_every_example(monkeypatch: pytest.MonkeyPatch) -> None:
