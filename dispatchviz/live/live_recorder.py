@@ -290,8 +290,9 @@ class LiveRecorder(NumberWatch):
         if ks & self.cells.waiting:
             self.cells.meet(ks)
         newest = self.live_storages.newest
-        on = -1 if storage is None else self.live_storages.of(storage, alive, made)
-        if self.numbers and not made and self.live_storages.newest != newest and self.thread.inside is not None:
+        is_inner = self.thread.inside is not None
+        on = -1 if storage is None else self.live_storages.of(storage, alive, made or is_inner)
+        if self.numbers and not made and is_inner and self.live_storages.newest != newest:
             self.memory_allocated(on)
         self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
         if requires_grad:

@@ -85,7 +85,7 @@ class StorageNumbers:
     """Numbers of storages by their address, as long as a tensor lives that was met there.
 
     After that, a tensor that no kernel made (one that a Node unpacks) is on the old storage. A tensor that a kernel
-    made is on a new one.
+    made, which it may have returned or passed to another operator, is on a new one.
     """
 
     def __init__(self, fresh: Iterator[int]) -> None:

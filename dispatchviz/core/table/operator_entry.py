@@ -313,9 +313,11 @@ class OperatorEntry:
     def table(self) -> list[Cell]:
         """The stored table of 137 cells, which calls use."""
         if self._table is None:
-            self._table = [self.compute(key) for key in RUNTIME_KEYS]
-            for cell in self._table:
-                self._masks.update(cell.key, cell.falls_through)
+            table, masks = [self.compute(key) for key in RUNTIME_KEYS], FallthroughMasks()
+            for cell in table:
+                masks.update(cell.key, cell.falls_through)
+            self._masks = masks
+            self._table = table  # last: a thread that writes a trace may ask meanwhile, and would read unfinished masks
         return self._table
 
     def cell_of(self, key: DispatchKey) -> int:
