@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import dispatchviz.torch  # noqa: F401 # makes the operators
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.fallthrough_mask import FallthroughMasks
 from dispatchviz.core.table.registry import process
