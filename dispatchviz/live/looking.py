@@ -5,7 +5,7 @@ filter of events (``core/record/event_filter.py``) then checks the other kinds. 
 is needed (steps) open nothing here: everything is recorded and filtered, as on the model.
 
 Not here: what is put into dispatch table entries meanwhile (``watched_parts.py``), names of older tensors
-(``names_before.py``).
+(``earlier_names.py``).
 """
 
 from __future__ import annotations

@@ -66,6 +66,7 @@ UNSEEN = {
     "change: composite decomposes": "a kernel for an autograd key that is removed and leaves a composite",
     "grad mode off at a call": "a recording of an installed PyTorch",
     "grad mode on at a call": "a recording of an installed PyTorch",
+    "called from outside the part": "a recording of a part (`--only`) of a program",
     "result hashed": "a recording that is asked for hashes (`--hashes`)",
     "numbers recorded": "a recording that is asked for the numbers of small tensors (`record(values=16)`)",
     "numbers not recorded": "a recording that has the numbers of small tensors (`record(values=16)`)",

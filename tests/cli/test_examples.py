@@ -40,6 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_snapshot(OLD, folder / "pytorch-2.9.json")
     write_snapshot(with_kernels(OLD, "aten::ldexp", ""), folder / "pytorch-2.13.json")
     assert dispatchviz("export", "examples/forum.py", "-o", "forum.dvtrace", cwd=folder).status == 0
+    for rank in range(2):
+        shutil.copy(folder / "forum.dvtrace", folder / f"train.rank{rank}.dvtrace")
     return folder
 
 

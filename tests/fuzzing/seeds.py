@@ -68,6 +68,13 @@ EXAMPLES = ("broadcast", "custom_operator", "collective_overlap", "logging_mode"
 
 ROOT = Path(__file__).parents[2]
 OLD = ROOT / "tests" / "data" / "trace_of_format_1.jsonl.gz"
+COMPILED = ROOT / "tests" / "data" / "trace_of_compile.jsonl.gz"
+"""A recording of an installed PyTorch that compiles."""
+
+COLLECTIVE = b"""{"format":2,"cuda":"","program":"x.py"}
+["CollectiveCalled",0,null,"c10d::allreduce_","default",[0,1],1,3,49,"float32",-1,1000000000000000000]
+"""
+"""A trace of a distributed program."""
 
 
 def seeds() -> list[bytes]:
@@ -76,7 +83,8 @@ def seeds() -> list[bytes]:
         streams = _trace_of_source(Path(folder) / "streams.py", STREAMS, more=True)
         members = _trace_of_source(Path(folder) / "members.py", MEMBERS)
     examples = (_trace(ROOT / f"examples/{name}.py") for name in EXAMPLES)
-    return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], streams, *examples, members]
+    others = gzip.decompress(COMPILED.read_bytes()), COLLECTIVE
+    return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], streams, *examples, members, *others]
 
 
 def some_seeds(names: Sequence[str]) -> list[bytes]:

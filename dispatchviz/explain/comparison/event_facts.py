@@ -102,6 +102,7 @@ _BY_TYPE: dict[str, Facts] = {
     "NodeNumber | None": lambda value: value is None,
     "HookNumber | None": lambda value: value is None,
     "tuple[TensorNumber, ...]": len,
+    "tuple[Rank, ...]": len,
     "tuple[NodeNumber, ...]": len,
     "tuple[TensorNumber | None, ...]": _defined,
 }

@@ -143,10 +143,10 @@ def _finished(trace: Trace, event: ev.CompileFinished) -> Statement:
 def _called(trace: Trace, event: ev.RegionCalled) -> Statement:
     text = f"The compiled code calls {region_title(event.region)}"
     graph = graph_of(trace, event.seq, event.region, "forward", "inference", "Dynamo")
-    if graph is None:
-        return Statement("region called", f"{text}.")
-    name = "Dynamo's graph" if graph.stage == "Dynamo" else f"its {graph.stage} graph"
-    return Statement("region called", f"{text}, which runs {name} of {numbered(len(calls_of(graph)), 'line')}.")
+    if graph is not None:
+        name = "Dynamo's graph" if graph.stage == "Dynamo" else f"its {graph.stage} graph"
+        text += f", which runs {name} of {numbered(len(calls_of(graph)), 'line')}"
+    return Statement("region called", f"{text}.")
 
 
 def _node_made(trace: Trace, event: ev.RegionNodeMade) -> Statement:

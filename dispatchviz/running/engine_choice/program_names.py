@@ -194,7 +194,7 @@ class _Reading:
 
 
 def _files_of(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the Python files that arguments name: ``net.py``, ``test_net.py::test_add``, the tests in a folder."""
+    """Yield the Python files that arguments name, also as ``test_net.py::test_add``, and the tests in a folder."""
     for argument in arguments:
         path = os.path.abspath(argument.partition("::")[0])
         if path.endswith(".py") and os.path.isfile(path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import warnings
@@ -15,7 +14,7 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as model
-from dispatchviz.core.record.events import AnyEvent, CollectiveCalled
+from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.graph_line import GraphLine
 from dispatchviz.core.record.trace_file import FORMAT, Header, encode
 from dispatchviz.core.record.trace_file.event_lines import KINDS
@@ -24,7 +23,6 @@ from scripts.trace_schema import FILE, text
 from tests.core.test_event_vocabularies import STREAMS
 from tests.explain.programs import traced
 from tests.fuzzing.seeds import seeds
-from tests.live.compiled_program import RECORDING
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
 
@@ -93,19 +91,12 @@ def a_warning() -> bytes:
         return traced("import warnings; warnings.simplefilter('always'); warnings.warn('so')").encoded(".jsonl")
 
 
-def a_collective() -> bytes:
-    """A line that only a recording of a distributed program on an installed PyTorch has."""
-    return encode(CollectiveCalled(0, None, "c10d::allreduce_", "default", (0, 1), 1, 3, 49, "float32", -1, 10**18))
-
-
 @cache
 def lines() -> tuple[bytes, ...]:
     """The lines of many programs, with every kind of event."""
     of_today = (seed for seed in seeds() if json.loads(seed.partition(b"\n")[0])["format"] == FORMAT)
     more = (in_new_thread(partial(recorded, source)) for source in (STREAMS, PROGRAMS["anomaly_nan"]))
-    compiled = gzip.decompress(RECORDING.read_bytes())
-    others = a_name_lost(), a_warning(), a_collective(), compiled
-    return tuple(line for seed in (*of_today, *more, *others) for line in seed.splitlines())
+    return tuple(line for seed in (*of_today, *more, a_name_lost(), a_warning()) for line in seed.splitlines())
 
 
 def recorded(source: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.events.event import Event
-from dispatchviz.core.record.events.field_types import Count, Position, Rank, Time
+from dispatchviz.core.record.events.field_types import Count, Position, Rank, Root, Time
 
 
 class CollectiveCalled(Event, frozen=True):
@@ -27,7 +27,7 @@ class CollectiveCalled(Event, frozen=True):
     """Number of elements of the tensors that this process hands over."""
     dtype: str
     """The dtype of the first of them: ``float32``; empty if there is none."""
-    root: int
+    root: Root
     """The global rank that sends (``broadcast``, ``scatter``) or receives (``reduce``, ``gather``); -1 if all ranks do
     the same.
     """

@@ -94,6 +94,9 @@ Stride = Annotated[int, Meta(ge=-_INT64 - 1, le=_INT64)]
 Rank = Annotated[int, Meta(ge=0, le=_INT32)]
 """Rank of a process in a distributed program."""
 
+Root = Annotated[int, Meta(ge=-1, le=_INT32)]
+"""Rank of the process that sends to all others, or receives from them; -1: there is none."""
+
 Time = Annotated[int, Meta(ge=0, le=_INT64)]
 """A time in nanoseconds since 1970; 0: unknown."""
 
