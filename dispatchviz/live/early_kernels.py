@@ -149,9 +149,9 @@ def _noted(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _forgotten(original: Callable[..., Any]) -> Callable[..., Any]:
-    def reset(self: Any) -> Any:
+    def reset(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        EARLY.gone(id(self))
-        return original(self)
+        EARLY.gone(id(args[0]))
+        return original(*args, **kwargs)
 
     return reset

@@ -117,7 +117,11 @@ class MemoryReader:
         return self._resolved(elements) if elements.bits else elements
 
     def is_empty(self, tensor: Any) -> bool:
-        """Return whether a tensor has no elements. A symbolic number is not compared, which would make a guard."""
+        """Return whether a readable tensor has no elements. A symbolic number is not compared, which would make a guard.
+        A subclass is not asked for its number.
+        """
+        if not self._is_readable(self._raw(self._key_set(tensor))):
+            return False
         with self._without_functions():
             count = self._numel(tensor)
             return type(count) is int and count == 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.kernel.recorded_kernels import PASSING_ON
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.recorders.number_recorder import Effects, Held, effects_of
+from dispatchviz.core.record.recorders.number_recorder import Effects, Held, effects_of, living
 from dispatchviz.core.record.recorders.result_hash import has_own_numbers, hash_of
 from dispatchviz.live.memory_reader import Elements, MemoryReader
 from dispatchviz.running.program_recorder import ProgramRecorder
@@ -124,7 +124,7 @@ class NumberWatch(ProgramRecorder):
     def numbers_read_again(self, /) -> None:
         """Read all recorded tensors that live, because code that is not seen may have written to them."""
         for mates in list(self._on.values()):
-            for tensor in list(mates.values()):
+            for tensor in living(mates):
                 self._record_numbers(tensor)
 
     # -- reading ------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from dispatchviz.core.record.trace_file import FORMAT
 from dispatchviz.running.program import run
 from truth.programs import PROGRAMS
 
@@ -71,9 +72,12 @@ OLD = ROOT / "tests" / "data" / "trace_of_format_1.jsonl.gz"
 COMPILED = ROOT / "tests" / "data" / "trace_of_compile.jsonl.gz"
 """A recording of an installed PyTorch that compiles."""
 
-COLLECTIVE = b"""{"format":2,"cuda":"","program":"x.py"}
+COLLECTIVE = (
+    b"""{"format":%d,"cuda":"","program":"x.py"}
 ["CollectiveCalled",0,null,"c10d::allreduce_","default",[0,1],1,3,49,"float32",-1,1000000000000000000]
 """
+    % FORMAT
+)
 """A trace of a distributed program."""
 
 

@@ -45,8 +45,10 @@ def selected(trace: Trace, *conditions: str) -> list[ev.AnyEvent]:
 
 
 def facts(events: Iterable[ev.AnyEvent], without: tuple[type[ev.Event], ...] = AROUND) -> list[str]:
-    """Return the events as text, without the numbers that depend on what else was recorded."""
-    return list(_facts(events, (*BIRTHS, *without)))
+    """Return the events as text, without the numbers that depend on what else was recorded. A switch of grad mode is
+    noted at the next call, which may be in the part when the switch was before it.
+    """
+    return list(_facts(events, (*BIRTHS, ev.GradModeChanged, *without)))
 
 
 def _facts(events: Iterable[ev.AnyEvent], without: tuple[type[ev.Event], ...]) -> Iterator[str]:

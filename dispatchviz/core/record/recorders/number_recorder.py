@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from dispatchviz.core.device.array_library import is_on_gpu, on_host
 from dispatchviz.core.record import events as ev
@@ -66,7 +66,7 @@ class NumberRecorder(RecorderBase):
     """The number of times that numbers were recorded."""
     _recorded: dict[int, Held]
     """The last recorded numbers of each tensor, by its serial number."""
-    _on: dict[int, WeakValueDictionary[int, Tensor]]
+    _on: dict[int, dict[int, ref[Tensor]]]
     """The recorded tensors on each storage, by their numbers, since comparing tensors would call an operator."""
     _unwritten: set[int]
     """Storages that have not been written to. Their content is arbitrary."""
@@ -140,7 +140,7 @@ class NumberRecorder(RecorderBase):
         self._unwritten.discard(storage)
         if storage < 0 or self._is_exposed(tensor):
             return
-        known = list(self._on[storage].values()) if storage in self._on else []
+        known = living(self._on.get(storage, {}))
         mates = [each for each in known if self._storage_of(each) == storage]
         array = self._small(tensor)
         held = None if array is None else held_numbers(storage, array)
@@ -188,8 +188,8 @@ class NumberRecorder(RecorderBase):
             self._recorded[number] = held
         mates = self._on.get(storage)
         if mates is None:
-            mates = self._on[storage] = WeakValueDictionary()
-        mates[number] = tensor
+            mates = self._on[storage] = {}
+        mates[number] = ref(tensor)
         self._emitted += 1
         if self._emitted == self.most_numbers:
             self._emit_last_numbers(tensor, storage)
@@ -219,6 +219,19 @@ class NumberRecorder(RecorderBase):
     def _waits_for(self, tensor: Tensor) -> bool:
         """Return whether the recording waits for a GPU to read the tensor."""
         return is_on_gpu(tensor._array)
+
+
+def living(tensors: dict[int, ref[Tensor]]) -> list[Tensor]:
+    """Return the tensors that live, and forget the others. A callback of a weak reference would forget them earlier,
+    but an exception that a signal raises in it is lost.
+    """
+    found = []
+    for number, known in list(tensors.items()):
+        if (tensor := known()) is None:
+            del tensors[number]
+        else:
+            found.append(tensor)
+    return found
 
 
 def held_numbers(storage: int, array: Any) -> Held:
