@@ -117,8 +117,8 @@ class MemoryReader:
         return self._resolved(elements) if elements.bits else elements
 
     def is_empty(self, tensor: Any) -> bool:
-        """Return whether a readable tensor has no elements. A symbolic number is not compared, which would make a guard.
-        A subclass is not asked for its number.
+        """Return whether a readable tensor has no elements. A comparison of a symbolic number would make a guard, and a
+        subclass would run Python code, so both are left alone.
         """
         if not self._is_readable(self._raw(self._key_set(tensor))):
             return False
