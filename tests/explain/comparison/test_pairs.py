@@ -109,7 +109,7 @@ def test_flipped_requires_grad_is_the_cause() -> None:
         "torch.ones(2, requires_grad=True) in A, torch.ones(2) in B",
         "AddBackward0 in A, no Node in B: no input requires grad",
     ]
-    assert "Neither x nor y requires grad" in texts_about(found, found.divergences[1]).text
+    assert "neither x nor y requires grad" in texts_about(found, found.divergences[1]).text
 
 
 def test_only_one_of_two_in_place_variants_raises() -> None:
