@@ -14,7 +14,6 @@ from dispatchviz import Trace
 from dispatchviz.cli import main
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.kinds.all_kinds import KINDS
-from dispatchviz.explain.kinds.collective import COLLECTIVE_KINDS
 from dispatchviz.explain.kinds.compile import COMPILE_KINDS
 from dispatchviz.live.installed_torch import accelerator, cuda_text, installed_torch
 from dispatchviz.outputs.log.text_log import text_log
@@ -103,7 +102,7 @@ def test_kinds_are_known_as_the_table_says(traces: dict[str, Trace]) -> None:
     """``test_compiled_steps.py`` and ``test_ranks.py`` record the kinds that these programs do not have."""
     met = {type(event) for trace in traces.values() for event in trace}
 
-    assert met | {*COMPILE_KINDS, *COLLECTIVE_KINDS} == {
+    assert met | {*COMPILE_KINDS.records, ev.CollectiveCalled} == {
         kind for kind, record in KINDS.items() if record.known.how != "unseen"
     }
 
