@@ -1,1 +1,1 @@
-"""What ``torch.compile`` traced: its graphs, and the line that runs at a step."""
+"""The graphs that ``torch.compile`` traced, and the line that runs at a step."""
