@@ -237,5 +237,5 @@ def test_usage_error_is_reported_before_the_program_runs(tmp_path: Path) -> None
 
 @pytest.mark.long
 def test_views_are_completed() -> None:
-    assert completed("open", "--view", "c") == ["plain,cell", "plain,calls"]
+    assert completed("open", "--view", "c") == ["plain,cell", "plain,calls", "plain,compiler"]
     assert completed("run", "--view", "key") == ["plain,key-set"]

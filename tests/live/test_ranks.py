@@ -42,7 +42,8 @@ def rank_of(rank, file):
     net(torch.ones(1, 2) * rank).sum().backward()
     total = torch.full((3,), float(rank + 1))
     dist.all_reduce(total)
-    print("rank", rank, net.module.weight.grad.tolist(), total.tolist(), flush=True)
+    sys.stdout.write(f"rank {rank} {net.module.weight.grad.tolist()} {total.tolist()}\\n")
+    sys.stdout.flush()
     dist.destroy_process_group()
 
 if __name__ == "__main__":

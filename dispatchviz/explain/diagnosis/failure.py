@@ -112,14 +112,23 @@ def _raised(trace: Trace, exception: str, message: str, end: int) -> int:
 
 def _unreturned(trace: Trace, end: int, ended: int) -> int:
     """Return the last step within a call that never returned, or ``ended`` if all calls returned."""
-    last = end - 1
-    if last < 0:
+    if end < 1:
         return ended
+    last = _before_the_guards_ended(trace, end - 1)
     calls = [event for event in (trace[last], *trace.ancestors(last)) if isinstance(event, ev.Dispatched)]
     if calls:
         return ended if has_returned(trace, calls[-1]) else last
     is_same_line = source_line(trace, last) == line_of(trace, ended)
     return last if is_same_line and _runs(trace, last, end) else ended
+
+
+def _before_the_guards_ended(trace: Trace, last: int) -> int:
+    """Return the step before the guards at the end, if an error that left an inner call ended them; else ``last``."""
+    before = last
+    while before and isinstance(trace[before], ev.GuardLeft):
+        before -= 1
+    call = at_or_around(trace, before, ev.Dispatched)
+    return last if call is None or has_returned(trace, call) else before
 
 
 def has_returned(trace: Trace, call: ev.Dispatched) -> bool:

@@ -43,7 +43,18 @@ DIFFERENT = {
     "no_graph: a leaf that a function freezes": FLAGS,
     "no_graph: a decorator around a layer": FLAGS,
     "strides: expanded": VIEWS,
-    "transforms: no tensor": PLACE,
+    **dict.fromkeys(
+        (
+            "transforms: no tensor",
+            "transforms: grad of a vector",
+            "transforms: grad of two values",
+            "transforms: grad of a number",
+            "transforms: no return",
+            "transforms: a size beside a tensor",
+            "transforms: a text in a dict",
+        ),
+        PLACE,
+    ),
 }
 """The programs with another answer on an installed PyTorch, and the reason."""
 
