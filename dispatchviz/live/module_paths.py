@@ -4,8 +4,9 @@ is first called.
 
 from __future__ import annotations
 
+import inspect
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -20,8 +21,10 @@ class ModulePaths:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
         self._known: dict[int, tuple[weakref.ref[Any], bool]] = {}
-        self._paths: dict[int, tuple[weakref.ref[Any], str]] = {}
-        """The path of each module from the outermost module that was called, by the ``id`` of the module."""
+        self._paths: dict[int, tuple[weakref.ref[Any], str, weakref.ref[Any]]] = {}
+        """The path of each module from the outermost module that was called, and that module, by the ``id`` of the
+        module.
+        """
         self.met: dict[str, None] = {}
         """The paths or classes of the modules that were called, in order."""
 
@@ -39,10 +42,10 @@ class ModulePaths:
         key, kind = id(module), type(module).__name__
         if key not in self._paths:
             self._read(module)
-        path = self._paths[key][1] if key in self._paths else ""
+        path, outermost = self._paths[key][1:] if key in self._paths else ("", weakref.ref(module))
         selected = any(name == kind or _is_end(path, name) for name in self._names)
-        if not path and not selected:
-            selected = _is_variable(module, self._names, frame)
+        if not selected:
+            selected = _is_variable(outermost(), list(_variables(self._names, path)), frame)
         self._known[key] = weakref.ref(module, partial(self._known.pop, key)), selected
         self.met[path or kind] = None
         return selected
@@ -52,18 +55,40 @@ class ModulePaths:
         for path, one in held_by(outermost, lambda _: False) if is_module(outermost) else ():
             if is_module(one) and (path or one is outermost):
                 key = id(one)
-                self._paths[key] = weakref.ref(one, partial(self._paths.pop, key)), path.removeprefix(".")
+                own = weakref.ref(one, partial(self._paths.pop, key))
+                self._paths[key] = own, path.removeprefix("."), weakref.ref(outermost)
+
+
+def _variables(names: Sequence[str], path: str) -> Iterator[str]:
+    """Yield what is in front of the path of a module in each name: ``net`` in ``net.layers.0`` for ``layers.0``."""
+    for name in names:
+        if not path:
+            yield name
+        elif name.endswith(f".{path}"):
+            yield name.removesuffix(f".{path}")
 
 
 def _is_variable(module: Any, names: Sequence[str], frame: FrameType | None) -> bool:
-    """Return whether a variable with one of the names holds a module, in a function of the program that runs."""
+    """Return whether a variable or attribute with one of the names (``net``, ``self.net``) holds a module, in a function
+    of the program that runs.
+    """
     while frame is not None:
-        if is_users(frame.f_code) and any(frame.f_locals.get(name) is module for name in names):
+        if is_users(frame.f_code) and any(_value(frame, name) is module for name in names):
             return True
         frame = frame.f_back
     return False
 
 
+def _value(frame: FrameType, name: str) -> Any:
+    """Return what a variable or an attribute of it holds, or None. It does not run code of the program."""
+    variable, *attributes = name.split(".")
+    value = frame.f_locals.get(variable)
+    for attribute in attributes:
+        own = vars(value).get("_modules", {}) if is_module(value) else {}
+        value = own.get(attribute) or inspect.getattr_static(value, attribute, None)
+    return value
+
+
 def _is_end(path: str, name: str) -> bool:
-    """Return whether a name is the path of a module, the end of one, or has a variable in front (``net.layers.0``)."""
-    return bool(path) and (path == name or path.endswith(f".{name}") or name.endswith(f".{path}"))
+    """Return whether a name is the path of a module or the end of one."""
+    return bool(path) and (path == name or path.endswith(f".{name}"))

@@ -166,6 +166,21 @@ def test_nothing_is_watched_outside_the_part(part: str, written: str, tmp_path: 
     assert output.getvalue() == f"{written}end False\n"
 
 
+@pytest.mark.parametrize("part", ["module=net.0", "module=model.net.0"])
+def test_variable_in_front_selects_only_the_network_that_it_holds(part: str, tmp_path: Path) -> None:
+    path, output = tmp_path / "two.py", io.StringIO()
+    two = WATCHED.replace("y = net(x)", "y = model.beside(model.net(x))")
+    path.write_text(two.replace("x = torch.ones(1, 2)\n", f"{TWO}x = torch.ones(1, 2)\n").lstrip("\n"))
+    assert recorded(path, part, output=output).error is None
+    assert output.getvalue().count("inside True\ninside False\n") == 3
+
+
+TWO = """
+class Model:
+    net, beside = net, torch.nn.Sequential(Inner(2, 2))
+model = Model()
+"""
+
 MISSED = {
     "module=layers.7": "no module layers.7: the program called Net, layers, layers.0, layers.1 and layers.2",
     "op=cosh": "no call of cosh",
