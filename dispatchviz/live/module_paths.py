@@ -69,8 +69,8 @@ def _variables(names: Sequence[str], path: str) -> Iterator[str]:
 
 
 def _is_variable(module: Any, names: Sequence[str], frame: FrameType | None) -> bool:
-    """Return whether a variable or attribute with one of the names (``net``, ``self.net``) holds a module, in a function
-    of the program that runs.
+    """Return whether a variable or attribute with one of the names (``net``, ``self.net``) holds a module. The
+    variables are those of the program's functions that run.
     """
     while frame is not None:
         if is_users(frame.f_code) and any(_value(frame, name) is module for name in names):

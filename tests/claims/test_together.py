@@ -22,7 +22,7 @@ from tests.claims.together.rows import wrong_rows
 from truth.programs import PROGRAMS
 from truth.records import programs
 
-for part in ("engine", "key_sets", "rules"):
+for part in ("engine", "errors", "key_sets", "rules"):
     importlib.import_module(f"tests.claims.together.{part}")
 
 NAMES = [name for name, subject in programs().subjects.items() if THOROUGH or subject != "printing"]

@@ -23,6 +23,7 @@ from dispatchviz.outputs.page.then_data import then_data
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.outputs.page.tree_data import tree_data
 from dispatchviz.outputs.page.walk_data import walk_data
+from dispatchviz.views.layout.pane_layout import STEPS
 from dispatchviz.views.lesson_rows import said
 from dispatchviz.views.pane_help import ABOUT, LEGEND
 from dispatchviz.views.screen_bars import engine_spans, first_notes, place, why_lines
@@ -65,7 +66,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "then": then_data(trace, lines),
         "keys": key_data(panes),
         "remarks": remarks_data(guide),
-        "about": {number: lines.text(text) for number, text in ABOUT.items() if number in panes},
+        "about": {number: lines.text(text) for number, text in ABOUT.items() if number in (STEPS, *panes)},
         "legend": LEGEND,
         "left_out": lines.number(_left_out(trace)),
         "lesson": None if guide is None else _lesson(trace, guide, lines),
