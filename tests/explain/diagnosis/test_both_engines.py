@@ -27,11 +27,8 @@ FLAGS = "a recording of PyTorch does not show that a program sets requires_grad 
 VIEWS = "a recording of PyTorch names a view of a tensor without a history after the call that made it"
 PLACE = "a recording of PyTorch has another step at which the error was raised"
 
-DEEPEST = "a kernel that calls itself ends on PyTorch inside another operator, which the answer names"
-
 DIFFERENT = {
     "losses: a flattened batch": VIEWS,
-    "missing_kernels: a kernel for the CPU": DEEPEST,
     "early_resets: a training loop": GRADIENTS,
     "early_resets: gradients of zeros": GRADIENTS,
     "early_resets: one step": GRADIENTS,
