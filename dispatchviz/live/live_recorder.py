@@ -674,19 +674,18 @@ def steps(watch: LiveRecorder) -> MakeStep:
             try:
                 if recorded:
                     try:
-                        inside = before
                         if (
-                            inside is not None
-                            and (around := inside[0]).operator is cell.operator
+                            before is not None
+                            and (around := before[0]).operator is cell.operator
                             and around is not cell
                             and not around.calls_again
-                            and not (around.is_python and raw(args[0]) & ~inside[3])  # it calls it with other tensors
+                            and not (around.is_python and raw(args[0]) & ~before[3])  # it calls it with other tensors
                         ):
                             if cell.is_select:
                                 watch.device_chosen(kwargs)
                             own, local = raw(args[0]), thread.sets
                             watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
-                            thread.inside = cell, inside[1], inside, own
+                            thread.inside = cell, before[1], before, own
                         else:
                             called(cell, given, kwargs, thread)
                     except Exception as fault:
