@@ -23,7 +23,15 @@ from dispatchviz.views.layout.presenter_plan import (
 from dispatchviz.views.lesson_rows import Said
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.predictions.question_rows import question_frame, question_note
-from dispatchviz.views.screen_bars import first_notes, footer_row, header_rows, needed_rows, position, why_rows
+from dispatchviz.views.screen_bars import (
+    MOST_OF_REASON,
+    first_notes,
+    footer_row,
+    header_rows,
+    needed_rows,
+    position,
+    why_rows,
+)
 from dispatchviz.views.text.marked_terms import with_first_terms
 from dispatchviz.views.text.styled_line import Line, line
 
@@ -76,7 +84,8 @@ class Scene:
             return self._asking(self.asks, width, height)
         if self.choice.presenting:
             return self._presenting(width, height)
-        cursor, header = self.cursor, header_rows(self.cursor, width)
+        cursor = self.cursor
+        header = header_rows(cursor, width, MOST_OF_REASON if self._is_opening else 1)
         most = why_height(height, height)
         needed = needed_rows(cursor, self._notes(), width, self._omits_sentence, most)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
