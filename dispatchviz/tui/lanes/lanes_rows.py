@@ -10,7 +10,7 @@ from dispatchviz.explain.kinds.collective import amount, collective_name
 from dispatchviz.foundation.english import counted
 from dispatchviz.tui.lanes.lanes_state import LANES_GROUPS, LANES_KEYMAP, LanesState
 from dispatchviz.views import keymap
-from dispatchviz.views.cards.lanes_text import NARROWEST, cell_text, meeting_title
+from dispatchviz.views.cards.lanes_text import NARROWEST, cell_text
 from dispatchviz.views.text.line_fitting import fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -45,7 +45,7 @@ def below(state: LanesState, width: int, most: int) -> list[Line]:
     if row is None:
         return [line((" Nothing was recorded", "hint"))]
     if row.meeting is not None:
-        texts = [f" {meeting_title(state.lanes, row.meeting)}.", f" {_partners(state, row.meeting)}"]
+        texts = [f" {row.meeting.title(state.lanes.members)}.", f" {_partners(state, row.meeting)}"]
         return paragraphs([line(text, indent=1) for text in texts], width - 1, most)
     text = "" if step is None else why_here(state.member.trace, step)
     return paragraphs([line((f" {state.member.name}  ", "bold"), text, indent=1)], width - 1, most)

@@ -19,7 +19,7 @@ GAP = "  "
 """The space between two lanes."""
 
 NARROWEST = 24
-"""The smallest width of a lane. More lanes than fit on the screen are left out on the right."""
+"""The smallest width of a lane."""
 
 
 def lane_width(width: int, lanes: int) -> int:
@@ -43,18 +43,13 @@ def _of_meeting(lanes: Lanes, meeting: Meeting, lane: int) -> str:
     return "✗ never" if lanes.members[lane].rank in meeting.missing else "│"
 
 
-def meeting_title(lanes: Lanes, meeting: Meeting) -> str:
-    """Return the text above the row of a collective."""
-    return meeting.title(lanes.members)
-
-
 def lanes_lines(lanes: Lanes, console: Console) -> Iterator[str]:
     """Yield the lanes as lines: the names of the processes, then a line for each row, and mistakes at the end."""
     width = lane_width(console.width, len(lanes.members))
     yield console.heading(_joined([member.name for member in lanes.members], width))
     for row in lanes.rows:
         if row.meeting is not None:
-            title = shortened(f"── {meeting_title(lanes, row.meeting)}", console.width - 3)
+            title = shortened(f"── {row.meeting.title(lanes.members)}", console.width - 3)
             yield console.styled(f"{title} ".ljust(console.width, "─"), "cyan")
         yield _joined([cell_text(lanes, row, lane) for lane in range(len(lanes.members))], width)
     for said in lanes.mistakes:

@@ -28,11 +28,6 @@ class Meeting:
         return self.calls[min(self.calls)]
 
     @property
-    def key(self) -> Key:
-        """The group and the number."""
-        return self.first.group, self.first.number
-
-    @property
     def time(self) -> int:
         """The time of the first call."""
         return min(call.time for call in self.calls.values())
