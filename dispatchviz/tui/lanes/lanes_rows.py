@@ -55,7 +55,7 @@ def _partners(state: LanesState, meeting: Meeting) -> str:
     """The call of each rank and its time."""
     members = state.lanes.members
     called = [
-        f"{members[lane].name}: {collective_name(call)}, {amount(call)}, +{meeting.delay(lane):.1f} ms"
+        ", ".join(filter(None, (f"{members[lane].name}: {collective_name(call)}", amount(call), meeting.when(lane))))
         for lane, call in meeting.calls.items()
     ]
     missing = [f"{member.name}: never" for member in members if member.rank in meeting.missing]

@@ -38,8 +38,7 @@ def cell_text(lanes: Lanes, row: LaneRow, lane: int) -> str:
 def _of_meeting(lanes: Lanes, meeting: Meeting, lane: int) -> str:
     call = meeting.calls.get(lane)
     if call is not None:
-        late = "first" if call.time == meeting.time else f"+{meeting.delay(lane):.1f} ms"
-        return f"● {collective_name(call)} {call.number}  {late if len(meeting.calls) > 1 else ''}".rstrip()
+        return f"● {collective_name(call)} {call.number}  {meeting.when(lane)}".rstrip()
     return "✗ never" if lanes.members[lane].rank in meeting.missing else "│"
 
 
@@ -65,7 +64,7 @@ def why_lines(members: Sequence[Member], console: Console) -> Iterator[str]:
     if not found:
         called = len(meetings(members))
         names = listed([member.name for member in members])
-        agree = f"they agree in all {called} collectives" if called else "they call no collectives"
+        agree = f"they agree in all collectives ({called})" if called else "they call no collectives"
         yield from console.wrapped(f"{capital(names)}: {agree}.", 0)
 
 

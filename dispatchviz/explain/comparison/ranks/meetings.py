@@ -41,6 +41,12 @@ class Meeting:
         """Return how much later than the first one a lane called, in milliseconds."""
         return (self.calls[lane].time - self.time) / 1e6
 
+    def when(self, lane: int) -> str:
+        """Return when a lane called: ``first``, or how much later than the first one; empty if no other called."""
+        if len(self.calls) < 2:
+            return ""
+        return "first" if self.calls[lane].time == self.time else f"+{self.delay(lane):.1f} ms"
+
     @property
     def agrees(self) -> bool:
         """True if all ranks made the same call."""
