@@ -213,12 +213,11 @@ def _export_ranks(
 ) -> int:
     """Run with ``--ranks`` and write a file for each process, or one table of all."""
     from dispatchviz.cli.family_runs import run_family
-    from dispatchviz.cli.input_source import alone
     from dispatchviz.cli.script_run import conclude, kept
 
     output = file.request.path
     if output == STANDARD_OUTPUT:
-        alone("--ranks", output=output)
+        raise DispatchvizError("--ranks writes a file for each process: name a file instead of -")
     outcome, family = run_family(source, args, file.saved, False, recording, cuda)
     with kept(outcome, family.shown):
         if file.format is TABLE:
