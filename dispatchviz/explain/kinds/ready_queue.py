@@ -147,7 +147,7 @@ def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
     runs_now, more = f"{node} runs", f"{gets}{thread}{_graph_of(trace, event)}"
     if is_unseen(trace.header, ev.NodeQueued):
         claims = LaterClaims(lambda: runs(trace, event.seq, [event.node]))
-        return Statement("Node runs, no other waits", f"{runs_now}. {more}", claims)
+        return Statement("Node runs", f"{runs_now}. {more}", claims)
     return why_before_others(trace, event, queue_at(trace, event), runs_now, more)
 
 
