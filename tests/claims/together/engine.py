@@ -17,6 +17,7 @@ from tests.claims.together.so_far import Queued
 LARGEST = (1 << 64) - 1
 """The sequence number of an AccumulateGrad."""
 
+
 def _others(step: Step) -> list[Queued]:
     """Return the other Nodes that wait in the queue of the event's Node, of its backward pass and of deeper ones."""
     event = step.event
