@@ -49,7 +49,7 @@ class RowsApp(TerminalApp[Result], Generic[Moving, Result]):
         if namespace:
             return await self.run_action(action, self.view)
         if name == "page":
-            self.view.show(self.state.move(arguments[0] * self.view.page))
+            self.view.show(self.state.move(self.view.page if arguments[0] == 1 else -self.view.page))
         else:
             self.act(name, *arguments)
         return True
