@@ -44,8 +44,7 @@ def command(
     call: str | None,
     line: str | None,
     ranks: bool,
-    only: tuple[str, ...],
-    limit: str | None,
+    recording: dict[str, Any],
     source: Script,
     args: tuple[str, ...],
 ) -> int:
@@ -81,19 +80,18 @@ def command(
     tell = partial(_tell, as_json=as_json) if call is None else partial(_show_call, operator=call, line=line or "")
     if save:
         check_save(save)
-    recording: dict[str, Any] = {"only": only, "limit": limit}
     files = traces_of(source, args)
     if files is not None:
         alone("several traces", save=save, call=call, json=as_json, engine=engine, ranks=ranks, **recording)
         return tell_ranks(files)
-    if ranks:
-        alone("--ranks", call=call, json=as_json)
-        return _run_with_ranks(source, args, cuda, save, recording)
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", save=save, engine=engine, **recording)
+        alone("a saved trace", save=save, engine=engine, ranks=ranks, **recording)
         return tell(trace, name_of(source))
+    if ranks:
+        alone("--ranks", call=call, json=as_json)
+        return _run_with_ranks(source, args, cuda, save, recording)
     choice = announced(chosen_engine(engine, source, cuda, args))
     outcome = run_script(source, args, cuda, save, to_stderr=True, engine=choice, **recording)
     with kept(outcome, save):

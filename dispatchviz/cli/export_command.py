@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -138,11 +139,8 @@ def command(
     level: str | None,
     views: tuple[str, ...],
     ranks: bool,
-    only: tuple[str, ...],
-    limit: str | None,
+    recording: dict[str, Any],
     strict: bool,
-    hashes: bool,
-    values: bool | None,
     engine: RequestedEngine | None,
     cuda: str,
     source: Script,
@@ -154,7 +152,6 @@ def command(
 
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.outputs.picture.svg import RenderError
-    from dispatchviz.running.process.family_files import of_process
 
     suffix = _suffix(output, form)
     wanted = format_of(suffix)
@@ -164,57 +161,71 @@ def command(
     check_export(output, suffix)
     if more:
         check_no_arguments(source, args)
-        recording = {"only": only, "limit": limit, "hashes": hashes, "values": values}
         alone("saved traces", ranks=ranks, strict=strict, engine=engine, **recording)
-        _export_table((name_of(source), *more), output, run)
+        _export_table((name_of(source), *more), output, run or "")
         return 0
-
-    def write(trace: Trace, process: str = "") -> None:
-        path = of_process(output, process)
-        _say(wanted.write(trace, Request(path, suffix, chosen, chosen_steps, run or "", name_of(source))))
-
+    file = _File(wanted, Request(output, suffix, chosen, chosen_steps, run or "", name_of(source)))
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone(
-            "a saved trace",
-            ranks=ranks,
-            only=only,
-            limit=limit,
-            strict=strict,
-            hashes=hashes,
-            values=values,
-            engine=engine,
-        )
-        write(trace)
+        alone("a saved trace", ranks=ranks, strict=strict, engine=engine, **recording)
+        file.write(trace)
         return 0
+    if ranks:
+        return _export_ranks(file, source, args, recording, cuda, strict)
     from dispatchviz.cli.chosen_engine import announced, chosen_engine
-    from dispatchviz.cli.family_runs import run_family
     from dispatchviz.cli.script_run import conclude, kept, run_script  # imports the whole model
 
-    save = output if wanted is TRACE and output != STANDARD_OUTPUT else None
-    to_stderr = output == STANDARD_OUTPUT
-    if ranks:
-        if to_stderr:
-            alone("--ranks", output=output)
-        recording = {"only": only, "limit": limit, "hashes": hashes, "values": values}
-        outcome, family = run_family(source, args, save, False, recording, cuda)
-        with kept(outcome, family.shown):
-            if wanted is TABLE:
-                _export_table(tuple(family.files), output, run)
-            elif save is None:
-                for process, recorded in family.traces():
-                    write(recorded, process)
-        return conclude(outcome, family.shown, strict)
     choice = announced(chosen_engine(engine, source, cuda, args))
-    outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=choice)
+    outcome = run_script(
+        source, args, cuda, file.saved, to_stderr=output == STANDARD_OUTPUT, engine=choice, **recording
+    )
     with (
-        kept(outcome, save),
+        kept(outcome, file.saved),
         suppress(*[RenderError] if outcome.error else []),
     ):  # its own error explains a missing picture
-        if save is None:
-            write(outcome.trace)
-    return conclude(outcome, save, strict)
+        if file.saved is None:
+            file.write(outcome.trace)
+    return conclude(outcome, file.saved, strict)
+
+
+class _File(NamedTuple):
+    """The wanted file."""
+
+    format: Format
+    request: Request
+
+    @property
+    def saved(self) -> str | None:
+        """The path of a trace that is written while the program runs; None for other files."""
+        path = self.request.path
+        return path if self.format is TRACE and path != STANDARD_OUTPUT else None
+
+    def write(self, trace: Trace, process: str = "") -> None:
+        """Write the file of a trace, or of one process of several."""
+        from dispatchviz.running.process.family_files import of_process
+
+        _say(self.format.write(trace, replace(self.request, path=of_process(self.request.path, process))))
+
+
+def _export_ranks(
+    file: _File, source: Script, args: tuple[str, ...], recording: dict[str, Any], cuda: str, strict: bool
+) -> int:
+    """Run with ``--ranks`` and write a file for each process, or one table of all."""
+    from dispatchviz.cli.family_runs import run_family
+    from dispatchviz.cli.script_run import conclude, kept
+
+    output = file.request.path
+    if output == STANDARD_OUTPUT:
+        raise DispatchvizError("--ranks writes a file for each process: name a file instead of -")
+    outcome, family = run_family(source, args, file.saved, False, recording, cuda)
+    with kept(outcome, family.shown):
+        if file.format is TABLE:
+            _export_table(tuple(family.files), output, file.request.run)
+        elif file.saved is None:
+            for process, recorded in family.traces():
+                file.write(recorded, process)
+    return conclude(outcome, family.shown, strict)
 
 
 def _check_options(
@@ -231,7 +242,7 @@ def _check_options(
     check_alone(f"a {suffix} file", [each for each in others if each not in wanted.options])
 
 
-def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:
+def _export_table(sources: tuple[str, ...], output: str, run: str) -> None:
     """Write several traces as one table. They are opened one after the other."""
     from dispatchviz.cli.input_source import load
     from dispatchviz.outputs.table.format import export_table, run_name

@@ -158,23 +158,6 @@ class Family:
         return self.keepers[-1]
 
 
-def family_of(source: Script, save: str | None, recording: Mapping[str, Any]) -> Family:
-    """Return the recordings of a program with ``--ranks``, given its other options.
-
-    Raise DispatchvizError for ``--engine model``.
-    """
-    if click.get_current_context().params.get("engine") == "model":
-        raise DispatchvizError("--ranks records an installed PyTorch: leave out --engine model")
-    common = Recorded(
-        tuple(recording["only"]),
-        recording["limit"],
-        bool(recording.get("unbuffered")),
-        bool(recording.get("hashes")),
-        recording.get("values"),
-    )
-    return Family(Lineage(base_of(name_of(source), save)), common)
-
-
 def _is_installed(program: str) -> bool:
     """Return whether a program belongs to a package, or is a command of this Python's environment."""
     return not is_users_file(program) or os.path.dirname(os.path.abspath(program)) == os.path.dirname(sys.executable)
@@ -188,10 +171,15 @@ def run_family(
     recording: Mapping[str, Any],
     cuda: str = "auto",
 ) -> tuple[Outcome, Family]:
-    """Run a program with ``--ranks``. Return how it ended, and the recordings of all processes."""
+    """Run a program with ``--ranks``. Return how it ended, and the recordings of all processes.
+
+    Raise DispatchvizError for ``--engine model``.
+    """
     from dispatchviz.cli.script_run import run_script
 
-    family = family_of(source, save, recording)
+    if click.get_current_context().params.get("engine") == "model":
+        raise DispatchvizError("--ranks records an installed PyTorch: leave out --engine model")
+    family = Family(Lineage(base_of(name_of(source), save)), Recorded(**recording))
     outcome = run_script(source, args, cuda, family.base, to_stderr, engine=Choice("torch"), family=family, **recording)
     family.remove_launcher(outcome.trace)
     return outcome, family

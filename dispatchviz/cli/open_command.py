@@ -45,12 +45,12 @@ def command(
       dispatchviz open train.rank0.dvtrace train.rank1.dvtrace
     """
     from dispatchviz.cli.followed_run import first_trace, followed
-    from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_step, load
+    from dispatchviz.cli.input_source import STANDARD_INPUT, alone, load
     from dispatchviz.cli.lanes_shown import show_lanes, traces_in
+    from dispatchviz.cli.shown_trace import Shown
     from dispatchviz.cli.text_output import OPTIONS, Text
-    from dispatchviz.tui.show import show
 
-    text = Text(view, log, pager, as_json)
+    shown = Shown(Text(view, log, pager, as_json), step, plain, pager)
     files = traces_in(traces)
     if len(files) > 1:
         chosen = {OPTIONS[name][2:]: True for name in log}
@@ -58,11 +58,7 @@ def command(
         show_lanes(files, plain, pager)
         return 0
     (trace,) = files
-    file = None if plain or text.wanted else followed(trace)
+    file = None if shown.is_text else followed(trace)
     opened = load(trace) if file is None else first_trace(file)
-    check_step(opened, step)
-    if text.wanted:
-        text.print(opened, step)
-    else:
-        show(opened, step, "" if trace == STANDARD_INPUT else trace, plain, (), file, pager)
+    shown.show(opened, "" if trace == STANDARD_INPUT else trace, followed=file)
     return 0

@@ -136,10 +136,17 @@ class LogCommand(click.Command):
         return rest
 
 
+def _recording(context: click.Context, option: click.Parameter, value: object) -> None:
+    """Put the value of an option into ``recording``. A command gets all options of its recording as that parameter."""
+    context.params.setdefault("recording", {})[option.name] = value
+
+
 only = click.option(
     "--only",
     metavar="WHAT",
     multiple=True,
+    expose_value=False,
+    callback=_recording,
     help="Record only the steps that match, with the steps around them: op=NAME, line=[FILE:]N or N-M, module=NAME (a "
     "module's path such as layers.0, a class or a file), call=N or N-M (the calls of the program, or those of op=), "
     "iteration=[LINE:]N or N-M (of the loops inside no other loop, or of the loop on a line), step=N or N-M. Separate "
@@ -148,6 +155,8 @@ only = click.option(
 limit = click.option(
     "--limit",
     metavar="EVENTS|SIZE|none",
+    expose_value=False,
+    callback=_recording,
     help="Stop recording after this many events (1000000), or when the trace file has this size (500MB, 2GiB); the "
     "program runs on. Default: 4GB, or half of the disk's free space. none: no limit.",
 )
@@ -160,6 +169,8 @@ strict = click.option(
 unbuffered = click.option(
     "--unbuffered",
     is_flag=True,
+    expose_value=False,
+    callback=_recording,
     help="Write every step to the trace file before the program goes on. This is slower, but after a crash in C++ the "
     "file has the last step.",
 )
@@ -178,6 +189,8 @@ no_trace = click.option(
 hashes = click.option(
     "--hashes",
     is_flag=True,
+    expose_value=False,
+    callback=_recording,
     help="Also record a hash of each kernel's result: dispatchviz diff then shows where numbers begin to differ.",
 )
 
@@ -185,6 +198,8 @@ hashes = click.option(
 values = click.option(
     "--values/--no-values",
     default=None,
+    expose_value=False,
+    callback=_recording,
     help="Record the numbers of small tensors (at most 16 elements) without a limit, or never. Default: 1,000 "
     "times. The tensors pane shows them at each step. On the model, the recording waits for numbers on a GPU, and says "
     "so. A recording of PyTorch has none of a GPU's.",

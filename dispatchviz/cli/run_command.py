@@ -9,6 +9,7 @@ import click
 from dispatchviz.cli import options
 
 if TYPE_CHECKING:
+    from dispatchviz.cli.shown_trace import Shown
     from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
     from dispatchviz.running.program_source import Script
 
@@ -54,12 +55,8 @@ def command(
     follow: bool,
     no_trace: bool,
     ranks: bool,
-    only: tuple[str, ...],
-    limit: str | None,
+    recording: dict[str, Any],
     strict: bool,
-    unbuffered: bool,
-    hashes: bool,
-    values: bool | None,
     source: Script,
     args: tuple[str, ...],
 ) -> int:
@@ -87,25 +84,21 @@ def command(
     from dispatchviz.cli.checked_before_run import check_filters
     from dispatchviz.cli.chosen_engine import chosen_engine
     from dispatchviz.cli.family_runs import saved_by_rank
-    from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
+    from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
+    from dispatchviz.cli.shown_trace import Shown
     from dispatchviz.cli.text_output import OPTIONS, Text
     from dispatchviz.outputs.trace_files import check_save, save_trace
     from dispatchviz.running.engine_choice.choice import Choice
     from dispatchviz.running.process.family_files import is_one_of_several
     from dispatchviz.running.program_source import name_of, typed
-    from dispatchviz.tui.show import show
-    from dispatchviz.tui.terminal.support import can_run
 
-    text = Text(view, log, pager, as_json)
-    recording: dict[str, Any] = {
-        "only": only, "limit": limit, "unbuffered": unbuffered, "hashes": hashes, "values": values,
-    }  # fmt: skip
+    shown = Shown(Text(view, log, pager, as_json), step, plain, pager)
+    filters = {OPTIONS[name][2:]: True for name in log}
     if no_trace:
-        others = {OPTIONS[name][2:]: True for name in log}
         alone(
             "--no-trace", save=save, step=step, view=view, json=as_json, plain=plain, follow=follow,
-            engine=engine not in (None, "model"), strict=strict, ranks=ranks, **recording, **others
+            engine=engine not in (None, "model"), strict=strict, ranks=ranks, **recording, **filters
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
@@ -116,38 +109,25 @@ def command(
         alone("a saved trace", follow=follow, strict=strict, engine=engine, ranks=ranks, **recording)
         if save:
             save_trace(trace, save)
-        check_step(trace, step)
-        if text.wanted:
-            text.print(trace, step)
-        else:
-            file = save or ("" if source == STANDARD_INPUT else name_of(source))
-            show(trace, step, file, plain, (), pager=pager)
+        shown.show(trace, save or ("" if source == STANDARD_INPUT else name_of(source)))
         return 0
     choice = Choice("torch") if ranks else chosen_engine(engine, source, cuda, args)
     check_filters(log, source, choice.engine)
-    as_text = plain or text.wanted or can_run() is not None
-    if ranks and follow:
-        alone("--ranks", follow=follow)
-    if follow:
-        why_not = "text was requested" if plain or text.wanted else can_run()
-        recorded = _recorded(engine, cuda, **recording)
-        return _followed(source, args, (*recorded, *(["--strict"] if strict else ())), save, step, why_not)
+    as_text = shown.why_no_stepper is not None
     if ranks:
-        alone("--ranks", step=step, view=view, json=as_json, **{OPTIONS[name][2:]: True for name in log})
+        alone("--ranks", follow=follow, step=step, view=view, json=as_json, **filters)
         return _run_with_ranks(source, args, cuda, save, recording, as_text, pager, strict)
-    shows = plain or text.wanted or not (save and is_one_of_several())  # else torchrun started us several times
+    if follow:
+        recorded = _recorded(engine, cuda, **recording)
+        return _followed(source, args, (*recorded, *(["--strict"] if strict else ())), save, shown)
+    shows = shown.is_text or not (save and is_one_of_several())  # else torchrun started us several times
     save = saved_by_rank(save)
     outcome = run_script(source, args, cuda, save, to_stderr=shows and as_text, engine=choice, **recording)
     if not shows:
         return conclude(outcome, save, strict)
     with kept(outcome, save):
-        check_step(outcome.trace, step)
-        if text.wanted:
-            text.print(outcome.trace, step)
-            return conclude(outcome, save, strict, has_log=True)
         recorded = _recorded(None if choice.engine == "model" else choice.engine, cuda, **recording)
-        again = () if source == STANDARD_INPUT else (*recorded, *typed(source), *args)
-        show(outcome.trace, step, save or "", plain, again, pager=pager)
+        shown.show(outcome.trace, save or "", () if source == STANDARD_INPUT else (*recorded, *typed(source), *args))
     return conclude(outcome, save, strict, has_log=as_text)
 
 
@@ -201,8 +181,7 @@ def _followed(
     args: tuple[str, ...],
     recorded: tuple[str, ...],
     save: str | None,
-    step: int | None,
-    why_not: str | None,
+    shown: Shown,
 ) -> int:
     """Run with ``--follow``. Raise DispatchvizError where no stepper can open, and for a program from standard
     input.
@@ -211,8 +190,8 @@ def _followed(
     from dispatchviz.cli.input_source import STANDARD_INPUT
     from dispatchviz.foundation.errors import DispatchvizError
 
-    if why_not is not None:
-        raise DispatchvizError(f"--follow needs the stepper, which does not open here: {why_not}")
+    if shown.why_no_stepper is not None:
+        raise DispatchvizError(f"--follow needs the stepper, which does not open here: {shown.why_no_stepper}")
     if source == STANDARD_INPUT:
         raise DispatchvizError("--follow needs the program in a file: standard input provides the keys")
-    return run_followed(source, args, recorded, save, step)
+    return run_followed(source, args, recorded, save, shown.step)

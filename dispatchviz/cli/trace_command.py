@@ -56,13 +56,9 @@ def command(
     engine: RequestedEngine | None,
     cuda: str,
     save: str | None,
-    only: tuple[str, ...],
-    limit: str | None,
+    recording: dict[str, Any],
     ranks: bool,
     strict: bool,
-    unbuffered: bool,
-    hashes: bool,
-    values: bool | None,
     source: Script,
     args: tuple[str, ...],
 ) -> int:
@@ -94,9 +90,6 @@ def command(
 
     shown = _Shown(form, None if output == STANDARD_OUTPUT else output, log, pager, stack, fold)
     shown.check(output)
-    recording: dict[str, Any] = {
-        "only": only, "limit": limit, "unbuffered": unbuffered, "hashes": hashes, "values": values,
-    }  # fmt: skip
     if save:
         check_save(save)
     trace = trace_in(source)

@@ -352,11 +352,11 @@ class LiveRecorder(NumberWatch):
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
         generator = None if cell.operator.generator is None else cell.operator.generator_among(args, kwargs)
         kind = "" if generator is None else generator.device.type
-        thread.inside = cell, given, thread.inside, own
         if generator is None:
             self.note(("kernel_called", cell, own, local[0], local[1], given))
         else:
             self.note(("kernel_called_with_generator", cell, own, local[0], local[1], given, kind))
+        thread.inside = cell, given, thread.inside, own
         if self.numbers:
             self.numbers_given(cell, args, kwargs)
 
@@ -674,23 +674,25 @@ def steps(watch: LiveRecorder) -> MakeStep:
             try:
                 if recorded:
                     try:
-                        inside = before
                         if (
-                            inside is not None
-                            and (around := inside[0]).operator is cell.operator
+                            before is not None
+                            and (around := before[0]).operator is cell.operator
                             and around is not cell
                             and not around.calls_again
-                            and not (around.is_python and raw(args[0]) & ~inside[3])  # it calls it with other tensors
+                            and not (around.is_python and raw(args[0]) & ~before[3])  # it calls it with other tensors
                         ):
                             if cell.is_select:
                                 watch.device_chosen(kwargs)
                             own, local = raw(args[0]), thread.sets
-                            thread.inside = cell, inside[1], inside, own
                             watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
+                            thread.inside = cell, before[1], before, own
                         else:
                             called(cell, given, kwargs, thread)
                     except Exception as fault:
-                        falls(fault, LiveRecorder._kernel_called, cell, given, kwargs, thread)
+                        if thread.inside is before:
+                            falls(fault, LiveRecorder._kernel_called, cell, given, kwargs, thread)
+                        else:  # the call is noted, so a second attempt would record a call within the call
+                            falls(fault, LiveRecorder.numbers_given, cell, given, kwargs)
                 result = call(*args, **kwargs)
                 if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
                     result = wrapped(result)

@@ -55,11 +55,11 @@ def empty_text(trace: Trace) -> str:
     """Return the text that explains an empty trace."""
     if is_live(trace.header):
         return (
-            f"nothing was recorded: the installed PyTorch {trace.header.pytorch} was; "
-            "--dispatchviz-engine=model records the model"
+            f"nothing was recorded on the installed PyTorch {trace.header.pytorch}; --dispatchviz-engine=model records "
+            "the model"
         )
     return (
-        "nothing was recorded: the model was (`from dispatchviz import torch`); --dispatchviz-engine=torch records the "
+        "nothing was recorded on the model (`from dispatchviz import torch`); --dispatchviz-engine=torch records the "
         "installed PyTorch"
     )
 

@@ -36,12 +36,17 @@ LONGEST_FILTER = 24
 LONGEST_STATE = 40
 """The maximum width of the thread state, in cells."""
 
+MOST_OF_REASON = 3
+"""The maximum number of rows, before the first move, for the choice of the engine."""
+
 MOST_NOTICES = 3
 """The maximum number of rows for missing data in the trace and errors in its file."""
 
 
-def header_rows(cursor: Cursor, width: int) -> list[Line]:
-    """The rows of the header: one or two, one on the choice of the engine, and one for each note on missing data."""
+def header_rows(cursor: Cursor, width: int, most_of_reason: int = 1) -> list[Line]:
+    """The rows of the header: one or two, at most ``most_of_reason`` on the choice of the engine, and one for each note
+    on missing data.
+    """
     header = cursor.trace.header
     name, cuda = header.program[-LONGEST:], engine_spans(cursor.trace)
     position, filtered = _position(cursor), _filter(cursor)
@@ -51,13 +56,13 @@ def header_rows(cursor: Cursor, width: int) -> list[Line]:
     else:
         program = path_end(name, width - 2 - line(*position).width)
         rows = [line(" ", (program, "bold"), *position), line(*filtered, *cuda)]
-    return [*rows, *_reason(header, width), *_notices(cursor.trace)]
+    return [*rows, *_reason(header, width, most_of_reason), *_notices(cursor.trace)]
 
 
-def _reason(header: Header, width: int) -> list[Line]:
-    """The row on why ``--engine auto`` chose the engine."""
+def _reason(header: Header, width: int, most: int) -> list[Line]:
+    """The rows on why ``--engine auto`` chose the engine."""
     reason = why_chosen(header)
-    return [fit(line(" ", (reason, "hint")), width)] if reason else []
+    return paragraphs([line(" ", (reason, "hint"), indent=1)], width, most) if reason else []
 
 
 def _notices(trace: Trace) -> list[Line]:

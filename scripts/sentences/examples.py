@@ -64,6 +64,7 @@ UNSEEN = {
     "table: full": "an operator with a kernel in each of the 137 entries",
     "change: cell stays": "a registration that another one outranks",
     "change: composite decomposes": "a kernel for an autograd key that is removed and leaves a composite",
+    "Node runs": "a recording of an installed PyTorch",
     "grad mode off at a call": "a recording of an installed PyTorch",
     "grad mode on at a call": "a recording of an installed PyTorch",
     "called from outside the part": "a recording of a part (`--only`) of a program",

@@ -70,12 +70,14 @@ def test_settings_are_read_and_checked(tmp_path: Path, monkeypatch: pytest.Monke
     assert error == "dispatchviz: DISPATCHVIZ_ENGINE=sun: the engines are auto, model and torch\n"
 
 
-def test_an_engine_and_a_saved_trace_exclude_each_other(tmp_path: Path) -> None:
+def test_a_saved_trace_refuses_an_engine_and_ranks(tmp_path: Path) -> None:
     assert dispatchviz("export", "-o", "a.dvtrace", script(tmp_path, FINE), cwd=tmp_path).status == 0
     for engine in ("auto", "model", "torch"):
         assert "--engine with a saved trace would do nothing" in refused(
             "run", "--engine", engine, "a.dvtrace", cwd=tmp_path
         )
+    for command in (("run",), ("trace",), ("why",), ("export", "-o", "a.svg")):
+        assert "--ranks with a saved trace would do nothing" in refused(*command, "--ranks", "a.dvtrace", cwd=tmp_path)
 
 
 def test_a_name_found_at_run_time_ends_in_the_command_to_type(tmp_path: Path) -> None:

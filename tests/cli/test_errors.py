@@ -92,6 +92,7 @@ MISTAKES = {
     "no module in it": (["run", "-m", "nowhere.main"], "there is no module named nowhere.main: "),
     "no name": (["run", "-m", ""], "there is no module named : "),
     "ranks of the model": (["run", "--ranks", "--engine", "model", FORUM], "leave out --engine model"),
+    "ranks on standard output": (["export", "-o", "-", "--ranks", FORUM], "name a file instead of -"),
     "step of ranks": (["run", "--ranks", "--step", "1", FORUM], "--step with --ranks would do nothing"),
     "folder without traces": (["open", "."], "there is no trace in .: record one with dispatchviz run --ranks"),
     "step of several traces": (["open", "--step", "1", "a.dvtrace", "b.dvtrace"], "--step with several traces would"),

@@ -127,16 +127,6 @@ def test_waiting_node_names_its_missing_gradients() -> None:
     assert (after.reached, after.ran, after.more_ready) == (5, 3, 0)
 
 
-def test_nodes_that_do_not_run_are_named() -> None:
-    source = BRANCHES.replace("(a + b).sum().backward()", "torch.autograd.grad((a + b).sum(), a)")
-    trace = recorded(source)
-    last = engine_state(trace, step(trace, event(ev.NodeStarted)))
-    assert last is not None
-    names = {made.node: made.name for made in trace if isinstance(made, ev.NodeCreated)}
-    pruned = {(names[node], why) for node, why in last.pruned}
-    assert pruned == {("MulBackward0", "should_execute"), ("torch::autograd::AccumulateGrad", "topological_nr")}
-
-
 TWO_THREADS = """\
 import threading
 import torch

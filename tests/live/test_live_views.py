@@ -15,6 +15,7 @@ from dispatchviz.cli import main
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.kinds.all_kinds import KINDS
 from dispatchviz.explain.kinds.compile import COMPILE_KINDS
+from dispatchviz.explain.kinds.compiled_autograd import COMPILED_AUTOGRAD_KINDS
 from dispatchviz.live.installed_torch import accelerator, cuda_text, installed_torch
 from dispatchviz.outputs.log.text_log import text_log
 from dispatchviz.outputs.step.step_text import BECAUSE, LOG, THEN_AND_NOW, view_names, view_text
@@ -102,9 +103,8 @@ def test_kinds_are_known_as_the_table_says(traces: dict[str, Trace]) -> None:
     """``test_compiled_steps.py`` and ``test_ranks.py`` record the kinds that these programs do not have."""
     met = {type(event) for trace in traces.values() for event in trace}
 
-    assert met | {*COMPILE_KINDS.records, ev.CollectiveCalled} == {
-        kind for kind, record in KINDS.items() if record.known.how != "unseen"
-    }
+    elsewhere = {*COMPILE_KINDS.records, *COMPILED_AUTOGRAD_KINDS.records, ev.CollectiveCalled}
+    assert met | elsewhere == {kind for kind, record in KINDS.items() if record.known.how != "unseen"}
 
 
 def test_fields_that_are_not_seen_have_one_value(traces: dict[str, Trace]) -> None:

@@ -197,7 +197,7 @@ def test_wrong_name_shows_no_log(shown: Callable[..., Reports]) -> None:
 
 def test_empty_trace_says_what_to_import(shown: Callable[..., Reports]) -> None:
     report = shown()["test_empty"]
-    report.fnmatch_lines(["E       nothing was recorded: the model was (`from dispatchviz import torch`); *"])
+    report.fnmatch_lines(["E       nothing was recorded on the model (`from dispatchviz import torch`); *"])
 
 
 CHECKS = {

@@ -153,7 +153,7 @@ async def test_small_terminal_shows_needed_size() -> None:
         for size in ((59, 20), (30, 10), (60, 15)):
             await reader.pilot.resize_terminal(*size)
             await reader.pilot.pause()
-            said = f"The terminal is {size[0]}x{size[1]}. The stepper needs at least 60x15"
+            said = f"The terminal is {size[0]}x{size[1]}. dispatchviz needs at least 60x15"
             assert words(reader.text) == said if size != (60, 15) else reader.sees("1 Steps", "5 Source", "q quit")
 
 

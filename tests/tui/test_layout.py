@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import KEYMAP
 from dispatchviz.views.layout import needed_panes, pane_layout
@@ -185,6 +187,17 @@ def test_the_first_hint_gives_way_to_a_note_and_to_a_move() -> None:
     assert noted.plan(80, 24).bars["why"][0].plain == " a note"
     moved = Scene(Cursor(forum(), 1), opened_at=0)
     assert "5 lines" not in moved.plan(80, 24).bars["why"][0].plain
+
+
+def test_reason_for_the_engine_is_complete_until_the_first_move() -> None:
+    reason = "torch.sparse.sum is not in the model (nor is 1 other name); recorded on the installed PyTorch 2.13.0"
+    trace = Trace(structs.replace(forum().header, chosen=reason), forum().events)
+    opened = Scene(Cursor(trace), opened_at=0).plan(*SMALLEST)
+    assert " ".join(row.plain.strip() for row in opened.bars["header"][-2:]) == reason
+    assert opened.boxes["header"].height == len(opened.bars["header"])
+    moved = Scene(Cursor(trace, 1), opened_at=0).plan(*SMALLEST)
+    assert len(moved.bars["header"]) == len(opened.bars["header"]) - 1
+    assert moved.bars["header"][-1].plain.endswith("…")
 
 
 def test_below_the_smallest_size_only_the_header_is_left() -> None:

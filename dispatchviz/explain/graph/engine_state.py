@@ -76,9 +76,6 @@ class EngineState:
     """The number of Nodes that have started."""
     reached: int
     """The number of Nodes that the engine found when it counted."""
-    pruned: tuple[tuple[int, ev.PruneReason], ...]
-    """The first Nodes that do not run, with the reason."""
-    more_pruned: int
 
 
 @lru_cache(maxsize=4)
@@ -91,7 +88,6 @@ def engine_state(trace: Trace, at: int) -> EngineState | None:
     running = running if running is not None and running.seq > backward.event.seq else None
     queue = queue_as_of(trace, at)
     ready = tuple(Ready(each, buffer_of(trace, backward, each.node, at)) for each in islice(queue, NAMED))
-    pruned = [pair for event in backward.exec_info if event.seq <= at for pair in event.pruned]
     return EngineState(
         backward.event,
         running,
@@ -100,8 +96,6 @@ def engine_state(trace: Trace, at: int) -> EngineState | None:
         tuple(islice(_waiting(trace, backward, running, at), NAMED)),
         bisect_right(backward.starts, at),
         len(backward.nodes) if backward.counted_at(at) else 0,
-        tuple(pruned[:NAMED]),
-        max(len(pruned) - NAMED, 0),
     )
 
 

@@ -80,8 +80,8 @@ class Queue(ABC):
         return islice(chosen, self.number(device, depth))  # so that no caller searches for one more
 
 
-class _Listed(Queue):
-    """A queue that its event lists."""
+class Listed(Queue):
+    """A queue as a list of its Nodes."""
 
     def __init__(self, nodes: Iterable[QueuedNode]) -> None:
         self._nodes = tuple(nodes)
@@ -303,10 +303,10 @@ def queue_at(trace: Trace, event: ev.NodeQueued | ev.NodeStarted) -> Queue:
     """
     listed = event.queue if isinstance(event, ev.NodeQueued) else event.waiting
     if listed is not None:
-        return _Listed(_known_of(trace, node, number, event.seq) for node, number in listed)
+        return Listed(_known_of(trace, node, number, event.seq) for node, number in listed)
     outermost = _outermost(trace, event.seq)
     if outermost is None:
-        return _Listed(())
+        return Listed(())
     known = _replays.setdefault(trace, {})
     if outermost not in known:
         known[outermost] = _Replay(trace, outermost)
@@ -323,9 +323,9 @@ def queue_as_of(trace: Trace, at: int) -> Queue:
     started = at_or_around(trace, at, ev.BackwardStarted)
     last = None if started is None else _last_move(trace, started.seq, at)
     if last is None:
-        return _Listed(())
+        return Listed(())
     if isinstance(last, ev.NodeSkipped):
-        return _Listed(tuple(each for each in queue_as_of(trace, last.seq - 1) if each.node != last.node))
+        return Listed(tuple(each for each in queue_as_of(trace, last.seq - 1) if each.node != last.node))
     return queue_at(trace, last)
 
 

@@ -10,6 +10,7 @@ from dispatchviz.explain.kinds.autocast import AUTOCAST_KINDS
 from dispatchviz.explain.kinds.binding import BINDING_KINDS
 from dispatchviz.explain.kinds.collective import COLLECTIVE_KINDS
 from dispatchviz.explain.kinds.compile import COMPILE_KINDS
+from dispatchviz.explain.kinds.compiled_autograd import COMPILED_AUTOGRAD_KINDS
 from dispatchviz.explain.kinds.dispatch import DISPATCH_KINDS
 from dispatchviz.explain.kinds.engine import ENGINE_KINDS
 from dispatchviz.explain.kinds.error import ERROR_KINDS
@@ -51,6 +52,7 @@ _ALL = (
     | FUNCTION_KINDS
     | MODULE_KINDS
     | COMPILE_KINDS
+    | COMPILED_AUTOGRAD_KINDS
     | FORWARD_AD_KINDS
     | ENGINE_KINDS
     | READY_QUEUE_KINDS

@@ -34,8 +34,10 @@ def group_text(event: ev.CollectiveCalled) -> str:
 
 
 def amount(event: ev.CollectiveCalled) -> str:
-    """Return how much a process hands over: ``49 elements of float32``."""
-    return f"{numbered(event.elements, 'element')} of {event.dtype}" if event.dtype else "no tensor"
+    """Return how much a process hands over: ``49 elements of float32``. The tensor of a barrier only names a device."""
+    if not event.dtype or event.operator == "c10d::barrier":
+        return "no tensor"
+    return f"{numbered(event.elements, 'element')} of {event.dtype}"
 
 
 def after_node(trace: Trace, event: ev.CollectiveCalled) -> str:

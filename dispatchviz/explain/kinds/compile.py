@@ -1,18 +1,19 @@
-"""``torch.compile`` and compiled autograd: the steps of the compiler, and the calls of compiled regions."""
+"""``torch.compile``: the steps of the compiler, and the calls of compiled regions."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.compiled.compiled_names import break_reason, function_title, graph_title, region_title
 from dispatchviz.explain.graph.compiled.graphs import calls_of, graph_of, nodes_of
-from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule
+from dispatchviz.explain.kinds.kind import WIDTH, E, Kind, Known, Pane, Rule
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
-from dispatchviz.foundation.english import listed, numbered, shortened
+from dispatchviz.foundation.english import capital, listed, numbered, shortened
 
 _REASON = 400
 """The number of characters of a reason of PyTorch that are shown."""
@@ -87,7 +88,7 @@ def _captured(trace: Trace, event: ev.GraphCaptured) -> Statement:
             of = f" They do the work of {listed(nodes)}." if nodes else ""
             return Statement("backward graph captured", f"The backward graph of {region} has {count}.{of}")
         case "inference":
-            text = f"{region.capitalize()} has no backward, so AOTAutograd traces it into one graph of {count}."
+            text = f"{capital(region)} has no backward, so AOTAutograd traces it into one graph of {count}."
             return Statement("inference graph", text)
         case "compiled autograd":
             return Statement("captured backward", f"Compiled autograd has captured the backward as a graph of {count}.")
@@ -137,7 +138,7 @@ def _finished(trace: Trace, event: ev.CompileFinished) -> Statement:
             text = f"Dynamo has found nothing to compile in {name}, so Python runs it as it is."
         case "failed":
             text = f"The compilation of {name} has ended with an exception. {_one_line(event.message)}"
-    return Statement("compile ends", text[0].upper() + text[1:])
+    return Statement("compile ends", capital(text))
 
 
 def _called(trace: Trace, event: ev.RegionCalled) -> Statement:
@@ -161,21 +162,25 @@ def _node_made_label(trace: Trace, event: ev.RegionNodeMade) -> str:
     return f"{node_name(trace, event.node)} runs the backward graph of {region_title(event.region)}"
 
 
-def _captured_node(trace: Trace, event: ev.NodeCaptured) -> Statement:
-    if event.function == "compiled_args":
-        are = "is an input" if len(event.content) == 1 else "are inputs"
-        inputs = f" Of this, {listed(event.content)} {are} of the graph." if event.content else ""
-        text = f"The function compiled_args of {event.name} collects its state for the key of the graph.{inputs}"
-        return Statement("compiled_args", text)
-    added = f"adds {listed(event.content)} to the graph" if event.content else "adds nothing to the graph"
-    text = f"The function apply_with_saved of {event.name} runs the Node with proxies, which {added}."
-    return Statement("apply_with_saved", text)
+COMPILED: tuple[Pane, ...] = ("compiler", "source")
+"""The panes that show most about a compiled region."""
+
+
+def _kind(
+    event: type[E],
+    label: Callable[[Trace, E], str],
+    why: Callable[[Trace, E], Statement],
+    rule: Rule | Callable[[E], Rule],
+    known: Known,
+    panes: tuple[Pane, ...] = COMPILED,
+) -> Kind[E]:
+    """Return the record of a step of the compiler."""
+    return Kind(event, group="program", label=label, why=why, rule=rule, known=known, level="lines", panes=panes)
 
 
 COMPILE_KINDS = (
-    Kind(
+    _kind(
         ev.CompileStarted,
-        group="program",
         label=_started_label,
         why=_started,
         rule=Rule(
@@ -184,12 +189,9 @@ COMPILE_KINDS = (
             "torch/_dynamo/convert_frame.py",
         ),
         known=Known("observed", "the compiler's _compile is called"),
-        level="lines",
-        panes=("compiler", "source"),
     )
-    | Kind(
+    | _kind(
         ev.GuardFailed,
-        group="program",
         label=lambda trace, event: shortened(f"guard failed: {' '.join(event.reason.split())}", WIDTH),
         why=_guard_failed,
         rule=Rule(
@@ -198,12 +200,10 @@ COMPILE_KINDS = (
             "torch/_dynamo/guards.py",
         ),
         known=Known("observed", "PyTorch's own report"),
-        level="lines",
         panes=("source", "compiler"),
     )
-    | Kind(
+    | _kind(
         ev.GraphBroken,
-        group="program",
         label=lambda trace, event: shortened(f"graph break: {break_reason(event.reason)}", WIDTH),
         why=_broken,
         rule=Rule(
@@ -212,12 +212,10 @@ COMPILE_KINDS = (
             "torch/_dynamo/output_graph.py",
         ),
         known=Known("observed", "OutputGraph.compile_subgraph is called"),
-        level="lines",
         panes=("source", "compiler"),
     )
-    | Kind(
+    | _kind(
         ev.GraphCaptured,
-        group="program",
         label=_captured_label,
         why=_captured,
         rule=_captured_rule,
@@ -226,12 +224,9 @@ COMPILE_KINDS = (
             "the graph is read when the compiler has made it",
             {"lines": ("derived", "from the graph's metadata and the cache of the Python dispatcher")},
         ),
-        level="lines",
-        panes=("compiler", "source"),
     )
-    | Kind(
+    | _kind(
         ev.CompileFinished,
-        group="program",
         label=lambda trace, event: shortened(f"compile ends: {event.message or event.outcome}", WIDTH),
         why=_finished,
         rule=Rule(
@@ -240,12 +235,9 @@ COMPILE_KINDS = (
             "torch/_dynamo/convert_frame.py",
         ),
         known=Known("observed", "the compiler's _compile returns"),
-        level="lines",
-        panes=("compiler", "source"),
     )
-    | Kind(
+    | _kind(
         ev.RegionCalled,
-        group="program",
         label=lambda trace, event: f"call of {region_title(event.region)}",
         why=_called,
         rule=Rule(
@@ -254,8 +246,6 @@ COMPILE_KINDS = (
             "torch/_dynamo/output_graph.py",
         ),
         known=Known("observed", "a function of ours is in front of the region"),
-        level="lines",
-        panes=("compiler", "source"),
     )
     | Kind(
         ev.RegionNodeMade,
@@ -268,38 +258,6 @@ COMPILE_KINDS = (
             "torch/_functorch/_aot_autograd/runtime_wrappers.py",
         ),
         known=Known("observed", "the grad_fn of the region's results is read"),
-        panes=("compiler", "source"),
-    )
-    | Kind(
-        ev.BackwardCompiled,
-        group="engine",
-        label=lambda trace, event: "backward with compiled autograd",
-        why=lambda trace, event: Statement(
-            "backward with compiled autograd",
-            "Compiled autograd runs this backward. It looks for a graph that it has captured for the same Nodes and"
-            " state. If there is none, it captures one.",
-        ),
-        rule=Rule(
-            "Compiled autograd takes the place of the engine's loop over the Nodes.",
-            "_compiled_autograd_impl",
-            "torch/csrc/dynamo/python_compiled_autograd.cpp",
-        ),
-        known=Known("observed", "Python calls the engine while compiled autograd is on"),
-        level="lines",
-        panes=("compiler", "source"),
-    )
-    | Kind(
-        ev.NodeCaptured,
-        group="engine",
-        label=lambda trace, event: f"{event.function} of {event.name}",
-        why=_captured_node,
-        rule=Rule(
-            "All Nodes are asked for their state with compiled_args before the first one runs with apply_with_saved.",
-            "_compiled_autograd_impl",
-            "torch/csrc/dynamo/python_compiled_autograd.cpp",
-        ),
-        known=Known("derived", "from begin_capture and set_node_origin, which C++ calls, and from the captured graph"),
-        level="lines",
-        panes=("compiler", "source"),
+        panes=COMPILED,
     )
 )

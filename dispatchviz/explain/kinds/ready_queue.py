@@ -144,7 +144,11 @@ def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
         case _:
             gets = f"Its gradients are {listed(given)}."
     thread = f" It runs on PyTorch's thread {event.thread}." if event.thread not in ("", "caller") else ""
-    return _turn(trace, event, f"{node} runs", f"{gets}{thread}{_graph_of(trace, event)}")
+    runs_now, more = f"{node} runs", f"{gets}{thread}{_graph_of(trace, event)}"
+    if is_unseen(trace.header, ev.NodeQueued):
+        claims = LaterClaims(lambda: runs(trace, event.seq, [event.node]))
+        return Statement("Node runs", f"{runs_now}. {more}", claims)
+    return why_before_others(trace, event, queue_at(trace, event), runs_now, more)
 
 
 def _graph_of(trace: Trace, event: ev.NodeStarted) -> str:
@@ -153,16 +157,13 @@ def _graph_of(trace: Trace, event: ev.NodeStarted) -> str:
     return "" if region is None else f" It runs the backward graph of {region_title(region)}."
 
 
-def _turn(trace: Trace, event: ev.NodeStarted, runs_now: str, more: str) -> Statement:
-    """Explain why this Node runs before the other ready Nodes."""
-    queue, backward, device = queue_at(trace, event), backward_around(trace, event.seq), queue_device(event.device)
+def why_before_others(trace: Trace, event: ev.NodeStarted, queue: Queue, runs_now: str, more: str = "") -> Statement:
+    """Explain why a Node runs before the other ready Nodes."""
+    backward, device = backward_around(trace, event.seq), queue_device(event.device)
     claims = LaterClaims(lambda: (*runs(trace, event.seq, [event.node]), *_before(trace, event, backward)))
-    unseen = is_unseen(trace.header, ev.NodeQueued)
-    if unseen or not queue.number(device):
+    if not queue.number(device):
         where = f" in the queue of {device}" if len(queue) else ""
         text = f"{runs_now} because it is the only Node that is ready{where}. {more}"
-        if unseen:
-            text = f"{runs_now}. {more}"
         return Statement("Node runs, no other waits", text, claims)
     depth = 0 if backward is None else backward.event.depth
     if not queue.number(device, depth):

@@ -8,12 +8,15 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
+from dispatchviz.explain.graph.derived_queue import known_queue
 from dispatchviz.explain.graph.engine_state import Waiting, engine_state, left_of
 from dispatchviz.explain.graph.graph_history import backward_around, history
-from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_at, queue_device
+from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_device
 from dispatchviz.explain.kinds.all_kinds import statements, why_here
+from dispatchviz.explain.kinds.ready_queue import why_before_others
 from dispatchviz.explain.predictions.prediction import LONGEST, MOST, Kind, Prediction, prediction
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
+from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.explain.trace_index.trace_index import index
@@ -115,12 +118,12 @@ def _so_far(number: int) -> str:
 def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
     """The question before the engine takes a Node out of the ready queue."""
     backward = backward_around(trace, event.seq)
-    if backward is None or plain_node(event.name) == "GraphRoot" or is_unseen(trace.header, ev.NodeQueued):
+    if backward is None or plain_node(event.name) == "GraphRoot":
         return None
-    queue = queue_at(trace, event)
-    if queue.has(queue_device(event.device), 0, event.sequence_nr):
+    queue = known_queue(trace, event)
+    if queue is None or queue.has(queue_device(event.device), 0, event.sequence_nr):
         return None  # the order in the heap decides among equal numbers, and a reader cannot know it
-    said = statements(trace, event.seq)[0]
+    said = _why_it_runs(trace, event, queue)
     ready = list(islice(queue.of(queue_device(event.device), backward.event.depth), READY))
     state = engine_state(trace, event.seq - 1)
     waiting = () if state is None else state.waiting[:WAITING]
@@ -141,6 +144,14 @@ def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
         event.seq,
         (said.kind,),
     )
+
+
+def _why_it_runs(trace: Trace, event: ev.NodeStarted, queue: Queue) -> Statement:
+    """The reason why a Node is the next one. The sentence of a recording has none, since it shows no queue."""
+    if not is_unseen(trace.header, ev.NodeQueued):
+        return statements(trace, event.seq)[0]
+    said = why_before_others(trace, event, queue, f"{node_title(trace, event.node, event.seq)} runs")
+    return said._replace(text=said.text.rstrip())
 
 
 OVER = "none: the pass is over"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.lesson_rows import BACK
@@ -27,10 +29,13 @@ def started(session: Session) -> Update:
     before = f" {score} so far." if score else ""
     step, again = key_of("move('resume')").first, key_of("predict").first
     text = f" Predict mode: outcomes stay hidden (?) until you guess.{before}"
-    return Update(
-        session.cursor,
-        line((text, "hint"), (f"  {step} goes to the next line or question, {again} ends predict mode", "dim")),
-    )
+    keys = f"  {step} goes to the next line or question, {again} ends predict mode."
+    unseen = UNSEEN if is_live(session.trace.header) and session.trace.steps_of(ev.BackwardStarted) else ""
+    return Update(session.cursor, line((text, "hint"), (f"{keys}{unseen}", "dim")))
+
+
+UNSEEN = " PyTorch does not report its dependency counts, so there are no questions about them."
+"""The sentence about the questions that a recording of an installed PyTorch does not answer."""
 
 
 def stopped(session: Session) -> Update:

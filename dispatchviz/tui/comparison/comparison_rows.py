@@ -21,7 +21,6 @@ from dispatchviz.foundation.english import capital, counted
 from dispatchviz.tui.comparison.comparison_state import COMPARISON_GROUPS, COMPARISON_KEYMAP, Compared, Row, Several
 from dispatchviz.views import keymap
 from dispatchviz.views.cards.diff_text import diff_lines
-from dispatchviz.views.layout.pane_layout import SMALLEST, Box
 from dispatchviz.views.text.console import Console
 from dispatchviz.views.text.line_fitting import fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
@@ -46,29 +45,16 @@ TALL = 30
 """The height of a terminal from which on the sentences have more rows."""
 
 
-def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
-    """The boxes of all widgets, by their ids."""
-    if (width, height) < SMALLEST or height < SMALLEST[1]:
-        return {"header": Box(0, 0, width, height)}
-    above, below = (5, 8) if height >= TALL else (4, 5) if height >= 20 else (3, 3)
-    return {
-        "header": Box(0, 0, width, 1),
-        "why": Box(0, 1, width, above),
-        "pane1": Box(0, 1 + above, width, height - 2 - above - below),
-        "below": Box(0, height - 1 - below, width, below),
-        "footer": Box(0, height - 1, label or width, 1),
-        "prompt": Box(label, height - 1, width - label, 1),
-    }
+def heights(height: int) -> tuple[int, int]:
+    """The numbers of rows of the text above and below the list."""
+    return (5, 8) if height >= TALL else (4, 5) if height >= 20 else (3, 3)
 
 
-def header(state: Compared, width: int, height: int) -> list[Line]:
+def header(state: Compared) -> Line:
     """The top row: the number of differences, and the comparison that is shown."""
-    if len(boxes(width, height)) == 1:
-        text = f"The terminal is {width}x{height}. dispatchviz needs at least {SMALLEST[0]}x{SMALLEST[1]}"
-        return wrap(line((text, "warning")), max(width, 1))
     many = len(state.two.stops)
     summary = f"they differ in {counted(many, 'place')}" if many else "they do not differ"
-    return [line((f" dispatchviz {state.two.by}", "bold"), *_choices(state), f"  two runs side by side, {summary}")]
+    return line((f" dispatchviz {state.two.by}", "bold"), *_choices(state), f"  two runs side by side, {summary}")
 
 
 def _choices(state: Compared) -> Iterator[Span]:

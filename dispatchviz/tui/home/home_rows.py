@@ -9,7 +9,8 @@ from dispatchviz.foundation.reader_rights import has_files
 from dispatchviz.tui.home.home_keymap import HOME_GROUPS, home_keys
 from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
 from dispatchviz.views import keymap
-from dispatchviz.views.layout.pane_layout import SMALLEST, Box
+from dispatchviz.views.layout.least_size import is_too_small, too_small
+from dispatchviz.views.layout.pane_layout import Box
 from dispatchviz.views.text.line_fitting import paragraphs, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -27,7 +28,7 @@ TITLE = "PyTorch's dispatcher and autograd engine, one step at a time"
 
 def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
     """The boxes of all widgets, by their ids. A label of ``label`` cells leaves the rest of its row to the prompt."""
-    if (width, height) < SMALLEST or height < SMALLEST[1]:
+    if is_too_small(width, height):
         return {"header": Box(0, 0, width, height)}
     return {
         "header": Box(0, 0, width, 1),
@@ -48,10 +49,9 @@ def _panes(body: Box) -> dict[str, Box]:
 
 def header(width: int, height: int) -> list[Line]:
     """The top row; on a screen that is too small, a message instead."""
-    if len(boxes(width, height)) > 1:
-        return [line((" dispatchviz", "bold"), f"  {TITLE}")]
-    text = f"The terminal is {width}x{height}. dispatchviz needs at least {SMALLEST[0]}x{SMALLEST[1]}"
-    return wrap(line((text, "warning")), max(width, 1))
+    if is_too_small(width, height):
+        return too_small(width, height)
+    return [line((" dispatchviz", "bold"), f"  {TITLE}")]
 
 
 def about(home: Home, width: int) -> list[Line]:

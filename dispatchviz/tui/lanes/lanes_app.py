@@ -7,15 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from textual.actions import parse
-
 from dispatchviz.explain.comparison.ranks.lanes import Lanes
 from dispatchviz.explain.comparison.ranks.member import Member
 from dispatchviz.tui.home.text_screen import TextScreen
 from dispatchviz.tui.lanes import lanes_rows
-from dispatchviz.tui.lanes.lanes_screen import LanesScreen, Pointed
 from dispatchviz.tui.lanes.lanes_state import LANES_KEYMAP, LanesState
-from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
+from dispatchviz.tui.screens.rows_app import RowsApp
+from dispatchviz.tui.terminal.terminal_app import run_to_its_end
 from dispatchviz.views.keymap import GOES_TO_LANES
 from dispatchviz.views.session import OpenStepper
 
@@ -49,37 +47,23 @@ def first_state(lanes: Lanes) -> LanesState:
     return LanesState(lanes, at=next(wrong, 0))
 
 
-class LanesApp(TerminalApp[Opened]):
+class LanesApp(RowsApp[LanesState, Opened]):
     """The application with the lanes."""
 
     def __init__(self, state: LanesState) -> None:
-        view = LanesScreen(state)
-        super().__init__(view, LANES_KEYMAP)
-        self.view = view
-
-    @property
-    def state(self) -> LanesState:
-        """The state that is shown."""
-        return self.view.state
+        super().__init__(state, lanes_rows, LANES_KEYMAP)
 
     @property
     def what_failed(self) -> str:
         return "the screen with lanes failed"
 
-    async def run_key_action(self, action: str) -> bool:
-        """Run an action of the keymap: a move, one of this screen, or one of the application."""
-        namespace, name, arguments = parse(action)
-        if namespace:
-            return await self.run_action(action, self.view)
+    def act(self, name: str, *arguments: int) -> None:
         if name in MOVES:
             self.view.show(MOVES[name](self.state, *arguments))
-        elif name == "page":
-            self.view.show(self.state.move(self.view.page if arguments[0] == 1 else -self.view.page))
         elif name == "open":
             self.open_step()
         elif name == "help":
             self.push_screen(TextScreen("Help", lambda width: lanes_rows.help_rows(), self.view.palette))
-        return True
 
     def open_step(self) -> None:
         """Open the stepper at the cursor's row, in the chosen process."""
@@ -88,15 +72,6 @@ class LanesApp(TerminalApp[Opened]):
             self.view.show(self.state.noted(f"{self.state.member.name} has no step up to this row"))
         else:
             self.exit(Opened(self.state.member, step))
-
-    def on_pointed(self, message: Pointed) -> None:
-        """Go to the row that was clicked; a click on the cursor's row is Enter."""
-        if self.screen is not self.view:
-            return
-        if message.at == self.state.at:
-            self.open_step()
-        else:
-            self.view.show(self.state.goto(message.at))
 
     def action_help_quit(self) -> None:
         quits = next(key.first for key in LANES_KEYMAP if key.action == "app.quit")

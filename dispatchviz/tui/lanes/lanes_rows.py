@@ -10,8 +10,7 @@ from dispatchviz.explain.kinds.collective import amount, collective_name
 from dispatchviz.foundation.english import counted
 from dispatchviz.tui.lanes.lanes_state import LANES_GROUPS, LANES_KEYMAP, LanesState
 from dispatchviz.views import keymap
-from dispatchviz.views.cards.lanes_text import NARROWEST, cell_text, meeting_title
-from dispatchviz.views.layout.pane_layout import SMALLEST, Box
+from dispatchviz.views.cards.lanes_text import NARROWEST, cell_text
 from dispatchviz.views.text.line_fitting import fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import Line, Span, line
 
@@ -19,30 +18,17 @@ TALL = 30
 """The height of a terminal from which on the sentences have more rows."""
 
 
-def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
-    """The boxes of all widgets, by their ids."""
-    if (width, height) < SMALLEST or height < SMALLEST[1]:
-        return {"header": Box(0, 0, width, height)}
-    above, below = (4, 5) if height >= TALL else (3, 3)
-    return {
-        "header": Box(0, 0, width, 1),
-        "why": Box(0, 1, width, above),
-        "pane1": Box(0, 1 + above, width, height - 2 - above - below),
-        "below": Box(0, height - 1 - below, width, below),
-        "footer": Box(0, height - 1, label or width, 1),
-        "prompt": Box(label, height - 1, width - label, 1),
-    }
+def heights(height: int) -> tuple[int, int]:
+    """The numbers of rows of the text above and below the list."""
+    return (4, 5) if height >= TALL else (3, 3)
 
 
-def header(state: LanesState, width: int, height: int) -> list[Line]:
+def header(state: LanesState) -> Line:
     """The top row: the number of processes and collectives."""
-    if len(boxes(width, height)) == 1:
-        text = f"The terminal is {width}x{height}. dispatchviz needs at least {SMALLEST[0]}x{SMALLEST[1]}"
-        return wrap(line((text, "warning")), max(width, 1))
     members = state.lanes.members
     met = counted(state.lanes.collectives, "collective")
     program = members[0].trace.header.program
-    return [line((" dispatchviz", "bold"), f"  {program}  {counted(len(members), 'process', 'processes')}, {met}")]
+    return line((" dispatchviz", "bold"), f"  {program}  {counted(len(members), 'process', 'processes')}, {met}")
 
 
 def why(state: LanesState, width: int, most: int) -> list[Line]:
@@ -59,7 +45,7 @@ def below(state: LanesState, width: int, most: int) -> list[Line]:
     if row is None:
         return [line((" Nothing was recorded", "hint"))]
     if row.meeting is not None:
-        texts = [f" {meeting_title(state.lanes, row.meeting)}.", f" {_partners(state, row.meeting)}"]
+        texts = [f" {row.meeting.title(state.lanes.members)}.", f" {_partners(state, row.meeting)}"]
         return paragraphs([line(text, indent=1) for text in texts], width - 1, most)
     text = "" if step is None else why_here(state.member.trace, step)
     return paragraphs([line((f" {state.member.name}  ", "bold"), text, indent=1)], width - 1, most)
@@ -69,7 +55,7 @@ def _partners(state: LanesState, meeting: Meeting) -> str:
     """The call of each rank and its time."""
     members = state.lanes.members
     called = [
-        f"{members[lane].name}: {collective_name(call)}, {amount(call)}, +{meeting.delay(lane):.1f} ms"
+        ", ".join(filter(None, (f"{members[lane].name}: {collective_name(call)}", amount(call), meeting.when(lane))))
         for lane, call in meeting.calls.items()
     ]
     missing = [f"{member.name}: never" for member in members if member.rank in meeting.missing]
@@ -109,14 +95,14 @@ def list_row(state: LanesState, at: int, width: int) -> Line:
 
 def _cell(state: LanesState, at: int, lane: int, room: int) -> list[Span]:
     """The spans of one process in a row, padded."""
-    row = state.lanes.rows[at]
+    row = state.rows[at]
     short = fit(line((cell_text(state.lanes, row, lane), _role(state, at, lane))), room)
     text = "".join(text for text, _ in short.spans)
     return [*short.spans, (" " * (room - cell_len(text)), "")]
 
 
 def _role(state: LanesState, at: int, lane: int) -> str:
-    meeting = state.lanes.rows[at].meeting
+    meeting = state.rows[at].meeting
     if meeting is None:
         return "bold" if lane == state.lane and at == state.at else ""
     if lane not in meeting.calls:

@@ -25,9 +25,14 @@ class LanesState:
     """A note, shown until the next key."""
 
     @property
+    def rows(self) -> tuple[LaneRow, ...]:
+        """The rows of all processes."""
+        return self.lanes.rows
+
+    @property
     def row(self) -> LaneRow | None:
         """The cursor's row; None if there are no rows."""
-        return self.lanes.rows[self.at] if self.lanes.rows else None
+        return self.rows[self.at] if self.rows else None
 
     @property
     def member(self) -> Member:
@@ -37,7 +42,7 @@ class LanesState:
     @property
     def step(self) -> int | None:
         """The step that Enter opens: that of the chosen lane in the cursor's row, or else its last one before."""
-        rows = self.lanes.rows[self.at :: -1]
+        rows = self.rows[self.at :: -1]
         return next((row.steps[self.lane] for row in rows if row.steps[self.lane] is not None), None)
 
     def noted(self, text: str) -> LanesState:
@@ -46,7 +51,7 @@ class LanesState:
 
     def goto(self, at: int) -> LanesState:
         """Move the cursor to a row, or to the nearest one that exists."""
-        return replace(self, at=max(0, min(at, len(self.lanes.rows) - 1)), note=None)
+        return replace(self, at=max(0, min(at, len(self.rows) - 1)), note=None)
 
     def move(self, by: int) -> LanesState:
         """Move the cursor by some rows."""
@@ -58,7 +63,7 @@ class LanesState:
 
     def to_meeting(self, direction: int) -> LanesState:
         """Go to the next or the previous collective."""
-        rows = self.lanes.rows
+        rows = self.rows
         ats = range(self.at + 1, len(rows)) if direction > 0 else range(self.at - 1, -1, -1)
         found = next((at for at in ats if rows[at].meeting is not None), None)
         if found is None:

@@ -19,7 +19,7 @@ GAP = "  "
 """The space between two lanes."""
 
 NARROWEST = 24
-"""The smallest width of a lane. More lanes than fit on the screen are left out on the right."""
+"""The smallest width of a lane."""
 
 
 def lane_width(width: int, lanes: int) -> int:
@@ -38,14 +38,8 @@ def cell_text(lanes: Lanes, row: LaneRow, lane: int) -> str:
 def _of_meeting(lanes: Lanes, meeting: Meeting, lane: int) -> str:
     call = meeting.calls.get(lane)
     if call is not None:
-        late = "first" if call.time == meeting.time else f"+{meeting.delay(lane):.1f} ms"
-        return f"● {collective_name(call)} {call.number}  {late if len(meeting.calls) > 1 else ''}".rstrip()
+        return f"● {collective_name(call)} {call.number}  {meeting.when(lane)}".rstrip()
     return "✗ never" if lanes.members[lane].rank in meeting.missing else "│"
-
-
-def meeting_title(lanes: Lanes, meeting: Meeting) -> str:
-    """Return the text above the row of a collective."""
-    return meeting.title(lanes.members)
 
 
 def lanes_lines(lanes: Lanes, console: Console) -> Iterator[str]:
@@ -54,7 +48,7 @@ def lanes_lines(lanes: Lanes, console: Console) -> Iterator[str]:
     yield console.heading(_joined([member.name for member in lanes.members], width))
     for row in lanes.rows:
         if row.meeting is not None:
-            title = shortened(f"── {meeting_title(lanes, row.meeting)}", console.width - 3)
+            title = shortened(f"── {row.meeting.title(lanes.members)}", console.width - 3)
             yield console.styled(f"{title} ".ljust(console.width, "─"), "cyan")
         yield _joined([cell_text(lanes, row, lane) for lane in range(len(lanes.members))], width)
     for said in lanes.mistakes:
@@ -70,7 +64,7 @@ def why_lines(members: Sequence[Member], console: Console) -> Iterator[str]:
     if not found:
         called = len(meetings(members))
         names = listed([member.name for member in members])
-        agree = f"they agree in all {called} collectives" if called else "they call no collectives"
+        agree = f"they agree in all collectives ({called})" if called else "they call no collectives"
         yield from console.wrapped(f"{capital(names)}: {agree}.", 0)
 
 

@@ -9,9 +9,10 @@ from dispatchviz.core.record.events import SourceLine
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import QUITS, Leaving
+from dispatchviz.views.layout.least_size import is_too_small, too_small
 from dispatchviz.views.layout.needed_panes import Shown, chosen, order
 from dispatchviz.views.layout.pane_choice import NO_CHOICE, PaneChoice
-from dispatchviz.views.layout.pane_layout import SMALLEST, STEPS, Box, Frame, arrange, why_height
+from dispatchviz.views.layout.pane_layout import STEPS, Box, Frame, arrange, why_height
 from dispatchviz.views.layout.presenter_plan import (
     presenter_boxes,
     presenter_header,
@@ -22,8 +23,15 @@ from dispatchviz.views.layout.presenter_plan import (
 from dispatchviz.views.lesson_rows import Said
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.predictions.question_rows import question_frame, question_note
-from dispatchviz.views.screen_bars import first_notes, footer_row, header_rows, needed_rows, position, why_rows
-from dispatchviz.views.text.line_fitting import wrap
+from dispatchviz.views.screen_bars import (
+    MOST_OF_REASON,
+    first_notes,
+    footer_row,
+    header_rows,
+    needed_rows,
+    position,
+    why_rows,
+)
 from dispatchviz.views.text.marked_terms import with_first_terms
 from dispatchviz.views.text.styled_line import Line, line
 
@@ -70,13 +78,14 @@ class Scene:
         return self._plans[width, height]
 
     def _make(self, width: int, height: int) -> ScreenPlan:
-        if width < SMALLEST[0] or height < SMALLEST[1]:
+        if is_too_small(width, height):
             return ScreenPlan({"header": too_small(width, height)}, {}, {"header": Box(0, 0, width, height)})
         if self.asks is not None:
             return self._asking(self.asks, width, height)
         if self.choice.presenting:
             return self._presenting(width, height)
-        cursor, header = self.cursor, header_rows(self.cursor, width)
+        cursor = self.cursor
+        header = header_rows(cursor, width, MOST_OF_REASON if self._is_opening else 1)
         most = why_height(height, height)
         needed = needed_rows(cursor, self._notes(), width, self._omits_sentence, most)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
@@ -158,9 +167,3 @@ def _boxes_around(width: int, height: int, frame: Frame, label: int) -> dict[str
         "footer": Box(0, bottom, label or width, frame.footer),
         "prompt": Box(label, bottom, width - label, frame.footer),
     }
-
-
-def too_small(width: int, height: int) -> list[Line]:
-    """The message in a terminal that is too small for the stepper."""
-    text = f"The terminal is {width}x{height}. The stepper needs at least {SMALLEST[0]}x{SMALLEST[1]}"
-    return wrap(line((text, "warning")), max(width, 1))

@@ -17,13 +17,6 @@ from tests.claims.together.so_far import Queued
 LARGEST = (1 << 64) - 1
 """The sequence number of an AccumulateGrad."""
 
-RUNS = (
-    "Node of the largest number runs",
-    "Node runs, equals wait",
-    "AccumulateGrad runs before others",
-    "Node runs, no other waits",
-)
-
 
 def _others(step: Step) -> list[Queued]:
     """Return the other Nodes that wait in the queue of the event's Node, of its backward pass and of deeper ones."""

@@ -123,8 +123,8 @@ def _as_before() -> None:
     torch.set_default_dtype(torch.float32)
 
 
-def check(case: Case, engine: EngineName) -> Diagnosis:
-    """Assert that a program has the diagnosis, and none with the fix."""
+def check(case: Case, engine: EngineName) -> Trace:
+    """Assert that a program has the diagnosis, and none with the fix. Return the program's trace."""
     trace = traced(case.source, engine)
     first = diagnoses(trace)[0]
     assert len(answers(trace)) < 2, "the order of rules must not matter"
@@ -137,7 +137,7 @@ def check(case: Case, engine: EngineName) -> Diagnosis:
         assert MISWRITTEN.search(text) is None, text
     if case.fixed:
         assert diagnoses(traced(case.repaired, engine)) == ()
-    return first
+    return trace
 
 
 def answers(trace: Trace) -> list[Diagnosis]:

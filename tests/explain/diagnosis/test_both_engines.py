@@ -1,4 +1,6 @@
-"""Check that a program gets the same answers on the model and on an installed PyTorch: rank, cause, fixes and line."""
+"""Check that a program gets its diagnosis or note on an installed PyTorch, and the same answers as on the model: rank,
+cause, fixes and line. Most of the time goes into the recording, so one recording serves both.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,14 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.diagnose import diagnoses
 from dispatchviz.explain.diagnosis.note_rules import notes
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
-from tests.explain.diagnosis.cases import cases, traced
+from tests.explain.diagnosis.cases import cases, check, traced
 from tests.explain.diagnosis.test_notes import CASES as NOTED
+from tests.explain.diagnosis.test_notes import check_note
 
 pytestmark = pytest.mark.torch
 
-PROGRAMS = {
-    **{name: case.source for name, case in cases("CASES").items()},
-    **{f"note: {case.kind}: {case.name}": case.source for case in NOTED},
-}
+CASES = cases("CASES")
+NOTES = {f"{case.kind}: {case.name}": case for case in NOTED}
 
 GRADIENTS = "a recording of PyTorch does not show which gradients a line sets to None"
 APPLIED = "a recording of PyTorch does not show the line that applies a custom Function whose result is not used"
@@ -27,11 +28,8 @@ FLAGS = "a recording of PyTorch does not show that a program sets requires_grad 
 VIEWS = "a recording of PyTorch names a view of a tensor without a history after the call that made it"
 PLACE = "a recording of PyTorch has another step at which the error was raised"
 
-DEEPEST = "a kernel that calls itself ends on PyTorch inside another operator, which the answer names"
-
 DIFFERENT = {
     "losses: a flattened batch": VIEWS,
-    "missing_kernels: a kernel for the CPU": DEEPEST,
     "early_resets: a training loop": GRADIENTS,
     "early_resets: gradients of zeros": GRADIENTS,
     "early_resets: one step": GRADIENTS,
@@ -84,10 +82,15 @@ def _line(trace: Trace, at: int) -> int:
     return 0 if line is None else line.line
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program_gets_the_same_answer_on_both_engines(name: str) -> None:
-    on_model, on_pytorch = answers(traced(PROGRAMS[name])), answers(traced(PROGRAMS[name], "torch"))
+@pytest.mark.parametrize("name", CASES)
+def test_program_gets_its_diagnosis_and_the_answers_of_the_model(name: str) -> None:
+    on_model, on_pytorch = answers(traced(CASES[name].source)), answers(check(CASES[name], "torch"))
     if name in DIFFERENT:
         assert on_model != on_pytorch, f"{name} gets the same answer now"
     else:
         assert on_model == on_pytorch
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_program_gets_its_note_and_the_answers_of_the_model(name: str) -> None:
+    assert answers(check_note(NOTES[name], "torch")) == answers(traced(NOTES[name].source, most=0))

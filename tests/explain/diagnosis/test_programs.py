@@ -23,8 +23,9 @@ def test_program_gets_its_diagnosis_on_the_model(given: Case) -> None:
 
 
 @pytest.mark.torch
-@each_of(cases("CASES", "ON_PYTORCH"))
+@each_of(cases("ON_PYTORCH"))
 def test_program_gets_its_diagnosis_on_an_installed_pytorch(given: Case) -> None:
+    """``test_both_engines.py`` has the programs that the model runs, too."""
     check(given, "torch")
 
 

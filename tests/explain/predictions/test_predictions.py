@@ -11,13 +11,15 @@ import pytest
 from dispatchviz.core.keys.key_set import highest
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.derived_queue import FIRST, derived_queues
+from dispatchviz.explain.graph.queued_nodes import queue_at, queue_device
 from dispatchviz.explain.predictions.dispatch_questions import NO_KEY
 from dispatchviz.explain.predictions.engine_questions import NEVER, OVER, PRUNED
 from dispatchviz.explain.predictions.prediction import LONGEST, MOST, Choice, Kind, Prediction
 from dispatchviz.explain.predictions.trace_predictions import predictions_after
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
 from dispatchviz.foundation.english import counted
-from dispatchviz.trace import Trace
 from tests.explain.diagnosis.cases import traced as traced_on
 from tests.explain.programs import traced
 from tests.explain.test_engine_state import Replay, recorded
@@ -260,3 +262,63 @@ def test_questions_about_a_recording_of_pytorch_have_right_answers() -> None:
     assert all(_happened(trace, each) for each in found)
     nodes = [each.right.text for each in found if each.kind is Kind.NODE]
     assert nodes == ["yes: AddBackward0", "yes: SumBackward0"], "the Node of a leaf shows the answer for mm"
+
+
+@pytest.mark.torch
+def test_questions_about_the_next_node_are_those_of_the_model() -> None:
+    model, recording = (next_nodes(traced_on(DIAMOND, engine)) for engine in ("model", "torch"))
+    assert len(model) == 6
+    assert recording == model
+
+
+DIAMOND = """
+import torch
+x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+a = x * w
+(a.sin() + a.cos()).sum().backward()
+"""
+
+
+def next_nodes(trace: Trace) -> list[tuple[str, str, set[str]]]:
+    """Return the answers to the questions about the next Node, with their reasons and the wrong choices.
+
+    The numbers of Nodes and the sequence numbers depend on what ran before.
+    """
+
+    def plain(text: str) -> str:
+        return re.sub(r"\d+| Its gradient is .*", "", text).strip()
+
+    found = [each for each in predictions_after(trace, -1) if each.kind is Kind.NEXT]
+    return [
+        (plain(each.right.text), plain(each.right.why), {plain(choice.text) for choice in each.choices})
+        for each in found
+    ]
+
+
+def test_derived_queue_begins_as_the_engines_own() -> None:
+    compared = 0
+    for trace, _ in (*asked("engine"), *asked("hooks"), *asked("training")):
+        for started in (event for event in trace if isinstance(event, ev.BackwardStarted)):
+            for step, derived in derived_queues(trace, started.seq).items():
+                event = trace[step]
+                assert isinstance(event, ev.NodeStarted)
+                own = list(queue_at(trace, event).of(queue_device(event.device), started.depth))
+                assert [each.sequence_nr for each in derived] == [each.sequence_nr for each in own[:FIRST]]
+                assert len(own) > FIRST or set(derived) == set(own)
+                compared += 1
+    assert compared > 50, "most passes of these programs run all Nodes"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "torch.autograd.grad(y, x)",
+        "y.backward(inputs=[x])",
+        "y.register_hook(lambda grad: 1 / 0)\ntry:\n    y.backward()\nexcept ZeroDivisionError:\n    pass",
+    ],
+)
+def test_no_queue_is_derived_for_a_pass_that_does_not_run_all_nodes(program: str) -> None:
+    source = f"import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * x).sum()\n{program}\n"
+    trace = traced(source)
+    (started,) = trace.steps_of(ev.BackwardStarted)
+    assert derived_queues(trace, started) == {}

@@ -28,11 +28,6 @@ class Meeting:
         return self.calls[min(self.calls)]
 
     @property
-    def key(self) -> Key:
-        """The group and the number."""
-        return self.first.group, self.first.number
-
-    @property
     def time(self) -> int:
         """The time of the first call."""
         return min(call.time for call in self.calls.values())
@@ -45,6 +40,12 @@ class Meeting:
     def delay(self, lane: int) -> float:
         """Return how much later than the first one a lane called, in milliseconds."""
         return (self.calls[lane].time - self.time) / 1e6
+
+    def when(self, lane: int) -> str:
+        """Return when a lane called: ``first``, or how much later than the first one; empty if no other called."""
+        if len(self.calls) < 2:
+            return ""
+        return "first" if self.calls[lane].time == self.time else f"+{self.delay(lane):.1f} ms"
 
     @property
     def agrees(self) -> bool:

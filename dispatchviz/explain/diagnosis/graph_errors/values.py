@@ -11,7 +11,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.failure import Failure
 from dispatchviz.explain.diagnosis.words import arguments_of, base_name, made_by, made_on, on_line, result_of
 from dispatchviz.explain.trace_index.derived_names import TRANSPOSED, derived
-from dispatchviz.explain.trace_index.display_names import node_title, plain_node
+from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -99,12 +99,6 @@ def node_made(trace: Trace, node: int, at: int) -> str:
     made = index(trace).nodes.get(node)
     where = on_line(trace, made.seq, text=False) if made is not None else ""
     return f"{node_title(trace, node, at)}{f', made on {where}' if where else ''}"
-
-
-def node_kind(trace: Trace, node: int) -> str:
-    """Return the name of a Node: ``TanhBackward0``."""
-    made = index(trace).nodes.get(node)
-    return "a Node" if made is None else plain_node(made.name)
 
 
 def shape_of(trace: Trace, tensor: int, at: int) -> tuple[int, ...]:

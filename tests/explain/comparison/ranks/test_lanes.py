@@ -5,6 +5,7 @@ from __future__ import annotations
 from dispatchviz.explain.comparison.divergences import compare
 from dispatchviz.explain.comparison.ranks.lanes import lanes
 from dispatchviz.explain.comparison.ranks.member import in_order
+from dispatchviz.explain.kinds.collective import amount
 from dispatchviz.views.cards.lanes_text import cell_text, lanes_lines, why_lines
 from dispatchviz.views.text.console import Console
 
@@ -61,6 +62,11 @@ def test_lanes_as_text() -> None:
     ]
 
 
+def test_barrier_passes_no_tensor() -> None:
+    call = member(0, ("barrier", 1)).collectives[0]
+    assert amount(call) == "no tensor", "PyTorch passes one byte, which the program does not know"
+
+
 def test_line_that_is_reached_several_times_in_a_row_has_one_row() -> None:
     found = lanes((member(0, 1, 1, 1, 2, 1), member(1)))
     assert [row.steps[0] for row in found.rows] == [0, 3, 4]
@@ -77,4 +83,4 @@ def test_rank_and_time_of_a_collective_are_no_difference() -> None:
 
 
 def test_ranks_that_agree_have_one_line() -> None:
-    assert list(why_lines(AGREEING, PLAIN)) == ["Rank 0 and rank 1: they agree in all 2 collectives."]
+    assert list(why_lines(AGREEING, PLAIN)) == ["Rank 0 and rank 1: they agree in all collectives (2)."]
