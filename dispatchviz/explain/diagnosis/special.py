@@ -1,4 +1,4 @@
-"""The special features of a program: compiled functions, modes, transforms, hooks, each with the line where it begins."""
+"""The special features of a program: modes, compiled functions, hooks and others, each with its first line."""
 
 from __future__ import annotations
 
