@@ -60,7 +60,7 @@ def missing(token: str) -> list[str]:
     """Return the parts of a token that do not exist."""
     if "pytest " in token:
         return [name for name in token.split() if "/" in name and not name.startswith(".venv") and not exists(name)]
-    command = re.match(r"(?:\S*python\d? -m |make )([\w.]+)", token)
+    command = re.match(r"(?:\S*python\d? -m |make )([\w.-]+)", token)
     if command and not token.startswith("make "):
         module = command[1].replace(".", "/")
         return [] if exists(f"{module}.py") or exists(f"{module}/__main__.py") else [module]

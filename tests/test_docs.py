@@ -47,6 +47,14 @@ def test_commands_of_a_page_print_the_shown_output(page: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.torch
+@pytest.mark.parametrize("page", some(pages(recording=True), 2), ids=name)
+def test_recordings_on_a_page_print_the_shown_output(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert text == with_outputs(text), ".venv-torch/bin/python -m scripts.docs PAGE makes it again"
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("picture", PICTURES)
 def test_pictures_of_the_tutorial_are_current(picture: str) -> None:
     kept = (FOLDER / f"{picture}.svg").read_text("utf-8")
@@ -101,6 +109,8 @@ def test_the_rules_of_a_page() -> None:
 def test_nothing_of_this_machine_is_on_a_page(tmp_path: Path) -> None:
     printed = f"{tmp_path}/cache/a {tmp_path}/b\nx on the model of PyTorch 2.13.0, cuda: emulated on NumPy (why)\n"
     assert plain(printed, tmp_path) == "~/.cache/a ./b\nx on the model of PyTorch 2.13.0"
+    recorded = "x on PyTorch 2.13.0+cu130 (installed, observed), cuda: none (CUDA 13.0 build without a GPU)"
+    assert plain(recorded, tmp_path) == "x on PyTorch 2.13.0 (installed, observed)"
 
 
 HELP = help_texts()

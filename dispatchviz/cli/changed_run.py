@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from dispatchviz.cli.checked_run import seed
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
 from dispatchviz.explain.comparison.what_if.changed_request import ChangedRequest
@@ -28,6 +29,8 @@ def main() -> int:
 def _run(request: ChangedRequest) -> int:
     changes = [read_change(text) for text in request.changes]
     try:
+        if request.engine == "torch":
+            seed("torch")  # else two runs of diff draw different numbers
         run_script(
             script_of(request.kind, request.program),
             request.arguments,

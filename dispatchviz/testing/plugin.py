@@ -92,14 +92,15 @@ def _choose_engine(config: pytest.Config, asked: str | None) -> None:
     if ENGINE in config.stash:
         return
     engine = config.stash[ENGINE] = asked or config.getini("dispatchviz_engine")
+    setting = f"--dispatchviz-engine={asked}" if asked else f"dispatchviz_engine = {engine}"
     if engine not in ENGINES:
-        raise pytest.UsageError(f"dispatchviz_engine = {engine}: the engines are {', '.join(ENGINES)}")
+        raise pytest.UsageError(f"{setting}: the engines are {', '.join(ENGINES)}")
     if engine == "torch":
         from dispatchviz.testing.torch_modules import has_pytorch
 
         if not has_pytorch():
             raise pytest.UsageError(
-                "dispatchviz_engine = torch: no PyTorch is installed here; install one, or choose the model with "
+                f"{setting}: no PyTorch is installed here; install one, or choose the model with "
                 "--dispatchviz-engine=model"
             )
         _follow_kernels(config)

@@ -17,6 +17,7 @@ import pytest
 import dispatchviz
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.statement import number_of_steps
+from dispatchviz.foundation.english import numbered
 from dispatchviz.foundation.plain_tracebacks import tracebacks_as_they_are
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.outputs.log.text_log import text_log
@@ -199,8 +200,8 @@ def _row_of(rows: list[str], step: int | None) -> int:
     """Return the row of a step, or of the last step before it that has a row; without a step the end."""
     if step is None:
         return len(rows)
-    numbered = [k for k, row in enumerate(rows) if row.split()[0].isdecimal() and int(row.split()[0]) <= step]
-    return numbered[-1] if numbered else 0
+    before = [k for k, row in enumerate(rows) if row.split()[0].isdecimal() and int(row.split()[0]) <= step]
+    return before[-1] if before else 0
 
 
 def _around(lines: list[str], at: int, most: int) -> list[str]:
@@ -208,9 +209,9 @@ def _around(lines: list[str], at: int, most: int) -> list[str]:
     begin = max(0, min(at - most // 2, len(lines) - most))
     shown = lines[begin : begin + most]
     more = "--dispatchviz-lines=0 shows all"
-    before = [f"... {begin} lines before; {more} ..."] * bool(begin)
+    before = [f"... {numbered(begin, 'line')} before; {more} ..."] * bool(begin)
     left = len(lines) - begin - len(shown)
-    return [*before, *shown, *[f"... {left} lines after; {more} ..."] * bool(left)]
+    return [*before, *shown, *[f"... {numbered(left, 'line')} after; {more} ..."] * bool(left)]
 
 
 def _keep(trace: Trace, item: pytest.Item) -> Path:

@@ -1,7 +1,7 @@
-"""A small library: two operators, with kernels for the CPU and for a device of its own, named ``toy``.
+"""A small library: three operators, with kernels for the CPU and for a device of its own, named ``toy``.
 
 ``blend::mix`` has everything that PyTorch asks of an operator: kernels, a derivative, and a fake kernel for the meta
-device. ``blend::same`` has no derivative: the fallthrough removes the autograd layer from its calls. ``blend.fill_``
+device. ``blend::same`` has no derivative: the fallthrough removes the autograd layer from its calls. ``blend::fill_``
 writes in place. ``test_blend.py`` tests the paths that their calls take.
 """
 

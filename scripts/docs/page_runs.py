@@ -10,6 +10,9 @@ A page is Markdown as people read it, with five rules:
   one with A up to, but not including, the next one with B. ``<!-- show: A -->`` selects all lines with A except those
   of reasons.
 - Indented commands of dispatchviz run after all that, and must exit with status 0.
+
+A page with ``--engine torch`` in a ``console`` block needs PyTorch 2.13 (``.venv-torch/bin/python -m scripts.docs
+PAGE``).
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ BLOCK = re.compile(
 )
 INDENTED = re.compile(r"^ {4}(dispatchviz\b.*)$", re.MULTILINE)
 COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
+RECORDS = re.compile(r"^\$ dispatchviz .*--engine torch", re.MULTILINE)
+"""A command that records an installed PyTorch."""
 HANGS = 600
 
 
@@ -76,10 +81,10 @@ def _first(lines: list[str], words: str, at: int) -> int:
     raise PageError(f"no line of the output has {words!r}:\n" + "\n".join(lines))
 
 
-def pages() -> list[Path]:
-    """Return the pages with commands."""
-    found = (path for path in (ROOT / "docs").rglob("*.md") if "```console" in path.read_text("utf-8"))
-    return sorted(found)
+def pages(recording: bool = False) -> list[Path]:
+    """Return the pages with commands: those that record an installed PyTorch, or the others."""
+    texts = {path: path.read_text("utf-8") for path in sorted((ROOT / "docs").rglob("*.md"))}
+    return [path for path, text in texts.items() if "```console" in text and bool(RECORDS.search(text)) == recording]
 
 
 def with_outputs(text: str) -> str:
@@ -142,7 +147,10 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def plain(printed: str, folder: Path) -> str:
-    """Return an output for every reader: without the paths of this machine, and without its kind of ``cuda``."""
+    """Return an output for every reader: without the paths of this machine, its kind of ``cuda``, and the build of its
+    PyTorch.
+    """
     text = printed.replace(str(folder / "cache"), "~/.cache").replace(str(folder), ".")
-    lines = re.sub(r", cuda: emulated on NumPy.*$", "", text, flags=re.MULTILINE).splitlines()
+    text = re.sub(r", cuda: (emulated on NumPy|none \().*$", "", text, flags=re.MULTILINE)
+    lines = re.sub(r"(on PyTorch [\d.]+)\+\w+ ", r"\1 ", text).splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n")

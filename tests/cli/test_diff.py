@@ -164,10 +164,11 @@ def test_classics_use_autocast_for_the_device(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_whatif_on_an_installed_pytorch_runs_both_there(tmp_path: Path) -> None:
-    name = script(tmp_path, PLAIN)
+    name = script(tmp_path, PLAIN.replace("y = torch.ones(2)", "y = torch.rand(2)"))
     ended = dispatchviz("diff", "--engine", "torch", "--what-if", "5: dtype float64 x", name, cwd=tmp_path)
     assert ended.status == 1
     assert "Only in the changed run aten::to.dtype is called here." in ended.out
+    assert "draws random numbers" not in ended.out, "both runs draw the same"
     assert ended.err == "torch.Size([2])\n" * 2
 
 

@@ -32,7 +32,7 @@ DIFFERENT = {
     "stack": BINDING,
     "source": "there is no code of ours to show",
     "graph": ORDER,
-    "thread": "grad mode, inference mode and autocast are not seen, only key sets",
+    "thread": "inference mode and autocast are not seen, and grad mode only at calls",
     "tensors": "versions are not seen",
     "things": "writes appear as calls, and Nodes do not report that they free what they saved",
     "structured": "a structured kernel calls its meta and impl functions itself",

@@ -165,7 +165,7 @@ def test_test_of_the_other_engine_fails_with_one_line(pytester: pytest.Pytester)
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        ("--dispatchviz-engine=torch", "ERROR: dispatchviz_engine = torch: no PyTorch is installed here; *"),
+        ("--dispatchviz-engine=torch", "ERROR: --dispatchviz-engine=torch: no PyTorch is installed here; *"),
         ("-odispatchviz_engine=real", "ERROR: dispatchviz_engine = real: the engines are auto, model, torch"),
     ],
 )

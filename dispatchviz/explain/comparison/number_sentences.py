@@ -62,10 +62,9 @@ def _random(first: Trace, second: Trace, b: int) -> str:
     )
     if any(SEED in source for trace in (first, second) for source in trace.header.sources.values()):
         return text
-    return (
-        f"{text} Neither program calls {SEED}. PyTorch then draws different numbers in every process, but "
-        "dispatchviz starts each run with the same seed."
-    )
+    text = f"{text} Neither program calls {SEED}. PyTorch then draws different numbers in every process"
+    on_model = first.header.engine == second.header.engine == "model"
+    return f"{text}{', but the model starts each run with the same seed' if on_model else ''}."
 
 
 def _operators(trace: Trace, seq: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The special features of a program: modes, transforms, custom Functions, hooks, each with the line where it begins."""
+"""The special features of a program: modes, compiled functions, hooks and others, each with its first line."""
 
 from __future__ import annotations
 
@@ -74,13 +74,26 @@ def _higher(trace: Trace, event: ev.Event) -> str:
     return "a backward pass with create_graph" if isinstance(event, ev.BackwardStarted) and event.create_graph else ""
 
 
+def _compiled(trace: Trace, event: ev.Event) -> str:
+    return f"torch.compile of {event.function}" if isinstance(event, ev.CompileStarted) and event.function else ""
+
+
+def _torch_dispatch(trace: Trace, event: ev.Event) -> str:
+    """Return the class of a mode or a tensor, except of the mode under which PyTorch runs a compiled region."""
+    if not isinstance(event, ev.TorchDispatchEntered):
+        return ""
+    is_compiled = any(isinstance(each, ev.RegionCalled) for each in trace.ancestors(event.seq))
+    return "" if is_compiled else f"the __torch_dispatch__ of {event.handler}"
+
+
 WORDS: dict[type[ev.Event], Words] = {
+    ev.CompileStarted: _compiled,
     ev.DynamicLayerPushed: _transform,
     ev.FunctionEntered: _function,
     ev.AutocastChanged: _autocast,
     ev.GradModeChanged: _grad_mode,
     ev.InferenceModeChanged: lambda trace, event: "inference mode",
-    ev.TorchDispatchEntered: lambda trace, event: "a __torch_dispatch__ of the program",
+    ev.TorchDispatchEntered: _torch_dispatch,
     ev.SavedTensorHookRan: lambda trace, event: "a hook on saved tensors",
     ev.HookRegistered: _hook,
     ev.DualLevelEntered: lambda trace, event: "forward-mode differentiation",

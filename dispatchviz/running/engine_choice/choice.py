@@ -14,7 +14,7 @@ from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.live.installed_torch import DESCRIBED, WANTED, release
 from dispatchviz.running.engine_choice.installed_release import InstalledRelease, installed_release
 from dispatchviz.running.engine_choice.model_names import METHODS, OF_WRITERS, WRITER, standing
-from dispatchviz.running.engine_choice.program_names import MOST_FILES, PlacedUse, ProgramNames, names_of
+from dispatchviz.running.engine_choice.program_names import MOST_FILES, MOST_TEXT, PlacedUse, ProgramNames, names_of
 from dispatchviz.running.engine_choice.requested_engine import EngineName
 from dispatchviz.running.program_source import Source
 
@@ -32,7 +32,7 @@ ON_MODEL = Choice("model")
 
 LACKS = "is not in the model"
 
-CUT = f"the program has more than {MOST_FILES} files, which may use names that are not in the model"
+CUT = f"the program has more than {MOST_FILES} files or {MOST_TEXT:,} characters, so not all of its names were read"
 
 ASKS_FOR_GPU = ("torch.cuda.is_available", "torch.cuda.device_count", "torch.accelerator.")
 

@@ -17,13 +17,16 @@ from dispatchviz.explain.outline.outline import Outline
 
 SPECIAL: tuple[type[ev.Event], ...] = (
     ev.AutocastChanged,
+    ev.CompileStarted,
     ev.DualLevelEntered,
     ev.DynamicLayerPushed,
     ev.FunctionEntered,
     ev.InferenceModeChanged,
     ev.TorchDispatchEntered,
 )
-"""The events of modes, custom Functions and functorch levels. If a program has one, it is probably about it."""
+"""The events of modes, torch.compile, custom Functions and functorch levels. If a program has one, it is probably about
+it.
+"""
 
 WITHOUT_NODES: tuple[type[ev.Event], ...] = (ev.GradModeChanged,)
 """Special events that ordinary programs also have, such as switching grad mode off. They count only if no Node is

@@ -217,6 +217,7 @@ def test_different_numbers_begin_at_a_random_operator(seeds: tuple[str | None, s
         text = why_numbers(found.first, found.second, at.first, at.second, "in A", "in B")
         assert "aten::normal_ draws random numbers" in text
         assert ("Neither program calls manual_seed" in text) == says
+        assert ("the model starts each run with the same seed" in text) == says
 
 
 def test_equivalent_programs_do_not_differ() -> None:
