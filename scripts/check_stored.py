@@ -37,6 +37,7 @@ from dispatchviz.foundation.shipped_examples import folder as examples
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.release_changes import release_changes
 from dispatchviz.live.snapshot import Snapshot, from_installed, read_snapshot, write_snapshot
+from dispatchviz.running.engine_choice.choice import Choice
 from dispatchviz.running.engines import MODEL
 from dispatchviz.running.program_source import Code, Script
 from dispatchviz.running.recording import EngineName
@@ -159,7 +160,7 @@ def _run(program: Stored, engine: EngineName, save: Path) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             os.chdir(scratch)
             seed(engine)
-            run_script(program.script, (), "auto", str(save), engine=engine)
+            run_script(program.script, (), "auto", str(save), engine=Choice(engine))
             os.chdir("/")
     except BaseException as error:
         os.write(2, f"{type(error).__name__}: {error}".encode())
@@ -218,7 +219,7 @@ def compare(folder: Path) -> int:
     both(folder, sorted(suspects))
     counts.update((program.folder, SAME) for name, program in together().items() if name not in suspects)
     for program in (*alone(), *(together()[name] for name in sorted(suspects))):
-        verdict, lines = _verdict(program, folder, snapshot)
+        verdict, lines = verdict_of(program, folder, snapshot)
         counts[program.folder, verdict] += 1
         if lines:
             print(f"== {program.name}: {verdict}", *lines, sep="\n   ", flush=True)
@@ -232,7 +233,7 @@ SAME, NOT_RUN, INCOMPARABLE = "the same", "not run", "cannot be compared"
 REGISTERED, DIFFERENT = "registered differently", "different"
 
 
-def _verdict(program: Stored, folder: Path, snapshot: Snapshot) -> tuple[str, list[str]]:
+def verdict_of(program: Stored, folder: Path, snapshot: Snapshot) -> tuple[str, list[str]]:
     """Return the verdict on a program and the lines that explain it."""
     try:
         found = _checked(program, folder)

@@ -24,6 +24,7 @@ from dispatchviz.cli.input_source import trace_in
 from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file
+from dispatchviz.core.record.trace_file import Trace as CoreTrace
 from dispatchviz.core.record.unfinished_files import unfinished_files
 from dispatchviz.explain.comparison.checked import (
     OF_THE_MODEL,
@@ -174,7 +175,7 @@ WITHOUT_CUDA = ("Torch not compiled with CUDA enabled", "Found no NVIDIA driver"
 """The beginnings of the errors of a PyTorch that cannot use cuda."""
 
 
-def check_cuda(torch: Trace, model: Trace | None = None) -> None:
+def check_cuda(torch: CoreTrace, model: CoreTrace | None = None) -> None:
     """Raise DispatchvizError if the program uses cuda and PyTorch has none."""
     if torch.header.cuda.startswith(("CUDA", "ROCm")) and model is not None:
         return
@@ -186,7 +187,7 @@ def check_cuda(torch: Trace, model: Trace | None = None) -> None:
         )
 
 
-def _uses_cuda(model: Trace) -> bool:
+def _uses_cuda(model: CoreTrace) -> bool:
     made = (model[step] for step in model.steps_of(ev.TensorCreated))
     return any(isinstance(event, ev.TensorCreated) and event.device.startswith("cuda") for event in made)
 
