@@ -39,10 +39,10 @@ from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.watched_parts import WatchedParts
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
-from dispatchviz.running.call_sites import is_base, is_users, user_locations
+from dispatchviz.running.call_sites import Way, is_base, is_users, same_way, user_locations
 from dispatchviz.running.held_tensors import HOLDS_NOTHING, is_module, is_tensor
-from dispatchviz.running.program_recorder import Way, same_way, scope_of
 from dispatchviz.running.recorded_part import Gate
+from dispatchviz.running.variable_names import scope_of
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.event_filter import EventFilter, Only
@@ -509,8 +509,7 @@ class LiveRecorder(NumberWatch):
 
     def part_begins(self, frame: FrameType, /) -> None:
         """Note that recording begins at a frame, after a part of the program that was not recorded."""
-        self._top, self._top_code, self._beginning, self._found = 0, None, 0, (0, 0)
-        self._entered.clear()
+        self._forget_frames()
         thread = self.thread
         thread.newest, thread.numbers = self.nodes.part_begins(), {}
         self.note(("part_begins",))
