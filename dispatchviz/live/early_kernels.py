@@ -64,8 +64,7 @@ EARLY = EarlyKernels({})
 
 def operator_of(library: Any, named: Any) -> str:
     """Return the full name of an operator, given the library that registers it and its name or ``OpOverload``."""
-    schema = getattr(named, "_schema", None)
-    name = str(named) if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
+    name = str(getattr(named, "_name", named))
     return name if "::" in name else f"{library.ns}::{name}"
 
 
