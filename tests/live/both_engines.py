@@ -19,6 +19,9 @@ def recorded(program: str, engine: EngineName) -> Trace:
     return outcome.trace
 
 
-def both(program: str) -> Checked:
-    """Compare the recordings of both engines, as ``check`` does."""
+def on_both(program: str) -> Checked:
+    """Compare the recordings of both engines, as ``check`` does.
+
+    The program makes no Nodes: PyTorch continues to number them where the last program ended.
+    """
     return checked_traces(recorded(program, "model"), recorded(program, "torch"))

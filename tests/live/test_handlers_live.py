@@ -10,10 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from dispatchviz.cli.check_runs import two_runs
 from dispatchviz.core.record import events as ev
+from dispatchviz.running.program_source import Code
 from dispatchviz.trace import Trace
 
-from .both_engines import both, recorded
+from .both_engines import on_both, recorded
 
 pytestmark = pytest.mark.torch
 
@@ -104,7 +106,7 @@ def told(trace: Trace, *kinds: type[ev.Event]) -> Iterator[dict[str, Any]]:
 
 
 def test_handlers_are_recorded_as_in_the_model() -> None:
-    found = both(HANDLERS)
+    found = two_runs(Code(HANDLERS), ())
     assert found.same
     entered = [list(told(trace, ev.TorchDispatchEntered)) for trace in (found.torch, found.model)]
     names = ("kind", "handler", "function", "types", "included", "excluded", "modes_left")
@@ -115,7 +117,7 @@ def test_handlers_are_recorded_as_in_the_model() -> None:
 
 @pytest.mark.filterwarnings("ignore:Warning only once for all operators")
 def test_kernels_have_the_names_of_their_functions() -> None:
-    found = both(REGISTERED)
+    found = on_both(REGISTERED)
     assert found.same
     rows = [list(told(trace, ev.OperatorDefined, ev.KernelRegistered)) for trace in (found.torch, found.model)]
     assert rows[0] == rows[1]
@@ -124,7 +126,7 @@ def test_kernels_have_the_names_of_their_functions() -> None:
 
 
 def test_a_kernel_of_pythons_that_calls_its_own_operator_for_another_device_does_not_redispatch() -> None:
-    found = both(OTHER_DEVICE)
+    found = on_both(OTHER_DEVICE)
     assert found.same
     rows = [one for one in told(found.torch, ev.Dispatched) if one["operator"] == "other_device::twice"]
     assert [(one["how"], one["key"]) for one in rows] == [

@@ -12,7 +12,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.live.local_sets import LocalSets
 
-from .both_engines import both, recorded
+from .both_engines import on_both, recorded
 
 pytestmark = pytest.mark.torch
 
@@ -70,7 +70,7 @@ with torch.inference_mode():
 
 
 def test_a_call_with_a_number_goes_where_pytorchs_goes() -> None:
-    found = both(PROGRAM)
+    found = on_both(PROGRAM)
     assert found.same
     keys = {
         event.key
