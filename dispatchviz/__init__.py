@@ -10,6 +10,9 @@
     trace.backward_graph().render("graph.svg")        # a picture
 
 Importing this package loads nothing heavy: every name below is looked up when it is first used.
+
+PYTEST_DONT_REWRITE: ``dispatchviz run -m pytest`` imports this package before pytest, which would warn that it cannot
+rewrite its assertions.
 """
 
 from __future__ import annotations

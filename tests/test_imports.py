@@ -13,7 +13,9 @@ from pathlib import Path
 from textwrap import dedent
 
 import grimp
+from _pytest.assertion.rewrite import AssertionRewriter
 
+import dispatchviz
 from dispatchviz.torch._lazy_modules import ATTRIBUTES, NAMES
 
 PACKAGE = Path(__file__).parent.parent / "dispatchviz"
@@ -277,3 +279,7 @@ def test_threads_load_a_module_once() -> None:
         print(len(found), len(set(found)))
         """
     assert printed(code) == ["8 1"]
+
+
+def test_pytest_in_a_recorded_program_does_not_warn_that_the_package_is_imported() -> None:
+    assert AssertionRewriter.is_rewrite_disabled(dispatchviz.__doc__ or "")

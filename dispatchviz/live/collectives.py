@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
+from dispatchviz.live.tensor_facts import tensors_in
 
 if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
@@ -70,7 +71,7 @@ class Collectives:
 
     def _called(self, operator: str, arguments: Sequence[Any], now: int) -> None:
         group = self._group(arguments)
-        given = _flat(arguments[1 if operator in _OUTPUTS_FIRST else 0], self._watch.torch.Tensor)
+        given = tensors_in(arguments[1 if operator in _OUTPUTS_FIRST else 0], self._watch.torch.Tensor)
         numbers = [value for value in arguments if type(value) is int]
         root = group.ranks[numbers[0]] if operator in _ROOTED and numbers[0] < len(group.ranks) else -1
         self._watch.met_rank(group.rank)
@@ -91,9 +92,3 @@ class Collectives:
         ranks = tuple(sorted(members, key=members.__getitem__))
         name = "default" if world is not None and world is c10d.GroupMember.WORLD else found.group_name
         return Group(name, ranks, ranks[found.rank()])
-
-
-def _flat(value: Any, kind: type) -> list[Any]:
-    if isinstance(value, kind):
-        return [value]
-    return [one for part in value for one in _flat(part, kind)] if isinstance(value, (list, tuple)) else []

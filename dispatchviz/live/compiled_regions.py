@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from dispatchviz.live.changed_modules import modules_changed
 from dispatchviz.live.installed_torch import release
 
 if TYPE_CHECKING:
@@ -49,15 +49,10 @@ def compiler_unwatched(watch: LiveRecorder, apart: Apart) -> Iterator[Apart]:
     Yield a context manager for other code that the compiler may run unwatched.
     """
     changes = _Changes(watch, apart)
-    finder = _Finder(changes)
-    sys.meta_path.insert(0, finder)
-    for name in changes.made:
-        if name in sys.modules:
-            changes.change(sys.modules[name])
     try:
-        yield changes.unwatched
+        with modules_changed(changes.made, changes.change):
+            yield changes.unwatched
     finally:
-        sys.meta_path.remove(finder)
         changes.undo()
 
 
@@ -162,28 +157,6 @@ class _Changes:
                 yield
         finally:
             thread.watched = before
-
-
-class _Finder:
-    """A module finder that replaces the functions of a module as soon as the module has been executed."""
-
-    def __init__(self, changes: _Changes) -> None:
-        self._changes = changes
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the spec of a module with a function to replace, and None for any other."""
-        spec = PathFinder.find_spec(name, path, target) if name in self._changes.made else None
-        if spec is None or spec.loader is None:
-            return None
-        loader: Any = spec.loader
-        execute = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            self._changes.change(module)
-
-        loader.exec_module = exec_module
-        return spec
 
 
 def compiler_is_watched(torch: Any) -> bool:

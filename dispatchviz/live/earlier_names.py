@@ -9,8 +9,7 @@ from weakref import ref
 
 from dispatchviz.running.call_sites import is_base, is_users
 from dispatchviz.running.held_tensors import HOLDS_NOTHING, held_by, is_module, is_tensor
-from dispatchviz.running.program_recorder import scope_of
-from dispatchviz.running.variable_names import Variable
+from dispatchviz.running.variable_names import Variable, scope_of
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -8,14 +8,13 @@ beginning, at best before ``torch`` is imported. This module imports nothing of 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from dispatchviz.live.changed_modules import modules_changed
 
 _LIBRARY = "torch.library"
 _NO_KEY = "CompositeImplicitAutograd"
@@ -30,33 +29,49 @@ class Registered(NamedTuple):
     library: int
 
 
-class EarlyKernels:
-    """The functions by operator and key, newest first."""
+Known = dict[tuple[str, str], list[Registered]]
+"""Functions by operator and key, newest first."""
 
-    def __init__(self) -> None:
-        self.known: dict[tuple[str, str], list[Registered]] = {}
-        self.followed = False
-        """True while registrations are followed."""
 
-    def registered(self, library: Any, name: Any, function: Any, key: Any, with_keys: bool) -> None:
+class KernelFunctions:
+    """The functions that Python registered as kernels."""
+
+    def __init__(self, known: Mapping[tuple[str, str], Sequence[Registered]]) -> None:
+        self.known: Known = {place: list(functions) for place, functions in known.items()}
+
+    def registered(self, operator: str, key: str, new: Registered) -> None:
         """Remember a kernel."""
-        schema = getattr(name, "_schema", None)
-        text = str(name) if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
-        operator = text if "::" in text else f"{library.ns}::{text}"
-        key = key or library.dispatch_key or _NO_KEY
-        new = Registered(function, with_keys, id(library.m))
-        self.known.setdefault((operator, getattr(key, "name", key)), []).insert(0, new)
+        self.known.setdefault((operator, key), []).insert(0, new)
 
     def gone(self, library: int) -> None:
         """Forget the kernels of a library that is deleted."""
-        for place, kernels in list(self.known.items()):
-            kernels[:] = [one for one in kernels if one.library != library]
-            if not kernels:
+        for place, functions in list(self.known.items()):
+            functions[:] = [one for one in functions if one.library != library]
+            if not functions:
                 del self.known[place]
 
 
-EARLY = EarlyKernels()
+class EarlyKernels(KernelFunctions):
+    """The functions that this process registered since registrations are followed."""
+
+    followed = False
+    """True while registrations are followed."""
+
+
+EARLY = EarlyKernels({})
 """Those of the process."""
+
+
+def operator_of(library: Any, named: Any) -> str:
+    """Return the full name of an operator, given the library that registers it and its name or ``OpOverload``."""
+    name = str(getattr(named, "_name", named))
+    return name if "::" in name else f"{library.ns}::{name}"
+
+
+def key_of(library: Any, key: Any) -> str:
+    """Return the name of a registration's key, given the library that registers and the key, its name, or nothing."""
+    key = key or library.dispatch_key or _NO_KEY
+    return str(getattr(key, "name", key))
 
 
 @contextmanager
@@ -65,38 +80,23 @@ def early_kernels_followed() -> Iterator[None]:
     if EARLY.followed:
         yield
         return
-    finder, EARLY.followed = _Finder(), True
-    if _LIBRARY in sys.modules:
-        finder.follow(sys.modules[_LIBRARY])
-    else:
-        sys.meta_path.insert(0, finder)
+    following, EARLY.followed = _Following(), True
     try:
-        yield
+        with modules_changed([_LIBRARY], following.begin):
+            yield
     finally:
-        finder.stop()
+        following.end()
         EARLY.followed = False
         EARLY.known.clear()
 
 
-class _Finder(MetaPathFinder):
-    """A finder that waits for the import of ``torch.library``."""
+class _Following:
+    """The functions of PyTorch that are replaced."""
 
     def __init__(self) -> None:
         self._undo: list[tuple[Any, str, Any]] = []
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the spec that other finders have for ``torch.library``, with a loader that follows it."""
-        if name != _LIBRARY:
-            return None
-        self._leave()
-        spec = find_spec(name)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Following(spec.loader, self.follow)
-        return spec
-
-    def follow(self, module: ModuleType) -> None:
+    def begin(self, module: ModuleType) -> None:
         """Follow the registrations of the module ``torch.library``."""
         library = getattr(module, "Library", None)
         modules = getattr(getattr(sys.modules.get("torch"), "_C", None), "_DispatchModule", None)
@@ -109,40 +109,18 @@ class _Finder(MetaPathFinder):
         setattr(owner, name, wraps(original)(made(original)))
         self._undo.append((owner, name, original))
 
-    def stop(self) -> None:
+    def end(self) -> None:
         """Restore PyTorch's own functions."""
-        self._leave()
         for owner, name, original in self._undo:
             setattr(owner, name, original)
-
-    def _leave(self) -> None:
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-
-
-class _Following(Loader):
-    """A loader that calls a function with the module that another one has loaded."""
-
-    def __init__(self, loader: Any, then: Callable[[ModuleType], None]) -> None:
-        self._loader, self._then = loader, then
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        module: ModuleType | None = self._loader.create_module(spec)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Load the module, as if this loader did not exist, and call the function."""
-        assert module.__spec__ is not None
-        module.__spec__.loader = module.__loader__ = self._loader
-        self._loader.exec_module(module)
-        self._then(module)
 
 
 def _noted(original: Callable[..., Any]) -> Callable[..., Any]:
     def impl(self: Any, op_name: Any, fn: Any, dispatch_key: Any = "", **options: Any) -> Any:
         __tracebackhide__ = True
         result = original(self, op_name, fn, dispatch_key, **options)
-        EARLY.registered(self, op_name, fn, dispatch_key, bool(options.get("with_keyset")))
+        new = Registered(fn, bool(options.get("with_keyset")), id(self.m))
+        EARLY.registered(operator_of(self, op_name), key_of(self, dispatch_key), new)
         return result
 
     return impl

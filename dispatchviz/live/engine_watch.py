@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
 
     from dispatchviz.core.record.note_types import EventNote
-    from dispatchviz.live.live_recorder import LiveRecorder, ThreadState
+    from dispatchviz.live.live_recorder import LiveRecorder
+    from dispatchviz.live.thread_states import ThreadState
 
 Edge = tuple[Any, int]
 """A Node and its input number."""

@@ -44,7 +44,7 @@ class GraphReader:
             node.name,
             node.op,
             self._code(node),
-            "" if operator is None else self._name(operator),
+            "" if operator is None else str(operator._name),
             self._value(node.meta),
             *self._place(node.meta.get("stack_trace") or ""),
             _PARTS.get(node.meta.get("partitioner_tag"), ""),
@@ -89,12 +89,6 @@ class GraphReader:
     def _overloads(self, packet: Any) -> Iterable[Any]:
         kind = self._torch._ops.OpOverload
         return () if packet is None else [one for one in vars(packet).values() if isinstance(one, kind)]
-
-    @staticmethod
-    def _name(operator: Any) -> str:
-        return str(operator._schema.name) + (
-            f".{operator._schema.overload_name}" if operator._schema.overload_name else ""
-        )
 
     def _value(self, meta: Mapping[str, Any]) -> str:
         value = meta.get("val", meta.get("example_value"))

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.running.torch_names import is_torch
 
 DESCRIBED = (2, 13)
 """The release that dispatchviz describes. Differences in another release are reported."""
@@ -85,19 +86,15 @@ def _model_put_aside() -> Iterator[None]:
     if not finders:
         yield
         return
-    model = {name: module for name, module in sys.modules.items() if _is_torch(name)}
+    model = {name: module for name, module in sys.modules.items() if is_torch(name)}
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in finders]
     _forget(model)
     try:
         yield
     finally:
-        _forget([name for name in sys.modules if _is_torch(name)])
+        _forget([name for name in sys.modules if is_torch(name)])
         sys.modules.update(model)
         sys.meta_path[:0] = finders
-
-
-def _is_torch(name: str) -> bool:
-    return name.partition(".")[0] in ("torch", "functorch")
 
 
 def _forget(names: Iterator[str] | list[str] | dict[str, ModuleType]) -> None:

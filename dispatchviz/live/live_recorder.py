@@ -7,11 +7,9 @@ Not here: how kernels are watched (``watched_cells.py``), the engine (``engine_w
 
 from __future__ import annotations
 
-import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import _getframe
-from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
@@ -22,101 +20,36 @@ from dispatchviz.live.collectives import Collectives, is_collective
 from dispatchviz.live.compiler_watch import CompilerWatch
 from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.earlier_names import EarlierNames
-from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
+from dispatchviz.live.engine_watch import EngineWatch
 from dispatchviz.live.inference_numbers import InferenceNumbers
 from dispatchviz.live.kernel_calls import hands_out_kernels
+from dispatchviz.live.kernel_steps import steps
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
+from dispatchviz.live.line_watch import LineWatch
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.local_sets import LocalSets
 from dispatchviz.live.looking import Looking
 from dispatchviz.live.node_watch import NodeWatch
 from dispatchviz.live.number_watch import NumberWatch
 from dispatchviz.live.part_plan import plan
-from dispatchviz.live.plain_errors import as_in_pytorch
-from dispatchviz.live.tensor_facts import TensorFacts
+from dispatchviz.live.part_watch import PartWatch
+from dispatchviz.live.tensor_facts import TensorFacts, tensors_in
 from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
+from dispatchviz.live.thread_states import Kernel, ThreadState, ThreadStates
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.watched_parts import WatchedParts
-from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
-from dispatchviz.running.call_sites import is_base, is_users, user_locations
-from dispatchviz.running.held_tensors import HOLDS_NOTHING, is_module, is_tensor
-from dispatchviz.running.program_recorder import Way, same_way, scope_of
+from dispatchviz.live.wrapped_numbers import WrappedNumbers
 from dispatchviz.running.recorded_part import Gate
 
 if TYPE_CHECKING:
-    from dispatchviz.core.record.event_filter import EventFilter, Only
-    from dispatchviz.core.record.note_types import Arrival, Note
+    from dispatchviz.core.record.event_filter import Only
     from dispatchviz.live.live_notes import EmitLive, LiveNote, Sets
     from dispatchviz.running.program_source import Source
     from dispatchviz.running.recorded_part import RecordedPart
 
 
-Kernel = tuple[WatchedCell, "Sets", "Kernel | None", int]
-"""A running kernel: its cell, the tensors that its call was given, the kernel around it, its raw key set."""
-
-
-class ThreadState:
-    """The state of a thread."""
-
-    __slots__ = (
-        "depth",
-        "evaluation",
-        "grad_mode",
-        "inside",
-        "is_engines",
-        "newest",
-        "numbers",
-        "run",
-        "sets",
-        "watched",
-        "work",
-    )
-
-    def __init__(self, sets: Sequence[int]) -> None:
-        self.sets = sets
-        """The thread-local include and exclude sets. They are current whenever one is read (``local_sets.py``)."""
-        self.watched = True
-        self.is_engines = False
-        """True if PyTorch's engine created the thread."""
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin outside of all kernels and backwards, at first and in a forked child."""
-        self.inside: Kernel | None = None
-        """The innermost kernel."""
-        self.numbers: dict[int, int] = {}
-        """Serial numbers of the wrapped numbers in the outermost call, by the ``id`` of the tensor."""
-        self.newest = -1
-        """The highest sequence number among the thread's own Nodes that were met."""
-        self.evaluation: Evaluation | None = None
-        self.grad_mode = True
-        """Grad mode at the last outermost call."""
-        self.depth = 0
-        """The number of passes of the engine that the thread is in."""
-        self.run = NO_RUN
-        """The innermost pass."""
-        self.work: Pass | None = None
-        """The backward whose Nodes the thread evaluates."""
-
-
-class _Threads(threading.local):
-    """The state of each thread. It is a single attribute, because reading a ``threading.local`` is slow.
-
-    Calls on the threads of ``at::parallel_for`` are not recorded: these threads belong to OpenMP, and their order is
-    arbitrary.
-    """
-
-    def __init__(self, local_sets: LocalSets, cells: WatchedCells, only: int | None = None) -> None:
-        """Create the state of a thread. ``only`` is the identifier of the only thread that is recorded, if one is."""
-        self.state = ThreadState(local_sets.of_this_thread())
-        if only not in (None, threading.get_ident()):
-            self.state.watched = False
-        if cells.in_parallel and _getframe(1).f_back is None:
-            self.state.watched = False
-
-
-class LiveRecorder(NumberWatch):
+class LiveRecorder(NumberWatch, LineWatch, PartWatch):
     """The recorder of an installed PyTorch, which is given as ``torch``."""
 
     hears_machine = False
@@ -140,20 +73,13 @@ class LiveRecorder(NumberWatch):
         """The names that tensors had when the process was forked, by the ``id`` of each."""
         self.operators = WatchedOperators(c)
         self.cells: WatchedCells = WatchedCells(torch, self._step)
-        self.looking: Looking | None = None
-        """The switch of a recording of a part; None if everything is recorded."""
-        self._threads = _Threads(local_sets, self.cells)
+        self._threads = ThreadStates(local_sets, self.cells)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
+        self._inference_numbers = InferenceNumbers(torch)
         self.origin: ev.TensorOrigin = "new"
         """The origin of tensors that no kernel was seen to return. It is "new" as long as the program made all
         tensors.
         """
-        self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
-        """The way by which a function of the program was called, and the note for it, by code object and
-        instruction.
-        """
-        self._announces: dict[int, int] = {}
-        """The owner of the code, by the ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
         self.compiler = CompilerWatch(self)
@@ -182,22 +108,10 @@ class LiveRecorder(NumberWatch):
         cells = WatchedParts(self.torch, self._step, self.operators, self.numbers_in_transform)
         cells.looking = self.looking = Looking(self, chosen, gate)
         self.cells, self.keys.hidden = cells, cells.gate_bits
-        self._threads = _Threads(self._local_sets, cells, self._recording_thread)
+        self._threads = ThreadStates(self._local_sets, cells, self._recording_thread)
         self._make_step = steps(self)
         self.begins_suspended, self.origin = True, "known before"
         return chosen.part()._replace(gate=gate)
-
-    def chosen(self, only: Only | None, /) -> EventFilter | None:
-        """Return the filter of the recorded events, for the conditions that do not open the part."""
-        return super().chosen(only if self.looking is None or only is None else self.looking.plan.filtered)
-
-    def missed(self, only: Only, chosen: EventFilter | None, /) -> tuple[str, ...]:
-        """Return a remark for each condition that selected nothing."""
-        if self.looking is None:
-            return super().missed(only, chosen)
-        if not self.looking.parts:
-            return (self.looking.missed(self.iterations.most),)
-        return () if chosen is None else tuple(chosen.seen.remarks(self.looking.plan.filtered))
 
     def begin_in_child(self) -> None:
         """Begin a recording of its own in a forked child. All tensors and Nodes were there before."""
@@ -215,11 +129,6 @@ class LiveRecorder(NumberWatch):
         self.thread.begin()
         self.begin()
 
-    @property
-    def thread(self) -> ThreadState:
-        """The state of the current thread."""
-        return self._threads.state
-
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """Return our kernel for a cell."""
         cell = UnmetCell(self.operators, operator, key, is_python)
@@ -229,7 +138,19 @@ class LiveRecorder(NumberWatch):
             call = recording_geometry(self, cell, call)
         elif is_collective(operator, key):
             call = self.collectives.step(operator, call)
+        elif key == "BackendSelect":
+            call = self._choosing_device(call)
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
+
+    def _choosing_device(self, call: Step) -> Step:
+        """Wrap a kernel at BackendSelect, which may choose the meta device. Then the kernels at Meta are watched."""
+
+        def chooses(*args: Any, **kwargs: Any) -> Any:
+            if recorder.listening is self and self.thread.watched and "meta" in str(kwargs.get("device")):
+                self.guarded(lambda: self.cells.meet(META))
+            return call(*args, **kwargs)
+
+        return chooses
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
         """Return the result of a function of ours, without recording its kernels."""
@@ -239,6 +160,15 @@ class LiveRecorder(NumberWatch):
             return function()
         finally:
             thread.watched = before
+
+    def _with_tensors(
+        self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], Callable[..., Any] | None]:
+        """Return the key set and the arguments of a call, with tensors for numbers where a tensor is expected, and the
+        function that continues a call that is not recorded (``inference_numbers.py``).
+        """
+        wrapped = self.numbers_in_transform(args) if cell.is_in_front else self.wrapped.of
+        return cell.operator.with_tensors(args, wrapped), self._inference_numbers.onward(cell, args, kwargs)
 
     def numbers_in_transform(self, args: tuple[Any, ...], /) -> Callable[[Any], Any]:
         """Return a function that makes tensors of the numbers in a call that transforms of ``torch.func`` are about to
@@ -347,8 +277,6 @@ class LiveRecorder(NumberWatch):
             self._call_begins(thread, args)
         elif thread.inside[0].runs_python:
             self._python_calls(_getframe(2), args)
-        if cell.is_select:
-            self.device_chosen(kwargs)
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
         generator = None if cell.operator.generator is None else cell.operator.generator_among(args, kwargs)
         kind = "" if generator is None else generator.device.type
@@ -360,10 +288,25 @@ class LiveRecorder(NumberWatch):
         if self.numbers:
             self.numbers_given(cell, args, kwargs)
 
-    def device_chosen(self, kwargs: Mapping[str, Any], /) -> None:
-        """Watch the kernels at Meta if a kernel at BackendSelect is about to choose the meta device."""
-        if "meta" in str(kwargs.get("device")):
-            self.cells.meet(META)
+    def _call_failed(
+        self,
+        fault: Exception,
+        around: Kernel | None,
+        cell: WatchedCell,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        thread: ThreadState,
+    ) -> None:
+        """Complete the note of a call with more frames, after an error in it. ``around`` was the innermost kernel
+        before. If that has changed, the call is noted, and a second note would be a call within the call.
+        """
+        try:
+            if thread.inside is around:
+                self._failed(fault, type(self)._kernel_called, cell, args, kwargs, thread)
+            else:
+                self._failed(fault, type(self).numbers_given, cell, args, kwargs)
+        finally:
+            del fault  # or this frame and the traceback hold each other
 
     def _call_begins(self, thread: ThreadState, args: tuple[Any, ...]) -> None:
         """Note the program's line at the outermost call of a line or of a Node, which has these arguments. The frame
@@ -383,15 +326,6 @@ class LiveRecorder(NumberWatch):
             thread.grad_mode = not thread.grad_mode
             is_inference = not thread.grad_mode and self.torch.is_inference_mode_enabled()
             self.grad_mode_changed(thread.grad_mode, "inference mode" if is_inference else "")
-
-    def _python_calls(self, frame: FrameType | None, args: tuple[Any, ...]) -> None:
-        """Note the program's line in a Python kernel that makes a call, unless the file announces its lines."""
-        while frame is not None and frame.f_code.co_filename != OURS:
-            if is_users(frame.f_code):
-                if frame.f_code.co_filename not in self.announced:
-                    self._line_calls(frame, args)
-                return
-            frame = frame.f_back
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """Return the tensors among the arguments, with their key sets."""
@@ -466,157 +400,32 @@ class LiveRecorder(NumberWatch):
 
     def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> tuple[int, ...]:
         """Return the serial numbers of the tensors in a result that is not a tensor."""
-        tensors = _tensors_of(result, self._tensor_class)
+        tensors = tensors_in(result, self._tensor_class)
         known = self.live_tensors.get
         serials = [n if (n := known(one)) >= 0 else self._returned(one) for one in tensors]
         if cell.is_autograd and self._grad_mode():
             self.nodes.look_at(tensors, cell, sets)
         return tuple(serials)
 
-    def kernel_failed(self, thread: ThreadState, around: Kernel | None, /) -> None:
-        """Note that a kernel raised, or that an exception from outside came before it began or after it returned.
+    def kernel_failed(
+        self,
+        cell: WatchedCell,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        thread: ThreadState,
+        around: Kernel | None,
+        /,
+    ) -> None:
+        """Note that a kernel raised, or that an exception from outside came before it began or after it returned. It
+        may have written to some arguments.
 
         ``around`` was the innermost kernel before. Until it is so again, no note has closed this kernel.
         """
+        if self.numbers:
+            self.numbers_returned(cell, args, kwargs, ())
         while thread.inside is not around and thread.inside is not None:
-            cell, _, thread.inside, _ = thread.inside
-            self.note(("kernel_failed", cell))
-
-    # -- a recording of a part ----------------------------------------------------------------------------------------
-
-    def line_selected(self, /) -> None:
-        """Begin to record at a selected line."""
-        if self.looking is not None:
-            self.looking.line(_getframe(2))
-
-    def line_not_selected(self, /) -> None:
-        """End recording at another line of the frame whose selected line began it."""
-        if self.looking is not None:
-            self.looking.leaves_line(_getframe(2))
-
-    def left(self, frame: FrameType, /) -> None:
-        """Note that a frame is about to end or wait, which also ends its selected line."""
-        super().left(frame)
-        if self.looking is not None:
-            self.looking.leaves_line(frame)
-
-    def selection_changed(self, inside: bool, /) -> None:
-        """Note that the selected iterations begin or end."""
-        if self.looking is None:
-            super().selection_changed(inside)
-        else:
-            self.looking.iterations_changed(inside)
-
-    def part_begins(self, frame: FrameType, /) -> None:
-        """Note that recording begins at a frame, after a part of the program that was not recorded."""
-        self._top, self._top_code, self._beginning, self._found = 0, None, 0, (0, 0)
-        self._entered.clear()
-        thread = self.thread
-        thread.newest, thread.numbers = self.nodes.part_begins(), {}
-        self.note(("part_begins",))
-        self.earlier.look(frame)
-
-    def modules_around(self, frame: FrameType, /) -> int:
-        """Note the calls of modules around a frame. Return how many there are."""
-        inner: FrameType | None = frame
-        found: list[FrameType] = []
-        while inner is not None and not is_base(inner, self.base):
-            found += [inner] if inner.f_code in self._module_calls else []
-            inner = inner.f_back
-        for one in reversed(found):
-            self.note(("frame_resumed", user_locations(one, self.base)))
-            module = one.f_locals["self"]
-            self._emit_span(ev.ModuleCalled, self.module_name(module), type(module).__name__)
-        self._top = 0
-        return len(found)
-
-    def module_name(self, module: Any, /) -> str:
-        """Return the path of a module, as the program's variables give it."""
-        name = super().module_name(module)
-        if name or self.looking is None:
-            return name
-        return self.earlier.module_name(module) or self.looking.paths.path(module)
-
-    def part_ends(self, modules: int, /) -> None:
-        """Note that recording ends, within that many calls of modules."""
-        for _ in range(modules):
-            self.module_left(False)
-        self.earlier.forget()
-
-    def wrote(self, text: str) -> None:
-        """Record output, unless a part runs that is not recorded."""
-        if recorder.suspended is not self:
-            super().wrote(text)
-
-    # -- the user's code ----------------------------------------------------------------------------------------------
-
-    def line_calls(self, frames: int = 4, /) -> Note | None:
-        """Note that the program's line makes a call: its first kernel is about to run, or the engine. Return the note,
-        which holds until the line ends.
-
-        ``frames`` is the number of frames of this package on the stack.
-        """
-        return self._line_calls(_getframe(frames))
-
-    def _line_calls(self, frame: FrameType | None, arguments: Sequence[object] = ()) -> Note | None:
-        if len(self.notes) > self.many_notes:
-            self.hand_over()
-        if self.names.seen_again:
-            self.names.see_again()
-        while frame is not None:
-            code = frame.f_code
-            announced = self._announces.get(id(code))
-            if announced is None:
-                announced = self._announces[id(code)] = self._announcing(code)
-            if announced == ANNOUNCED and self._top == id(frame):
-                note: Note = ("called_from_line", code, frame.f_lasti)
-                self.note(note)
-                return note
-            if announced != OTHER:
-                note = self._line_calls_anew(frame, announced)
-                if announced == USERS:
-                    self._name_held(frame, arguments)
-                return note
-            if is_base(frame, self.base):
-                return None
-            frame = frame.f_back
-        return None
-
-    def _line_calls_anew(self, frame: FrameType, announced: int) -> Note:
-        """Note a call from another frame than last time, or from one that does not announce its lines."""
-        place = id(frame.f_code), frame.f_lasti
-        known = self._arrivals.get(place)
-        if announced == USERS and known is not None and same_way(frame, known[0]):
-            self._top, self._top_code = id(frame), frame.f_code
-            self.note(known[1])
-            return known[1]
-        note = self._arrival(frame)
-        self._arrivals[place] = self._found_way, note
-        self.note(note)
-        return note if announced == USERS else ("called_from_line", frame.f_code, frame.f_lasti)
-
-    def _name_held(self, frame: FrameType, arguments: Sequence[object]) -> None:
-        """Note the names of tensors and modules in a frame that does not report them. A module that is being made gets
-        more parameters later, which nothing reports.
-        """
-        scope, names = scope_of(frame.f_code), self.names
-        if names.changed:
-            names.look_again()
-        is_made = frame.f_code.co_name == "__init__"
-        for name, value in list(frame.f_locals.items()):
-            if type(value) in HOLDS_NOTHING:
-                continue
-            if not is_tensor(value):
-                if not is_made and is_module(value):
-                    names.bind(scope, name, value)
-            elif not names.holds((scope, name), value) and (
-                self.live_tensors.get(value) >= self.first_tensor or any(value is one for one in arguments)
-            ):
-                names.bind(scope, name, value)
-
-    def _announcing(self, code: CodeType) -> int:
-        self._codes.append(code)
-        return OTHER if not is_users(code) else ANNOUNCED if code.co_filename in self.announced else USERS
+            inner, _, thread.inside, _ = thread.inside
+            self.note(("kernel_failed", inner))
 
 
 HIDING = "hide_warnings.<locals>._showwarning"
@@ -626,99 +435,3 @@ RESETTING = "aten::set_"
 """The operator whose autograd kernel resets the AccumulateGrad of the tensor that it writes to
 (``RESET_GRAD_ACCUMULATOR`` in ``tools/autograd/gen_variable_type.py``). ``resize_`` refuses tensors that require grad.
 """
-
-OURS = LiveRecorder._line_calls.__code__.co_filename
-"""The file of the frames of our kernels."""
-
-OTHER, USERS, ANNOUNCED = 0, 1, 2
-"""The owner of a frame's code: another's, the user's, or the user's with lines that are announced."""
-
-
-def _tensors_of(result: Any, kind: type) -> list[Any]:
-    if isinstance(result, (tuple, list)):
-        found: list[Any] = []
-        for part in result:
-            found += [part] if isinstance(part, kind) else _tensors_of(part, kind)
-        return found
-    return []
-
-
-MakeStep = Callable[[WatchedCell, Step], Step]
-"""A function from a cell and the caller of its original kernel to the kernel that replaces it."""
-
-
-def steps(watch: LiveRecorder) -> MakeStep:
-    """Return a function that makes our kernels, which notify the recorder and then call the original kernel.
-
-    There are thousands of kernels, so they share the variables that are bound here (the garbage collector looks at each
-    variable). Each runs often, so ``SafetyNet`` is inlined, and so are the two most common notes. With these in methods
-    of the recorder, 1,000 recorded adds and their backward took a tenth longer (73 ms instead of 66,
-    ``benchmarks/live.py``).
-    """
-    wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
-    called, returned, failed, falls = watch._kernel_called, watch._kernel_returned, watch.kernel_failed, watch._failed
-    raw, known, grad_mode, past = watch._raw, watch._known, watch._grad_mode, InferenceNumbers(watch.torch).onward
-
-    def make(cell: WatchedCell, call: Step) -> Step:
-        def step(*args: Any, **kwargs: Any) -> Any:  # the key set comes first, so all are passed on unchanged
-            given = args
-            for value in args:
-                if type(value) in KINDS:
-                    given = cell.operator.with_tensors(args, numbers_for(args) if cell.is_in_front else wrapped)
-                    if (onward := past(cell, args, kwargs)) is not None:
-                        return onward(*given, **kwargs)
-                    args = args if cell.is_python else given
-                    break
-            recorded = recorder.listening is watch and (thread := threads.state).watched
-            before = thread.inside if recorded else None
-            try:
-                if recorded:
-                    try:
-                        if (
-                            before is not None
-                            and (around := before[0]).operator is cell.operator
-                            and around is not cell
-                            and not around.calls_again
-                            and not (around.is_python and raw(args[0]) & ~before[3])  # it calls it with other tensors
-                        ):
-                            if cell.is_select:
-                                watch.device_chosen(kwargs)
-                            own, local = raw(args[0]), thread.sets
-                            watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
-                            thread.inside = cell, before[1], before, own
-                        else:
-                            called(cell, given, kwargs, thread)
-                    except Exception as fault:
-                        if thread.inside is before:
-                            falls(fault, LiveRecorder._kernel_called, cell, given, kwargs, thread)
-                        else:  # the call is noted, so a second attempt would record a call within the call
-                            falls(fault, LiveRecorder.numbers_given, cell, given, kwargs)
-                result = call(*args, **kwargs)
-                if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
-                    result = wrapped(result)
-                if recorded:
-                    try:
-                        if watch.numbers:
-                            watch.numbers_returned(cell, args, kwargs, result)
-                        if watch.hashes:
-                            watch.results_hashed(cell, result)
-                        one, inside = known.get(id(result)), thread.inside
-                        if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
-                            returned(result, thread)
-                        else:
-                            thread.inside = inside[2]
-                            watch.note(("kernel_returned_one", one.number))
-                    except Exception as fault:
-                        falls(fault, LiveRecorder._kernel_returned, result, thread)
-                return result
-            except BaseException as error:
-                if recorded:
-                    if watch.numbers:
-                        watch.numbers_returned(cell, args, kwargs, ())
-                    failed(thread, before)
-                as_in_pytorch(error, watch.cells)
-                raise
-
-        return step
-
-    return make

@@ -10,7 +10,7 @@ Not here: how memory is read (``memory_reader.py``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.kernel.recorded_kernels import PASSING_ON
@@ -18,10 +18,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.number_recorder import Effects, Held, effects_of, living
 from dispatchviz.core.record.recorders.result_hash import has_own_numbers, hash_of
 from dispatchviz.live.memory_reader import Elements, MemoryReader
-from dispatchviz.running.program_recorder import ProgramRecorder
+from dispatchviz.live.tensor_facts import tensors_in
+from dispatchviz.live.thread_states import ThreadRecorder
 
 if TYPE_CHECKING:
-    from dispatchviz.live.live_recorder import ThreadState
     from dispatchviz.live.tensor_numbers import Numbered, StorageNumbers, WeakNumbers
     from dispatchviz.live.watched_operators import WatchedCell
     from dispatchviz.live.wrapped_numbers import WrappedNumbers
@@ -45,7 +45,7 @@ class CellEffects:
         """True if the operator gives a tensor more memory, whose content is arbitrary."""
 
 
-class NumberWatch(ProgramRecorder):
+class NumberWatch(ThreadRecorder):
     """The recorder's methods for numbers."""
 
     torch: Any
@@ -53,18 +53,14 @@ class NumberWatch(ProgramRecorder):
     live_storages: StorageNumbers
     wrapped: WrappedNumbers
     _tensor_class: type
-    _reader: MemoryReader | None = None
-
-    @property
-    def thread(self) -> ThreadState:
-        """The state of the current thread."""
-        raise NotImplementedError
+    reader: MemoryReader | None = None
+    """The reader of elements; None if neither numbers nor hashes are recorded."""
 
     def begin(self) -> None:
         """Begin with no recorded numbers."""
         super().begin()
-        self._reader = MemoryReader(self.torch) if self.numbers or self.hashes else None
-        if self._reader is not None and not self._reader.is_able:
+        self.reader = MemoryReader(self.torch) if self.numbers or self.hashes else None
+        if self.reader is not None and not self.reader.is_able:
             self.numbers, self.hashes = 0, False
 
     def numbers_given(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any], /) -> None:
@@ -72,6 +68,13 @@ class NumberWatch(ProgramRecorder):
         for tensor in cell.operator.given(args, kwargs):
             if tensor is not None:
                 self._record_numbers(tensor)
+
+    def result_read(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, /) -> None:
+        """Record what a kernel has computed when it is about to return."""
+        if self.numbers:
+            self.numbers_returned(cell, args, kwargs, result)
+        if self.hashes:
+            self.results_hashed(cell, result)
 
     def numbers_returned(
         self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, /
@@ -83,10 +86,10 @@ class NumberWatch(ProgramRecorder):
         if known.passes_on:
             return
         for place, name in known.written:
-            for tensor in self._tensors_in(args[place] if place < len(args) else kwargs.get(name)):
+            for tensor in tensors_in(args[place] if place < len(args) else kwargs.get(name), self._tensor_class):
                 if not (known.resizes and self._has_new_memory(tensor)):
                     self._wrote(tensor)
-        tensors = (result,) if isinstance(result, self._tensor_class) else tuple(self._tensors_in(result))
+        tensors = tensors_in(result, self._tensor_class)
         for tensor in tensors:
             if self.live_tensors.get(tensor) < 0:
                 self._returned(tensor)
@@ -106,7 +109,7 @@ class NumberWatch(ProgramRecorder):
         if len(own) != len(values):
             own = (all(own),) * len(values)
         for value, is_own in zip(values, own, strict=True):
-            for tensor in self._tensors_in(value) if is_own else ():
+            for tensor in tensors_in(value, self._tensor_class) if is_own else ():
                 if self.live_tensors.get(tensor) < 0:
                     self._returned(tensor)
                 self._hash(tensor)
@@ -142,19 +145,12 @@ class NumberWatch(ProgramRecorder):
         self._recorded.pop(self._serial(tensor), None)
         return True
 
-    def _tensors_in(self, value: Any) -> Iterator[Any]:
-        if isinstance(value, self._tensor_class):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            for part in value:
-                yield from self._tensors_in(part)
-
     def _read(self, tensor: Any) -> Elements | None:
-        return None if self._reader is None or not self.numbers else self._reader.of(tensor, self.numbers)
+        return None if self.reader is None or not self.numbers else self.reader.of(tensor, self.numbers)
 
     def _is_empty(self, tensor: Any) -> bool:
         """Return whether a tensor has no elements. A kernel may give it some: ``where`` resizes its result."""
-        return self._reader is not None and self._reader.is_empty(tensor)
+        return self.reader is not None and self.reader.is_empty(tensor)
 
     def _small(self, tensor: Any) -> Any | None:
         found = self._read(tensor)
@@ -186,7 +182,7 @@ class NumberWatch(ProgramRecorder):
         A kernel may fill new memory part by part with calls of its own. The rest is arbitrary until it returns.
         """
         new = self._unwritten and self._storage_of(tensor) in self._unwritten
-        if not (new and self._is_within_another() and self._reader is not None and not self._reader.fills(tensor)):
+        if not (new and self._is_within_another() and self.reader is not None and not self.reader.fills(tensor)):
             super()._wrote(tensor, unseen)
 
     def _is_within_another(self) -> bool:
@@ -207,7 +203,7 @@ class NumberWatch(ProgramRecorder):
         return self.live_tensors.known[id(tensor)]
 
     def _storage_of(self, tensor: Any) -> int:
-        address = 0 if self._reader is None else self._reader.address(tensor)
+        address = 0 if self.reader is None else self.reader.address(tensor)
         return self._storage_at(address, tensor) if address else -1
 
     def _storage_at(self, address: int, tensor: Any) -> int:
@@ -221,7 +217,7 @@ class NumberWatch(ProgramRecorder):
         return False
 
     def _hash(self, tensor: Any) -> None:
-        found = None if self._reader is None else self._reader.of(tensor, UNLIMITED)
+        found = None if self.reader is None else self.reader.of(tensor, UNLIMITED)
         if found is None:
             return
         now = self._tensor(tensor), hash_of(found.dtype, found.shape, found.array)

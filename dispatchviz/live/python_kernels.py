@@ -11,42 +11,32 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.kernel.kernel_names import function_name
-from dispatchviz.live.early_kernels import EARLY, Registered
+from dispatchviz.live.early_kernels import EARLY, KernelFunctions
 
 Function = Callable[..., Any]
 Found = tuple[Function, bool]
 """A function, and whether it takes the key set first."""
 
 
-class PythonKernels:
+class PythonKernels(KernelFunctions):
     """The functions behind these kernels, as far as they are known."""
 
     def __init__(self, torch: Any) -> None:
+        super().__init__(EARLY.known)
         self._torch = torch
-        self._known = {place: known.copy() for place, known in EARLY.known.items()}
-        """Functions by operator and key, newest first."""
         self.put: dict[tuple[str, str], Found] = {}
         """Functions that our kernels replace."""
-
-    def registered(self, operator: str, key: str, registered: Registered) -> None:
-        """Remember a kernel that the program registers."""
-        self._known.setdefault((operator, key), []).insert(0, registered)
-
-    def gone(self, library: int) -> None:
-        """Forget the kernels of a library that is deleted."""
-        for known in self._known.values():
-            known[:] = [one for one in known if one.library != library]
 
     def names(self, operator: str, key: str) -> list[str]:
         """Return the names of the functions that the program registered for an operator and a key, newest first, as
         PyTorch's errors name a function.
         """
-        known = self._known.get((operator, key), ())
+        known = self.known.get((operator, key), ())
         return [function_name(one.function) for one in known]
 
     def find(self, operator: str, key: str) -> Found | None:
         """Return the function in a cell, or None if it is not known."""
-        known = self._known.get((operator, key))
+        known = self.known.get((operator, key))
         if known:
             return known[0].function, known[0].with_keys
         if key != "Meta":

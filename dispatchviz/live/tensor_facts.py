@@ -115,3 +115,10 @@ class _Same(dict[tuple[int, ...], tuple[int, ...]]):
     def __missing__(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
         known = self[numbers] = tuple(numbers)
         return known
+
+
+def tensors_in(value: Any, kind: type) -> list[Any]:
+    """Return the tensors, objects of a class, in a value: the value itself, or those in its lists and tuples."""
+    if isinstance(value, kind):
+        return [value]
+    return [one for part in value for one in tensors_in(part, kind)] if isinstance(value, (list, tuple)) else []

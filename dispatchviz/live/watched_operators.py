@@ -101,7 +101,6 @@ class WatchedCell:
         "is_autograd",
         "is_in_front",
         "is_python",
-        "is_select",
         "key",
         "name",
         "operator",
@@ -117,7 +116,6 @@ class WatchedCell:
         """True if the kernel may be or call a Python function of the program."""
         self.calls_again = key in CALLING_AGAIN
         self.is_autograd = key[:8] == "Autograd"
-        self.is_select = key == "BackendSelect"
         self.effects: CellEffects | None = None
         """The effects on numbers, if they have been needed."""
         self.is_in_front = key == "FuncTorchDynamicLayerFrontMode" and not is_python

@@ -17,7 +17,7 @@ from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside
-from dispatchviz.live.early_kernels import Registered
+from dispatchviz.live.early_kernels import Registered, key_of, operator_of
 from dispatchviz.live.kernel_calls import warning_of_override
 from dispatchviz.running.call_sites import is_users
 
@@ -82,12 +82,12 @@ class _Follower:
         """Record ``Library.impl``."""
         operators = self._operators(library, name)
         with self._changed(operators):
-            key = dispatch_key or library.dispatch_key or NO_KEY
-            with warning_of_override(self._c, filter(self._watch.operators.is_defined, operators), _key_name(key)):
+            key = key_of(library, dispatch_key)
+            with warning_of_override(self._c, filter(self._watch.operators.is_defined, operators), key):
                 result = original(library, name, fn, dispatch_key, *args, **kwargs)
             new = Registered(fn, bool(kwargs.get("with_keyset", False)), id(library.m))
             for operator in operators:
-                self._watch.cells.python.registered(operator, _key_name(key), new)
+                self._watch.cells.python.registered(operator, key, new)
             return result
 
     def impl_compiled(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
@@ -127,9 +127,7 @@ class _Follower:
 
     def _operators(self, library: Any, named: Any) -> tuple[str, ...]:
         """Return the full name of an operator, and note that it belongs to the library."""
-        schema = getattr(named, "_schema", None)
-        name = str(named) if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
-        full = name if "::" in name else f"{library.ns}::{name}"
+        full = operator_of(library, named)
         try:
             self._c._dispatch_dump(full)
         except RuntimeError as error:  # it is not a name
@@ -185,13 +183,6 @@ def _is_importing() -> bool:
 
 IMPORTER = "<frozen importlib._bootstrap>"
 """The file of the frames of an import."""
-NO_KEY = "CompositeImplicitAutograd"
-"""The key of a registration without one."""
-
-
-def _key_name(key: Any) -> str:
-    """Return the name of a key, which may be given as such."""
-    return str(getattr(key, "name", key))
 
 
 def _name(row: Registration, kernel: str) -> str:

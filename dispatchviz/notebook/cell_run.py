@@ -11,12 +11,12 @@ import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from dispatchviz.core.seam import recorder
 from dispatchviz.notebook.cell import Cell
 from dispatchviz.running.call_sites import count_as_users
+from dispatchviz.running.engine_choice.used_torch import meanings
 from dispatchviz.running.engines import Engine
 from dispatchviz.running.process.children import in_family
 from dispatchviz.running.process.standard_output import reporting_writes
@@ -77,19 +77,11 @@ def run_cell(cell: Cell, variables: dict[str, Any], engine: Engine) -> Ran:
 @contextmanager
 def _torch_is_the_engines(variables: dict[str, Any], engine: Engine) -> Iterator[None]:
     """Replace the variables that are modules of torch by the engine's modules while the block runs."""
-    before = {name: value for name, value in variables.items() if _torch_name(value)}
-    meant = {name: importlib.import_module(_torch_name(value)) for name, value in before.items()}
+    meant = {name: importlib.import_module(module) for name, module in meanings(variables).items()}
+    before = {name: variables[name] for name in meant}
     variables.update(meant)
     try:
         yield
     finally:
         again = {name: value for name, value in before.items() if variables.get(name) is meant[name]}
         variables.update(again)
-
-
-def _torch_name(value: Any) -> str:
-    """Return the name ``torch.nn`` for that module of PyTorch or of the model; empty for any other value."""
-    if not isinstance(value, ModuleType):
-        return ""
-    name = value.__name__.removeprefix("dispatchviz.")
-    return name if name.partition(".")[0] in ("torch", "functorch") else ""

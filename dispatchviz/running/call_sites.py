@@ -59,6 +59,29 @@ def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
     return tuple(found[::-1])
 
 
+Way = tuple[tuple[CodeType, int], ...]
+"""The waiting frames, innermost first: code and instruction of each, both the user's and others'."""
+
+
+def way_to(frame: FrameType, base: Base) -> Way:
+    """Return the way by which the function that runs in a frame was called."""
+    way, caller = [], frame.f_back
+    while caller is not None and not is_base(caller, base):
+        way.append((caller.f_code, caller.f_lasti))
+        caller = caller.f_back
+    return tuple(way)
+
+
+def same_way(frame: FrameType, way: Way) -> bool:
+    """Return whether the function that runs in a frame was called in the same way."""
+    caller: FrameType | None = frame
+    for code, instruction in way:
+        caller = caller.f_back  # type: ignore[union-attr]  # the last one was a frame
+        if caller is None or caller.f_lasti != instruction or caller.f_code is not code:
+            return False
+    return True
+
+
 def suspends(frame: FrameType) -> bool:
     """Return whether a frame waits for another one to which it delegates (``await``, ``yield from``). Both are
     suspended together.

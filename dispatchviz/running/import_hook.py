@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from dispatchviz.running.call_sites import is_users_file
+from dispatchviz.running.torch_names import MODEL, is_model, is_torch
 from dispatchviz.torch._lazy_modules import when_loaded
 from dispatchviz.torch.missing_names import install, missing_module
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from importlib.abc import Loader
 else:
     Loader = object  # importing the real one loads ten more modules
-
-_MODEL = "dispatchviz."
-"""The prefix that, before ``torch.nn``, names the module that replaces it."""
 
 
 @contextmanager
@@ -43,7 +41,7 @@ def torch_is_the_model() -> Iterator[None]:
         when_loaded.remove(_count_as_imported)
         sys.meta_path.remove(finder)
         _forget_torch()
-        sys.modules.update({name: module for name, module in before.items() if _is_torch(name)})
+        sys.modules.update({name: module for name, module in before.items() if is_torch(name)})
 
 
 def stay_the_model() -> None:
@@ -68,21 +66,17 @@ def modules_forgotten(folder: str) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def _is_torch(name: str) -> bool:
-    return name.partition(".")[0] in ("torch", "functorch")
-
-
 def _forget_torch() -> None:
-    for name in [name for name in sys.modules if _is_torch(name)]:
+    for name in [name for name in sys.modules if is_torch(name)]:
         del sys.modules[name]
 
 
 class _Finder:
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Raise ModuleNotFoundError for a module of torch that the model does not have."""
-        if not _is_torch(name):
+        if not is_torch(name):
             return None
-        found = importlib.util.find_spec(_MODEL + name)
+        found = importlib.util.find_spec(MODEL + name)
         if found is None:
             raise missing_module(name)
         return ModuleSpec(name, _Loader(), is_package=found.submodule_search_locations is not None)
@@ -92,7 +86,7 @@ class _Loader(Loader):
     """A loader that returns the model's own module, on which the import system must leave no mark."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = importlib.import_module(_MODEL + spec.name)
+        module = importlib.import_module(MODEL + spec.name)
         self._own = {name: vars(module)[name] for name in _MARKS if name in vars(module)}
         return module
 
@@ -108,8 +102,8 @@ def _count_as_imported() -> None:
     module under the name of the function.
     """
     for name, part in list(sys.modules.items()):
-        if name.startswith(_MODEL) and _is_torch(name.removeprefix(_MODEL)):
-            sys.modules.setdefault(name.removeprefix(_MODEL), part)
+        if is_model(name):
+            sys.modules.setdefault(name.removeprefix(MODEL), part)
 
 
 _MARKS = ("__name__", "__spec__", "__loader__", "__package__", "__path__", "__file__", "__cached__")

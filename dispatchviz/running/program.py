@@ -1,5 +1,5 @@
-"""Running and recording a user's script on the model. The program cannot notice that its ``torch`` is not PyTorch, nor
-that its lines, variables and output are recorded.
+"""Running and recording a user's script, on the model or an installed PyTorch. The program cannot notice that its
+lines, variables and output are recorded, nor, on the model, that its ``torch`` is not PyTorch.
 
 Not here: how a program is found (``program_source.py``), how lines are announced (``instrumented_source.py``), the
 meaning of ``import torch`` (``import_hook.py``), how its process ends, writes and forks (``process``), commands
@@ -132,7 +132,7 @@ def run(
     engine: Engine = MODEL,
     relatives: Relatives | None = None,
 ) -> Outcome:
-    """Run a program on the model as ``python script args`` would, including ``-c`` and ``-m``, and record it.
+    """Run a program as ``python script args`` would, including ``-c`` and ``-m``, and record it.
 
     Its output goes to ``output`` (by default to the usual place) and into the trace. An exception that leaves it,
     including Ctrl+C, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-`` as the

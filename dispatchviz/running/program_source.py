@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shipped_examples import alternatives, located
+from dispatchviz.running.torch_names import is_torch
 
 
 class Code(NamedTuple):
@@ -187,7 +188,7 @@ def _below(package: ModuleSpec, part: str) -> ModuleSpec | None:
 def _check_there(first: str, name: str, folder: str) -> None:
     from importlib.util import find_spec
 
-    if first in ("torch", "functorch"):  # the model, when the program runs
+    if is_torch(first):  # the model, when the program runs
         return
     try:
         there = first and find_spec(first) is not None

@@ -264,14 +264,13 @@ def record(
     installed PyTorch, with a module, an operator or a call, only that part is watched, and the rest runs at full speed.
     ``save`` is a file to which the trace is written while the block runs, in the format of its suffix. So a process
     that is killed leaves a trace, and memory does not grow; until the file is complete it is beside that name
-    (``run.part-4242.dvtrace``).
-    ``limit`` is a number of events or a size of the file (``"500MB"``) after which recording stops; ``trace.notice``
-    then says so, and also if the file could not be written to the end. Without a limit a file grows to 4 GB, or half of
-    the disk's free space if that is less, and a recording without a file ends after about five million events;
-    ``"none"`` lifts that. ``hashes`` records a hash of the numbers of each kernel's result, with which ``dispatchviz
-    diff`` finds where the numbers of two runs begin to differ; this takes about as long as reading the numbers.
-    ``values`` records the numbers of tensors with at most this number of elements, as text, whenever they may have
-    changed.
+    (``run.part-4242.dvtrace``). ``limit`` is a number of events or a size of the file (``"500MB"``) after which
+    recording stops; ``trace.notice`` then says so, and also if the file could not be written to the end. Without a
+    limit a file grows to 4 GB, or half of the disk's free space if that is less, and a recording without a file ends
+    after about five million events; ``"none"`` lifts that. ``hashes`` records a hash of the numbers of each kernel's
+    result, with which ``dispatchviz diff`` finds where the numbers of two runs begin to differ; this takes about as
+    long as reading the numbers. ``values`` records the numbers of tensors with at most this number of elements, as
+    text, whenever they may have changed.
 
     An exception passes through; the trace keeps the events before it, and the exception as the last event. Raise
     RuntimeError if a recording is already running, because recordings do not nest. Raise DispatchvizError if ``only``

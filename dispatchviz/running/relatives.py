@@ -17,7 +17,7 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.running.process.children import starts_another
 from dispatchviz.running.process.early_end import Keeper, default_signals_again
 from dispatchviz.running.process.family_files import FamilyFile, Lineage
-from dispatchviz.running.process.python_commands import Word, is_helper, python_of, with_runner
+from dispatchviz.running.process.python_commands import Word, is_fork_server, is_helper, python_of, with_runner
 from dispatchviz.running.process.standard_output import report_writes
 from dispatchviz.running.program_recorder import ProgramRecorder
 from dispatchviz.running.program_source import Source
@@ -66,7 +66,8 @@ class Relatives:
         """Return the command line and the executables with which a new Python is recorded. Return None for any other
         program.
         """
-        if is_helper(words) or (python := python_of(executables)) is None:
+        python = None if is_helper(words) or is_fork_server(words) else python_of(executables)
+        if python is None:
             return None
         executable, script = python
         whole = [executable, script, *words[1:]] if script else [words[0], *words[1:]]

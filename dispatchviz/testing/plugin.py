@@ -6,6 +6,7 @@ writes the report, and is imported when a test fails.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -187,7 +188,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the log to the report of a failed test, and the golden logs that were written to any report."""
     trace = item.stash.get(TRACE, None)
-    if trace is None or call.excinfo is None:
+    if call.excinfo is None or (trace is None and not _runs_on_the_model()):
         report = yield
     else:
         from dispatchviz.testing.reports import own_frames_hidden
@@ -205,6 +206,12 @@ def pytest_runtest_makereport(
         add_log(report, item, trace, call.excinfo.value, item.config.stash.get(COMPARED, None))
     item.config.stash[COMPARED] = None
     return report
+
+
+def _runs_on_the_model() -> bool:
+    """Return whether the session runs in a program that is recorded on the model: ``dispatchviz run -m pytest``."""
+    seam: Any = sys.modules.get("dispatchviz.core.seam.recorder")
+    return seam is not None and seam.active is not None
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

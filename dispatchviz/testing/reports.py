@@ -74,7 +74,7 @@ def own_frames_hidden(error: BaseException) -> Iterator[None]:
     An error of a kernel then shows at the line that called the operator. pytest looks for ``__tracebackhide__`` among a
     function's variables and those of its module.
     """
-    modules = {id(module): module for module in _own_modules(error)}.values()
+    modules = {id(module): module for module in _own_modules(error) if "__tracebackhide__" not in module}.values()
     for module in modules:
         module["__tracebackhide__"] = True
     try:

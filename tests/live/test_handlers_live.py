@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,9 +12,10 @@ import pytest
 
 from dispatchviz.cli.check_runs import two_runs
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.comparison.checked import Checked
 from dispatchviz.running.program_source import Code
+from dispatchviz.trace import Trace
+
+from .both_engines import on_both, recorded
 
 pytestmark = pytest.mark.torch
 
@@ -65,38 +68,35 @@ c = torch.ops.mine.twice(torch.ones(2))
 """
 OTHER_DEVICE = """
 import torch
-library = torch.library.Library("mine", "DEF")
+library = torch.library.Library("other_device", "DEF")
 library.define("twice(Tensor x) -> Tensor")
 
 def on_cpu(x):
-    torch.ops.mine.twice(x.to("meta"))
+    torch.ops.other_device.twice(x.to("meta"))
     return x * 2
 
 def of_autograd(keys, x):
     with torch._C._AutoDispatchBelowAutograd():
-        return torch.ops.mine.twice.default.redispatch(keys & torch._C._after_autograd_keyset, x)
+        return torch.ops.other_device.twice.default.redispatch(keys & torch._C._after_autograd_keyset, x)
 
 library.impl("twice", on_cpu, "CPU")
 library.impl("twice", lambda x: torch.empty_like(x), "Meta")
 library.impl("twice", of_autograd, "Autograd", with_keyset=True)
-torch.ops.mine.twice(torch.ones(2))
+torch.ops.other_device.twice(torch.ones(2))
 """
-COMPILED = """
+LIBRARY = """
 import torch
-
-@torch.compile(backend="eager")
-def f(x):
-    return x + 1
-
-f(torch.ones(2))
-library = torch.library.Library("mine", "DEF")
+library = torch.library.Library("imported", "DEF")
+library.define("thrice(Tensor x) -> Tensor")
+library.impl("thrice", lambda x: x * 3, "CPU")
+"""
+IMPORTING = """
+import torch
+import library_of_a_test
+library = torch.library.Library("importing", "DEF")
 library.define("twice(Tensor x) -> Tensor")
 library.impl("twice", lambda x: x + x, "CPU")
 """
-
-
-def both(program: str) -> Checked:
-    return two_runs(Code(program), ())
 
 
 def told(trace: Trace, *kinds: type[ev.Event]) -> Iterator[dict[str, Any]]:
@@ -106,7 +106,7 @@ def told(trace: Trace, *kinds: type[ev.Event]) -> Iterator[dict[str, Any]]:
 
 
 def test_handlers_are_recorded_as_in_the_model() -> None:
-    found = both(HANDLERS)
+    found = two_runs(Code(HANDLERS), ())
     assert found.same
     entered = [list(told(trace, ev.TorchDispatchEntered)) for trace in (found.torch, found.model)]
     names = ("kind", "handler", "function", "types", "included", "excluded", "modes_left")
@@ -115,8 +115,9 @@ def test_handlers_are_recorded_as_in_the_model() -> None:
     assert {one[1] for one in ours} == {"Mode", "Wrapper", "Special"}
 
 
+@pytest.mark.filterwarnings("ignore:Warning only once for all operators")
 def test_kernels_have_the_names_of_their_functions() -> None:
-    found = both(REGISTERED)
+    found = on_both(REGISTERED)
     assert found.same
     rows = [list(told(trace, ev.OperatorDefined, ev.KernelRegistered)) for trace in (found.torch, found.model)]
     assert rows[0] == rows[1]
@@ -125,9 +126,9 @@ def test_kernels_have_the_names_of_their_functions() -> None:
 
 
 def test_a_kernel_of_pythons_that_calls_its_own_operator_for_another_device_does_not_redispatch() -> None:
-    found = both(OTHER_DEVICE)
+    found = on_both(OTHER_DEVICE)
     assert found.same
-    rows = [one for one in told(found.torch, ev.Dispatched) if one["operator"] == "mine::twice"]
+    rows = [one for one in told(found.torch, ev.Dispatched) if one["operator"] == "other_device::twice"]
     assert [(one["how"], one["key"]) for one in rows] == [
         ("call", "AutogradCPU"),
         ("redispatch", "CPU"),
@@ -135,6 +136,11 @@ def test_a_kernel_of_pythons_that_calls_its_own_operator_for_another_device_does
     ]
 
 
-def test_registrations_of_an_imported_library_are_not_recorded() -> None:
-    rows = told(both(COMPILED).torch, ev.OperatorDefined, ev.KernelRegistered)
-    assert {one["operator"] for one in rows} == {"mine::twice"}
+def test_registrations_of_an_imported_library_are_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "library_of_a_test.py").write_text(LIBRARY)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    rows = told(recorded(IMPORTING, "torch"), ev.OperatorDefined, ev.KernelRegistered)
+    assert sys.modules.pop("library_of_a_test", None) is not None
+    assert {one["operator"] for one in rows} == {"importing::twice"}

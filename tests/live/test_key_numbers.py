@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dispatchviz.cli.check_runs import two_runs
 from dispatchviz.core.record import events as ev
 from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.live.local_sets import LocalSets
-from dispatchviz.running.program_source import Code
-from dispatchviz.trace import Trace
+
+from .both_engines import on_both, recorded
 
 pytestmark = pytest.mark.torch
 
@@ -74,7 +70,7 @@ with torch.inference_mode():
 
 
 def test_a_call_with_a_number_goes_where_pytorchs_goes() -> None:
-    found = two_runs(Code(PROGRAM), ())
+    found = on_both(PROGRAM)
     assert found.same
     keys = {
         event.key
@@ -96,11 +92,8 @@ x.resize_as_(torch.ones(3))
 """
 
 
-def test_each_change_is_recorded_once_by_the_kernel_that_makes_it(tmp_path: Path) -> None:
-    file = tmp_path / "a.dvtrace"
-    words = ["trace", "--engine", "torch", "--save", str(file), "-c", RESIZING]
-    subprocess.run([sys.executable, "-m", "dispatchviz", *words], check=True, capture_output=True)
-    trace = Trace.load(file)
+def test_each_change_is_recorded_once_by_the_kernel_that_makes_it() -> None:
+    trace = recorded(RESIZING, "torch")
     changes = [trace[step] for step in trace.steps_of(ev.GeometryChanged)]
     assert [(one.shape, one.stride) for one in changes if isinstance(one, ev.GeometryChanged)] == [
         ((1, 2, 3), (6, 3, 1)),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.running.process.python_commands import is_helper, python_of, with_runner
+from dispatchviz.running.process.python_commands import is_fork_server, is_helper, python_of, with_runner
 
 RUNNER = ["run.py", "{}"]
 
@@ -53,6 +53,13 @@ def test_script_that_names_this_python_in_its_first_line_runs_under_it(tmp_path:
     assert python_of([str(script)]) == (sys.executable, str(script))
 
 
-def test_helper_of_multiprocessing_is_no_program() -> None:
+def test_helper_runs_no_code_of_the_program() -> None:
     assert is_helper(["python", "-c", "from multiprocessing.resource_tracker import main;main(5)"])
+    assert is_helper([b"python", b"/site-packages/torch/_inductor/compile_worker/__main__.py", b"--pickler=x"])
     assert not is_helper(["python", "-c", "from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=5)"])
+
+
+def test_fork_server_is_no_helper_because_its_children_run_the_program() -> None:
+    words = ["python", "-c", "from multiprocessing.forkserver import main; main(3, 4, [])"]
+    assert is_fork_server(words)
+    assert not is_helper(words)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from textwrap import dedent
 
 import numpy as np  # noqa: F401 # can be loaded only once, and pytester forgets modules imported while it runs
@@ -121,6 +122,15 @@ def test_a_failing_test_shows_its_log(shown: Callable[..., Reports]) -> None:
         ]
     )
     report.no_fnmatch_line("*dispatchviz open*")
+
+
+def test_error_in_the_model_shows_at_the_line_of_a_test_that_a_recorded_program_runs(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("import torch\n\ndef test_error():\n    torch.ones(2) @ torch.ones(3)\n")
+    command = [sys.executable, "-m", "dispatchviz", "trace", "-o", "/dev/null", "-m", "pytest", "test_it.py"]
+    output = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8").stdout
+    report = _reports(output)["test_error"]
+    report.fnmatch_lines([">*torch.ones(2) @ torch.ones(3)", "E*RuntimeError: *", "test_it.py:4: RuntimeError"])
+    report.no_fnmatch_line("*dispatchviz*")
 
 
 def _opened(report: pytest.LineMatcher) -> tuple[Trace, int]:

@@ -3,12 +3,9 @@ their surroundings.
 
 An event is kept if every kind of given condition selects it. Events within a selected one are selected too, and so are
 those of a function that a selected line called, and the backward of Nodes that a selected module made. The events
-around a kept one are kept. Some events are always kept,
-each within the innermost kept event around it: those that define the numbers of later events (tensors, Nodes, names),
-the end of the program, and those by which kept numbers of a tensor become invalid. Kept events are renumbered, so that
-the result is a trace like any other.
-
-Not here: the notation of conditions on a command line (``read_only``, below, reads one), the source of events.
+around a kept one are kept. Some events are always kept, each within the innermost kept event around it: those that
+define the numbers of later events (tensors, Nodes, names), the end of the program, and those by which kept numbers of a
+tensor become invalid. Kept events are renumbered, so that the result is a trace like any other.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import NamedTuple
 
-ROOTS = ("torch", "functorch")
-"""The packages whose names count."""
+from dispatchviz.running.torch_names import is_torch
 
 LAYOUT = "layout="
 """The beginning of the name for a layout that a call asks for: ``layout=torch.sparse_coo``."""
@@ -63,7 +62,7 @@ class NamesInText(NamedTuple):
     @property
     def torch_at_start(self) -> bool:
         """True if running the file imports torch."""
-        return any(each.surely and each.module.partition(".")[0] in ROOTS for each in self.imports)
+        return any(each.surely and is_torch(each.module) for each in self.imports)
 
 
 def names_in(text: str, is_main: bool, known: Mapping[str, str] = MappingProxyType({})) -> NamesInText:
@@ -119,7 +118,7 @@ class _Reader(ast.NodeVisitor):
                 self._annotations_run &= not (
                     node.module == "__future__" and any(alias.name == "annotations" for alias in node.names)
                 )
-        self._meaning.update({name: path for name, path in found.items() if path.partition(".")[0] in ROOTS})
+        self._meaning.update({name: path for name, path in found.items() if is_torch(path)})
         for node in nodes:
             if isinstance(node, ast.Assign) and (path := self._path(node.value)):
                 self._meaning.update({target.id: path for target in node.targets if isinstance(target, ast.Name)})
@@ -154,7 +153,7 @@ class _Reader(ast.NodeVisitor):
     def _imported(self, module: str, names: tuple[str, ...], level: int, line: int) -> None:
         surely = self._surely and not self._expected & NO_MODULE
         self.imports.append(Import(module, names, level, line, surely))
-        if not level and module.partition(".")[0] in ROOTS:
+        if not level and is_torch(module):
             for name in [f"{module}.{each}" for each in names if each != "*"] or [module]:
                 self._use(name, line, NO_MODULE)
 

@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from dispatchviz.running.call_sites import is_pythons_file, is_users_file, shown_file, source_of
-from dispatchviz.running.engine_choice.names_in_text import ROOTS, Import, NamesInText, Use, names_in
+from dispatchviz.running.engine_choice.names_in_text import Import, NamesInText, Use, names_in
 from dispatchviz.running.program_source import Source, working_folder
+from dispatchviz.running.torch_names import is_torch
 
 MOST_FILES, MOST_TEXT = 200, 2_000_000
 """The most files and characters that are read; the names in the rest do not choose an engine."""
@@ -109,7 +110,7 @@ class _Reading:
         package = program.module if is_package else program.module.rpartition(".")[0]
         main = _File(program.path, program.shown, program.text or "", package, True, True)
         module = program.module if program.text is None else package
-        if module.partition(".")[0] in ROOTS:
+        if is_torch(module):
             self.found.uses.append(PlacedUse(module, program.shown, 0, True))
         elif module:
             self._follow(module, Import(module, (), 0, 0, True), main)
@@ -139,7 +140,7 @@ class _Reading:
     def _follow(self, module: str, of: Import, file: _File) -> None:
         """Note a module of an installed package, or read a module of the user's, with the packages that contain it."""
         root = module.partition(".")[0]
-        if root in ROOTS:  # its names are among the uses
+        if is_torch(root):  # its names are among the uses
             return
         if root == OURS:
             self.found.names_the_model |= module.startswith(f"{OURS}.torch")

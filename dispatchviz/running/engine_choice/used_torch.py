@@ -7,28 +7,20 @@ from collections.abc import Iterable, Mapping
 from types import FrameType, ModuleType
 from typing import Any
 
-from dispatchviz.running.engine_choice.names_in_text import ROOTS
 from dispatchviz.running.engine_choice.requested_engine import EngineName
-
-MODEL = "dispatchviz."
-"""The beginning of the names of the model's modules."""
+from dispatchviz.running.torch_names import MODEL, is_model, is_torch
 
 
 def engine_used_in(frame: FrameType) -> EngineName:
     """Return the engine whose modules the variables of a frame name; the model if they name both or none."""
     names = {each.__name__ for space in (frame.f_globals, frame.f_locals) for each in _modules(space)}
-    return "torch" if any(map(_is_torch, names)) and not any(map(is_model, names)) else "model"
-
-
-def is_model(name: str) -> bool:
-    """Return whether a module of this name is a part of the model."""
-    return name.startswith(MODEL) and _is_torch(name.removeprefix(MODEL))
+    return "torch" if any(map(is_torch, names)) and not any(map(is_model, names)) else "model"
 
 
 def meanings(variables: Mapping[str, Any]) -> dict[str, str]:
     """Return the modules of PyTorch that variables name: ``F`` -> ``torch.nn.functional``."""
     named = {name: value.__name__ for name, value in variables.items() if isinstance(value, ModuleType)}
-    return {name: known for name, module in named.items() if _is_torch(known := module.removeprefix(MODEL))}
+    return {name: known for name, module in named.items() if is_torch(known := module.removeprefix(MODEL))}
 
 
 def belongs_to(value: object) -> EngineName | None:
@@ -42,7 +34,3 @@ def belongs_to(value: object) -> EngineName | None:
 
 def _modules(variables: Mapping[str, Any]) -> Iterable[ModuleType]:
     return [value for value in list(variables.values()) if issubclass(type(value), ModuleType)]  # asks no object
-
-
-def _is_torch(name: str) -> bool:
-    return name.partition(".")[0] in ROOTS

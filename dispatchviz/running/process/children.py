@@ -1,8 +1,8 @@
 """Processes that a program begins.
 
-A forked child continues without being recorded, unless ``relatives.py`` records it. A process that begins anew
-(``subprocess``, ``multiprocessing`` by spawn or forkserver, ``os.exec``) finds the model when it imports torch, and is
-not recorded. ``for_children/sitecustomize.py`` makes it find the model.
+A forked child continues without being recorded, and a process that begins anew (``subprocess``, ``multiprocessing`` by
+spawn or forkserver, ``os.exec``) is not recorded either, unless ``relatives.py`` records it. With
+``for_children/sitecustomize.py``, a new process finds the model when it imports torch.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dispatchviz.core.record.worker import resume_all
+from dispatchviz.running.process.python_commands import is_helper
 
 T = TypeVar("T")
 
@@ -126,12 +127,9 @@ def starts_another() -> bool:
 
 
 def _is_python(args: Any, executables: Any) -> bool:
-    """Return whether a new process is a Python that runs code of the program. The helpers of ``multiprocessing`` do not
-    count.
-    """
+    """Return whether a new process is a Python that runs code of the program."""
     named = [os.path.basename(os.fsdecode(one)) for one in [*args[:1], *executables[:1]]]
-    is_helper = any(b"multiprocessing.resource_tracker" in os.fsencode(one) for one in args[1:])
-    return any(one.startswith("python") for one in named) and not is_helper
+    return any(one.startswith("python") for one in named) and not is_helper(args)
 
 
 def _followed(function: Callable[[], T], then: Callable[[T], T]) -> Callable[[], T]:

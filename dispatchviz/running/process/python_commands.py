@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 Word = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 """A word of a command line, as ``subprocess`` takes it."""
 
-HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver", "compile_worker")
-"""Modules of processes that serve ``multiprocessing`` and ``torch.compile``."""
+HELPERS = ("multiprocessing.resource_tracker", "compile_worker")
+"""Modules of processes that run no code of the program: they serve ``multiprocessing`` and ``torch.compile``."""
+FORK_SERVER = "multiprocessing.forkserver"
+"""The module of a process that forks others, which run code of the program."""
 
 _WITH_VALUE = frozenset("WX")
 _ENDS = frozenset("cm")
@@ -24,7 +26,16 @@ _NO_PROGRAM = frozenset("Vh?S")
 
 def is_helper(words: Sequence[Word]) -> bool:
     """Return whether a command line starts a process that runs no code of the program."""
-    return any(helper in os.fsdecode(word) for word in words[1:] for helper in HELPERS)
+    return any(_names(words, helper) for helper in HELPERS)
+
+
+def is_fork_server(words: Sequence[Word]) -> bool:
+    """Return whether a command line starts the process that forks others for ``multiprocessing``."""
+    return _names(words, FORK_SERVER)
+
+
+def _names(words: Sequence[Word], module: str) -> bool:
+    return any(module in os.fsdecode(word) for word in words[1:])
 
 
 def python_of(executables: Sequence[Word]) -> tuple[str, str] | None:

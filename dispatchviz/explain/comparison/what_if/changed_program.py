@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dispatchviz.explain.comparison.what_if.changes import Change
+from dispatchviz.foundation.deep_recursion import deep_recursion
 from dispatchviz.foundation.english import listed
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.running.instrumented_source import deep_recursion
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 WITHS = ast.With | ast.AsyncWith
