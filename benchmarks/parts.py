@@ -137,7 +137,7 @@ NETWORKS = {
         "layers.0.linear1",
     ),
 }
-CONDITIONS = {"line": "line=LINE", "op": "op=exp", "call": "call=3", "op and call": "op=mul,call=1"}
+CONDITIONS = {"op": "op=exp", "line": "line=LINE", "call": "call=3", "op and call": "op=mul,call=1"}
 IN_LOOP = {"iterations": "iteration=3-5", "module and iterations": "module=net.MODULE,iteration=3-5"}
 
 

@@ -19,13 +19,14 @@ PINNED = 3
 
 TURNS: Mapping[str, int] = {
     "tests/cli/": 6,
+    "tests/conformance/": 2,
     "tests/conformance/test_opinfo_live.py": 2,
     "tests/core/native/test_expressions.py::test_dtypes": 2,
     "tests/core/native/test_expressions.py::test_expression": 2,
     "tests/core/native/test_expressions.py::test_gradient": 2,
     "tests/explain/": 4,
+    "tests/live/": 2,
     "tests/live/test_check.py": 3,
-    "tests/live/test_live_views.py": 2,
     "tests/model/test_programs.py::test_a_program": 4,
     "tests/outputs/page/": 6,
     "tests/programs/": 4,

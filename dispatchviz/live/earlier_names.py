@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from dispatchviz.running.call_sites import is_base, is_users
+from dispatchviz.running.call_sites import is_base, is_users, scope_of
 from dispatchviz.running.held_tensors import HOLDS_NOTHING, held_by, is_module, is_tensor
-from dispatchviz.running.variable_names import Variable, scope_of
+from dispatchviz.running.variable_names import Variable
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.live import kernel_steps
 from dispatchviz.live.tensor_numbers import WeakNumbers
 from dispatchviz.live.thread_states import ThreadRecorder
-from dispatchviz.running.call_sites import Way, is_base, is_users, same_way
+from dispatchviz.running.call_sites import Way, is_base, is_users, same_way, scope_of
 from dispatchviz.running.held_tensors import HOLDS_NOTHING, is_module, is_tensor
 from dispatchviz.running.user_lines import ProgramEventBuilder
-from dispatchviz.running.variable_names import scope_of
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import Arrival, Note

@@ -63,10 +63,15 @@ Way = tuple[tuple[CodeType, int], ...]
 """The waiting frames, innermost first: code and instruction of each, both the user's and others'."""
 
 
+def scope_of(code: CodeType) -> str:
+    """Return the function that the variables of a frame belong to; empty for the module."""
+    return "" if code.co_name == "<module>" else code.co_qualname.replace(".<locals>", "")
+
+
 def way_to(frame: FrameType, base: Base) -> Way:
     """Return the way by which the function that runs in a frame was called."""
     way, caller = [], frame.f_back
-    while caller is not None and not is_base(caller, base):
+    while caller is not None and not (id(caller) == base[0] and caller.f_code is base[1]):
         way.append((caller.f_code, caller.f_lasti))
         caller = caller.f_back
     return tuple(way)

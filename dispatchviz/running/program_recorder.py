@@ -29,6 +29,7 @@ from dispatchviz.running.call_sites import (
     Way,
     is_users,
     same_way,
+    scope_of,
     shown_file,
     user_frame,
     user_location,
@@ -38,7 +39,6 @@ from dispatchviz.running.call_sites import (
 from dispatchviz.running.held_tensors import HOLDS_NOTHING, is_module, is_tensor
 from dispatchviz.running.source_recorder import SourceRecorder
 from dispatchviz.running.user_lines import ProgramEventBuilder
-from dispatchviz.running.variable_names import scope_of
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.engine.graph_task import GraphTask

@@ -19,10 +19,10 @@ from dispatchviz.core.record.recorders.safety_net import hands_on
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.deletion import NO_DELETION, Deletion, deletion
 from dispatchviz.core.seam.recorder import PLAIN
-from dispatchviz.running.call_sites import Base, Way, is_users, may_wait, suspends, user_locations
+from dispatchviz.running.call_sites import Base, Way, is_users, may_wait, scope_of, suspends, user_locations
 from dispatchviz.running.recorded_part import Iterations, RecordedPart, loops_of
 from dispatchviz.running.user_lines import ProgramEventBuilder
-from dispatchviz.running.variable_names import Names, scope_of
+from dispatchviz.running.variable_names import Names
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.event_filter import Only

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
-from types import CodeType
 from typing import Any
 
 from dispatchviz.core.record.machine_recorder import Recorder
@@ -26,11 +25,6 @@ holds.
 
 MANY = 1 << 10
 """The smallest number of tensors, some of which may be dead, whose names a recording keeps."""
-
-
-def scope_of(code: CodeType) -> str:
-    """Return the function that the variables of a frame belong to; empty for the module."""
-    return "" if code.co_name == "<module>" else code.co_qualname.replace(".<locals>", "")
 
 
 class Names:

@@ -142,13 +142,17 @@ def _found(kind: str, text: str) -> Iterator[tuple[Reader | None, re.Match[str]]
 NUMBERED = re.compile(r"\b\w+(?= \(t\d+\))")
 """The tensor's number beside a variable's name, if the program has a variable of that name."""
 
+RESULT = re.compile(r"the result of the (\w+) ([\w.]+) on line (\d+)", re.IGNORECASE)
+"""A tensor without a name, made by one of several calls of an operator on a line (``errors.py`` checks the count)."""
+
 
 def unread(kind: str, text: str, variables: Collection[str] = ()) -> Iterator[str]:
     """Yield the words of a sentence that count or compare and that have no reader, each with its surroundings."""
     if kind in VERBATIM:
         return
     spans = [found.span() for _, found in _found(kind, text)]
-    plain = CODE.sub(lambda found: "_" * len(found[0]), text)
+    plain = RESULT.sub(lambda found: "_" * len(found[0]), text)
+    plain = CODE.sub(lambda found: "_" * len(found[0]), plain)
     plain = NUMBERED.sub(lambda found: "_" * len(found[0]) if found[0] in variables else found[0], plain)
     for word in WORDS.finditer(plain):
         if not any(begin <= word.start() and word.end() <= end for begin, end in spans):
