@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import count
 from sys import _getframe
 from threading import Lock, get_ident
@@ -21,6 +20,7 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
 from dispatchviz.live.followed_nodes import FOLLOWED, FollowedNodes
+from dispatchviz.live.hooks_of_nodes import OurHook
 from dispatchviz.live.retained_gradients import record_newly_retained
 from dispatchviz.live.running_hooks import RunningHooks
 from dispatchviz.live.tensor_numbers import ACCUMULATE
@@ -177,12 +177,7 @@ class EngineWatch:
         serials = [self._watch.nodes.known(node) for node in reversed(nodes)]
         self._emit_start(task, edges, args, kwargs)
         starts = self.starts
-        function = self._torch.autograd.Function
-        function._register_hook = staticmethod(_registering(function._register_hook, work))
-        try:
-            return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
-        finally:
-            del function._register_hook
+        return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
 
     def _emit_start(self, task: int, edges: list[Edge], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Emit the event of a backward, whose roots are numbered."""
@@ -201,12 +196,7 @@ class EngineWatch:
 
     def follow(self, node: Any, number: int) -> None:
         """Record the evaluations of a Node, in backwards of which nothing else may be recorded."""
-        function = self._torch.autograd.Function
-        function._register_hook = staticmethod(_registering(function._register_hook, FOLLOWED))
-        try:
-            _hooked(node, number, FOLLOWED, self.followed.starts)
-        finally:
-            del function._register_hook
+        _hooked(node, number, FOLLOWED, self.followed.starts)
 
     def begins_followed(self, roots: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pass:
         """Emit the event of a backward of which only some Nodes are recorded."""
@@ -426,30 +416,17 @@ class EngineWatch:
             return None if node is None else node.next_functions[0][0]
 
 
-def _registering(original: Callable[..., Any], work: object) -> Callable[[Any, Any], tuple[Any, Any]]:
-    """Return a replacement of ``Function._register_hook`` that puts our hook among the pre hooks of a Node.
-
-    ``register_prehook`` of the Node calls it. The hook's key in the Node's dictionary is its pass. A handle would take
-    twice the time, and would use one of the ids that the program's hooks get.
-    """
-
-    def register(hooks: Any, hook: Any) -> tuple[Any, Any]:
-        if type(hook) is not partial or hook.args[-1] is not work:  # another thread's
-            return tuple(original(hooks, hook))
-        hooks = OrderedDict() if hooks is None else hooks
-        hooks[work] = hook
-        return hooks, hooks
-
-    return register
-
-
 def _hooked(node: Any, number: int, work: object, starts: Callable[..., None]) -> Any:
     """Register a hook that is called before a Node is evaluated. Return all pre hooks of the Node. Our hook does not
     keep the Node alive.
     """
     name = node.name()
     leaf = node.variable if name == ACCUMULATE else None
-    return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf, work))
+    registered = node.register_prehook(OurHook(starts, number, name, node._sequence_nr(), leaf, work))
+    if type(registered) is OrderedDict:
+        return registered
+    registered.remove()  # a handle: another thread has just ended the recording
+    return {}
 
 
 def _inputs_of(args: tuple[Any, ...]) -> tuple[Any, ...]:

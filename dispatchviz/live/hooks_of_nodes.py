@@ -10,8 +10,10 @@ refuses to register that hook.
 from __future__ import annotations
 
 import gc
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
@@ -28,6 +30,12 @@ Report = Callable[[Any, Any, Any, Iterable[Any]], None]
 """A function that takes the dictionary of hooks, the handle, the hook, and the objects among which the Node may be."""
 
 
+class OurHook(partial[None]):
+    """A hook of the recorder. Its last argument is its key in the Node's dictionary of hooks. A handle would take twice
+    the time, and would use one of the ids that the program's hooks get.
+    """
+
+
 @contextmanager
 def node_hooks_followed(torch: Any, watch: LiveRecorder, report: Report) -> Iterator[None]:
     """Call ``report`` for each hook that a Node has got, inside the block."""
@@ -36,6 +44,10 @@ def node_hooks_followed(torch: Any, watch: LiveRecorder, report: Report) -> Iter
     answer = original.__func__
 
     def _register_hook(backward_hooks: Any, hook: Any) -> tuple[Any, ...]:
+        if type(hook) is OurHook:
+            hooks = OrderedDict() if backward_hooks is None else backward_hooks
+            hooks[hook.args[-1]] = hook
+            return hooks, hooks
         if type(hook) is _Offered:
             hook.hooks = backward_hooks
             raise _TurnedDownError
