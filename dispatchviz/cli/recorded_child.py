@@ -27,9 +27,6 @@ def main() -> int:
         from dispatchviz.cli.end_by_signal import die
         from dispatchviz.cli.family_runs import Child, run_child, script_in
         from dispatchviz.foundation.errors import DispatchvizError
-        from dispatchviz.live.installed_torch import installed_torch
-
-        installed_torch()
     except Exception:
         return _run_unrecorded(words)
     child = msgspec.json.decode(encoded, type=Child)

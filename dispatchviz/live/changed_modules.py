@@ -67,3 +67,8 @@ class _Changing(Loader):
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
         self._change(module)
+
+
+# Python leaves the frames of its import system out of tracebacks, and counts none of them for a warning's stacklevel.
+_PYTHONS = "<frozen importlib._bootstrap_external>"
+_Changing.exec_module.__code__ = _Changing.exec_module.__code__.replace(co_filename=_PYTHONS)

@@ -64,13 +64,18 @@ def _broken(error: Exception) -> str:
 
 
 def _checked(torch: ModuleType) -> ModuleType:
-    version = getattr(torch, "__version__", None)
-    if version is None or not hasattr(getattr(torch, "_C", None), "_dispatch_dump"):
+    if not is_pytorch(torch):
         place = torch.__file__ or ", ".join(torch.__path__)
         raise InstalledTorchError(f"this needs an installed PyTorch, but `import torch` finds {place}, another module")
-    if release(str(version)) < OLDEST:
+    version = str(vars(torch)["__version__"])
+    if release(version) < OLDEST:
         raise InstalledTorchError(f"this needs {WANTED}, but {version} is installed, at {torch.__file__}")
     return torch
+
+
+def is_pytorch(torch: ModuleType) -> bool:
+    """Return whether a module called ``torch`` is PyTorch."""
+    return hasattr(torch, "__version__") and hasattr(getattr(torch, "_C", None), "_dispatch_dump")
 
 
 def release(version: str) -> tuple[int, int]:

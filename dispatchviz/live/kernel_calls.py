@@ -204,6 +204,10 @@ def kernel_calls(torch: Any) -> KernelObjects | LiftedKernels:
     return KernelObjects(torch) if hands_out_kernels(torch._C) else LiftedKernels(torch)
 
 
+HANDING_OUT = (2, 9)
+"""The first release that hands out the kernel of a cell."""
+
+
 def hands_out_kernels(c: Any) -> bool:
     """Return whether the installed release hands out the kernel of a cell."""
     return hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key")

@@ -43,15 +43,23 @@ class KeyNumbers(dict[int, int]):
     Each set is translated once. Bits of keys that PyTorch 2.13 does not have are left out (``blind_spots.py``).
     """
 
-    def __init__(self, c: Any) -> None:
+    def __init__(self, c: Any = None) -> None:
         super().__init__()
-        layout = key_layout(c)
-        self._bits = dict(_bits(layout))
+        self._bits: dict[int, int] = {}
         """A mapping from a bit of the installed release to ours."""
-        self.is_own = layout == OURS
+        self.is_own = True
         """True if the installed release numbers its keys as PyTorch 2.13 does."""
         self.hidden = 0
         """Bits of keys that only the recorder uses."""
+        self.defaults = 0, 0
+        """The thread-local sets that a zero means (``local_sets.py``)."""
+        if c is not None:
+            self.read(c)
+
+    def read(self, c: Any) -> None:
+        """Read the layout of the installed release, before any set is translated."""
+        layout = key_layout(c)
+        self._bits, self.is_own = dict(_bits(layout)), layout == OURS
 
     def __missing__(self, own: int) -> int:
         plain = own & ~self.hidden

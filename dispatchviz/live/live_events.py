@@ -42,12 +42,12 @@ class NodeKinds(dict[str, NodeKind]):
 class _LocalSet(dict[int, int]):
     """A cache of a thread's included or excluded set: the raw value (``local_sets.py``) to the set in our numbers."""
 
-    def __init__(self, keys: KeyNumbers, default: int) -> None:
+    def __init__(self, keys: KeyNumbers, which: int) -> None:
         super().__init__()
-        self._keys, self._default = keys, default
+        self._keys, self._which = keys, which
 
     def __missing__(self, kept: int) -> int:
-        known = self[kept] = self._keys[kept ^ self._default]
+        known = self[kept] = self._keys[kept ^ self._keys.defaults[self._which]]
         return known
 
 
@@ -65,10 +65,10 @@ cell.
 class LiveEventBuilder(ProgramEventBuilder):
     """The builder that reads the notes of a ``LiveRecorder``."""
 
-    def __init__(self, keys: KeyNumbers, defaults: tuple[int, int]) -> None:
+    def __init__(self, keys: KeyNumbers) -> None:
         super().__init__()
         self._keys = keys
-        self._included, self._excluded = (_LocalSet(keys, default) for default in defaults)
+        self._included, self._excluded = (_LocalSet(keys, which) for which in range(2))
         self._running: dict[int, list[Open]] = {}
         """The kernels that run on each thread."""
         self._topological = array("i")

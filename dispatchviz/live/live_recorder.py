@@ -22,7 +22,6 @@ from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.earlier_names import EarlierNames
 from dispatchviz.live.engine_watch import EngineWatch
 from dispatchviz.live.inference_numbers import InferenceNumbers
-from dispatchviz.live.kernel_calls import hands_out_kernels
 from dispatchviz.live.kernel_steps import steps
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.line_watch import LineWatch
@@ -49,21 +48,28 @@ if TYPE_CHECKING:
     from dispatchviz.running.recorded_part import RecordedPart
 
 
+class NoTensor:
+    """The class of tensors before PyTorch is imported. It has no instances."""
+
+
 class LiveRecorder(NumberWatch, LineWatch, PartWatch):
-    """The recorder of an installed PyTorch, which is given as ``torch``."""
+    """The recorder of an installed PyTorch.
+
+    It records the program's lines from the beginning, and PyTorch from ``attach`` on, when the program has imported it.
+    """
 
     hears_machine = False
     note: EmitLive
+    torch: Any = None
+    """The installed PyTorch; None as long as the program has not imported it."""
+    records_parts = True
+    """False if this release must be watched from beginning to end, so that a part is only filtered."""
+    _tensor_class: type = NoTensor
 
-    def __init__(self, torch: Any) -> None:
-        c = torch._C
-        self.keys = KeyNumbers(c)
-        local_sets = self._local_sets = LocalSets(c)
-        self._defaults = local_sets.defaults
-        super().__init__(LiveEventBuilder(self.keys, self._defaults))
+    def __init__(self) -> None:
+        self.keys = KeyNumbers()
+        super().__init__(LiveEventBuilder(self.keys))
         self._recording_thread = self.builder.thread
-        self.torch = torch
-        self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
         self._known = self.live_tensors.known
         self._requiring_grad = set[int]()
@@ -71,15 +77,24 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         self.live_storages = StorageNumbers(self.storage_numbers)
         self._named_before: dict[int, tuple[ref[Any], str]] = {}
         """The names that tensors had when the process was forked, by the ``id`` of each."""
-        self.operators = WatchedOperators(c)
-        self.cells: WatchedCells = WatchedCells(torch, self._step)
-        self._threads = ThreadStates(local_sets, self.cells)
-        self.wrapped = WrappedNumbers(torch, self.unwatched)
-        self._inference_numbers = InferenceNumbers(torch)
         self.origin: ev.TensorOrigin = "new"
         """The origin of tensors that no kernel was seen to return. It is "new" as long as the program made all
         tensors.
         """
+        self.earlier = EarlierNames(self)
+
+    def attach(self, torch: Any) -> None:
+        """Prepare to record the installed PyTorch. None of its kernels may have run in the recording."""
+        c = torch._C
+        self.torch, local_sets = torch, LocalSets(c)
+        self.keys.read(c)
+        self.keys.defaults = local_sets.defaults
+        self.facts = TensorFacts(torch, self.keys)
+        self.operators = WatchedOperators(c)
+        self.cells = self._cells()
+        self._threads = ThreadStates(local_sets, self.cells, None if self.looking is None else self._recording_thread)
+        self.wrapped = WrappedNumbers(torch, self.unwatched)
+        self._inference_numbers = InferenceNumbers(torch)
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
         self.compiler = CompilerWatch(self)
@@ -94,22 +109,26 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         self._tensor_class = torch.Tensor
         kinds = c._functorch.TransformType
         self._differentiating = kinds.Grad, kinds.Jvp
-        self.earlier = EarlierNames(self)
         self._module_calls = {torch.nn.Module._call_impl.__code__}
         self._make_step = steps(self)
+        self.read_numbers()
+
+    def _cells(self) -> WatchedCells:
+        """Return the entries to watch: all of them, or those that the part of the program calls."""
+        if self.looking is None:
+            return WatchedCells(self.torch, self._step)
+        cells = WatchedParts(self.torch, self._step, self.operators, self.numbers_in_transform)
+        cells.looking, self.keys.hidden = self.looking, cells.gate_bits
+        return cells
 
     def record_part(self, only: Only, script: Source | None = None, /) -> RecordedPart:
-        """Prepare for a recording of a part. Return the part to instrument in the script."""
+        """Prepare for a recording of a part, before ``attach``. Return the part to instrument in the script."""
         super().record_part(only, script)
         chosen = plan(only, script)
-        if not chosen.opener or not hands_out_kernels(self.torch._C):
+        if not chosen.opener or not self.records_parts:
             return chosen.part()._replace(lines=())
         gate = Gate()
-        cells = WatchedParts(self.torch, self._step, self.operators, self.numbers_in_transform)
-        cells.looking = self.looking = Looking(self, chosen, gate)
-        self.cells, self.keys.hidden = cells, cells.gate_bits
-        self._threads = ThreadStates(self._local_sets, cells, self._recording_thread)
-        self._make_step = steps(self)
+        self.looking = Looking(self, chosen, gate)
         self.begins_suspended, self.origin = True, "known before"
         return chosen.part()._replace(gate=gate)
 
@@ -118,8 +137,13 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         self.notes.clear()
         self._named_before = self.names.by_tensor()
         self.note = self.notes.extend
-        self._build_with(LiveEventBuilder(self.keys, self._defaults))
+        self._build_with(LiveEventBuilder(self.keys))
         self._recording_thread, self.origin = self.builder.thread, "known before"
+        if self.torch is not None:
+            self._forget()
+        self.begin()
+
+    def _forget(self) -> None:
         self.live_tensors.forget_all()
         self.live_storages.forget_all()
         self._requiring_grad.clear()
@@ -127,7 +151,6 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         self.engine.begin_in_child()
         self.collectives.begin_in_child()
         self.thread.begin()
-        self.begin()
 
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """Return our kernel for a cell."""

@@ -59,6 +59,11 @@ class NumberWatch(ThreadRecorder):
     def begin(self) -> None:
         """Begin with no recorded numbers."""
         super().begin()
+        if self.torch is not None:
+            self.read_numbers()
+
+    def read_numbers(self) -> None:
+        """Prepare to read numbers, if they are recorded."""
         self.reader = MemoryReader(self.torch) if self.numbers or self.hashes else None
         if self.reader is not None and not self.reader.is_able:
             self.numbers, self.hashes = 0, False

@@ -82,6 +82,8 @@ class ProgramRecorder(SourceRecorder):
         """Code objects that are kept alive, so that each ``id`` stays unique."""
         self.met_rank: Callable[[int], object] = id
         """A function that is called with the rank of this process in a distributed program, whenever it is seen."""
+        self.engine_known: Callable[[], object] = lambda: None
+        """A function that is called when an engine that the program imports has told its facts for the header."""
 
     def begin_in_child(self) -> None:
         """Begin a recording of its own in a forked child, where other threads do not exist."""

@@ -97,12 +97,15 @@ class Recording(Trace):
 
         With ``unbuffered`` the program waits until each event is written. Raise OSError if the file cannot be written.
         """
-        header = _header(self._program, self._arguments, self._source.sources, self._about(False), self._only)
         chosen = self._source.chosen(self._only)
         vars(self)["_chosen"] = chosen
-        stream = TraceStream(path, self._source, header, limit, chosen)
+        stream = TraceStream(path, self._source, self._first_header(), limit, chosen)
         self._source.write_to(stream, unbuffered)
+        self._source.engine_known = lambda: stream.renew(self._first_header())
         return stream
+
+    def _first_header(self) -> Header:
+        return _header(self._program, self._arguments, self._source.sources, self._about(False), self._only)
 
     def watch_rank(self, met: Callable[[int], object]) -> None:
         """Call a function with the rank of this process in a distributed program, whenever it is seen."""

@@ -42,7 +42,6 @@ class Relatives:
     def __init__(self, file: FamilyFile, runner: Runner) -> None:
         self.file = file
         self._runner = runner
-        self._facts: Mapping[str, Any] = {}
         self.keeper: FamilyKeeper | None = None
         """The keeper of this process's trace, once it is recorded."""
 
@@ -50,15 +49,10 @@ class Relatives:
         """Return the facts for a header: those of the engine, and this process."""
 
         def about(looking: bool) -> Mapping[str, Any]:
-            if not self.is_forked:
-                self._facts = of(looking)  # a forked child takes those of its parent, which were slow to collect
             rank = self.file.rank
-            return {**self._facts, "process": self.file.process, **({} if rank is None else {"rank": rank})}
+            return {**of(looking), "process": self.file.process, **({} if rank is None else {"rank": rank})}
 
         return about
-
-    is_forked = False
-    """True in a child that the program forked."""
 
     def command(
         self, words: Sequence[Word], executables: Sequence[Word], program: Source
@@ -83,7 +77,7 @@ class Relatives:
         if keeper is None or recorder.listening is not watcher or starts_another():
             recorder.stop(watcher)
             return
-        self.file, self.is_forked = FamilyFile(self.file.lineage_from(os.getppid())), True
+        self.file = FamilyFile(self.file.lineage_from(os.getppid()))
         try:
             watcher.begin_in_child()
             keeper.begin_in_child(trace.in_child())

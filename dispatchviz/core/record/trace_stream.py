@@ -102,6 +102,10 @@ class TraceStream:
         """True if the file is complete and at its target, or will never be."""
         return self._worker.over
 
+    def renew(self, header: Header) -> None:
+        """Write the header again, of which more is known now."""
+        self._request(lambda: self._renew(header))
+
     def flush(self) -> None:
         """Write the events of all notes so far. Return when that is done."""
         self._request(self._drain)
@@ -139,6 +143,14 @@ class TraceStream:
             self._worker.do(work)
 
     # -- in the thread ------------------------------------------------------------------------------------------------
+
+    def _renew(self, header: Header) -> None:
+        if self.complete or self.stopped:
+            return
+        try:
+            self._writer.renew(header)
+        except OSError as error:
+            self._fail(f"cannot write {self.path}: {error.strerror or error}")
 
     def _look(self) -> None:
         if self._recorder.notes and not self.complete:

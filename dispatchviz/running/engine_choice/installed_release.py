@@ -6,9 +6,10 @@ import os
 import re
 from importlib.machinery import PathFinder
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
-from dispatchviz.live.installed_torch import OLDEST, release
+from dispatchviz.live.installed_torch import OLDEST, build_text, release
 
 GPUS = {"cuda": ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"), "hip": ("/dev/kfd",)}
 """The files of which one exists where a build for CUDA or ROCm finds a GPU."""
@@ -25,6 +26,10 @@ class InstalledRelease(NamedTuple):
     recordable: bool
     """True if dispatchviz can record it."""
     has_gpu: bool
+    version: str = ""
+    """Its release with the kind of build: ``2.14.1+cpu``."""
+    build: str = ""
+    """The description of the build (``build_text``)."""
 
 
 def installed_release() -> InstalledRelease | None:
@@ -36,8 +41,17 @@ def installed_release() -> InstalledRelease | None:
         text = Path(spec.origin).with_name("version.py").read_text("utf-8")
     except OSError:  # another module called torch
         return None
-    number = _value("__version__", text).partition("+")[0]
-    return InstalledRelease(number, release(number) >= OLDEST, _has_gpu(text)) if number else None
+    version = _value("__version__", text)
+    number = version.partition("+")[0]
+    if not number:
+        return None
+    return InstalledRelease(number, release(number) >= OLDEST, _has_gpu(text), version, _build(version, text))
+
+
+def _build(version: str, text: str) -> str:
+    kinds = {kind: _value(kind, text) for kind in ("cuda", "hip", "xpu")}
+    debug = re.search(r"^debug\b[^=\n]*= True", text, re.MULTILINE) is not None
+    return build_text(SimpleNamespace(__version__=version, version=SimpleNamespace(**kinds, debug=debug)))
 
 
 def _value(name: str, version: str) -> str:

@@ -104,11 +104,28 @@ def test_without_pytorch_packages_do_not_decide(tmp_path: Path, site: Path, monk
 # -- the installed PyTorch --------------------------------------------------------------------------------------------
 
 VERSION = "__version__ = '{}'\ncuda: Optional[str] = {}\nhip: Optional[str] = None\n"
+NEWER = "PyTorch 2.15.0a0+git1234, CPU build, release (newer than 2.14, the newest that was tested)"
 RELEASES = {
-    "a CPU build": ("2.14.1+cpu", "None", InstalledRelease("2.14.1", True, False)),
-    "a CUDA build": ("2.6.0+cu124", "'12.4'", InstalledRelease("2.6.0", True, True)),
-    "an old release": ("2.5.1", "None", InstalledRelease("2.5.1", False, False)),
-    "a development build": ("2.15.0a0+git1234", "None", InstalledRelease("2.15.0a0", True, False)),
+    "a CPU build": (
+        "2.14.1+cpu",
+        "None",
+        InstalledRelease("2.14.1", True, False, "2.14.1+cpu", "PyTorch 2.14.1+cpu, CPU build, release"),
+    ),
+    "a CUDA build": (
+        "2.6.0+cu124",
+        "'12.4'",
+        InstalledRelease("2.6.0", True, True, "2.6.0+cu124", "PyTorch 2.6.0+cu124, CUDA 12.4 build, release"),
+    ),
+    "an old release": (
+        "2.5.1",
+        "None",
+        InstalledRelease("2.5.1", False, False, "2.5.1", "PyTorch 2.5.1, CPU build, release"),
+    ),
+    "a development build": (
+        "2.15.0a0+git1234",
+        "None",
+        InstalledRelease("2.15.0a0", True, False, "2.15.0a0+git1234", NEWER),
+    ),
 }
 
 

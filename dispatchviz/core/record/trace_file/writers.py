@@ -91,6 +91,9 @@ class TraceWriter(ABC):
     def copy(self, events: StoredEvents, columns: Columns) -> None:
         """Copy all events of a sound file, which are all events of this one, without decoding their lines."""
 
+    def renew(self, header: Header) -> None:  # noqa: B027
+        """Write the header again, of which more is known now, if the format has a place for it."""
+
     def add_sources(self, sources: Mapping[str, str]) -> None:  # noqa: B027
         """Write texts of the program's files that are new since the last time, if the format has a place for them."""
 
@@ -180,6 +183,10 @@ class IndexedWriter(TraceWriter):
         for place in places:
             self._blocks.add(*place)
         self.events = events
+
+    def renew(self, header: Header) -> None:
+        """Write another block with a header."""
+        self._write(block(HEADER, encode(header)))
 
     def add_sources(self, sources: Mapping[str, str]) -> None:
         """Write a block of texts."""
