@@ -113,6 +113,7 @@ def test_every_process_with_calls_has_a_trace(family: Family) -> None:
     ]  # fmt: skip
     processes = [member.trace.header.process for member in members(family.folder).values()]
     assert len({process.launch for process in processes if process}) == 1
+    assert {"worker 0", "worker 0 (2nd)"} <= set(members(family.folder))
 
 
 @pytest.mark.parametrize("file", ["t.worker0.dvtrace", "t.worker0-2.dvtrace"])

@@ -51,6 +51,7 @@ def test_second_process_of_a_name_gets_a_number(tmp_path: Path) -> None:
     file.rank = 0
     (tmp_path / "train.rank0.dvtrace").touch()
     assert file.path() == str(tmp_path / "train.rank0-2.dvtrace")
+    assert file.process.name == "rank0-2"
 
 
 def test_traces_of_the_last_run_are_removed_and_no_others(tmp_path: Path) -> None:

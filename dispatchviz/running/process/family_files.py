@@ -54,8 +54,8 @@ class FamilyFile:
     @property
     def process(self) -> Process:
         """The process, for the header of its trace."""
-        of = self._lineage
-        return Process(name=self.name, number=os.getpid(), parent=of.parent, began=self._began, launch=self._launch)
+        of, name = self._lineage, self._distinct_name()
+        return Process(name=name, number=os.getpid(), parent=of.parent, began=self._began, launch=self._launch)
 
     @property
     def name(self) -> str:
@@ -73,12 +73,18 @@ class FamilyFile:
         return f"process{os.getpid()}" if is_child else MAIN
 
     def path(self) -> str:
-        """Return the path of its trace file. If another process of this run has the name, a number is added."""
-        if self.name == MAIN:
-            return self._lineage.base
+        """Return the path of its trace file."""
+        return self._path(self._distinct_name())
+
+    def _path(self, name: str) -> str:
         stem, suffix = split(self._lineage.base)
-        names = (f"{stem}.{self.name}{'' if at == 1 else f'-{at}'}{suffix}" for at in count(1))
-        return next(path for path in names if not os.path.exists(path))
+        return self._lineage.base if name == MAIN else f"{stem}.{name}{suffix}"
+
+    def _distinct_name(self) -> str:
+        """Return the name, with a number if another process of this run has it and a complete trace: ``worker0-2``."""
+        name = self.name
+        names = (name if at == 1 else f"{name}-{at}" for at in count(1))
+        return next(one for one in names if one == MAIN or not os.path.exists(self._path(one)))
 
     @property
     def base(self) -> str:

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.foundation.english import nth
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,17 +36,17 @@ class Member:
         header = self.trace.header
         if header.process is UNSET:
             return header.rank
-        found = re.fullmatch(r"rank(\d+)", header.process.name)
+        found = re.fullmatch(r"rank(\d+)(-\d+)?", header.process.name)
         return int(found[1]) if found else None
 
     @cached_property
     def name(self) -> str:
-        """The name: ``rank 1``, ``worker 0 of rank 1``, ``process 4242``, ``main``."""
+        """The name: ``rank 1``, ``worker 0 (2nd) of rank 1``, ``process 4242``, ``main``."""
         process = self.trace.header.process
         if self.rank is not None:
             return f"rank {self.rank}"
-        words = [] if process is UNSET else re.findall(r"([a-z]+)(\d*)", process.name)
-        return " of ".join(f"{word} {number}".strip() for word, number in reversed(words))
+        names = [] if process is UNSET else process.name.split(".")
+        return " of ".join(map(_spoken, reversed(names)))
 
     @cached_property
     def is_partial(self) -> bool:
@@ -58,6 +59,15 @@ class Member:
         """The time at which its recording began, in nanoseconds; 0 if it is unknown."""
         process = self.trace.header.process
         return 0 if process is UNSET else process.began
+
+
+def _spoken(name: str) -> str:
+    """Return the name of a process in words: ``worker 0 (2nd)`` for ``worker0-2``."""
+    found = re.fullmatch(r"([a-z]+)(\d*)(?:-(\d+))?", name)
+    if found is None:
+        return name
+    word, number, again = found.groups()
+    return f"{word} {number}".strip() + (f" ({nth(int(again))})" if again else "")
 
 
 def in_order(members: Sequence[Member]) -> tuple[Member, ...]:

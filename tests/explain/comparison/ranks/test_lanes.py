@@ -84,3 +84,9 @@ def test_rank_and_time_of_a_collective_are_no_difference() -> None:
 
 def test_ranks_that_agree_have_one_line() -> None:
     assert list(why_lines(AGREEING, PLAIN)) == ["Rank 0 and rank 1: they agree in all collectives (2)."]
+
+
+def test_second_worker_of_a_name_is_distinguished() -> None:
+    """Each epoch of a DataLoader starts its workers anew."""
+    names = [one.name for one in (member(0, 1, name="worker0"), member(0, 1, name="rank1.worker0-2"))]
+    assert names == ["worker 0", "worker 0 (2nd) of rank 1"]
