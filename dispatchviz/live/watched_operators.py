@@ -105,6 +105,7 @@ class WatchedCell:
         "name",
         "operator",
         "operators",
+        "redispatches",
         "runs_python",
     )
 
@@ -121,6 +122,8 @@ class WatchedCell:
         self.is_in_front = key == "FuncTorchDynamicLayerFrontMode" and not is_python
 
     operator: WatchedOperator
+    redispatches: WatchedOperator
+    """The operator that the kernel redispatches, if it redispatches at all."""
 
 
 class UnmetCell(WatchedCell):
@@ -132,12 +135,19 @@ class UnmetCell(WatchedCell):
 
     def __getattr__(self, name: str) -> Any:
         """Read the operator, and return the attribute."""
-        if name != "operator":
+        if name not in ("operator", "redispatches"):
             raise AttributeError(name)
-        self.operator = self.operators.of(self.name)
+        self.operator = self.redispatches = self.operators.of(self.name)
+        if (self.name, self.key) in REDISPATCHING_ANOTHER:
+            self.redispatches = self.operators.of(REDISPATCHING_ANOTHER[self.name, self.key])
         self.__class__ = WatchedCell  # type: ignore[assignment]  # both have the same slots
-        return self.operator
+        return getattr(self, name)
 
+
+REDISPATCHING_ANOTHER = {("aten::sub.Tensor", "ZeroTensor"): "aten::add.Tensor"}
+"""The kernels that redispatch an operator other than their own, by operator and key, with that operator
+(``sub_zerotensor`` in ``aten/src/ATen/native/BinaryOps.cpp``).
+"""
 
 CALLING_AGAIN = frozenset(
     (
