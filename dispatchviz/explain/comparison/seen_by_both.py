@@ -105,7 +105,7 @@ class _View:
         self.steps: list[int] = []
         self._trace = trace
         self._nodes = MetNodes(trace.events)
-        self._tensors = FirstMentions()
+        self._tensors = FirstMentions(trace)
         self._parents: dict[int, int | None] = {}
         self._numbers: dict[int, int] = {}
         """The number in the new trace of each event that contains others."""
