@@ -51,7 +51,8 @@ class WatchedOperator:
         self.generator = generators[0] if generators else None
         """Position and name of the parameter for a random generator, whose key counts."""
         returns_it = any(one.alias_info is not None and one.alias_info.is_write for one in schema.returns)
-        self.rebases = returns_it and name.partition(".")[0] not in IN_PLACE_VIEWS
+        self.is_in_place_view = name.partition(".")[0] in IN_PLACE_VIEWS
+        self.rebases = returns_it and not self.is_in_place_view
         """True if it returns the tensor that it writes to, with a history that continues the earlier one
         (``modifies_arguments`` in torchgen). An operator that only updates ``running_mean`` beside its results rebases
         nothing.
