@@ -16,6 +16,9 @@ x = torch.tensor([1.0, 2.0])
 with forward.dual_level():
     d = forward.make_dual(x, x + 1)
     made = [d * 3, d + 1, 2 - d, d * 0, d * 2j, d / 2.0]
+    one = torch.tensor(1.0)
+    weighted = forward.make_dual(one, one + 1)
+    torch.ops.aten.nll_loss_backward(weighted, torch.ones(1, 3), torch.tensor([2]), None, 1, -100, one)  # calls numel
     found = [forward.unpack_dual(one).tangent for one in made]
 zero = torch._efficientzerotensor((), dtype=torch.float64)  # not the number in the next line
 found.append(torch._efficientzerotensor((2,)) * 0.0)
