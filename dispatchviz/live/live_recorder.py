@@ -172,7 +172,8 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         function that continues a call that is not recorded (``inference_numbers.py``).
         """
         wrapped = self.numbers_in_transform(args) if cell.is_in_front else self.wrapped.of
-        wrapped = self._zero_numbers.among(cell, args, kwargs, wrapped)
+        if self._raw(args[0]) & self._zero_numbers.bit:
+            wrapped = self._zero_numbers.among(cell, args, kwargs, wrapped)
         return cell.operator.with_tensors(args, wrapped), self._inference_numbers.onward(cell, args, kwargs)
 
     def numbers_in_transform(self, args: tuple[Any, ...], /) -> Callable[[Any], Any]:

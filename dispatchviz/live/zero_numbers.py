@@ -29,7 +29,8 @@ class ZeroNumbers:
     def __init__(self, watch: LiveRecorder) -> None:
         torch = watch.torch
         self._watch, self._raw, self._key_set = watch, watch._raw, torch._C._dispatch_keys
-        self._bit = self._raw(torch._C.DispatchKeySet(torch._C._dispatch_key_parse(KEY)))
+        self.bit: int = self._raw(torch._C.DispatchKeySet(torch._C._dispatch_key_parse(KEY)))
+        """The ZeroTensor key as a raw key set."""
         self._dtypes = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
     def keeping(self, call: Step) -> Step:
@@ -52,14 +53,13 @@ class ZeroNumbers:
     def among(
         self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any], wrapped: Callable[[Any], Any]
     ) -> Callable[[Any], Any]:
-        """Return a function that makes tensors of the numbers in a call. The first argument is the key set.
+        """Return a function that makes tensors of the numbers in a call whose key set, the first argument, has the
+        ZeroTensor key.
 
         A number is a zero tensor if no other argument explains the ZeroTensor key: formulas never pass two of them.
         """
-        if not self._raw(args[0]) & self._bit:
-            return wrapped
         others = [one for one in cell.operator.given(args, kwargs) if one is not None and type(one) not in KINDS]
-        if any(self._raw(self._key_set(one)) & self._bit for one in others):
+        if any(self._raw(self._key_set(one)) & self.bit for one in others):
             return wrapped
         zeros = self._watch.thread.zeros
 
