@@ -22,6 +22,7 @@ BEGIN = {
     "_grad_increment_nesting": FUNCTORCH,
     "_jvp_increment_nesting": FUNCTORCH,
     "_func_increment_nesting": FUNCTORCH | FUNCTIONALIZE,
+    "_enable_functionalization": FUNCTIONALIZE,
     "_push_on_torch_dispatch_stack": PYTHON,
     "_set_dispatch_mode": PYTHON,
 }
@@ -45,7 +46,7 @@ def begun_keys_watched(watch: LiveRecorder) -> Iterator[Replaced]:
     """Watch the keys that these functions need, inside the block. Yield the list of functions that are replaced."""
     replaced: Replaced = []
     for name, module in list(sys.modules.items()):
-        if name.startswith(_HOLDERS):
+        if name == "torch" or name.startswith(_HOLDERS):
             for function, keys in BEGIN.items():
                 if callable(original := vars(module).get(function)):
                     replaced.append((module, function, original, _meeting_keys(watch, keys, original)))

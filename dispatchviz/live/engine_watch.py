@@ -21,6 +21,7 @@ from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_sup
 from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
 from dispatchviz.live.followed_nodes import FOLLOWED, FollowedNodes
 from dispatchviz.live.hooks_of_nodes import OurHook
+from dispatchviz.live.logging_hooks import LoggingHooks
 from dispatchviz.live.retained_gradients import record_newly_retained
 from dispatchviz.live.running_hooks import RunningHooks
 from dispatchviz.live.tensor_numbers import ACCUMULATE
@@ -110,6 +111,7 @@ class EngineWatch:
         module: Any = self._torch.autograd
         original = module._engine_run_backward
         self._entry = original.__code__
+        logs = LoggingHooks(self._torch)
 
         def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.listening is not self._watch or not self._watch.thread.watched:
@@ -120,11 +122,15 @@ class EngineWatch:
             if backwards_are_compiled():  # otherwise our hooks would be compiled too
                 with self._watch.compiler.backwards.backward(), unwatched():
                     return original(roots, *args, **kwargs)
-            return self._run(original, roots, args, kwargs)
+            if not logs.are_logged():
+                return self._run(original, roots, args, kwargs)
+            with logs.registered(roots):
+                return self._run(original, roots, args, kwargs)
 
         module._engine_run_backward = run_backward
         try:
-            yield
+            with logs.replaced():
+                yield
         finally:
             module._engine_run_backward = original
 

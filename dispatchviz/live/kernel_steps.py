@@ -46,7 +46,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
                     try:
                         if (
                             before is not None
-                            and (around := before[0]).operator is cell.operator
+                            and (around := before[0]).redispatches is cell.operator
                             and around is not cell
                             and not around.calls_again
                             and not (around.is_python and raw(args[0]) & ~before[3])  # it calls it with other tensors

@@ -39,6 +39,7 @@ from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.watched_parts import WatchedParts
 from dispatchviz.live.wrapped_numbers import WrappedNumbers
+from dispatchviz.live.zero_numbers import MAKING_ZEROS, ZeroNumbers
 from dispatchviz.running.recorded_part import Gate
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         """Prepare to record the installed PyTorch. None of its kernels may have run in the recording."""
         c = torch._C
         self.torch, local_sets = torch, LocalSets(c)
+        self._raw = raw_of(c)
         self.keys.read(c)
         self.keys.defaults = local_sets.defaults
         self.facts = TensorFacts(torch, self.keys)
@@ -95,6 +97,7 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         self._threads = ThreadStates(local_sets, self.cells, None if self.looking is None else self._recording_thread)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
         self._inference_numbers = InferenceNumbers(torch)
+        self._zero_numbers = ZeroNumbers(self)
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
         self.compiler = CompilerWatch(self)
@@ -105,7 +108,6 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         """
         self._current_node = c._current_autograd_node
         self._key_set = c._dispatch_keys
-        self._raw = raw_of(c)
         self._tensor_class = torch.Tensor
         kinds = c._functorch.TransformType
         self._differentiating = kinds.Grad, kinds.Jvp
@@ -163,6 +165,8 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
             call = self.collectives.step(operator, call)
         elif key == "BackendSelect":
             call = self._choosing_device(call)
+        if operator == MAKING_ZEROS:
+            call = self._zero_numbers.keeping(call)
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def _choosing_device(self, call: Step) -> Step:
@@ -191,6 +195,8 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         function that continues a call that is not recorded (``inference_numbers.py``).
         """
         wrapped = self.numbers_in_transform(args) if cell.is_in_front else self.wrapped.of
+        if self._raw(args[0]) & self._zero_numbers.bit:
+            wrapped = self._zero_numbers.among(cell, args, kwargs, wrapped)
         return cell.operator.with_tensors(args, wrapped), self._inference_numbers.onward(cell, args, kwargs)
 
     def numbers_in_transform(self, args: tuple[Any, ...], /) -> Callable[[Any], Any]:

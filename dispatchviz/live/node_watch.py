@@ -16,6 +16,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 from dispatchviz.core.seam.recorder import PLAIN
+from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.packing_hooks import PackingHooks
 from dispatchviz.live.retained_gradients import move_retained_hook
@@ -74,8 +75,12 @@ class NodeWatch:
         """Note the Nodes of tensors that an autograd kernel returned in grad mode."""
         if cell.operator.rebases:
             self._look_at_bases(tensors, cell)
-        results = tensors
+        results, numbered = tensors, self._watch.live_tensors.known
         for tensor in tensors:
+            known = numbered.get(id(tensor))
+            had_node = known is not None and known.node >= 0 and known() is tensor
+            if had_node and not cell.operator.rebases and not self._may_get_another(cell):
+                continue
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
                 name, sequence_nr = node.name(), node._sequence_nr()
                 number = self.numbers.of_result(node, sequence_nr, self._watch.thread)
@@ -88,10 +93,19 @@ class NodeWatch:
                 serial = self._watch.live_tensors.gets_node(tensor, number)
                 if serial < 0:
                     continue
-                if cell.operator.rebases:
+                if cell.operator.rebases or (had_node and not cell.operator.is_in_place_view):
                     self._has_history(tensor, serial, number)
                 else:
                     self._watch.note(("history_set", serial, number, tensor.output_nr))
+
+    def _may_get_another(self, cell: WatchedCell) -> bool:
+        """Return whether a kernel that writes to no tensor may give a tensor that has a Node another one.
+
+        An in-place view does. The fallback of autograd reads the ``grad_fn`` of its results, which makes a new Node for
+        a view whose base was written to. If any other kernel returns a tensor that has a Node, it is as it was, and our
+        kernel must not read its ``grad_fn``.
+        """
+        return cell.operator.is_in_place_view or cell.operator.cell(cell.key).reason == FALLBACK
 
     def _look_at_bases(self, tensors: Sequence[Any], cell: WatchedCell) -> None:
         """Note the new history of bases. A write through a view changes the history of its base too."""
@@ -104,7 +118,7 @@ class NodeWatch:
                     self._has_history(base, serial, number)
 
     def _has_history(self, tensor: Any, serial: int, number: int) -> None:
-        """Emit the event that a write has given a tensor another Node."""
+        """Emit the event that a write to a tensor, to a view of it or to its base has given it another Node."""
         watch = self._watch
         fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
         watch._emit(ev.HistoryRebased, *fields)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from sys import _getframe
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from dispatchviz.live.engine_watch import NO_RUN, Evaluation, Pass
 from dispatchviz.live.watched_operators import WatchedCell
@@ -36,6 +37,7 @@ class ThreadState:
         "sets",
         "watched",
         "work",
+        "zeros",
     )
 
     def __init__(self, sets: Sequence[int]) -> None:
@@ -63,6 +65,8 @@ class ThreadState:
         """The innermost pass."""
         self.work: Pass | None = None
         """The backward whose Nodes the thread evaluates."""
+        self.zeros: dict[Any, ref[Any]] = {}
+        """The newest zero tensor without dimensions of each dtype (``zero_numbers.py``)."""
 
 
 class ThreadStates(threading.local):

@@ -31,6 +31,7 @@ _TRANSFORMS = (
     *(K.FuncTorchDynamicLayerFrontMode, K.FuncTorchGradWrapper, K.FuncTorchVmapMode, K.FuncTorchBatched),
     K.FuncTorchDynamicLayerBackMode,
 )
+_ON_META = (K.AutogradMeta, K.Meta, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)
 META = 1 << BackendComponent.MetaBit - 1
 FUNCTORCH = raw(K.FuncTorchGradWrapper, K.FuncTorchBatched)
 FUNCTIONALIZE = raw(K.Functionalize)
@@ -38,9 +39,9 @@ PYTHON = raw(K.Python)
 TRACER = raw(K.Tracer)
 
 ON_DEMAND = (
-    (META, (K.AutogradMeta, K.Meta, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)),
+    (META, _ON_META),
     (FUNCTORCH, _TRANSFORMS),
-    (FUNCTIONALIZE, (K.Functionalize,)),
+    (FUNCTIONALIZE, (K.Functionalize, *_ON_META)),
     (PYTHON, (K.PythonTLSSnapshot, K.Python)),
     (TRACER, (K.Tracer,)),
     (raw(K.ZeroTensor), (K.ZeroTensor,)),
@@ -49,7 +50,8 @@ ON_DEMAND = (
     (raw(K.AutogradOther), (K.AutogradOther,)),
 )
 """Keys that are watched only when the first tensor with one of the bits is met, because each takes a tenth of a
-second.
+second. A kernel for Functionalize calls a kernel for Meta with meta tensors that it makes without a call (``to_meta``
+in the template ``RegisterFunctionalization.cpp``).
 """
 ALL_ON_DEMAND = sum(bits for bits, _ in ON_DEMAND)
 GIVING_A_BIT = {"aten::_conj": raw(K.Conjugate), "aten::_neg_view": raw(K.Negative)}

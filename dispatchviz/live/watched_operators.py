@@ -51,7 +51,8 @@ class WatchedOperator:
         self.generator = generators[0] if generators else None
         """Position and name of the parameter for a random generator, whose key counts."""
         returns_it = any(one.alias_info is not None and one.alias_info.is_write for one in schema.returns)
-        self.rebases = returns_it and name.partition(".")[0] not in IN_PLACE_VIEWS
+        self.is_in_place_view = name.partition(".")[0] in IN_PLACE_VIEWS
+        self.rebases = returns_it and not self.is_in_place_view
         """True if it returns the tensor that it writes to, with a history that continues the earlier one
         (``modifies_arguments`` in torchgen). An operator that only updates ``running_mean`` beside its results rebases
         nothing.
@@ -105,6 +106,7 @@ class WatchedCell:
         "name",
         "operator",
         "operators",
+        "redispatches",
         "runs_python",
     )
 
@@ -121,6 +123,8 @@ class WatchedCell:
         self.is_in_front = key == "FuncTorchDynamicLayerFrontMode" and not is_python
 
     operator: WatchedOperator
+    redispatches: WatchedOperator
+    """The operator that the kernel redispatches, if it redispatches at all."""
 
 
 class UnmetCell(WatchedCell):
@@ -132,12 +136,19 @@ class UnmetCell(WatchedCell):
 
     def __getattr__(self, name: str) -> Any:
         """Read the operator, and return the attribute."""
-        if name != "operator":
+        if name not in ("operator", "redispatches"):
             raise AttributeError(name)
-        self.operator = self.operators.of(self.name)
+        self.operator = self.redispatches = self.operators.of(self.name)
+        if (self.name, self.key) in REDISPATCHING_ANOTHER:
+            self.redispatches = self.operators.of(REDISPATCHING_ANOTHER[self.name, self.key])
         self.__class__ = WatchedCell  # type: ignore[assignment]  # both have the same slots
-        return self.operator
+        return getattr(self, name)
 
+
+REDISPATCHING_ANOTHER = {("aten::sub.Tensor", "ZeroTensor"): "aten::add.Tensor"}
+"""The kernels that redispatch an operator other than their own, by operator and key, with that operator
+(``sub_zerotensor`` in ``aten/src/ATen/native/BinaryOps.cpp``).
+"""
 
 CALLING_AGAIN = frozenset(
     (

@@ -137,7 +137,7 @@ def _page(title: str, mirrors: str, parts: list[str]) -> str:
 
 
 _IMPORTS = {
-    "dispatchviz.core.autograd.variables.requires_grad_flag": ("make_variable",),
+    "dispatchviz.core.autograd.variables.requires_grad_flag": ("make_variable", "new_variable"),
     "dispatchviz.core.bindings.binding": ("Binding", "Operator", "check_out_type_matches", "not_modelled"),
     "dispatchviz.core.bindings.default_device": ("check_compiled", "device_or_default"),
     "dispatchviz.core.tensor.dtype": ("int64",),
@@ -370,4 +370,4 @@ def _factory_body(overload: Overload) -> Iterator[str]:
     else:
         yield "    with AutoDispatchBelowADInplaceOrView():"
         yield f"        result = ops.{function.identifier}.call({arguments})"
-    yield "    return make_variable(result, requires_grad)"
+    yield f"    return {'make' if overload.method else 'new'}_variable(result, requires_grad)"

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 
 Numbers = dict[int, int]
 """A map from the number in the trace to the new number."""
@@ -22,7 +23,8 @@ Numbers = dict[int, int]
 class FirstMentions:
     """The current facts of each tensor, and new numbers for those that are named."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Trace | None = None) -> None:
+        self._leaves = {} if trace is None else _leaves_by_call(trace)
         self._facts: dict[int, ev.TensorCreated] = {}
         """The current facts of each tensor."""
         self._wrapped: dict[tuple[str, str], int] = {}
@@ -41,6 +43,9 @@ class FirstMentions:
     def follow(self, event: ev.AnyEvent) -> None:
         """Update the facts of a tensor from an event."""
         match event:
+            case ev.Dispatched() if event.seq in self._leaves:
+                for leaf in self._leaves[event.seq]:
+                    self._change(leaf, requires_grad=True)
             case ev.TensorCreated():
                 self._facts[event.tensor] = event
                 if event.wrapped_number:
@@ -84,6 +89,24 @@ class FirstMentions:
     def task(self, number: int) -> int:
         """Return the new number of a graph task."""
         return _counted(self._tasks, number)
+
+
+def _leaves_by_call(trace: Trace) -> dict[int, list[int]]:
+    """Return the leaves that get their AccumulateGrad in each outermost call.
+
+    They require grad from its beginning, which an installed PyTorch shows only at its end: ``requires_grad_`` calls no
+    operator.
+    """
+    found: dict[int, list[int]] = {}
+    for step in trace.steps_of(ev.AccumulatorMade):
+        made, call = trace[step], None
+        seq = made.parent
+        while seq is not None:
+            event = trace[seq]
+            call, seq = seq if isinstance(event, ev.Dispatched) else call, event.parent
+        if call is not None and isinstance(made, ev.AccumulatorMade):
+            found.setdefault(call, []).append(made.tensor)
+    return found
 
 
 def _counted(known: Numbers, number: int) -> int:

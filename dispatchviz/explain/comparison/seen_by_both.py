@@ -7,8 +7,8 @@ are renumbered in the order in which these events name them.
 
 Not recorded in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
 engine's counts and queues, version counters, calls without a tensor, the Node before several roots, the times when
-hooks of ``retain_grad`` run. Also left out: the events that format a tensor as text, the calls of PyTorch's meta
-functions in Python, which the model computes in another way, the lengths of the workspaces of LAPACK
+hooks of ``retain_grad`` run. Also left out: the events that format a tensor as text, the calls of ``numel`` and of
+PyTorch's meta functions in Python, which the model computes in another way, the lengths of the workspaces of LAPACK
 (``docs/differences.md``), the last digits of numbers, the numbers that Nodes save, and the inputs of
 ``torch.autograd.grad`` that no edge leads to.
 """
@@ -58,6 +58,9 @@ UNWATCHED = frozenset({"aten::div_.Tensor_mode"})
 recorded.
 """
 
+MISSING = "aten::numel"
+"""The operator that PyTorch's forward formulas call and the model does not have (``docs/differences.md``)."""
+
 OF_A_CALL = ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered, ev.KernelReturned
 
 UNSEEN = ev.FunctionEntered, ev.ForwardFormulaEntered
@@ -105,7 +108,7 @@ class _View:
         self.steps: list[int] = []
         self._trace = trace
         self._nodes = MetNodes(trace.events)
-        self._tensors = FirstMentions()
+        self._tensors = FirstMentions(trace)
         self._parents: dict[int, int | None] = {}
         self._numbers: dict[int, int] = {}
         """The number in the new trace of each event that contains others."""
@@ -186,6 +189,8 @@ class _View:
             return True
         if isinstance(event, ev.KernelEntered) and event.kernel.endswith(PYTHON_META):
             self._meta_functions.add(event.seq)
+        if isinstance(event, ev.Dispatched) and event.operator == MISSING:
+            return True
         if isinstance(event, ev.Dispatched) and event.key == "Undefined":
             return not event.operator.startswith(WITHOUT_TENSORS)
         if event.parent in self._meta_functions:

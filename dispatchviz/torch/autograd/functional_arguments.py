@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dispatchviz.core.autograd.engine import backward_grad
-from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable, requires_grad_
+from dispatchviz.core.autograd.variables.requires_grad_flag import new_variable, requires_grad_
 from dispatchviz.core.autograd.variables.variable import requires_grad
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
@@ -122,7 +122,7 @@ def zeros_like(tensor: Tensor, flag: bool = False) -> Tensor:
     """``torch.zeros_like(tensor, requires_grad=flag)``"""
     with AutoDispatchBelowADInplaceOrView():
         zeros = ops.zeros_like.call(tensor, None, None, None, False, None)
-    return make_variable(zeros, flag)
+    return new_variable(zeros, flag)
 
 
 def grad(

@@ -21,7 +21,7 @@ from dispatchviz.core.autograd.graph.basic_nodes import Identity
 from dispatchviz.core.autograd.graph.edge import Edge
 from dispatchviz.core.autograd.graph.gradient_edge import GradientEdge, parse
 from dispatchviz.core.autograd.hooks.tensor_hooks import retain_grad
-from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
+from dispatchviz.core.autograd.variables.requires_grad_flag import new_variable
 from dispatchviz.core.autograd.variables.variable import grad_fn, gradient_edge, requires_grad, try_get_grad_accumulator
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.layers.functorch.functorch_tls import check_supports_backward
@@ -149,7 +149,7 @@ def _materialized(
 def _zeros_like(tensor: Tensor, create_graph: bool) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         zeros = ops.zeros_like.call(tensor, None, None, None, False, None)
-    return make_variable(zeros, create_graph)
+    return new_variable(zeros, create_graph)
 
 
 # -- the engine's Python entry ----------------------------------------------------------------------------------------

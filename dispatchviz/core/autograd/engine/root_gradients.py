@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dispatchviz.core.autograd.graph.gradient_edge import GradientEdge
+from dispatchviz.core.autograd.variables.requires_grad_flag import new_variable
 from dispatchviz.core.autograd.variables.variable import requires_grad
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
@@ -80,8 +81,10 @@ def _ones(root: Root, expected: _Expected) -> Tensor:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {expected.dtype!r}")
     with AutoDispatchBelowADInplaceOrView():  # as for every binding of a factory function
         if isinstance(root, Tensor):
-            return ops.ones_like.call(root, None, None, None, False, "preserve_format")
-        return ops.ones.call(expected.size, expected.dtype, None, expected.device, False)
+            ones = ops.ones_like.call(root, None, None, None, False, "preserve_format")
+        else:
+            ones = ops.ones.call(expected.size, expected.dtype, None, expected.device, False)
+    return new_variable(ones, False)
 
 
 def _check(index: int, root: Root, expected: _Expected, gradient: Tensor, batched: bool) -> None:

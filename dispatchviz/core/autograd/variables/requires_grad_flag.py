@@ -6,12 +6,15 @@ method) and ``VariableTypeManual.cpp`` (``detach_``). Only ``detach_`` is dispat
 
 from __future__ import annotations
 
-from dispatchviz.core.autograd.variables.variable import is_inference, is_leaf
+from dispatchviz.core.autograd.variables.variable import is_inference, is_leaf, shallow_copy_and_detach
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.layers.functorch.functorch_tls import check_supports_inplace_requires_grad
 from dispatchviz.core.seam import recorder
-from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor, VersionCounter
 from dispatchviz.core.thread.thread_state import thread
 
+_FUNCTIONALIZE = raw(DispatchKey.Functionalize)
 _NOT_A_LEAF = "you can only change requires_grad flags of leaf variables."
 _USE_DETACH = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
@@ -42,8 +45,21 @@ def change_requires_grad(tensor: Tensor, flag: bool = True) -> Tensor:
     return _set_flag(tensor, flag)
 
 
+def new_variable(tensor: Tensor, flag: bool) -> Tensor:
+    """Return the result of a factory with this flag (``make_variable`` in ``torch/csrc/autograd/variable.h``).
+
+    A functional tensor has the version counter of its value, so it gets copied. Raise RuntimeError for a dtype without
+    gradients.
+    """
+    if tensor._ks & _FUNCTIONALIZE:
+        tensor = shallow_copy_and_detach(tensor, VersionCounter())
+        if recorder.active is not None:
+            recorder.active.tensor_created(tensor)
+    return make_variable(tensor, flag) if flag else tensor
+
+
 def make_variable(tensor: Tensor, flag: bool) -> Tensor:
-    """Set the flag of a factory's result. Raise RuntimeError for a dtype without gradients."""
+    """Set the flag of a new tensor. Raise RuntimeError for a dtype without gradients."""
     if not flag:
         return tensor
     if not tensor._dtype.can_require_grad:

@@ -70,9 +70,17 @@ def sub_zerotensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tenso
 
 def _shaped(op: Any, self: Tensor, other: Tensor, *numbers: Scalar) -> Tensor:
     """The result's shape and dtype, from the operator's meta kernel."""
-    operands = [ops.to_dtype_layout.call(t, None, None, META, None, False, False, None) for t in (self, other)]
-    result: Tensor = op.redispatch(_META, *operands, *numbers)
+    result: Tensor = op.redispatch(_META, _on_meta(self), _on_meta(other), *numbers)
     return result
+
+
+def _on_meta(tensor: Tensor) -> Tensor:
+    """The operand on the meta device: ``send_to_meta``. The tangent of a number remains a wrapped number."""
+    if not (is_zerotensor(tensor) and tensor._wrapped_number):
+        return ops.to_dtype_layout.call(tensor, None, None, META, None, False, False, None)
+    zero = ops._efficientzerotensor.call(tensor._size, tensor._dtype, "strided", META, False)
+    zero._wrapped_number = True
+    return zero
 
 
 def _device(self: Tensor, other: Tensor) -> Device:
