@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -29,6 +30,16 @@ if TYPE_CHECKING:
 
 class Export(click.Command):
     """The command ``export``. Its options may follow the script; the script's arguments come after ``--``."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse the command line. With ``--gallery`` it is that of another command."""
+        if any(word.partition("=")[0] == "--gallery" for word in takewhile(lambda word: word != "--", args)):
+            from dispatchviz.cli.gallery_command import gallery_command
+
+            return gallery_command.make_context(info_name, args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line. Raise UsageError for arguments of the script before ``--``."""
@@ -79,6 +90,7 @@ Examples:
   dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
   dispatchviz export examples/forum.py -o forum.html
   dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
+  dispatchviz export --gallery site train.py
 """.format(formats="\n".join(f"{' '.join(each.suffixes):<28} {each.help}" for each in FORMATS))
 
 
@@ -96,6 +108,13 @@ Examples:
     "form",
     type=click.Choice([form for each in FORMATS for form in each.forms]),
     help="Write this format if FILE has no suffix. Default for standard output: svg.",
+)
+@click.option(
+    "--gallery",
+    metavar="FOLDER",
+    expose_value=False,
+    help="Instead of a file, write a folder of pages with a list: your programs, traces and lessons, and those lessons "
+    "that ship with dispatchviz. dispatchviz export --gallery FOLDER --help",
 )
 @picture_choice.options
 @click.option(

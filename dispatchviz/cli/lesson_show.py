@@ -8,6 +8,7 @@ from pathlib import Path
 from dispatchviz.cli.input_source import alone
 from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.cli.lesson_texts import hand_out
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.foundation.terminal_output import print_lines
@@ -43,14 +44,7 @@ def show_lesson(
         alone("-o", plain=plain, present=present, answers=answers)
         _check_name(output)
         (check_page if _is_page(output) else check_hand_out)(output)
-    kept = None if answers is None else KeptAnswers(answers)
-    outcome = run_lesson(lesson)
-    ended = type(outcome.error).__name__ if outcome.error is not None else ""
-    if ended != lesson.raises:
-        found = outcome.error_message or "it raised nothing"
-        raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as the lesson states: {found}")
-    trace = outcome.trace if output is None else without_folders(outcome.trace)
-    guide = Guide(lesson, trace, lesson_after(lesson) if after is None else after, kept)
+    guide, trace = guided(lesson, output is not None, answers, after)
     if output == STANDARD_OUTPUT:
         print_lines(hand_out(guide, trace, paper=True))
     elif output is not None and _is_page(output):
@@ -62,13 +56,30 @@ def show_lesson(
         write_text(output, (HAND_OUT_MARK, "", *hand_out(guide, trace, paper=True)))
         print_lines([f"{output} written"])
     elif plain or can_run() is not None:
-        print_lines(hand_out(guide, outcome.trace))
+        print_lines(hand_out(guide, trace))
     else:
         from dispatchviz.tui.app import show
 
         again = (script_of(lesson.path),)
-        show(outcome.trace, guide.place.step, run_arguments=again, leaving=leaving, guide=guide, presenting=present)
+        show(trace, guide.place.step, run_arguments=again, leaving=leaving, guide=guide, presenting=present)
     return 0
+
+
+def guided(
+    lesson: Lesson, for_others: bool = True, answers: Path | None = None, after: str | None = None
+) -> tuple[Guide, Trace]:
+    """Run a lesson. Return its places and the trace, which reveals no folder if it is for others.
+
+    Raise DispatchvizError if the program does not end as the lesson states.
+    """
+    kept = None if answers is None else KeptAnswers(answers)
+    outcome = run_lesson(lesson)
+    ended = type(outcome.error).__name__ if outcome.error is not None else ""
+    if ended != lesson.raises:
+        found = outcome.error_message or "it raised nothing"
+        raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as the lesson states: {found}")
+    trace = without_folders(outcome.trace) if for_others else outcome.trace
+    return Guide(lesson, trace, lesson_after(lesson) if after is None else after, kept), trace
 
 
 def _check_name(output: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import re
 from functools import cache
 from html import escape
@@ -22,6 +21,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.outputs.page.player_data import player_data
+from dispatchviz.outputs.page.template import filled, hash_of
 
 SCRIPTS = (
     "data.js",
@@ -56,23 +56,13 @@ def player_page(trace: Trace, guide: Guide | None = None) -> bytes:
     style, script, boot = _asset("player.css"), "\n".join(map(_asset, SCRIPTS)), _asset("boot.js")
     parts = {
         "title": escape(guide.lesson.title if guide else PurePath(trace.header.program).name),
-        "style-hash": _hash(style),
-        "script-hash": _hash(script),
+        "style-hash": hash_of(style),
+        "script-hash": hash_of(script),
         "boot": boot,
-        "boot-hash": _hash(boot),
+        "boot-hash": hash_of(boot),
         "packed": _packed({"style": style, "script": script, "recorded": player_data(trace, guide)}),
     }
-    return _filled(_asset("page.html"), parts).encode()
-
-
-def _filled(template: str, parts: dict[str, str]) -> str:
-    """Return the template with a part in place of each ``{{name}}``. The parts themselves are not searched again."""
-    pieces = template.split("{{")
-    filled = [pieces[0]]
-    for piece in pieces[1:]:
-        name, _, rest = piece.partition("}}")
-        filled += [parts[name], rest]
-    return "".join(filled)
+    return filled(_asset("page.html"), parts).encode()
 
 
 def _packed(page: dict[str, object]) -> str:
@@ -83,10 +73,6 @@ def _packed(page: dict[str, object]) -> str:
 
 SPECIAL, PLAIN = b"<>&{}`", b"/,.:[]"
 """The characters of base 85 that have a meaning elsewhere, and their replacements."""
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 @cache

@@ -2,7 +2,7 @@
 
 const S = {
   at: 0, came: -1, past: [], undone: [], below: [], opened: new Set(), level: 1, stage: -1,
-  own: [], focus: 1, zoomed: false, query: "", hits: [], place: 0, presenting: false, note: null, isFirst: false,
+  own: [], focus: 1, zoomed: false, query: "", hits: [], place: 0, presenting: false, embedded: false, note: null, isFirst: false,
   filter: null, filterText: "", marks: new Map(), breakpoints: [], shown: new Map(),
 };
 

@@ -19,6 +19,7 @@ function drawBars(asked) {
   element("position").textContent = placeOf(S.at);
   element("where").replaceChildren(...D.where.at(S.at).flatMap((number) => line(number).spans.map(drawnSpan)), made("span", "r-good", [...asking, ...playing].map((each) => `  ${each}`).join("")));
   element("slider").value = S.at;
+  element("whole").href = `${location.pathname}#step=${S.at}`;
   element("slider").setAttribute("aria-valuetext", placeOf(S.at));
   element("steps-title").textContent = `Steps${hitText()}`;
   for (const [name, on] of [["predict", A.on], ["present", S.presenting]])
@@ -56,7 +57,11 @@ function begin() {
   S.marks = linkedMarks();
   if (linkedStep() >= 0) S.at = linkedStep();
   else S.isFirst = !D.lesson;
-  S.presenting = new URLSearchParams(location.search).has("present");
+  const asked = new URLSearchParams(location.search);
+  S.presenting = asked.has("present");
+  S.embedded = asked.has("embed");
+  document.body.classList.toggle("embedded", S.embedded);
+  element("whole").hidden = !S.embedded;
 }
 
 function open() {
@@ -71,7 +76,7 @@ function open() {
   element("opening").remove();
   for (const listen of [listenToSteps, listenToPanes, listenToGraph, listenToKeys, listenToTouch, listenToPrinter, listenToDialog, listenToTerms]) listen();
   render();
-  element("list").focus({ preventScroll: true });
+  if (!S.embedded) element("list").focus({ preventScroll: true });
   document.documentElement.dataset.opened = performance.now().toFixed(1);
 }
 

@@ -4,7 +4,7 @@ const KEYS_PANE = 2, CALLS_PANE = 4, GRAPH_PANE = 6;
 
 /** The number of panes that fit. */
 function room() {
-  if (S.presenting) return 1;
+  if (S.presenting || S.embedded) return 1;
   const width = innerWidth, height = innerHeight;
   if (width < 700) return 4;
   return (width < 1250 ? 1 : 2) * (height < 620 ? 1 : height < 1000 ? 2 : 3);

@@ -1,0 +1,156 @@
+"""``dispatchviz export --gallery FOLDER [SCRIPT-or-TRACE]...``: the pages of lessons and programs, and their list."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from dispatchviz.cli import completion, options
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.trace_file import Trace
+    from dispatchviz.lessons.guide import Guide
+    from dispatchviz.outputs.gallery.index_page import Entry
+    from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
+
+OPTION = "--gallery"
+LIST = "index.html"
+"""The name of the page that lists the others, which a host shows for the folder."""
+
+PROGRAMS, LESSONS = "programs", "lessons"
+"""The folders of the pages."""
+
+
+class Wanted(NamedTuple):
+    """The wish of a user for the programs of a gallery."""
+
+    folder: Path
+    engine: RequestedEngine | None
+    cuda: str
+
+
+@click.command("export")
+@click.option(OPTION, "folder", metavar="FOLDER", required=True, type=click.Path(path_type=Path), help="The folder.")
+@click.option("--lessons/--no-lessons", default=True, help="Add the lessons that ship with dispatchviz (the default).")
+@options.engine
+@options.cuda
+@click.argument("sources", nargs=-1, metavar="[SCRIPT-or-TRACE]...", shell_complete=completion.programs)
+def gallery_command(
+    folder: Path, lessons: bool, engine: RequestedEngine | None, cuda: str, sources: tuple[str, ...]
+) -> int:
+    """Write a folder of interactive pages, listed by its index.html: your programs, traces and lessons, and the lessons
+    that ship with dispatchviz.
+
+    The folder works from a file and on any static host. Only pages of dispatchviz are overwritten.
+
+    \b
+    Examples:
+      dispatchviz export --gallery site
+      dispatchviz export --gallery site train.py run.dvtrace my_lesson.py
+    """
+    from dispatchviz.foundation.terminal_output import print_lines
+    from dispatchviz.lessons.catalog import shipped_lessons
+    from dispatchviz.outputs.gallery.index_page import BEGINS, Group, index_page
+    from dispatchviz.outputs.written_files import check_place, write_bytes, writing
+
+    own = [Path(source) for source in sources if _is_lesson(source)]
+    programs = [source for source in dict.fromkeys(sources) if not _is_lesson(source)]
+    with writing(folder):
+        for inner in (PROGRAMS, LESSONS):
+            (folder / inner).mkdir(parents=True, exist_ok=True)
+    check_place(str(folder / LIST), "list of a gallery", BEGINS.search)
+    written = [*_programs(programs, Wanted(folder, engine, cuda))]
+    groups = (
+        Group("Programs", "", [entry for entry, _ in written]),
+        Group("Your lessons", "", [*_lessons(own, folder)]),
+        Group("Lessons", COURSE, [*_lessons(shipped_lessons() if lessons else (), folder)]),
+    )
+    write_bytes(folder / LIST, index_page([group for group in groups if group.entries]))
+    print_lines([f"{folder / LIST} written"])
+    return max((status for _, status in written), default=0)
+
+
+COURSE = "A lesson asks before it answers. Take them in this order, or choose one."
+
+
+def _is_lesson(source: str) -> bool:
+    from dispatchviz.lessons.catalog import has_marks
+
+    return source.endswith(".py") and Path(source).is_file() and has_marks(Path(source))
+
+
+def _programs(sources: Sequence[str], wanted: Wanted) -> Iterator[tuple[Entry, int]]:
+    """Write the page of each program and trace. Yield its entry and the exit status."""
+    from dispatchviz.outputs.gallery.index_page import Entry
+
+    names = set[str]()
+    for source in sources:
+        trace, status = _recorded(source, wanted)
+        name = next(one for one in _numbered(PurePath(source).stem) if one not in names)
+        names.add(name)
+        file = f"{PROGRAMS}/{name}.html"
+        _write_page(wanted.folder / file, trace)
+        yield Entry(file, f"`{PurePath(trace.header.program).name}`", _described(trace)), status
+
+
+def _numbered(stem: str) -> Iterator[str]:
+    return (stem if at == 1 else f"{stem}-{at}" for at in count(1))
+
+
+def _recorded(source: str, wanted: Wanted) -> tuple[Trace, int]:
+    """Return a saved trace, or that of a program that is run; and the exit status."""
+    from dispatchviz.cli.chosen_engine import announced, chosen_engine
+    from dispatchviz.cli.input_source import trace_in
+    from dispatchviz.cli.script_run import conclude, run_script
+
+    found = trace_in(source)
+    if found is not None:
+        return found, 0
+    choice = announced(chosen_engine(wanted.engine, source, wanted.cuda))
+    outcome = run_script(source, (), wanted.cuda, None, engine=choice)
+    return outcome.trace, conclude(outcome, None)
+
+
+def _described(trace: Trace) -> str:
+    """Return what a program shows: the description of an example, or the first line of the docstring."""
+    from dispatchviz.foundation.shipped_examples import examples
+
+    for example in examples():
+        if example.script == trace.header.program:
+            return example.shows
+    try:
+        text = ast.get_docstring(ast.parse(trace.header.sources.get(trace.header.program, "")))
+    except SyntaxError:
+        return ""
+    return (text or "").partition("\n")[0].replace("``", "`")
+
+
+def _write_page(file: Path, trace: Trace, guide: Guide | None = None) -> None:
+    from dispatchviz.foundation.terminal_output import print_lines
+    from dispatchviz.outputs.page.format import check_page
+    from dispatchviz.outputs.page.player_page import player_page
+    from dispatchviz.outputs.without_folders import without_folders
+    from dispatchviz.outputs.written_files import write_bytes
+
+    check_page(str(file))
+    write_bytes(file, player_page(without_folders(trace), guide))
+    print_lines([f"{file} written"])
+
+
+def _lessons(files: Sequence[Path], folder: Path) -> Iterator[Entry]:
+    """Write the page of each lesson. Yield its entry."""
+    from dispatchviz.cli.lesson_show import guided
+    from dispatchviz.lessons.lesson_file import read_lesson
+    from dispatchviz.outputs.gallery.index_page import Entry
+
+    for path in files:
+        lesson = read_lesson(path)
+        file = f"{LESSONS}/{lesson.name}.html"
+        guide, trace = guided(lesson)
+        _write_page(folder / file, trace, guide)
+        yield Entry(file, lesson.title, lesson.summary)

@@ -1,0 +1,74 @@
+"""The command that writes a folder of pages with a list."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.cli import main
+from tests.cli.command import FORUM, dispatchviz, refused
+
+LESSON = """\
+# # What does `mul` record?
+#
+# One Node, for `x`.
+#
+# ## Predict
+#
+# stop: y's Node
+# MulBackward0.
+
+import torch
+
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+"""
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> list[str]:
+    """Return a program that fails, another one of the same name, and a lesson."""
+    for folder, text in (("one", '"""Adds nothing."""\nimport torch\ntorch.cat([])\n'), ("two", "import torch\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "net.py").write_text(text)
+    (tmp_path / "own.py").write_text(LESSON)
+    return [str(tmp_path / name) for name in ("one/net.py", "two/net.py", "own.py")]
+
+
+def links(page: Path) -> dict[str, str]:
+    """Return the text of each link of a list to a page, by its address."""
+    return dict(re.findall(r'<li><a href="([^"]+)">(.*?)</a>', page.read_text()))
+
+
+def test_folder_has_a_page_of_each_source_and_a_list(tmp_path: Path, sources: list[str]) -> None:
+    """The exit status is that of the program that failed."""
+    site = tmp_path / "site"
+    done = dispatchviz("export", "--gallery", site, "--no-lessons", FORUM, *sources, cwd=tmp_path)
+    assert done.status == 1
+    assert "expected a non-empty list" in done.err
+    assert links(site / "index.html") == {
+        "programs/forum.html": "<code>forum.py</code>",
+        "programs/net.html": "<code>net.py</code>",
+        "programs/net-2.html": "<code>net.py</code>",
+        "lessons/own.html": "What does <code>mul</code> record?",
+    }
+    assert all((site / file).is_file() for file in links(site / "index.html"))
+    text = (site / "index.html").read_text()
+    assert "Adds nothing." in text
+    assert str(tmp_path) not in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("mine")
+    assert "is not a list of a gallery" in refused("export", "--gallery", tmp_path, "--no-lessons", FORUM)
+    assert (tmp_path / "index.html").read_text() == "mine"
+
+
+def test_help_of_the_gallery_is_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--gallery", "site", "--help"]) == 0
+    assert "--no-lessons" in capsys.readouterr().out
+    assert main(["export", "--help"]) == 0
+    assert "--gallery FOLDER" in capsys.readouterr().out
