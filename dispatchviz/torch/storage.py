@@ -212,7 +212,7 @@ class TypedStorage:
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} out of range for storage of size {len(self)}")
-        numbers = torch.tensor([], dtype=self.dtype, device=self.device).set_(self._untyped_storage)
+        numbers = torch.tensor([], dtype=self.dtype, device=self.device).set_(self)
         return numbers[index % len(self)].item()
 
     def __iter__(self) -> Iterator[Any]:
