@@ -6,8 +6,8 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 are renumbered in the order in which these events name them.
 
 Not recorded in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, calls without a tensor, the Node before several roots, the times when
-hooks of ``retain_grad`` run. Also left out: the events that format a tensor as text, the calls of PyTorch's meta
+engine's counts and queues, version counters, calls without a tensor, calls that find no kernel, the Node before several
+roots, the times when hooks of ``retain_grad`` run. Also left out: the events that format a tensor as text, the calls of PyTorch's meta
 functions in Python, which the model computes in another way, the lengths of the workspaces of LAPACK
 (``docs/differences.md``), the last digits of numbers, the numbers that Nodes save, and the inputs of
 ``torch.autograd.grad`` that no edge leads to.
@@ -139,6 +139,7 @@ class _View:
         self._function: int | None = None
         """The function of the last line."""
         self._hooks = _last_pre_hooks(trace.events)
+        self._without_kernel = _calls_without_kernel(trace)
         self._not_evaluated = not_evaluated(trace)
         self._registered: dict[int, int] = {}
         """The new numbers of the hooks that are recorded."""
@@ -188,6 +189,8 @@ class _View:
             self._meta_functions.add(event.seq)
         if isinstance(event, ev.Dispatched) and event.key == "Undefined":
             return not event.operator.startswith(WITHOUT_TENSORS)
+        if event.seq in self._without_kernel:
+            return True
         if event.parent in self._meta_functions:
             return not isinstance(event, ev.KernelReturned)
         if isinstance(event, ev.NodeStarted) and event.name == GRAPH_ROOT:
@@ -399,7 +402,7 @@ class _View:
             case ev.BackwardFinished():
                 return
             case ev.ProgramRaised():
-                yield replace(event, file="", line=0, traceback="")
+                yield replace(event, file="", line=0, traceback="", message=without_folders(event.message))
             case ev.NameBound():
                 if self._tensors.is_known(event.tensor):
                     yield event
@@ -414,6 +417,12 @@ class _View:
         return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
 
 
+def without_folders(text: str) -> str:
+    """Return a text with the files of PyTorch below its own folder, wherever it was built or installed."""
+    return _FOLDERS.sub("", text)
+
+
+_FOLDERS = re.compile(r"/(?:[^\s'\"/]+/)*?(?=(?:aten/src|build/aten|c10|torch)/)")
 _DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]\d+)?")
 """The pattern of a number whose last digits depend on rounding."""
 
@@ -446,6 +455,12 @@ IN_CPP = "warn_autograd_not_implemented_hook"
 
 def _of(known: dict[int, Any], seq: int | None) -> Any:
     return None if seq is None else known.get(seq)
+
+
+def _calls_without_kernel(trace: Trace) -> frozenset[int | None]:
+    """Return the calls that find no kernel. An installed PyTorch is recorded by kernels, so it has no such steps."""
+    selected = (trace[step] for step in trace.steps_of(ev.KernelSelected))
+    return frozenset([e.parent for e in selected if isinstance(e, ev.KernelSelected) and e.reason == "missing"])
 
 
 def not_evaluated(trace: Trace) -> frozenset[int]:
