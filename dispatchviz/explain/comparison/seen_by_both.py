@@ -230,11 +230,14 @@ class _View:
         return sets
 
     def _follow_functions(self, event: ev.AnyEvent) -> None:
-        """Continue a line that calls a custom Function after the lines of that function."""
-        parent = event.parent
+        """Continue a line that calls a custom Function after the lines of that function. Lines of a kernel within it are
+        recorded.
+        """
+        parent, kernel = event.parent, self._kernel[event.seq]
         function = self._functions[event.seq] = event.seq if isinstance(event, UNSEEN) else _of(self._functions, parent)
         if isinstance(event, ev.SourceLine):
-            self._function = function
+            is_recorded = kernel is not None and function is not None and function < kernel
+            self._function = self._function if is_recorded else function
         elif self._function is not None and not self._is_in(event, self._function):
             while parent is not None and parent not in self._lines:
                 parent = self._parents[parent]
