@@ -275,6 +275,8 @@ class _View:
             return
         if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
             self._emit_accumulated()
+        if isinstance(event, ev.ProgramRaised) and self._line is not None and self._line.resumed:
+            self._line = None  # an exception leaves a with statement, whose events PyTorch does not show
         if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
             self._emit_line()
         seq, around = event.seq, self._within(event)
