@@ -29,6 +29,7 @@ NAMES = (
     "truth/copying_parameters_and_bits",
     "truth/gradcheck_fast",
     "truth/repeat_interleave_ways",
+    "truth/root_gradient_of_other_dtype",
     "truth/rule_of_logits",
     "truth/set_says_no",
     "truth/stats_gradient_edges",

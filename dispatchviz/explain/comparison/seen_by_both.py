@@ -7,10 +7,10 @@ are renumbered in the order in which these events name them.
 
 Not recorded in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
 engine's counts and queues, version counters, calls without a tensor, calls that find no kernel, the Node before several
-roots, the times when hooks of ``retain_grad`` run. Also left out: the events that format a tensor as text, the calls of PyTorch's meta
-functions in Python, which the model computes in another way, the lengths of the workspaces of LAPACK
-(``docs/differences.md``), the last digits of numbers, the numbers that Nodes save, and the inputs of
-``torch.autograd.grad`` that no edge leads to.
+roots, the times when hooks of ``retain_grad`` run. Also left out: the events that format a tensor as text, the calls of
+PyTorch's meta functions in Python, which the model computes in another way, the lengths of the workspaces of LAPACK
+(``docs/differences.md``), the last digits of numbers, the folders of PyTorch in messages, the numbers that Nodes save,
+and the inputs of ``torch.autograd.grad`` that no edge leads to.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events.hook_events import BEFORE_NODE, BEHIND_NODE
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
+from dispatchviz.explain.comparison.fitted_roots import fitted_first
 from dispatchviz.explain.comparison.met_nodes import MetNodes
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.trace_index.recorded_engine import UNSEEN_RUNNING, is_live
@@ -75,7 +76,7 @@ def seen_by_both(trace: Trace, places: bool = True) -> SeenByBoth:
     in each release, are left out.
     """
     view = _View(trace, places)
-    for event in trace.events:
+    for event in fitted_first(trace.events) if is_live(trace.header) else trace.events:
         view.add(event)
     return SeenByBoth(trace, tuple(view.events), tuple(view.steps))
 
@@ -230,7 +231,7 @@ class _View:
         return sets
 
     def _follow_functions(self, event: ev.AnyEvent) -> None:
-        """Continue a line that calls a custom Function after the lines of that function. Lines of a kernel within it are
+        """Continue a line that calls a custom Function after the lines of that function. Lines of a kernel in it are
         recorded.
         """
         parent, kernel = event.parent, self._kernel[event.seq]
