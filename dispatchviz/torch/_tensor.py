@@ -113,5 +113,8 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
     made = func(*args)
     if type(made) is not new_type:
         made = made.as_subclass(new_type)
-    vars(made).update(state)
+    if hasattr(type(made), "__setstate__"):  # only the class of a user has it
+        made.__setstate__(state)
+    else:
+        vars(made).update(state)
     return made
