@@ -255,8 +255,8 @@ def _mismatch_of_tensors(actual: Any, expected: Any, matches: Any, rtol: float, 
     equality = rtol == 0 and atol == 0
     lines = [
         f"Mismatched elements: {count} / {elements} ({count / elements:.1%})",
-        _greatest_line("absolute", *most_absolute, matches.shape, atol, equality),
-        _greatest_line("relative", *most_relative, matches.shape, rtol, equality),
+        _greatest_line("absolute", most_absolute, matches.shape, atol, equality),
+        _greatest_line("relative", most_relative, matches.shape, rtol, equality),
     ]
     return f"Tensor-likes are not {'equal' if equality else 'close'}!\n\n" + "\n".join(lines)
 
@@ -267,7 +267,8 @@ def _greatest(differences: Any, matches: Any) -> Any:
     return torch.max(differences, 0)
 
 
-def _greatest_line(kind: str, difference: Any, place: Any, shape: Any, tolerance: float, equality: bool) -> str:
+def _greatest_line(kind: str, found: Any, shape: Any, tolerance: float, equality: bool) -> str:
+    difference, place = found
     number = difference.item()
     index = tuple(int(i) for i in numpy.unravel_index(int(place), shape))
     return f"Greatest {kind} difference: {number} at index {index}{_allowed(tolerance, equality)}"
