@@ -135,6 +135,8 @@ class _View:
         """A line on which nothing has been emitted yet."""
         self._lines: dict[int | None, ev.SourceLine] = {}
         """The last line directly within each event of the trace. For a line, the line itself."""
+        self._places: dict[tuple[str, int], ev.SourceLine] = {}
+        """The last event of each line of a file."""
         self._functions: dict[int, int | None] = {}
         """The innermost one of ``UNSEEN`` around each event."""
         self._function: int | None = None
@@ -173,7 +175,7 @@ class _View:
         elif isinstance(event, ev.HookRegistered) and event.moved:
             self._moved[_of(self._kernel, parent), event.tensor] = event
         elif isinstance(event, ev.SourceLine):
-            self._line = self._lines[parent] = self._lines[seq] = event
+            self._line = self._lines[parent] = self._lines[seq] = self._places[event.file, event.line] = event
         elif seq in self._not_evaluated:
             return
         elif isinstance(event, ev.NodeStarted) and seq in self._hooks:
@@ -276,8 +278,8 @@ class _View:
             return
         if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
             self._emit_accumulated()
-        if isinstance(event, ev.ProgramRaised) and self._line is not None and self._line.resumed:
-            self._line = None  # an exception leaves a with statement, whose events PyTorch does not show
+        if isinstance(event, ev.ProgramRaised):  # a with statement that it leaves is the last line only in the model
+            self._line = self._places.get((event.file, event.line), self._line)
         if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
             self._emit_line()
         seq, around = event.seq, self._within(event)
