@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -96,7 +97,18 @@ def shallow(self: Any) -> Any:
     return function(*arguments)
 
 
+def _warn_if_has_hooks(self: Any) -> None:
+    for hook in (self._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=2,
+            )
+
+
 def _reduce_ex_internal(self: Any) -> tuple[Any, ...]:
+    _warn_if_has_hooks(self)
     if self._device.type == "meta":
         geometry = self._dtype, tuple(self._size), tuple(self._stride), self.requires_grad
         return _utils._rebuild_meta_tensor_no_storage, geometry
