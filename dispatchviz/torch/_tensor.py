@@ -110,8 +110,8 @@ def _warn_if_has_hooks(self: Any) -> None:
 def _reduce_ex_internal(self: Any) -> tuple[Any, ...]:
     _warn_if_has_hooks(self)
     if self._device.type == "meta":
-        geometry = self._dtype, tuple(self._size), tuple(self._stride), self.requires_grad
-        return _utils._rebuild_meta_tensor_no_storage, geometry
+        meta = self._dtype, tuple(self._size), tuple(self._stride), self.requires_grad
+        return _utils._rebuild_meta_tensor_no_storage, meta
     storage = TypedStorage(storage_of(self), self._dtype)
     geometry = self._offset, tuple(self._size), tuple(self._stride)
     backward_hooks: OrderedDict[Any, Any] = OrderedDict()

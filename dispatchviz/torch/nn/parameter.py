@@ -54,7 +54,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return memo[id(self)]
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        arguments, state = (self.data, self.requires_grad, OrderedDict()), vars(self)
+        backward_hooks: OrderedDict[Any, Any] = OrderedDict()
+        arguments, state = (self.data, self.requires_grad, backward_hooks), vars(self)
         if state:
             return _utils._rebuild_parameter_with_state, (*arguments, state)
         return _utils._rebuild_parameter, arguments
