@@ -135,7 +135,7 @@ class _View:
         """A line on which nothing has been emitted yet."""
         self._lines: dict[int | None, ev.SourceLine] = {}
         """The last line directly within each event of the trace. For a line, the line itself."""
-        self._places: dict[tuple[str, int], ev.SourceLine] = {}
+        self._latest: dict[tuple[str, int], ev.SourceLine] = {}
         """The last event of each line of a file."""
         self._functions: dict[int, int | None] = {}
         """The innermost one of ``UNSEEN`` around each event."""
@@ -175,7 +175,7 @@ class _View:
         elif isinstance(event, ev.HookRegistered) and event.moved:
             self._moved[_of(self._kernel, parent), event.tensor] = event
         elif isinstance(event, ev.SourceLine):
-            self._line = self._lines[parent] = self._lines[seq] = self._places[event.file, event.line] = event
+            self._line = self._lines[parent] = self._lines[seq] = self._latest[event.file, event.line] = event
         elif seq in self._not_evaluated:
             return
         elif isinstance(event, ev.NodeStarted) and seq in self._hooks:
@@ -279,7 +279,7 @@ class _View:
         if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
             self._emit_accumulated()
         if isinstance(event, ev.ProgramRaised):  # a with statement that it leaves is the last line only in the model
-            self._line = self._places.get((event.file, event.line), self._line)
+            self._line = self._latest.get((event.file, event.line), self._line)
         if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
             self._emit_line()
         seq, around = event.seq, self._within(event)
