@@ -278,8 +278,8 @@ class _View:
             return
         if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
             self._emit_accumulated()
-        if isinstance(event, ev.ProgramRaised):  # a with statement that it leaves is the last line only in the model
-            self._line = self._latest.get((event.file, event.line), self._line)
+        if isinstance(event, ev.ProgramRaised) and self._line is not None and self._line.resumed:
+            self._line = self._latest.get((event.file, event.line))  # and not the with statement that it leaves
         if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
             self._emit_line()
         seq, around = event.seq, self._within(event)
