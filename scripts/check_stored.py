@@ -120,13 +120,18 @@ def groups() -> Iterator[Group]:
     """Yield all groups. An error ends one program and not its group."""
     programs = [*together().values()]
     for first in range(0, len(programs), EACH):
-        text, lines = "", dict[str, range]()
-        for one in programs[first : first + EACH]:
-            part = f"try:\n{indent(_text(one.script), '    ')}\n{ENDED}"
-            begin = text.count("\n") + 1
-            lines[one.name] = range(begin, begin + part.count("\n"))
-            text += part
-        yield Group(Stored(f"groups/{first:04}", Code(text)), lines)
+        yield grouped(f"groups/{first:04}", programs[first : first + EACH])
+
+
+def grouped(name: str, programs: Iterable[Stored]) -> Group:
+    """Return programs as one program."""
+    text, lines = "", dict[str, range]()
+    for one in programs:
+        part = f"try:\n{indent(_text(one.script), '    ')}\n{ENDED}"
+        begin = text.count("\n") + 1
+        lines[one.name] = range(begin, begin + part.count("\n"))
+        text += part
+    return Group(Stored(name, Code(text)), lines)
 
 
 def _text(script: Script) -> str:

@@ -99,7 +99,7 @@ class NumberWatch(ThreadRecorder):
             if self.live_tensors.get(tensor) < 0:
                 self._returned(tensor)
         if known.effects.unwritten:
-            self._unwritten.update(map(self._storage_of, tensors))
+            self._unwritten.update(storage for storage in map(self._storage_of, tensors) if storage >= 0)
         elif known.effects.computes and self._unwritten:
             self._unwritten.difference_update(map(self._storage_of, tensors))
         for tensor in tensors:

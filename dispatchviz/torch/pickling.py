@@ -15,11 +15,10 @@ from typing import Any, ClassVar
 
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.tensor.dtype import DType
-from dispatchviz.core.tensor.tensor import Storage, Tensor
-from dispatchviz.torch import _utils
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.size import Size
-from dispatchviz.torch.storage import LEGACY_CLASSES, TypedStorage, UntypedStorage, legacy_class
+from dispatchviz.torch.storage import LEGACY_CLASSES, TypedStorage, legacy_class
 
 _MODEL = "dispatchviz."
 
@@ -45,14 +44,12 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol)
         self._keys: dict[int, str] = {}
-        self._storages: list[tuple[Storage, DType]] = []
+        self._storages: list[TypedStorage] = []
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Yield the keys and bytes of the pickled storages."""
-        for key, (storage, _) in enumerate(self._storages):
-            buffer = storage.buffer
-            host = buffer.get() if hasattr(buffer, "get") else buffer
-            yield str(key), b"" if host is None else host.tobytes()
+        for key, storage in enumerate(self._storages):
+            yield str(key), storage.untyped()._content()
 
     def persistent_id(self, obj: Any) -> Any:
         """Return the persistent id of a storage. Raise RuntimeError if it was pickled with another dtype."""
@@ -61,16 +58,14 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         storage = obj.untyped()._storage
         key = self._keys.setdefault(id(storage), str(len(self._keys)))
         if len(self._storages) < len(self._keys):
-            self._storages.append((storage, obj.dtype))
-        elif self._storages[int(key)][1] is not obj.dtype:
+            self._storages.append(obj)
+        elif self._storages[int(key)].dtype is not obj.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         location = "cpu" if obj.device.type == "cpu" else f"cuda:{obj.device.index or 0}"
         return "storage", legacy_class(obj.dtype), key, location, obj.size()
 
     def reducer_override(self, obj: Any) -> Any:
-        """Return the reduce value of tensors, devices and sizes."""
-        if isinstance(obj, Tensor):
-            return _reduced(obj)
+        """Return the reduce value of devices and sizes."""
         if isinstance(obj, Device):
             return Device, ((obj.type,) if obj.index is None else (obj.type, obj.index))
         if isinstance(obj, Size):
@@ -90,22 +85,6 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self.memoize(obj)
 
     dispatch[FunctionType] = save_global
-
-
-def _reduced(tensor: Any) -> tuple[Any, ...]:
-    """Return the reduce value that PyTorch pickles."""
-    state = vars(tensor)
-    if isinstance(tensor, torch.nn.Parameter):
-        arguments: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
-        if state:
-            return _utils._rebuild_parameter_with_state, (*arguments, state)
-        return _utils._rebuild_parameter, arguments
-    storage = TypedStorage(UntypedStorage(tensor._storage, tensor._device), tensor._dtype)
-    geometry = (tensor._offset, tuple(tensor._size), tuple(tensor._stride))
-    arguments = (storage, *geometry, tensor.requires_grad, OrderedDict())
-    if type(tensor) is Tensor and not state:
-        return _utils._rebuild_tensor_v2, arguments
-    return _utils._rebuild_from_type_v2, (_utils._rebuild_tensor_v2, type(tensor), arguments, state)
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------
@@ -130,7 +109,11 @@ def named_global(module: str, name: str) -> Any:
     return found
 
 
-_REBUILD = ("_rebuild_tensor_v2", "_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_from_type_v2")
+_REBUILD = (
+    *("torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_meta_tensor_no_storage"),
+    *("torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state"),
+    "torch._tensor._rebuild_from_type_v2",
+)
 _PLAIN: dict[str, Any] = {"collections.OrderedDict": OrderedDict, "collections.Counter": Counter}
 _TORCH = ("torch.Size", "torch.Tensor", "torch.device", "torch.nn.parameter.Parameter")
 
@@ -146,7 +129,7 @@ def allowed_global(module: str, name: str, safe: list[Any]) -> Any:
             return value
     dtype = module == "torch" and isinstance(getattr(torch, name, None), DType)
     legacy = module == "torch" and name in LEGACY_CLASSES
-    if dtype or legacy or full in _TORCH or (module == "torch._utils" and name in _REBUILD):
+    if dtype or legacy or full in _TORCH or full in _REBUILD:
         return named_global(module, name)
     raise pickle.UnpicklingError(
         f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "

@@ -1,13 +1,16 @@
 """``torch.storage``: the memory under a tensor, as bytes or as numbers (``torch/storage.py``).
 
-NB: storages can be read and copied, but not resized or filled.
+NB: storages can be read and copied, but not resized, sliced or filled.
 """
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from typing import Any
+
+import numpy
 
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.device.device import Device
@@ -18,6 +21,7 @@ from dispatchviz.core.python_side.py_interpreter import interpreter
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Storage, Tensor, expose
+from dispatchviz.torch._namespace import torch
 
 _LEGACY = {
     dtypes.float64: "Double",
@@ -43,10 +47,11 @@ class UntypedStorage:
         self._storage = storage
         self.device = device
 
-    def _bytes(self) -> Any:
+    def _content(self) -> bytes:
+        """Return the bytes, for a pickle."""
         buffer = self._storage.buffer
         host = buffer.get() if hasattr(buffer, "get") else buffer
-        return host.reshape(-1).view("uint8")
+        return b"" if host is None else bytes(host.tobytes())
 
     def nbytes(self) -> int:
         """Return the size in bytes."""
@@ -80,8 +85,14 @@ class UntypedStorage:
         return self.is_cuda or self._storage.kind == "shared"
 
     def share_memory_(self) -> Any:
-        """Mark the storage as shared between processes. NB: there are no other processes."""
-        if not self.is_cuda:
+        """Copy the bytes into memory that processes share (``THPStorage_shareFd``). Return the storage itself.
+
+        NB: the copy is not used. The storage keeps its memory and is marked as shared.
+        """
+        if not self.is_shared():
+            if self.device.type != "cpu":
+                raise RuntimeError("_share_fd_: only available on CPU")
+            self.clone()
             self._storage.kind = "shared"
         return self
 
@@ -118,19 +129,24 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """Return the bytes as ints."""
-        return [int(value) for value in self._bytes()]
+        return list(self)
 
     def __len__(self) -> int:
         return self.nbytes()
 
     def __getitem__(self, index: Any) -> Any:
-        return int(self._bytes()[index])
+        if not isinstance(index, int):
+            raise TypeError(f"can't index a torch.UntypedStorage with {type(index).__name__}")
+        at = index + len(self) if index < 0 else index
+        if not 0 <= at < len(self):
+            raise IndexError(f"index {at} out of range for storage of size {len(self)}")
+        return ops.item.call(ops.select_int.call(self._as_tensor(), 0, at))
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.tolist())
+        return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
-        return _listed(self.tolist()) + f"[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
+        return _listed(list(self)) + f"[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
 
 
 def _listed(values: list[Any]) -> str:
@@ -155,8 +171,7 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """Return the numbers."""
-        values = self._untyped_storage._bytes().view(self.dtype.numpy).tolist()
-        return list(values)
+        return list(self)
 
     def nbytes(self) -> int:
         """Return the size in bytes."""
@@ -191,14 +206,37 @@ class TypedStorage:
         return self.size()
 
     def __getitem__(self, index: Any) -> Any:
-        return self.tolist()[index]
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+        numbers = torch.tensor([], dtype=self.dtype, device=self.device).set_(self)
+        return numbers[index % len(self)].item()
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.tolist())
+        return (self[index] for index in range(len(self)))
+
+    def __copy__(self) -> TypedStorage:
+        return TypedStorage(self._untyped_storage.clone(), self.dtype)
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> TypedStorage:
+        return TypedStorage(copy.deepcopy(self._untyped_storage, memo), self.dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _loaded, (self._untyped_storage._content(), self.dtype.name, self.device)
 
     def __repr__(self) -> str:
         kind = f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
-        return _listed(self.tolist()) + kind
+        return _listed([*self]) + kind
+
+
+def _loaded(content: bytes, dtype: str, device: Device) -> TypedStorage:
+    """Return a storage from a pickle."""
+    known = next(one for one in dtypes.ALL if one.name == dtype)
+    buffer = array_module(device.type).asarray(numpy.frombuffer(bytearray(content), known.numpy))
+    return TypedStorage(UntypedStorage(Storage(buffer), device), known)
 
 
 interpreter.storage = UntypedStorage

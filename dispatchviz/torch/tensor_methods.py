@@ -32,7 +32,7 @@ from dispatchviz.core.thread.guards import ENABLED
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch import (
-    deepcopy_reduce_ex,
+    _tensor,
     indexing,
     lacking_methods,
     legacy_constructors,
@@ -467,9 +467,9 @@ _METHODS: dict[str, Any] = {
     "dim_order": python_variable_methods.dim_order,
     **removed_linalg.METHODS,
     "__array__": to_numpy.array,
-    "__copy__": deepcopy_reduce_ex.shallow,
-    "__deepcopy__": deepcopy_reduce_ex.deepcopy,
-    "__reduce_ex__": deepcopy_reduce_ex.reduce_ex,
+    "__copy__": _tensor.shallow,
+    "__deepcopy__": _tensor.deepcopy,
+    "__reduce_ex__": _tensor.reduce_ex,
     "backward": _backward,
     "register_hook": _register_hook,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,

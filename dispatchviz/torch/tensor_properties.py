@@ -17,6 +17,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.memory_formats import is_in_format
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch.formats import contiguous_format, memory_format
+from dispatchviz.torch.storage import storage_of
 from dispatchviz.torch.tensor_from_numpy import from_numpy
 
 _NEVER = (
@@ -56,9 +57,8 @@ def _array_wrap(self: Tensor, array: Any) -> Tensor:
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    """Mark the tensor as shared between processes. NB: there are no other processes."""
-    if self._device.type != "cuda":
-        self._storage.kind = "shared"
+    """Move the storage into memory that processes share."""
+    storage_of(self).share_memory_()
     return self
 
 

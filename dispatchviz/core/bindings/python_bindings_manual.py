@@ -85,7 +85,9 @@ def _conj(self: Tensor) -> Any:
 def _set_storage(
     self: Tensor, source: Any, storage_offset: int | None = None, size: Any = None, stride: Any = None
 ) -> Any:
-    memory = getattr(source, "_untyped_storage", source)._storage
+    bytes_ = getattr(source, "_untyped_storage", source)
+    memory = bytes_._storage
+    memory.device = bytes_.device
     if size is None or storage_offset is None:
         return ops.set__source_Storage.call(self, memory)
     return ops.set__source_Storage_storage_offset.call(self, memory, storage_offset, size, stride or ())

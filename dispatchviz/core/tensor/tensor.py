@@ -51,6 +51,8 @@ class Storage(Struct, eq=False, gc=False):
     """``"pinned"`` or ``"shared"``. It is only a label: all memory is alike."""
     exposed: bool = False
     """True if NumPy or the program has access to the memory too, and may change it unseen."""
+    device: Any = None
+    """The device, once the storage was given to ``set_``."""
 
 
 class VersionCounter(Struct, eq=False, gc=False):

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.divergences import Comparison, compare
-from dispatchviz.explain.comparison.seen_by_both import seen_by_both
+from dispatchviz.explain.comparison.seen_by_both import seen_by_both, without_folders
 from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.foundation.english import counted
 
@@ -134,10 +134,10 @@ def _first_unlike(ours: str, theirs: str) -> tuple[str | None, str | None] | Non
 
 
 def alike(ours: str, theirs: str) -> bool:
-    """Return whether texts are equal except for addresses and the last digits of numbers with a point. PyTorch's matrix
-    products and vectorized functions round differently from machine to machine.
+    """Return whether texts are equal except for addresses, the folder of PyTorch and the last digits of numbers with a
+    point. PyTorch's matrix products and vectorized functions round differently from machine to machine.
     """
-    one, other = (_NUMBER.split(_ADDRESS.sub("at an address", text)) for text in (ours, theirs))
+    one, other = (_NUMBER.split(_ADDRESS.sub("at an address", without_folders(text))) for text in (ours, theirs))
     same_text = [_BLANKS.sub(" ", part) for part in one[::2]] == [_BLANKS.sub(" ", part) for part in other[::2]]
     return same_text and all(map(_close, one[1::2], other[1::2]))
 

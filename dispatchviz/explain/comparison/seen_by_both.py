@@ -6,11 +6,11 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 are renumbered in the order in which these events name them.
 
 Not recorded in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, calls without a tensor, the Node before several roots, the times when
-hooks of ``retain_grad`` run. Also left out: the events that format a tensor as text, the calls of ``numel`` and of
-PyTorch's meta functions in Python, which the model computes in another way, the lengths of the workspaces of LAPACK
-(``docs/differences.md``), the last digits of numbers, the numbers that Nodes save, and the inputs of
-``torch.autograd.grad`` that no edge leads to.
+engine's counts and queues, version counters, calls without a tensor, calls that find no kernel, the Node before several
+roots, the times when hooks of ``retain_grad`` run. Also left out: the events that format a tensor as text, the calls of
+``numel`` and of PyTorch's meta functions in Python, which the model computes in another way, the lengths of the
+workspaces of LAPACK (``docs/differences.md``), the last digits of numbers, the folders of PyTorch in messages, the
+numbers that Nodes save, and the inputs of ``torch.autograd.grad`` that no edge leads to.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events.hook_events import BEFORE_NODE, BEHIND_NODE
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
+from dispatchviz.explain.comparison.fitted_roots import fitted_first
 from dispatchviz.explain.comparison.met_nodes import MetNodes
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.trace_index.recorded_engine import UNSEEN_RUNNING, is_live
@@ -78,7 +79,7 @@ def seen_by_both(trace: Trace, places: bool = True) -> SeenByBoth:
     in each release, are left out.
     """
     view = _View(trace, places)
-    for event in trace.events:
+    for event in fitted_first(trace.events) if is_live(trace.header) else trace.events:
         view.add(event)
     return SeenByBoth(trace, tuple(view.events), tuple(view.steps))
 
@@ -137,11 +138,14 @@ class _View:
         """A line on which nothing has been emitted yet."""
         self._lines: dict[int | None, ev.SourceLine] = {}
         """The last line directly within each event of the trace. For a line, the line itself."""
+        self._latest: dict[tuple[str, int], ev.SourceLine] = {}
+        """The last event of each line of a file."""
         self._functions: dict[int, int | None] = {}
         """The innermost one of ``UNSEEN`` around each event."""
         self._function: int | None = None
         """The function of the last line."""
         self._hooks = _last_pre_hooks(trace.events)
+        self._without_kernel = _calls_without_kernel(trace)
         self._not_evaluated = not_evaluated(trace)
         self._registered: dict[int, int] = {}
         """The new numbers of the hooks that are recorded."""
@@ -174,7 +178,7 @@ class _View:
         elif isinstance(event, ev.HookRegistered) and event.moved:
             self._moved[_of(self._kernel, parent), event.tensor] = event
         elif isinstance(event, ev.SourceLine):
-            self._line = self._lines[parent] = self._lines[seq] = event
+            self._line = self._lines[parent] = self._lines[seq] = self._latest[event.file, event.line] = event
         elif seq in self._not_evaluated:
             return
         elif isinstance(event, ev.NodeStarted) and seq in self._hooks:
@@ -193,6 +197,8 @@ class _View:
             return True
         if isinstance(event, ev.Dispatched) and event.key == "Undefined":
             return not event.operator.startswith(WITHOUT_TENSORS)
+        if event.seq in self._without_kernel:
+            return True
         if event.parent in self._meta_functions:
             return not isinstance(event, ev.KernelReturned)
         if isinstance(event, ev.NodeStarted) and event.name == GRAPH_ROOT:
@@ -232,11 +238,14 @@ class _View:
         return sets
 
     def _follow_functions(self, event: ev.AnyEvent) -> None:
-        """Continue a line that calls a custom Function after the lines of that function."""
-        parent = event.parent
+        """Continue a line that calls a custom Function after the lines of that function. Lines of a kernel in it are
+        recorded.
+        """
+        parent, kernel = event.parent, self._kernel[event.seq]
         function = self._functions[event.seq] = event.seq if isinstance(event, UNSEEN) else _of(self._functions, parent)
         if isinstance(event, ev.SourceLine):
-            self._function = function
+            is_recorded = kernel is not None and function is not None and function < kernel
+            self._function = self._function if is_recorded else function
         elif self._function is not None and not self._is_in(event, self._function):
             while parent is not None and parent not in self._lines:
                 parent = self._parents[parent]
@@ -274,6 +283,8 @@ class _View:
             return
         if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
             self._emit_accumulated()
+        if isinstance(event, ev.ProgramRaised) and self._line is not None and self._line.resumed:
+            self._line = self._latest.get((event.file, event.line))  # and not the with statement that it leaves
         if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
             self._emit_line()
         seq, around = event.seq, self._within(event)
@@ -404,7 +415,7 @@ class _View:
             case ev.BackwardFinished():
                 return
             case ev.ProgramRaised():
-                yield replace(event, file="", line=0, traceback="")
+                yield replace(event, file="", line=0, traceback="", message=without_folders(event.message))
             case ev.NameBound():
                 if self._tensors.is_known(event.tensor):
                     yield event
@@ -419,6 +430,12 @@ class _View:
         return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
 
 
+def without_folders(text: str) -> str:
+    """Return a text with the files of PyTorch below its own folder, wherever it was built or installed."""
+    return _FOLDERS.sub("", text)
+
+
+_FOLDERS = re.compile(r"/(?:[^\s'\"/]+/)*?(?=(?:aten/src|build/aten|c10|torch)/)")
 _DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]\d+)?")
 """The pattern of a number whose last digits depend on rounding."""
 
@@ -451,6 +468,12 @@ IN_CPP = "warn_autograd_not_implemented_hook"
 
 def _of(known: dict[int, Any], seq: int | None) -> Any:
     return None if seq is None else known.get(seq)
+
+
+def _calls_without_kernel(trace: Trace) -> frozenset[int | None]:
+    """Return the calls that find no kernel. An installed PyTorch is recorded by kernels, so it has no such steps."""
+    selected = (trace[step] for step in trace.steps_of(ev.KernelSelected))
+    return frozenset([e.parent for e in selected if isinstance(e, ev.KernelSelected) and e.reason == "missing"])
 
 
 def not_evaluated(trace: Trace) -> frozenset[int]:

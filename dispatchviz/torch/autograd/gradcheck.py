@@ -258,10 +258,12 @@ def _fast(check: Check, func_out: Any, outputs: tuple[Any, ...]) -> None:
     for input, row in enumerate(numerical):
         for output, found in enumerate(row):
             one = analytical[input][output]
+            moved = found.to(device=one.device)
             atol = _adjusted(check.atol, all_u[input], all_v[output] if all_v else None)
-            if not _allclose(one, found.to(device=one.device), check.rtol, atol):
-                text = not_close(one, found, output, input, check.part, check.is_forward_ad)
-                raise GradcheckError(text + _again_in_slow_mode(check, outputs, input, output))
+            if not _allclose(one, moved.to(one.device), check.rtol, atol):
+                in_slow_mode = _again_in_slow_mode(check, outputs, input, output)
+                text = not_close(one, moved, output, input, check.part, check.is_forward_ad)
+                raise GradcheckError(text + in_slow_mode)
 
 
 def _check_fast_zero(check: Check, all_u: list[Any]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 from dispatchviz.core.python_side.tensor_subclass import make_subclass
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.tensor.tensor_meta import TensorMeta, disabled_torch_function_impl
+from dispatchviz.torch import _utils
 from dispatchviz.torch._namespace import torch
 
 
@@ -50,6 +52,13 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             data = original.data.clone(memory_format=torch.preserve_format)
             memo[id(self)] = type(self)(data, original.requires_grad)
         return memo[id(self)]
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        backward_hooks: OrderedDict[Any, Any] = OrderedDict()
+        arguments, state = (self.data, self.requires_grad, backward_hooks), vars(self)
+        if state:
+            return _utils._rebuild_parameter_with_state, (*arguments, state)
+        return _utils._rebuild_parameter, arguments
 
     __torch_function__ = staticmethod(disabled_torch_function_impl)
 

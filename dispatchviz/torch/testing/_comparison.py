@@ -1,24 +1,17 @@
-"""Assertions over tensors (``torch/testing/_comparison.py``).
-
-NB: in PyTorch, comparing calls operators (``isclose``, ``abs``, ``max``, ...); here it calls none.
-"""
+"""Assertions over tensors (``torch/testing/_comparison.py``)."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 
-from dispatchviz.core.device.device import CPU
-from dispatchviz.core.native.iterator.tensor_iterator import quiet
-from dispatchviz.core.tensor.conj_neg_bits import is_zerotensor, with_bits
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.size import Size
-from dispatchviz.torch.tensor_new import new_from_data, new_tensor
-from dispatchviz.torch.to_numpy import values_on_host
 
 _TOLERANCES = {
     "float16": (1e-3, 1e-5),
@@ -69,12 +62,11 @@ def assert_close(
         )
     options = Options(allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
     pairs = list(_pairs(actual, expected, ()))
-    for one, other, path in pairs:
-        failure = _difference(one, other, options)
-        if failure:
-            where = "".join(f"[{part!r}]" for part in path)
-            found = failure + (f"\n\nThe failure occurred for item {where}" if path else "")
-            raise AssertionError(found if msg is None else msg(found) if callable(msg) else msg)
+    failures = [(failure, path) for one, other, path in pairs if (failure := _difference(one, other, options))]
+    for failure, path in failures:
+        where = "".join(f"[{part!r}]" for part in path)
+        found = failure + (f"\n\nThe failure occurred for item {where}" if path else "")
+        raise AssertionError(found if msg is None else msg(found) if callable(msg) else msg)
 
 
 def _pairs(actual: Any, expected: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
@@ -86,10 +78,18 @@ def _pairs(actual: Any, expected: Any, path: tuple[Any, ...]) -> Iterator[tuple[
             yield from _pairs(one, other, (*path, i))
     elif _both(actual, expected, Mapping):
         _check_keys(actual, expected)
-        for key in actual:
+        for key in _sorted(actual):
             yield from _pairs(actual[key], expected[key], (*path, key))
     else:
         yield actual, expected, path
+
+
+def _sorted(keys: Iterable[Any]) -> list[Any]:
+    """Return keys in their order, or as they come if they have none."""
+    try:
+        return sorted(keys)
+    except TypeError:
+        return [*keys]
 
 
 def _check_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any]) -> None:
@@ -118,7 +118,7 @@ def _difference(actual: Any, expected: Any, options: Options) -> str:
     if _both(actual, expected, (int, float, complex)):
         return _difference_of_numbers(actual, expected, options)
     if _both(actual, expected, numpy.ndarray):
-        actual, expected = (new_from_data(array, None, CPU) for array in (actual, expected))
+        actual, expected = (torch.as_tensor(array) for array in (actual, expected))
     if _both(actual, expected, Tensor) and _are_related(type(actual), type(expected), options.allow_subclasses):
         return _difference_of_attributes(actual, expected, options) or _difference_of_tensors(actual, expected, options)
     raise TypeError(
@@ -150,9 +150,9 @@ def assert_allclose(
     """
     warnings.warn(_DEPRECATED, FutureWarning, stacklevel=2)
     if not isinstance(actual, Tensor):
-        actual = new_tensor(actual, None, None, False, False)
+        actual = torch.tensor(actual)
     if not isinstance(expected, Tensor):
-        expected = new_tensor(expected, actual._dtype, None, False, False)
+        expected = torch.tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:
         known = [_LEGACY_TOLERANCES.get(tensor._dtype.name, (0.0, 0.0)) for tensor in (actual, expected)]
         rtol, atol = (max(values) for values in zip(*known, strict=True))
@@ -206,9 +206,9 @@ def _tolerances(options: Options, default: tuple[float, float]) -> tuple[float, 
 def _difference_of_attributes(actual: Tensor, expected: Tensor, options: Options) -> str:
     attributes = (
         ("shape", True, Size(actual._size), Size(expected._size)),
+        ("stride()", options.check_stride, actual._stride, expected._stride),
         ("device", options.check_device, actual._device, expected._device),
         ("dtype", options.check_dtype, actual._dtype, expected._dtype),
-        ("stride()", options.check_stride, actual._stride, expected._stride),
     )
     for name, checked, one, other in attributes:
         if checked and one != other:
@@ -216,63 +216,59 @@ def _difference_of_attributes(actual: Tensor, expected: Tensor, options: Options
     return ""
 
 
-def _difference_of_tensors(actual: Tensor, expected: Tensor, options: Options) -> str:
-    if actual._device.type == "meta":
+def _difference_of_tensors(actual: Any, expected: Any, options: Options) -> str:
+    if "meta" in (actual.device.type, expected.device.type):
         return ""
-    rtol, atol = _tolerances(options, max(_default(actual._dtype), _default(expected._dtype)))
-    one, other = _comparable(_values(actual)), _comparable(_values(expected))
-    matches = quiet.run(_close, one, other, rtol, atol, options.equal_nan)
-    if matches.all():
+    rtol, atol = _tolerances(options, max(_default(actual.dtype), _default(expected.dtype)))
+    actual, expected = _equalized(actual, expected)
+    matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
+    if torch.all(matches):
         return ""
-    if not actual._size:
-        return _mismatch_of_numbers(one.item(), other.item(), rtol, atol)
-    return quiet.run(_mismatch_of_tensors, one, other, matches, rtol, atol)  # type: ignore[no-any-return]
+    if not actual.shape:
+        return _mismatch_of_numbers(actual.item(), expected.item(), rtol, atol)
+    return _mismatch_of_tensors(actual, expected, matches, rtol, atol)
 
 
-def _values(tensor: Tensor) -> Any:
-    """Return the numbers that a tensor represents, with its conjugate, negative and zero bits applied."""
-    if is_zerotensor(tensor):
-        return numpy.zeros(tensor._size, tensor._dtype.numpy)
-    return with_bits(values_on_host(tensor), tensor._ks)
+def _equalized(actual: Any, expected: Any) -> tuple[Any, Any]:
+    """Return the tensors on one device and of one dtype."""
+    if actual.device != expected.device:
+        actual, expected = actual.cpu(), expected.cpu()
+    if actual.dtype != expected.dtype:
+        dtype = torch.promote_types(actual.dtype, expected.dtype)
+        actual, expected = actual.to(dtype), expected.to(dtype)
+    return actual, expected
 
 
 def _default(dtype: DType) -> tuple[float, float]:
     return _TOLERANCES.get(dtype.name, (0.0, 0.0))
 
 
-def _comparable(array: Any) -> Any:
-    """Return integers and bools as int64, bfloat16 as float32."""
-    if array.dtype.kind in "biu":
-        return array.astype(numpy.int64)
-    return array if array.dtype.kind in "fc" and array.dtype.name != "bfloat16" else array.astype(numpy.float32)
-
-
-def _close(one: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
-    found = one == other
-    if equal_nan:
-        found = found | (numpy.isnan(one) & numpy.isnan(other))
-    difference = numpy.abs(one - other)
-    return found | (numpy.isfinite(difference) & (difference <= atol + numpy.abs(rtol * other)))
-
-
-def _mismatch_of_tensors(one: Any, other: Any, matches: Any, rtol: float, atol: float) -> str:
-    equality, count = rtol == 0 and atol == 0, int((~matches).sum())
-    absolute = numpy.where(matches, 0, numpy.abs(one - other))
-    size = numpy.abs(other)
-    divided = absolute / size if absolute.dtype.kind == "f" else (absolute.astype("f4") / size.astype("f4"))
-    relative = numpy.where(matches, divided.dtype.type(0), divided)
+def _mismatch_of_tensors(actual: Any, expected: Any, matches: Any, rtol: float, atol: float) -> str:
+    elements = matches.numel()
+    count = elements - int(torch.sum(matches))
+    actual_flat, expected_flat, matches_flat = actual.flatten(), expected.flatten(), matches.flatten()
+    if not actual.dtype.is_floating_point and not actual.dtype.is_complex:
+        actual_flat, expected_flat = actual_flat.to(torch.int64), expected_flat.to(torch.int64)
+    absolute = torch.abs(actual_flat - expected_flat)
+    most_absolute = _greatest(absolute, matches_flat)
+    most_relative = _greatest(absolute / torch.abs(expected_flat), matches_flat)
+    equality = rtol == 0 and atol == 0
     lines = [
-        f"Mismatched elements: {count} / {matches.size} ({count / matches.size:.1%})",
-        _greatest("absolute", absolute, atol, equality),
-        _greatest("relative", relative, rtol, equality),
+        f"Mismatched elements: {count} / {elements} ({count / elements:.1%})",
+        _greatest_line("absolute", most_absolute, matches.shape, atol, equality),
+        _greatest_line("relative", most_relative, matches.shape, rtol, equality),
     ]
     return f"Tensor-likes are not {'equal' if equality else 'close'}!\n\n" + "\n".join(lines)
 
 
-def _greatest(kind: str, differences: Any, tolerance: float, equality: bool) -> str:
-    path = int(numpy.argmax(differences))
-    index = tuple(int(i) for i in numpy.unravel_index(path, differences.shape))
-    return (
-        f"Greatest {kind} difference: {differences.reshape(-1)[path].item()} at index {index}"
-        f"{_allowed(tolerance, equality)}"
-    )
+def _greatest(differences: Any, matches: Any) -> Any:
+    """Return the greatest difference and its place. Elements that match are made zero."""
+    differences[matches] = 0
+    return torch.max(differences, 0)
+
+
+def _greatest_line(kind: str, found: Any, shape: Any, tolerance: float, equality: bool) -> str:
+    difference, place = found
+    number = difference.item()
+    index = tuple(int(i) for i in numpy.unravel_index(int(place), shape))
+    return f"Greatest {kind} difference: {number} at index {index}{_allowed(tolerance, equality)}"

@@ -54,6 +54,7 @@ always(
     *("autograd kernel", "autograd kernel: nothing to record", "autograd kernel: not implemented"),
     *("autograd kernel: out", "kernel: composite", "never differentiable", "grad mode is off", "autograd fallback"),
 )
+always(r"^all has no derivative", "never differentiable")  # aten::all
 always(r"one kernel for (all|most) backends", "kernel: explicit composite")
 always(r"the tensors' keys below BackendSelect", "kernel: BackendSelect with tensors")
 always(r"most keys from", "kernel: functorch")

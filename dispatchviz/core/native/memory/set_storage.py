@@ -29,9 +29,12 @@ def _check_storage_geometry(size: Size, stride: Size, offset: int) -> None:
 
 
 def set_storage_cpu_(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size) -> Tensor:
-    """Set storage, size and strides; a storage that is too small grows. Raise RuntimeError for an invalid geometry."""
+    """Set storage, size and strides; a storage that is too small grows. Raise RuntimeError for an invalid geometry and
+    for a storage on another device.
+    """
     size = tuple(size)
     _check_storage_geometry(size, tuple(stride), storage_offset)
+    _check_one_device(self, source)
     stride = tuple(stride) or contiguous_strides(size)
     if source.buffer is not None:
         end = (storage_offset + extent(size, stride)) * self._dtype.itemsize if numel(size) else 0
@@ -71,25 +74,25 @@ def set__symint(self: Tensor, source: Tensor, storage_offset: int, size: Size, s
     """
     if not source._is_contiguous:
         raise RuntimeError("passed in tensor to be used as storage must be contiguous")
-    _check_one_device(self, source)
+    source._storage.device = source._device
     offset = storage_offset + source._offset
     return ops.set__source_Storage_storage_offset.call(self, source._storage, offset, tuple(size), tuple(stride))
 
 
 def set_tensor_(self: Tensor, source: Tensor) -> Tensor:
-    """Take over another tensor's memory and geometry. Raise RuntimeError if it is on another device."""
+    """Take over another tensor's memory and geometry."""
     if self is source:
         return self
-    _check_one_device(self, source)
+    source._storage.device = source._device
     geometry = source._storage, source._offset, source._size, source._stride
     return ops.set__source_Storage_storage_offset.call(self, *geometry)
 
 
-def _check_one_device(self: Tensor, source: Tensor) -> None:
-    if self._device is not source._device:
+def _check_one_device(self: Tensor, source: Storage) -> None:
+    if self._storage is not source and source.device not in (None, self._device):
         raise RuntimeError(
             f'Attempted to set the storage of a tensor on device "{self._device}" to a storage on different device '
-            f'"{source._device}".  This is no longer allowed; the devices must match.'
+            f'"{source.device}".  This is no longer allowed; the devices must match.'
         )
 
 

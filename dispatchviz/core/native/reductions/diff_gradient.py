@@ -265,12 +265,12 @@ def _wide_edges(part: Slices, steps: Tensor) -> tuple[Tensor, Tensor]:
         right = step(other)
         return ops.mul_Tensor.call(step(one), right)
 
-    def twice_and(one: int, other: int) -> Tensor:
+    def twice_and(two: Scalar, one: int, other: int) -> Tensor:
         right = step(other)
-        return ops.add_Tensor.call(_times(step(one), 2.0), right, 1)
+        return ops.add_Tensor.call(_times(step(one), two), right, 1)
 
     below = times_both(0, 0, 1)
-    a = ops.div_Tensor.call(ops.neg.call(twice_and(0, 1)), below)
+    a = ops.div_Tensor.call(ops.neg.call(twice_and(2.0, 0, 1)), below)
     below = product(0, 1)
     b = ops.div_Tensor.call(both(0, 1), below)
     below = times_both(1, 0, 1)
@@ -281,5 +281,5 @@ def _wide_edges(part: Slices, steps: Tensor) -> tuple[Tensor, Tensor]:
     below = product(-1, -2)
     b = ops.div_Tensor.call(ops.neg.call(both(-1, -2)), below)
     below = times_both(-1, -1, -2)
-    c = ops.div_Tensor.call(twice_and(-1, -2), below)
+    c = ops.div_Tensor.call(twice_and(2, -1, -2), below)
     return first, _weighted(part, (a, b, c), ((-3, -2), (-2, -1), (-1, None)))

@@ -8,7 +8,6 @@ adds each gradient to the same taps. ``scales`` are factors that a user gave, or
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -368,8 +367,8 @@ def _smooth(align_corners: bool, width: int, kernel: Callable[[Any, Any], Any]) 
         if new == old:
             return [(xp.arange(new), None)]
         real = real_type(xp, dtype)
-        apart = _apart(real, old, new, align_corners, given)
-        support = _support(real, apart, width)
+        apart = distance_between(real, old, new, align_corners, given)
+        support = reach(real, apart, width)
         inverse = 1 / apart if apart >= 1 else real(1)
         center = apart * (xp.arange(new).astype(real) + real(0.5))
         low = xp.maximum((center - support + 0.5).astype(xp.int64), 0)
@@ -384,51 +383,13 @@ def _smooth(align_corners: bool, width: int, kernel: Callable[[Any, Any], Any]) 
     return taps
 
 
-def _apart(real: Any, old: int, new: int, align_corners: bool, given: float | None) -> Any:
+def distance_between(real: Any, old: int, new: int, align_corners: bool, given: float | None) -> Any:
     """The distance of new elements in units of old ones (``area_pixel_compute_scale``)."""
     if not align_corners:
         return factor(real, old, new, given)
     return real(old - 1) / real(new - 1) if new > 1 else real(0)
 
 
-def _support(real: Any, apart: Any, width: int) -> Any:
+def reach(real: Any, apart: Any, width: int) -> Any:
     """The distance from a new element within which old ones count."""
     return (width * 0.5) * apart if apart >= 1 else real(width * 0.5)
-
-
-def prepare_smooth(self: Tensor, out: Tensor, width: int, align_corners: bool, scales: Scales) -> None:
-    """Allocate the tensors of the CPU's loop for smooth resizing, dimension by dimension: the intermediate result,
-    ranges and weights.
-    """
-    if self._dtype in REDUCED:
-        raise not_implemented("compute_index_ranges_weights", self._dtype)
-    if self._device.type != "cpu" or self._dtype is uint8:
-        return
-    real = real_type(array_module("cpu"), self._dtype)
-    changed = [dim for dim in (3, 2) if self._size[dim] != out._size[dim]]
-    for dim in changed:
-        old, new = self._size[dim], out._size[dim]
-        support = _support(real, _apart(real, old, new, align_corners, scales[dim - 2]), width)
-        self = _resized_between(self, out, dim, (math.ceil(support) * 2 + 1), dim == changed[-1])
-
-
-def _resized_between(given: Tensor, out: Tensor, dim: int, most: int, is_last: bool) -> Tensor:
-    """The tensor with one resized dimension (``_separable_upsample_generic_Nd_kernel_impl_single_dim``).
-
-    A new element uses at most ``most`` old ones.
-    """
-    new = out._size[dim]
-    size = (*given._size[:dim], new, *given._size[dim + 1 :])
-    result = out if is_last else _empty(given, size)
-    ops.as_strided.call(given, size, (*given._stride[:dim], 0, *given._stride[dim + 1 :]), None)
-    alone = tuple(new if one == dim else 1 for one in range(len(size)))
-    for _ in range(3):
-        _empty(given, alone, int64)
-    weights = _empty(given, tuple(new * most if one == dim else 1 for one in range(len(size))))
-    ops.as_strided.call(weights, alone, (*weights._stride[:dim], 0, *weights._stride[dim + 1 :]), None)
-    _empty(given, alone, int64)
-    return result
-
-
-def _empty(like: Tensor, size: Size, dtype: DType | None = None) -> Tensor:
-    return ops.empty_memory_format.call(size, dtype or like._dtype, "strided", like._device, None, None)

@@ -8,6 +8,7 @@ from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.resampling import upsample
 from dispatchviz.core.native.resampling.upsample import Factor
+from dispatchviz.core.native.resampling.upsample_buffers import prepare_bytes, prepare_smooth
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
@@ -31,7 +32,8 @@ def upsample_bicubic2d_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
     """The resized images"""
-    upsample.prepare_generic(self, out, 2, 8)
+    if not prepare_bytes(self, out, upsample.CUBIC_WIDTH):
+        upsample.prepare_generic(self, out, 2, 8)
     upsample.put_upsampled(
         "compute_indices_weights_cubic",
         self,
@@ -100,7 +102,7 @@ def _upsample_bicubic2d_aa_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
     """The images, resized without aliasing"""
-    upsample.prepare_smooth(self, out, upsample.CUBIC_WIDTH, align_corners, (scales_h, scales_w))
+    prepare_smooth(self, out, upsample.CUBIC_WIDTH, align_corners, (scales_h, scales_w))
     upsample.put_upsampled(
         "compute_index_ranges_weights",
         self,

@@ -8,6 +8,7 @@ from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.resampling import upsample
 from dispatchviz.core.native.resampling.upsample import Factor
+from dispatchviz.core.native.resampling.upsample_buffers import prepare_bytes, prepare_smooth
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
@@ -77,10 +78,11 @@ def upsample_bilinear2d_out(
 ) -> None:
     """The resized images"""
     taps, scales = upsample.linear_taps(align_corners), (scales_h, scales_w)
-    if upsample.is_small(self, out):
-        upsample.put_images("upsample_bilinear2d_channels_last", self, out, taps, scales)
-        return
-    upsample.prepare_generic(self, out, 2, 4)
+    if not prepare_bytes(self, out, upsample.LINEAR_WIDTH):
+        if upsample.is_small(self, out):
+            upsample.put_images("upsample_bilinear2d_channels_last", self, out, taps, scales)
+            return
+        upsample.prepare_generic(self, out, 2, 4)
     upsample.put_upsampled("upsample_bilinear2d_channels_last", self, out, taps, scales, ("uint8",))
 
 
@@ -223,7 +225,7 @@ def _upsample_bilinear2d_aa_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
     """The images, resized without aliasing"""
-    upsample.prepare_smooth(self, out, upsample.LINEAR_WIDTH, align_corners, (scales_h, scales_w))
+    prepare_smooth(self, out, upsample.LINEAR_WIDTH, align_corners, (scales_h, scales_w))
     upsample.put_upsampled(
         "compute_index_ranges_weights",
         self,

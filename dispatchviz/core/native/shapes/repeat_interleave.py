@@ -22,7 +22,7 @@ def repeat_interleave(repeats: Tensor, output_size: int | None) -> Tensor:
     if not repeats._size[0]:
         return ops.empty_like.call(repeats, None, None, None, None, "contiguous_format")
     if not repeats._is_contiguous:
-        repeats = ops.contiguous.call(repeats, "contiguous_format")
+        ops.contiguous.call(repeats, "contiguous_format")  # PyTorch reads the counts from it
     sums = ops.cumsum.call(repeats, 0, None)
     total = output_size
     if total is None:

@@ -329,8 +329,8 @@ class RecorderBase(SafetyNet):
             return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
         if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
             return "[" + ", ".join(self._value_text(part) for part in value) + "]"
-        if type(value).__name__ == "UntypedStorage":  # str would print every byte
-            return "<UntypedStorage>"
+        if type(value).__name__ in ("UntypedStorage", "TypedStorage"):  # str would call operators for every element
+            return f"<{type(value).__name__}>"
         return text_of(value) if not isinstance(value, str) else repr(value)
 
 
