@@ -20,8 +20,12 @@ from dispatchviz.core.record import events
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
-from dispatchviz.lessons.lesson_file import Lesson, Passage, read_lesson
-from dispatchviz.lessons.stops import UnknownStopError, step_named
+from dispatchviz.lessons.asked.own_questions import Asked, own_questions
+from dispatchviz.lessons.asked.question_text import QuestionError
+from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.passages import Passage, not_a_directive
+from dispatchviz.lessons.stop_steps import UnknownStopError
+from dispatchviz.lessons.stops import step_named
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.running.recording import EngineName
@@ -70,12 +74,10 @@ def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
     outcome = run_lesson(lesson, engine)
     yield from _end(lesson, outcome)
     yield from _name(lesson)
-    latest = -1
+    latest, own = -1, own_questions(lesson, outcome.trace, engine_named(engine))
     for passage in lesson.stops:
-        latest = yield from _stop(outcome.trace, passage, latest)
-    for line, word, meant in lesson.misspelled:
-        written = f"{word}:" if word != meant else f"{word}: without a value"
-        yield Problem(line, f"{written} is not a directive, so the line is prose; did you mean # {meant}: ...?")
+        latest = yield from _stop(outcome.trace, passage, latest, own)
+    yield from (Problem(line, not_a_directive(word, meant)) for line, word, meant in lesson.misspelled)
     if not lesson.stops:
         yield Problem(1, "the lesson has no stop, which is a line such as # stop: z's Node")
     yield from _assertions(lesson, outcome.trace, engine)
@@ -100,7 +102,7 @@ def _name(lesson: Lesson) -> Iterator[Problem]:
         )
 
 
-def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, None, int]:
+def _stop(trace: Trace, passage: Passage, latest: int, own: Asked) -> Generator[Problem, None, int]:
     """Yield the problem of a stop, if any; return the latest step of the stops up to it.
 
     A question must come before any stop at a later step: otherwise the reader, on the way to that stop, would be asked
@@ -111,7 +113,10 @@ def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, Non
     except UnknownStopError as error:
         yield Problem(passage.line, str(error))
         return latest
-    if passage.asks and prediction_at(trace, step) is None:
+    asked = own.get(passage.line)
+    if isinstance(asked, QuestionError):
+        yield Problem(asked.line, str(asked))
+    elif passage.asks and asked is None and prediction_at(trace, step) is None:
         yield Problem(passage.line, f"step {step} answers no question: write # stop: {passage.stop}")
     elif passage.asks and step <= latest:
         yield Problem(

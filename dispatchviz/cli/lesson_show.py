@@ -15,6 +15,7 @@ from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
+from dispatchviz.lessons.passages import LessonError, not_a_directive
 from dispatchviz.outputs.formats import suffix_of
 from dispatchviz.outputs.hand_out.format import HAND_OUT, HAND_OUT_MARK, check_hand_out
 from dispatchviz.outputs.page.format import PAGE, check_page
@@ -43,6 +44,7 @@ def show_lesson(
         alone("-o", plain=plain, present=present, answers=answers)
         _check_name(output)
         (check_page if _is_page(output) else check_hand_out)(output)
+    _check_directives(lesson)
     kept = None if answers is None else KeptAnswers(answers)
     outcome = run_lesson(lesson)
     ended = type(outcome.error).__name__ if outcome.error is not None else ""
@@ -69,6 +71,12 @@ def show_lesson(
         again = (script_of(lesson.path),)
         show(outcome.trace, guide.place.step, run_arguments=again, leaving=leaving, guide=guide, presenting=present)
     return 0
+
+
+def _check_directives(lesson: Lesson) -> None:
+    """Raise LessonError for the first line that looks like a directive and is none."""
+    for line, word, meant in lesson.misspelled:
+        raise LessonError(f"{lesson.path}, line {line}: {not_a_directive(word, meant)}")
 
 
 def _check_name(output: str) -> None:

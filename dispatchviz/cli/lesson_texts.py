@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label, why_here
-from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.explain.predictions.trace_predictions import prediction_at
+from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.lessons.catalog import all_lessons, shipped_lessons
 from dispatchviz.lessons.guide import Guide, Place
-from dispatchviz.lessons.lesson_file import Lesson, LessonError, Passage, read_lesson
+from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.passages import LessonError, Passage
 from dispatchviz.outputs.hand_out.marks import code as _code
 from dispatchviz.outputs.hand_out.marks import plain as _plain
 
@@ -29,6 +29,11 @@ x = torch.ones(2, requires_grad=True)
 y = x * 2
 
 # ## Predict
+#
+# stop: `y = x * 2`
+# ask: Ask a question of your own before the reader sees this step: is `y` a leaf after this line?
+# answer: y.is_leaf -> no
+# because: An operator computed it. dispatchviz evaluates the answer, and compares it with yours after the arrow.
 #
 # predict: call mul
 # The reader sees this after answering: say which key won, and why.
@@ -138,11 +143,11 @@ def _program(source: str) -> Iterator[str]:
 
 
 def _place(place: Place, trace: Trace, answers: list[str], paper: bool) -> Iterator[str]:
-    asked = prediction_at(trace, place.step) if place.asks else None
+    asked = place.question
     if asked is not None:
-        number = len(answers) + 1
+        number, text = len(answers) + 1, _text(asked)
         yield from _question(number, asked, _where(trace, place.step), paper)
-        answer = f"**{number}. {_plain(asked.right.text)}.** {_plain(asked.right.why)}"
+        answer = f"**{number}. {text(asked.right.text)}.** {text(asked.right.why)}".rstrip()
         answers.append("\n\n".join(filter(None, (answer, place.passage.text))))
         return
     if place.passage.stop:
@@ -155,14 +160,23 @@ def _place(place: Place, trace: Trace, answers: list[str], paper: bool) -> Itera
         yield from (DOTS, "") * LINES_TO_WRITE
 
 
+def _text(asked: Prediction) -> Callable[[str], str]:
+    """Return the function that writes a question's texts: those of a lesson's author are Markdown already."""
+    return str if asked.kind is Kind.OWN else _plain
+
+
 def _question(number: int, asked: Prediction, where: str, paper: bool) -> Iterator[str]:
     """Yield the question, the known facts, and the choices, numbered as their keys on the screen."""
-    yield f"**Question {number}{where}.** {_plain(asked.question)}"
+    text = _text(asked)
+    yield f"**Question {number}{where}.** {text(asked.question)}"
     yield ""
     if asked.known:
         yield from ("Known:", "", *(f"- {_plain(known)}" for known in asked.known), "", "Choices:", "")
-    yield from (f"{key}. ☐ {_plain(choice.text)}" for key, choice in enumerate(asked.choices, 1))
-    yield ""
+    if asked.choices:
+        yield from (f"{key}. ☐ {text(choice.text)}" for key, choice in enumerate(asked.choices, 1))
+        yield ""
+    elif paper:
+        yield from (f"Answer: {DOTS}", "")
     if paper:
         yield from (f"Why? {DOTS}", "", DOTS, "")
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dispatchviz.foundation import shipped_examples
-from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
+from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.passages import LessonError
 
 
 def shipped_lessons() -> tuple[Path, ...]:

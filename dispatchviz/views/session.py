@@ -92,7 +92,9 @@ class Session:
         program's file.
         """
         self.marks = Marks(trace, "" if followed else file)  # the file gets another name when the recording ends
-        self.asking = Asking("" if followed else file) if guide is None else LessonAsking(guide.asked, guide.answers)
+        self.asking = (
+            Asking("" if followed else file) if guide is None else LessonAsking(guide.questions, guide.answers)
+        )
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
         self._chooses_step = step is None and guide is None and followed is None

@@ -23,7 +23,8 @@ from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation import shipped_examples
 from dispatchviz.lessons.catalog import lesson_after, lesson_named, lessons_in, shipped_lessons
 from dispatchviz.lessons.guide import Guide
-from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
+from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.passages import LessonError
 from dispatchviz.lessons.stops import FORMS, step_named
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.commands.predicting import answered, masked
@@ -33,6 +34,7 @@ from tests.cli.command import dispatchviz
 
 LESSONS = [pytest.param(path, id=path.stem) for path in shipped_lessons()]
 DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "lessons.md"
+QUESTIONS = DOCS.with_name("lesson-questions.md")
 
 
 @cache
@@ -347,11 +349,34 @@ def test_a_lesson_is_not_called_as_a_module_of_python(tmp_path: Path) -> None:
     assert "Python has a module numbers" in checked(path)[0][0]
 
 
-def test_the_lesson_of_the_documentation_holds(tmp_path: Path) -> None:
-    [source] = re.findall(r"```python\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
-    path = tmp_path / "retain_graph.py"
+@pytest.mark.parametrize(("page", "name"), [(DOCS, "retain_graph"), (QUESTIONS, "gradients")], ids=["lessons", "own"])
+def test_the_lesson_of_the_documentation_holds(page: Path, name: str, tmp_path: Path) -> None:
+    path = _documented(page, tmp_path / f"{name}.py")
+    lines, holds = checked(path)
+    assert holds, lines
+    assert page == DOCS or lines[0] in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "at"),
+    [(("-> no", "-> yes"), 0), (("h.grad is not None", "q.grad"), 1), (("# ask: Does", "# question: Does"), 2)],
+)
+def test_errors_of_the_documentation_are_printed(change: tuple[str, str], at: int, tmp_path: Path) -> None:
+    path = _documented(QUESTIONS, tmp_path / "gradients.py")
+    path.write_text(path.read_text("utf-8").replace(*change), "utf-8")
+    [errors] = re.findall(r"```text\n(.*?)```", QUESTIONS.read_text("utf-8"), re.DOTALL)
+    try:
+        said = "\n".join(checked(path)[0])
+    except LessonError as error:
+        said = str(error)
+    assert errors.split("\n")[at] in said.replace(f"{tmp_path}/", "")
+
+
+def _documented(page: Path, path: Path) -> Path:
+    """Write the lesson of a page."""
+    [source] = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     path.write_text(source, "utf-8")
-    assert checked(path)[1], checked(path)[0]
+    return path
 
 
 def test_the_documentation_has_every_name_of_a_stop() -> None:

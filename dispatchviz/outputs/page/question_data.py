@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.predictions.prediction import Kind, Prediction
+from dispatchviz.explain.predictions.prediction import Choice, Kind, Prediction
 from dispatchviz.explain.predictions.trace_predictions import REVEALING, prediction_at
+from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.views.predictions.question_rows import verdict
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST
 from dispatchviz.views.replies import NO_MORE
+from dispatchviz.views.text.prose import prose_spans
+from dispatchviz.views.text.styled_line import line
 
 
-def question_data(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, object]:
+def question_data(
+    trace: Trace, lines: Lines, kept: Collection[int], own: Mapping[int, Prediction]
+) -> dict[str, object]:
     """Return the questions that the steps in ``kept`` answer, in order, and what must be hidden until they are
-    answered.
+    answered. ``own`` has the questions of a lesson.
     """
-    steps = sorted(step for step in trace.steps_of(*REVEALING) if step in kept)
+    steps = sorted({*own, *(step for step in trace.steps_of(*REVEALING) if step in kept)})
     topics: dict[tuple[object, ...], int] = {}
-    asked = [one for step in steps if (one := prediction_at(trace, step)) is not None]
+    asked = [one for step in steps if (one := own.get(step) or prediction_at(trace, step)) is not None]
     return {
         "asked": [_question(trace, one, lines, topics.setdefault(one.topic, len(topics))) for one in asked],
         "hidden": lines.number(ASKED_FIRST),
@@ -33,15 +38,25 @@ def question_data(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str
 def _question(trace: Trace, asked: Prediction, lines: Lines, topic: int) -> dict[str, object]:
     return {
         "reveals": asked.reveals,
-        "question": lines.text(asked.question),
+        "question": lines.number(line(*prose_spans(asked.question))),
         "known": [lines.text(text) for text in asked.known],
-        "choices": [lines.text(choice.text) for choice in asked.choices],
-        "right": asked.choices.index(asked.right),
-        "verdicts": [lines.number(verdict(trace, asked, choice)) for choice in (*asked.choices, None)],
+        "choices": [lines.number(line(*prose_spans(choice.text))) for choice in asked.choices],
+        "right": asked.choices.index(asked.right) if asked.choices else 0,
+        "accepts": "" if asked.choices else normal(asked.right.text),
+        "verdicts": [lines.number(verdict(trace, asked, choice)) for choice in (*_answers(asked), None)],
         "topic": topic,
         "outer": asked.is_outer,
         "next": asked.kind is Kind.NEXT,
     }
+
+
+def _answers(asked: Prediction) -> tuple[Choice, ...]:
+    """Return the choices. If the reader types the answer, they are the right one and any other one."""
+    return asked.choices or (asked.right, Choice(TYPED, ""))
+
+
+TYPED = "TYPED"
+"""A placeholder for the text that the reader typed."""
 
 
 def _cells(trace: Trace) -> list[list[int]]:
